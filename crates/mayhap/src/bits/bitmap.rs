@@ -1,0 +1,84 @@
+//! The answers of a batch: one bit per key.
+
+use alloc::vec::Vec;
+
+/// One bit per key of a batch, in the order of the keys.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::BlockedBloomFilter;
+/// let mut filter = BlockedBloomFilter::builder().expected_items(100).target_fpp(1e-6).build()?;
+/// filter.insert_batch(&[10u64, 30]);
+/// let found = filter.contains_batch(&[10u64, 20, 30]);
+/// assert_eq!(found.iter().collect::<Vec<_>>(), [true, false, true]);
+/// assert_eq!(found.iter_ones().collect::<Vec<_>>(), [0, 2]);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bitmap {
+    /// An empty bitmap, to be filled by the `…_into` batch calls without new allocations.
+    pub const fn new() -> Self {
+        Self { words: Vec::new(), len: 0 }
+    }
+
+    /// The number of keys in the batch.
+    pub const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the batch had no keys.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The answer for key `index`.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below [`Bitmap::len`].
+    #[inline]
+    pub fn get(&self, index: usize) -> bool {
+        assert!(index < self.len, "index {index} of a bitmap of {}", self.len);
+        self.words[index / 64] >> (index % 64) & 1 == 1
+    }
+
+    /// The number of keys answered "yes".
+    pub fn count_ones(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The answers in order.
+    pub fn iter(&self) -> impl Iterator<Item = bool> + '_ {
+        (0..self.len).map(|i| self.words[i / 64] >> (i % 64) & 1 == 1)
+    }
+
+    /// The indices of the keys answered "yes", in order.
+    pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
+        self.words.iter().enumerate().flat_map(|(i, &word)| {
+            core::iter::successors((word != 0).then_some(word), |w| {
+                let rest = w & (w - 1);
+                (rest != 0).then_some(rest)
+            })
+            .map(move |w| i * 64 + w.trailing_zeros() as usize)
+        })
+    }
+
+    /// The answers as words: key `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
+    pub fn as_words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Makes it `len` zero bits and hands out the words to fill.
+    pub(crate) fn reset(&mut self, len: usize) -> &mut [u64] {
+        self.words.clear();
+        self.words.resize(len.div_ceil(64), 0);
+        self.len = len;
+        &mut self.words
+    }
+}

@@ -1,0 +1,46 @@
+//! Where the bits are: 64-byte blocks, owned, shared between threads, or borrowed from a file.
+
+mod bitmap;
+pub(crate) mod block;
+mod owned;
+mod shared;
+
+pub use bitmap::Bitmap;
+pub use block::Block;
+pub use owned::OwnedBlocks;
+pub use shared::SharedBlocks;
+
+/// Blocks that can be read: owned, shared, mapped from a file or borrowed (`&[Block]`).
+pub trait Storage {
+    /// The number of blocks.
+    fn num_blocks(&self) -> usize;
+
+    /// A copy of one block.
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below [`Storage::num_blocks`].
+    fn block(&self, index: usize) -> Block;
+
+    /// The number of set bits in all blocks. Reads them all.
+    fn count_ones(&self) -> u64 {
+        (0..self.num_blocks()).map(|i| u64::from(self.block(i).count_ones())).sum()
+    }
+}
+
+impl<T: AsRef<[Block]>> Storage for T {
+    #[inline]
+    fn num_blocks(&self) -> usize {
+        self.as_ref().len()
+    }
+
+    #[inline]
+    fn block(&self, index: usize) -> Block {
+        self.as_ref()[index]
+    }
+}
+
+/// Blocks that one thread can write: owned or borrowed mutably.
+pub trait StorageMut: AsRef<[Block]> + AsMut<[Block]> {}
+
+impl<T: AsRef<[Block]> + AsMut<[Block]>> StorageMut for T {}

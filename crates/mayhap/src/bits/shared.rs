@@ -1,0 +1,65 @@
+//! Blocks that many threads write at once.
+#![cfg_attr(not(loom), expect(unsafe_code, reason = "memory seen as atomics"))]
+
+use super::{Block, OwnedBlocks, Storage};
+use crate::sync::{AtomicU64, Ordering};
+
+/// Blocks whose words are atomics: read and written through `&self` from any thread.
+#[derive(Debug)]
+pub struct SharedBlocks {
+    #[cfg(not(loom))]
+    blocks: OwnedBlocks,
+    #[cfg(loom)]
+    words: alloc::vec::Vec<AtomicU64>,
+}
+
+#[cfg(not(loom))]
+impl SharedBlocks {
+    pub(crate) fn new(blocks: OwnedBlocks) -> Self {
+        Self { blocks }
+    }
+
+    pub(crate) fn into_owned(self) -> OwnedBlocks {
+        self.blocks
+    }
+
+    /// All lanes, block after block.
+    #[inline]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        let len = self.blocks.as_ref().len() * 8;
+        // SAFETY: the pointer is valid for `len` initialised words of `AtomicU64`'s size and
+        // alignment, and comes from the allocation itself, not from a reference. While `self` is
+        // shared the memory is reached through these atomics only: no other method hands it out.
+        unsafe { core::slice::from_raw_parts(self.blocks.as_ptr().cast(), len) }
+    }
+}
+
+#[cfg(loom)]
+impl SharedBlocks {
+    pub(crate) fn new(blocks: OwnedBlocks) -> Self {
+        let words = super::block::words(blocks.as_ref());
+        Self { words: words.iter().map(|&word| AtomicU64::new(word)).collect() }
+    }
+
+    pub(crate) fn into_owned(self) -> OwnedBlocks {
+        let blocks: alloc::vec::Vec<Block> =
+            (0..self.num_blocks()).map(|i| self.block(i)).collect();
+        OwnedBlocks::copy_of(&blocks).expect("a copy of a small test filter")
+    }
+
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+}
+
+impl Storage for SharedBlocks {
+    fn num_blocks(&self) -> usize {
+        self.words().len() / 8
+    }
+
+    fn block(&self, index: usize) -> Block {
+        let words = &self.words()[index * 8..][..8];
+        // ORDERING: Relaxed. Statistics of a moment; no other memory belongs to a bit.
+        Block(core::array::from_fn(|lane| words[lane].load(Ordering::Relaxed)))
+    }
+}

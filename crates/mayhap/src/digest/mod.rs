@@ -1,0 +1,51 @@
+//! Bytes → digest: a key is hashed once, here, and never again.
+
+mod function;
+mod key;
+mod sip13;
+mod xxh3;
+
+pub use function::{DigestFunction, SecretKey};
+pub use key::Key;
+
+/// A key's 64-bit hash: all that a filter ever sees of the key.
+///
+/// Make one with [`DigestFunction::digest`]; ask any number of filters of the same digest function
+/// with it. Two keys with equal digests cannot be told apart, which adds n / 2^64 to the
+/// false-positive probability of a filter with n items.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{Digest, DigestFunction};
+///
+/// let digest = DigestFunction::xxh3(0).digest("a");
+/// assert_eq!(digest, Digest::new(0xE6C6_32B6_1E96_4E1F)); // XXH3-64 of "a"
+/// ```
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, bytemuck::Pod, bytemuck::Zeroable,
+)]
+#[repr(transparent)]
+pub struct Digest(u64);
+
+impl Digest {
+    /// Wraps 64 bits that are already a good hash: every bit as good as a coin flip.
+    ///
+    /// Counters, ids and other structured numbers are not; hash them as keys instead.
+    #[inline]
+    pub const fn new(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// The 64 bits.
+    #[inline]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl core::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Digest({:016x})", self.0)
+    }
+}

@@ -1,0 +1,162 @@
+//! The errors of this crate: each names what was wrong, the bound and the value found.
+
+use core::fmt;
+
+/// Why a filter could not be sized, built, united or decoded.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// `expected_items` is zero: a filter for nothing has no size.
+    ZeroItems,
+    /// `target_fpp` is not strictly between 0 and 1 (NaN included).
+    FppOutOfRange {
+        /// The value asked for.
+        found: f64,
+    },
+    /// No filter on 64-bit digests reaches `target_fpp` with this many items.
+    FppUnreachable {
+        /// The rate asked for.
+        target_fpp: f64,
+        /// The lowest rate that is possible here.
+        lowest_fpp: f64,
+    },
+    /// A parameter is outside its range.
+    OutOfRange {
+        /// The name of the parameter.
+        parameter: &'static str,
+        /// The smallest allowed value.
+        min: u64,
+        /// The largest allowed value.
+        max: u64,
+        /// The value asked for.
+        found: u64,
+    },
+    /// A parameter that is needed to size the filter was not given.
+    Missing {
+        /// What has to be given.
+        parameter: &'static str,
+    },
+    /// The allocator refused this many bytes.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// The filter would be larger than the limit that the caller set.
+    TooLarge {
+        /// What is too large.
+        field: &'static str,
+        /// The limit.
+        limit: u64,
+        /// The value found.
+        found: u64,
+    },
+    /// Two filters that differ in a parameter cannot be united.
+    Incompatible {
+        /// The parameter that differs.
+        parameter: &'static str,
+        /// Its value in the filter that was to receive the union.
+        left: u64,
+        /// Its value in the other filter.
+        right: u64,
+    },
+    /// The bytes do not begin with the magic of a mayhap filter.
+    NotAFilter,
+    /// The file was written by a newer version of the format.
+    NewerVersion {
+        /// The version of the file.
+        found: u16,
+        /// The newest version that this crate reads.
+        supported: u16,
+    },
+    /// The bytes end before the filter does, or go on after it.
+    WrongLength {
+        /// What was being read.
+        field: &'static str,
+        /// The length that the header declares.
+        expected: u64,
+        /// The length found.
+        found: u64,
+    },
+    /// The header's checksum does not match its bytes.
+    HeaderDamaged,
+    /// A header field holds a value that no filter has.
+    BadField {
+        /// The name of the field in `docs/native-format.md`.
+        field: &'static str,
+        /// The value found.
+        found: u64,
+    },
+    /// The checksum of a body page does not match its bytes.
+    PageDamaged {
+        /// The first damaged page, counted from 0.
+        page: u64,
+        /// How many pages are damaged.
+        damaged_pages: u64,
+        /// How many pages the body has.
+        num_pages: u64,
+    },
+    /// The filter was made with another secret key, or the key is missing.
+    WrongKey {
+        /// The id of the key that the filter needs.
+        needed: u64,
+        /// The id of the key that was given, if one was.
+        given: Option<u64>,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::ZeroItems => f.write_str("expected_items is 0, must be at least 1"),
+            Self::FppOutOfRange { found } => {
+                write!(f, "target_fpp is {found}, must be above 0 and below 1")
+            }
+            Self::FppUnreachable { target_fpp, lowest_fpp } => write!(
+                f,
+                "target_fpp is {target_fpp:e}, but 64-bit digests allow no less than \
+                 {lowest_fpp:.3e} for this many items"
+            ),
+            Self::OutOfRange { parameter, min, max, found } => {
+                write!(f, "{parameter} is {found}, must be from {min} to {max}")
+            }
+            Self::Missing { parameter } => write!(f, "{parameter} is needed to size the filter"),
+            Self::OutOfMemory { bytes } => {
+                write!(f, "cannot allocate {bytes} bytes for the filter")
+            }
+            Self::TooLarge { field, limit, found } => {
+                write!(f, "{field} is {found}, above the limit of {limit}")
+            }
+            Self::Incompatible { parameter, left, right } => {
+                write!(f, "the filters differ in {parameter}: {left} against {right}")
+            }
+            Self::NotAFilter => f.write_str("not a mayhap filter (wrong magic bytes)"),
+            Self::NewerVersion { found, supported } => write!(
+                f,
+                "format version is {found}, this program reads up to {supported}; use a newer one"
+            ),
+            Self::WrongLength { field, expected, found } => {
+                let verb = if found < expected { "truncated" } else { "too long" };
+                write!(f, "{field} is {verb}: {found} bytes where the header says {expected}")
+            }
+            Self::HeaderDamaged => f.write_str("the header is damaged (checksum mismatch)"),
+            Self::BadField { field, found } => {
+                write!(f, "header field {field} holds {found}, which no filter has")
+            }
+            Self::PageDamaged { page, damaged_pages, num_pages } => write!(
+                f,
+                "{damaged_pages} of {num_pages} pages are damaged (checksum mismatch), \
+                 the first is page {page}"
+            ),
+            Self::WrongKey { needed, given: None } => {
+                write!(f, "the filter is keyed: it needs the secret key with id {needed:016x}")
+            }
+            Self::WrongKey { needed, given: Some(given) } => write!(
+                f,
+                "wrong secret key: the filter needs the one with id {needed:016x}, \
+                 this one has id {given:016x}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,171 @@
+//! A filter whose layout is known at run time only: from a file, or from a command line.
+
+use super::{BlockedBloomFilter, BloomFilter, Build, Builder, Estimate, Health};
+use crate::bits::{Bitmap, Block, OwnedBlocks, StorageMut};
+use crate::{Digest, DigestFunction, Error, FilterParams, Key, Layout};
+
+/// A [`BloomFilter`] or a [`BlockedBloomFilter`].
+///
+/// One match per call stands between it and the filter inside; in batches that is nothing.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnyFilter<S = OwnedBlocks> {
+    /// Layout `standard`.
+    Standard(BloomFilter<S>),
+    /// Layout `blocked`.
+    Blocked(BlockedBloomFilter<S>),
+}
+
+macro_rules! with_filter {
+    ($any:expr, $filter:ident => $call:expr) => {
+        match $any {
+            AnyFilter::Standard($filter) => $call,
+            AnyFilter::Blocked($filter) => $call,
+        }
+    };
+}
+
+impl AnyFilter {
+    /// Starts to make a filter.
+    pub fn builder() -> Builder<Self> {
+        <Self as Build>::builder()
+    }
+}
+
+impl<S: AsRef<[Block]>> AnyFilter<S> {
+    /// As [`crate::Filter::from_parts`], with the layout that `params` names.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Filter::from_parts`].
+    pub fn from_parts(
+        params: FilterParams,
+        digest_function: DigestFunction,
+        blocks: S,
+        inserted_items: u64,
+    ) -> Result<Self, Error> {
+        Ok(match params.layout() {
+            Layout::Standard => Self::Standard(BloomFilter::from_parts(
+                params,
+                digest_function,
+                blocks,
+                inserted_items,
+            )?),
+            Layout::Blocked => Self::Blocked(BlockedBloomFilter::from_parts(
+                params,
+                digest_function,
+                blocks,
+                inserted_items,
+            )?),
+        })
+    }
+
+    /// As [`crate::Filter::params`].
+    pub const fn params(&self) -> &FilterParams {
+        with_filter!(self, filter => filter.params())
+    }
+
+    /// As [`crate::Filter::digest_function`].
+    pub const fn digest_function(&self) -> &DigestFunction {
+        with_filter!(self, filter => filter.digest_function())
+    }
+
+    /// The bits.
+    pub fn blocks(&self) -> &[Block] {
+        with_filter!(self, filter => filter.storage().as_ref())
+    }
+
+    /// As [`crate::Filter::contains`].
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        with_filter!(self, filter => filter.contains(key))
+    }
+
+    /// As [`crate::Filter::contains_digest`].
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        with_filter!(self, filter => filter.contains_digest(digest))
+    }
+
+    /// As [`crate::Filter::contains_batch`].
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        with_filter!(self, filter => filter.contains_batch(keys))
+    }
+
+    /// As [`crate::Filter::contains_digests_into`].
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        with_filter!(self, filter => filter.contains_digests_into(digests, found));
+    }
+
+    /// As [`crate::Filter::inserted_items`].
+    pub const fn inserted_items(&self) -> u64 {
+        with_filter!(self, filter => filter.inserted_items())
+    }
+
+    /// As [`crate::Filter::fill_ratio`].
+    pub fn fill_ratio(&self) -> f64 {
+        with_filter!(self, filter => filter.fill_ratio())
+    }
+
+    /// As [`crate::Filter::estimated_items`].
+    pub fn estimated_items(&self) -> Estimate {
+        with_filter!(self, filter => filter.estimated_items())
+    }
+
+    /// As [`crate::Filter::expected_fpp`].
+    pub fn expected_fpp(&self, items: u64) -> f64 {
+        self.params().expected_fpp(items)
+    }
+
+    /// As [`crate::Filter::estimated_fpp`].
+    pub fn estimated_fpp(&self) -> f64 {
+        with_filter!(self, filter => filter.estimated_fpp())
+    }
+
+    /// As [`crate::Filter::health`].
+    pub fn health(&self) -> Health {
+        with_filter!(self, filter => filter.health())
+    }
+}
+
+impl<S: StorageMut> AnyFilter<S> {
+    /// As [`crate::Filter::insert`].
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        with_filter!(self, filter => filter.insert(key))
+    }
+
+    /// As [`crate::Filter::insert_digest`].
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        with_filter!(self, filter => filter.insert_digest(digest))
+    }
+
+    /// As [`crate::Filter::insert_batch`].
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
+        with_filter!(self, filter => filter.insert_batch(keys))
+    }
+
+    /// As [`crate::Filter::insert_digests_into`].
+    pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
+        with_filter!(self, filter => filter.insert_digests_into(digests, new));
+    }
+
+    /// As [`crate::Filter::union_with`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`], changing nothing, if the filters differ in layout, m, k or digest.
+    pub fn union_with<T: AsRef<[Block]>>(&mut self, other: &AnyFilter<T>) -> Result<(), Error> {
+        match (&mut *self, other) {
+            (Self::Standard(ours), AnyFilter::Standard(theirs)) => ours.union_with(theirs),
+            (Self::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union_with(theirs),
+            _ => self.params().check_same_shape(other.params()),
+        }
+    }
+
+    /// As [`crate::Filter::clear`].
+    pub fn clear(&mut self) {
+        with_filter!(self, filter => filter.clear());
+    }
+}

@@ -1,0 +1,235 @@
+//! Making a filter: named numbers in, a sized filter out.
+
+use super::{AnyFilter, Filter};
+use crate::bits::{OwnedBlocks, SharedBlocks};
+use crate::layout::{Layout, LayoutKind};
+use crate::{DigestFunction, Error, FilterParams, sizing};
+use core::marker::PhantomData;
+
+/// Makes a filter of type `F` from the numbers that are known; the others are solved for.
+///
+/// | given | solved |
+/// |---|---|
+/// | n and p | m, k |
+/// | n and m | k and the lowest p |
+/// | m and p | k and the largest n |
+/// | n, p and m | k; refused if m bits cannot keep p |
+///
+/// m is `num_bits` (or `num_bytes`); `num_hashes` can be fixed as well. The digest function is `xxh3`
+/// with seed 0 unless said otherwise: use `sip13` with a secret key where strangers choose the keys.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{AnyFilter, BloomFilter, Layout};
+///
+/// let by_memory = BloomFilter::builder().num_bytes(1 << 20).target_fpp(0.001).build()?;
+/// assert_eq!(by_memory.params().expected_items(), 583_400);
+/// let any = AnyFilter::builder().expected_items(1_000).target_fpp(0.01).build()?;
+/// assert_eq!(any.params().layout(), Layout::Blocked); // the default at 1 %
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Builder<F> {
+    layout: Option<Layout>,
+    expected_items: Option<u64>,
+    target_fpp: Option<f64>,
+    num_bits: Option<u64>,
+    num_hashes: Option<u32>,
+    digest_function: DigestFunction,
+    max_bytes: u64,
+    filter: PhantomData<fn() -> F>,
+}
+
+impl<F: Build> Builder<F> {
+    pub(super) fn new() -> Self {
+        Self {
+            layout: F::LAYOUT,
+            expected_items: None,
+            target_fpp: None,
+            num_bits: None,
+            num_hashes: None,
+            digest_function: DigestFunction::default(),
+            max_bytes: u64::MAX,
+            filter: PhantomData,
+        }
+    }
+
+    /// n: how many distinct keys the filter will hold.
+    pub fn expected_items(mut self, expected_items: u64) -> Self {
+        self.expected_items = Some(expected_items);
+        self
+    }
+
+    /// p: the false-positive probability to keep up to `expected_items`, above 0 and below 1.
+    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
+        self.target_fpp = Some(target_fpp);
+        self
+    }
+
+    /// m: the size in bits, at most; `blocked` uses whole blocks of 512.
+    pub fn num_bits(mut self, num_bits: u64) -> Self {
+        self.num_bits = Some(num_bits);
+        self
+    }
+
+    /// m as bytes.
+    pub fn num_bytes(self, num_bytes: u64) -> Self {
+        self.num_bits(num_bytes.saturating_mul(8))
+    }
+
+    /// k: the number of bits per key, instead of the best one. Needs `expected_items` and
+    /// `num_bits`.
+    pub fn num_hashes(mut self, num_hashes: u32) -> Self {
+        self.num_hashes = Some(num_hashes);
+        self
+    }
+
+    /// How keys become digests.
+    pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
+        self.digest_function = digest_function;
+        self
+    }
+
+    /// `xxh3` with this seed.
+    pub fn seed(self, seed: u64) -> Self {
+        self.digest_function(DigestFunction::xxh3(seed))
+    }
+
+    /// Refuses filters larger than this, before any memory is asked for. No limit by default.
+    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Sizes the filter without making it.
+    ///
+    /// # Errors
+    ///
+    /// As the functions of [`crate::sizing`]; [`Error::Missing`] if too few numbers are given;
+    /// [`Error::FppUnreachable`] if `num_bits` cannot keep `target_fpp`; [`Error::TooLarge`] above
+    /// [`Builder::max_bytes`].
+    pub fn params(&self) -> Result<FilterParams, Error> {
+        let params = self.solve()?;
+        if params.num_bytes() > self.max_bytes {
+            let (limit, found) = (self.max_bytes, params.num_bytes());
+            return Err(Error::TooLarge { field: "filter bytes", limit, found });
+        }
+        Ok(params)
+    }
+
+    fn solve(&self) -> Result<FilterParams, Error> {
+        let layout = |n, p| self.layout.map_or_else(|| sizing::default_layout(n, p), Ok);
+        // A memory budget alone says nothing of the rate; one cache line a key is then the default.
+        let layout_for_bits = self.layout.unwrap_or(Layout::Blocked);
+        match (self.expected_items, self.target_fpp, self.num_bits) {
+            (Some(n), Some(p), None) => {
+                if self.num_hashes.is_some() {
+                    return Err(Error::Missing { parameter: "num_bits (num_hashes is given)" });
+                }
+                sizing::for_items(layout(n, p)?, n, p)
+            }
+            (Some(n), None, Some(m)) => match self.num_hashes {
+                None => sizing::for_bits(layout_for_bits, m, n),
+                Some(k) => {
+                    let params = FilterParams::new(layout_for_bits, m, k, n, 0.5)?;
+                    let fpp = params.expected_fpp(n).clamp(f64::MIN_POSITIVE, 1.0 - 1e-16);
+                    FilterParams::new(layout_for_bits, m, k, n, fpp)
+                }
+            },
+            (None, Some(p), Some(m)) => {
+                let n = sizing::max_items(layout_for_bits, m, p)?;
+                with_target(sizing::for_bits(layout_for_bits, m, n)?, p)
+            }
+            (Some(n), Some(p), Some(m)) => {
+                let best = sizing::for_bits(layout(n, p)?, m, n)?;
+                let k = self.num_hashes.unwrap_or(best.num_hashes());
+                let params = FilterParams::new(best.layout(), best.num_bits(), k, n, p)?;
+                let lowest_fpp = params.expected_fpp(n);
+                if lowest_fpp > p {
+                    return Err(Error::FppUnreachable { target_fpp: p, lowest_fpp });
+                }
+                Ok(params)
+            }
+            (None, Some(_), None) => Err(Error::Missing { parameter: "expected_items" }),
+            _ => Err(Error::Missing { parameter: "target_fpp" }),
+        }
+    }
+
+    /// Sizes the filter and allocates it, zeroed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::params`], and [`Error::OutOfMemory`].
+    pub fn build(self) -> Result<F, Error> {
+        F::empty(self.params()?, self.digest_function)
+    }
+}
+
+impl Builder<AnyFilter> {
+    /// Names the layout instead of taking the default for n and p.
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.layout = Some(layout);
+        self
+    }
+}
+
+fn with_target(params: FilterParams, target_fpp: f64) -> Result<FilterParams, Error> {
+    let (m, k, n) = (params.num_bits(), params.num_hashes(), params.expected_items());
+    FilterParams::new(params.layout(), m, k, n, target_fpp)
+}
+
+/// The filter types that a [`Builder`] can make.
+pub trait Build: Sized {
+    /// The layout, where the type fixes it.
+    #[doc(hidden)]
+    const LAYOUT: Option<Layout>;
+
+    /// An empty filter with these numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the type fixes another layout.
+    fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error>;
+
+    /// Starts to make a filter of this type.
+    fn builder() -> Builder<Self> {
+        Builder::new()
+    }
+}
+
+impl<L: LayoutKind> Build for Filter<L, OwnedBlocks> {
+    const LAYOUT: Option<Layout> = Some(L::LAYOUT);
+
+    fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
+        Self::from_parts(params, digest_function, OwnedBlocks::zeroed(params.num_blocks())?, 0)
+    }
+}
+
+impl<L: LayoutKind> Build for Filter<L, SharedBlocks> {
+    const LAYOUT: Option<Layout> = Some(L::LAYOUT);
+
+    fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
+        Ok(Filter::<L, OwnedBlocks>::empty(params, digest_function)?.into_concurrent())
+    }
+}
+
+impl Build for AnyFilter {
+    const LAYOUT: Option<Layout> = None;
+
+    fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
+        let blocks = OwnedBlocks::zeroed(params.num_blocks())?;
+        Self::from_parts(params, digest_function, blocks, 0)
+    }
+}
+
+impl<L, S> Filter<L, S>
+where
+    Self: Build,
+{
+    /// Starts to make a filter of this type.
+    pub fn builder() -> Builder<Self> {
+        Builder::new()
+    }
+}

@@ -1,0 +1,153 @@
+//! Filters that many threads ask and fill at once, without locks.
+//!
+//! An insertion looks first and writes only bits that are missing, so that keys which are already
+//! there cost no write to a shared cache line. Of several threads that insert one new key at once,
+//! at least one is told "new"; each bit is seen clear by exactly one of them, so two may both be
+//! told when each set some of the bits first.
+
+use super::{Filter, for_each_digest_chunk};
+use crate::bits::{OwnedBlocks, SharedBlocks, Storage};
+use crate::layout::LayoutKind;
+use crate::sync::Ordering;
+use crate::{Bitmap, Digest, Error, Key};
+
+impl<L: LayoutKind> Filter<L, SharedBlocks> {
+    /// Inserts a key; `true` if it is new: surely not in the filter before.
+    ///
+    /// Lock-free, from any thread. A key that another thread inserted is found once that insertion
+    /// *happened before* this call (by a join, a channel, a lock).
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.insert_digest(self.digest_function.digest(key))
+    }
+
+    /// [`Filter::insert`] for a key that is already a digest.
+    #[inline]
+    pub fn insert_digest(&self, digest: Digest) -> bool {
+        self.layout.insert_shared(self.blocks.words(), digest)
+    }
+
+    /// Inserts many keys, in order, with their cache lines fetched together.
+    pub fn insert_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        let mut new = Bitmap::new();
+        self.insert_batch_into(keys, &mut new);
+        new
+    }
+
+    /// [`Filter::insert_batch`] into a bitmap that is used again.
+    pub fn insert_batch_into<K: Key>(&self, keys: &[K], new: &mut Bitmap) {
+        for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
+            self.each_of_batch(digests, words, |digest| self.insert_digest(digest));
+        });
+    }
+
+    /// [`Filter::insert_batch`] for keys that are already digests.
+    pub fn insert_digests(&self, digests: &[Digest]) -> Bitmap {
+        let mut new = Bitmap::new();
+        self.insert_digests_into(digests, &mut new);
+        new
+    }
+
+    /// [`Filter::insert_digests`] into a bitmap that is used again.
+    pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) {
+        self.each_of_batch(digests, new.reset(digests.len()), |d| self.insert_digest(d));
+    }
+
+    /// Whether the key may have been inserted: `false` is certain.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digest_function.digest(key))
+    }
+
+    /// [`Filter::contains`] for a key that is already a digest.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.layout.contains_shared(self.blocks.words(), digest)
+    }
+
+    /// Asks for many keys, with their cache lines fetched together.
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        let mut found = Bitmap::new();
+        self.contains_batch_into(keys, &mut found);
+        found
+    }
+
+    /// [`Filter::contains_batch`] into a bitmap that is used again.
+    pub fn contains_batch_into<K: Key>(&self, keys: &[K], found: &mut Bitmap) {
+        for_each_digest_chunk(&self.digest_function, keys, found, |digests, words| {
+            self.each_of_batch(digests, words, |digest| self.contains_digest(digest));
+        });
+    }
+
+    /// [`Filter::contains_batch`] for keys that are already digests.
+    pub fn contains_digests(&self, digests: &[Digest]) -> Bitmap {
+        let mut found = Bitmap::new();
+        self.contains_digests_into(digests, &mut found);
+        found
+    }
+
+    /// [`Filter::contains_digests`] into a bitmap that is used again.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.each_of_batch(digests, found.reset(digests.len()), |d| self.contains_digest(d));
+    }
+
+    /// Ors another filter into this one while both may be in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`], changing nothing, if the filters differ in layout, m, k or digest.
+    pub fn union_with<T: Storage>(&self, other: &Filter<L, T>) -> Result<(), Error> {
+        self.check_compatible(other)?;
+        for (i, lanes) in self.blocks.words().as_chunks::<8>().0.iter().enumerate() {
+            for (lane, bits) in lanes.iter().zip(other.blocks.block(i).0) {
+                // ORDERING: Relaxed, as in an insertion: bits are only ever added.
+                if bits & !lane.load(Ordering::Relaxed) != 0 {
+                    lane.fetch_or(bits, Ordering::Relaxed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same filter for one owner, without copying its bits; the count of inserted items is then
+    /// the estimate from the fill.
+    pub fn into_exclusive(self) -> Filter<L, OwnedBlocks> {
+        let inserted_items = self.estimated_items().rounded();
+        let Self { layout, blocks, params, digest_function, .. } = self;
+        let blocks = blocks.into_owned();
+        Filter { layout, blocks, params, digest_function, inserted_items }
+    }
+
+    /// A copy of the bits as they are now, while other threads go on: it holds at least every key
+    /// whose insertion happened before the call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn snapshot(&self) -> Result<Filter<L, OwnedBlocks>, Error> {
+        let mut blocks = OwnedBlocks::zeroed(self.blocks.num_blocks() as u64)?;
+        for (i, block) in blocks.as_mut().iter_mut().enumerate() {
+            *block = self.blocks.block(i);
+        }
+        let inserted_items = self.inserted_items;
+        let (layout, params) = (self.layout, self.params);
+        let digest_function = self.digest_function;
+        let mut copy = Filter { layout, blocks, params, digest_function, inserted_items };
+        copy.inserted_items = copy.estimated_items().rounded();
+        Ok(copy)
+    }
+
+    #[inline(always)]
+    fn each_of_batch(&self, digests: &[Digest], out: &mut [u64], answer: impl Fn(Digest) -> bool) {
+        let words = self.blocks.words();
+        let prefetch = !crate::simd::fits_cache(words.len() / 8);
+        for (group, out) in digests.chunks(64).zip(out) {
+            if prefetch {
+                group.iter().for_each(|&digest| self.layout.prefetch_shared(words, digest));
+            }
+            for (i, &digest) in group.iter().enumerate() {
+                *out |= u64::from(answer(digest)) << i;
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What the number of set bits says about the number of keys.
+
+use crate::sizing::standard::fill_moments;
+use crate::{FilterParams, Layout};
+
+/// An estimated number of distinct keys with its 99 % confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The most likely number; infinite for a full filter, whose bits tell nothing.
+    pub items: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end of the interval.
+    pub high: f64,
+}
+
+/// The 99.5th percentile of the standard normal distribution.
+const Z_99: f64 = 2.575_829_303_548_901;
+
+impl Estimate {
+    /// The estimate from `ones` set bits.
+    ///
+    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). `blocked`: a key
+    /// sets a given lane bit with probability 1/(64 B) per pass, so the same with m/8 cells and k/8
+    /// throws a key.
+    pub(crate) fn from_ones(params: &FilterParams, ones: u64) -> Self {
+        let m = params.num_bits() as f64;
+        let k = f64::from(params.num_hashes());
+        let (cells, throws_per_item) = match params.layout() {
+            Layout::Standard => (m, k),
+            Layout::Blocked => (m / 8.0, k / 8.0),
+        };
+        let fill = ones as f64 / m;
+        if ones >= params.num_bits() {
+            let low = libm::log(m) * cells / throws_per_item;
+            return Self { items: f64::INFINITY, low, high: f64::INFINITY };
+        }
+        let items = libm::log1p(-fill) / (throws_per_item * libm::log1p(-1.0 / cells));
+        let deviation = match params.layout() {
+            Layout::Standard => {
+                let (_, fill_deviation) = fill_moments(m, k * items);
+                // dE[X/m]/dn = (1 − X/m) · k/m
+                fill_deviation / ((1.0 - fill) * k / m)
+            }
+            Layout::Blocked => blocked_deviation(m / 512.0, k / 8.0, items),
+        };
+        let low = (items - Z_99 * deviation).max(0.0);
+        Self { items, low, high: items + Z_99 * deviation }
+    }
+
+    /// The estimate as a whole number, `u64::MAX` if infinite.
+    pub fn rounded(&self) -> u64 {
+        libm::round(self.items) as u64
+    }
+}
+
+/// Standard deviation of the estimate from `num_blocks` blocks with `passes` throws per lane and key.
+///
+/// Keys per block are Poisson(λ) with a fixed sum; with Y the ones of a block and J its keys,
+/// Var X = B (E[Var(Y|J)] + Var(E[Y|J]) − Cov(Y, J)² / λ), all closed forms of E[q^J] = e^(−λ(1−q)).
+fn blocked_deviation(num_blocks: f64, passes: f64, items: f64) -> f64 {
+    let lambda = items / num_blocks;
+    if lambda == 0.0 {
+        return 0.0;
+    }
+    let mean_power = |q: f64| libm::exp(-lambda * (1.0 - q));
+    let (q1, q2) = (libm::pow(63.0 / 64.0, passes), libm::pow(62.0 / 64.0, passes));
+    let within =
+        8.0 * (64.0 * 63.0 * mean_power(q2) + 64.0 * mean_power(q1) - 4096.0 * mean_power(q1 * q1));
+    let between = 512.0 * 512.0 * (mean_power(q1 * q1) - mean_power(q1) * mean_power(q1));
+    let covariance = 512.0 * lambda * (1.0 - q1) * mean_power(q1);
+    let variance = num_blocks * (within + between - covariance * covariance / lambda);
+    // dE[X]/dn = 512 (1 − q1) e^(−λ(1−q1))
+    libm::sqrt(variance.max(0.0)) / (512.0 * (1.0 - q1) * mean_power(q1))
+}
+
+/// Whether a filter still keeps its promise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Health {
+    /// Below 80 % of `expected_items`.
+    Ok,
+    /// From 80 % on: time to plan a larger filter.
+    NearCapacity,
+    /// `expected_items` or more: further keys raise the rate above `target_fpp`.
+    OverCapacity,
+}
+
+impl Health {
+    /// The health of a filter made for `expected_items` that holds `items`.
+    pub fn of(items: f64, expected_items: u64) -> Self {
+        let load = items / expected_items as f64;
+        if load >= 1.0 {
+            Self::OverCapacity
+        } else if load >= 0.8 {
+            Self::NearCapacity
+        } else {
+            Self::Ok
+        }
+    }
+
+    /// `ok`, `near capacity` or `over capacity`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NearCapacity => "near capacity",
+            Self::OverCapacity => "over capacity",
+        }
+    }
+}

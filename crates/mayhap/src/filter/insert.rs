@@ -1,0 +1,100 @@
+//! Changing filters that one thread owns.
+
+use super::{Filter, for_each_digest_chunk};
+use crate::bits::{Block, OwnedBlocks, SharedBlocks, StorageMut};
+use crate::layout::LayoutKind;
+use crate::{Bitmap, Digest, Error, Key};
+
+impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
+    /// Inserts a key; `true` if it is new: surely not in the filter before.
+    ///
+    /// `false` means that all its bits were set, so either it was inserted before or it is one of
+    /// the false positives. Inserting never fails; beyond `expected_items` the rate rises
+    /// ([`Filter::health`]).
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        let digest = self.digest_function.digest(key);
+        self.insert_digest(digest)
+    }
+
+    /// [`Filter::insert`] for a key that is already a digest.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        let new = self.layout.insert(self.blocks.as_mut(), digest);
+        self.inserted_items += u64::from(new);
+        new
+    }
+
+    /// Inserts many keys, in order: bit `i` of the result is what [`Filter::insert`] would have said
+    /// for `keys[i]`.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
+        let mut new = Bitmap::new();
+        self.insert_batch_into(keys, &mut new);
+        new
+    }
+
+    /// [`Filter::insert_batch`] into a bitmap that is used again.
+    pub fn insert_batch_into<K: Key>(&mut self, keys: &[K], new: &mut Bitmap) {
+        let blocks = self.blocks.as_mut();
+        for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
+            self.layout.insert_batch(blocks, digests, words);
+        });
+        self.inserted_items += new.count_ones() as u64;
+    }
+
+    /// [`Filter::insert_batch`] for keys that are already digests.
+    pub fn insert_digests(&mut self, digests: &[Digest]) -> Bitmap {
+        let mut new = Bitmap::new();
+        self.insert_digests_into(digests, &mut new);
+        new
+    }
+
+    /// [`Filter::insert_digests`] into a bitmap that is used again.
+    pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
+        self.layout.insert_batch(self.blocks.as_mut(), digests, new.reset(digests.len()));
+        self.inserted_items += new.count_ones() as u64;
+    }
+
+    /// Makes this filter the union of both: it then holds the keys of either.
+    ///
+    /// A bitwise OR of the bits, at the speed of memory. [`Filter::inserted_items`] becomes the
+    /// estimate from the fill, since keys in both must count once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`], changing nothing, if the filters differ in layout, m, k or digest.
+    pub fn union_with<T: AsRef<[Block]>>(&mut self, other: &Filter<L, T>) -> Result<(), Error> {
+        self.check_compatible(other)?;
+        for (ours, theirs) in self.blocks.as_mut().iter_mut().zip(other.blocks.as_ref()) {
+            for (lane, other_lane) in ours.0.iter_mut().zip(theirs.0) {
+                *lane |= other_lane;
+            }
+        }
+        self.inserted_items = self.estimated_items().rounded();
+        Ok(())
+    }
+
+    /// Forgets every key.
+    pub fn clear(&mut self) {
+        self.blocks.as_mut().fill(Block::default());
+        self.inserted_items = 0;
+    }
+}
+
+impl<L: LayoutKind> Filter<L, OwnedBlocks> {
+    /// The same filter for many threads, without copying its bits.
+    pub fn into_concurrent(self) -> Filter<L, SharedBlocks> {
+        let Self { layout, blocks, params, digest_function, inserted_items } = self;
+        let blocks = SharedBlocks::new(blocks);
+        Filter { layout, blocks, params, digest_function, inserted_items }
+    }
+
+    /// A copy of the filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { blocks: OwnedBlocks::copy_of(self.blocks.as_ref())?, ..*self })
+    }
+}

@@ -1,0 +1,60 @@
+//! The truth about a filter: how full it is, what it holds, how often it is wrong now.
+
+use super::{Estimate, Filter, Health};
+use crate::bits::Storage;
+use crate::layout::LayoutKind;
+
+impl<L: LayoutKind, S: Storage> Filter<L, S> {
+    /// The share of bits that are set, X/m. Reads every block.
+    pub fn fill_ratio(&self) -> f64 {
+        self.blocks.count_ones() as f64 / self.params.num_bits() as f64
+    }
+
+    /// How many distinct keys the set bits speak of, with a 99 % interval. Reads every block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut filter = mayhap::BloomFilter::builder().expected_items(10_000).target_fpp(0.01).build()?;
+    /// filter.insert_batch(&(0..5_000u64).collect::<Vec<_>>());
+    /// let estimate = filter.estimated_items();
+    /// assert!(estimate.low < 5_000.0 && 5_000.0 < estimate.high);
+    /// assert!(estimate.high - estimate.low < 200.0);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn estimated_items(&self) -> Estimate {
+        Estimate::from_ones(&self.params, self.blocks.count_ones())
+    }
+
+    /// The predicted false-positive probability with `items` distinct keys inserted
+    /// ([`crate::sizing::expected_fpp`]).
+    pub fn expected_fpp(&self, items: u64) -> f64 {
+        self.params.expected_fpp(items)
+    }
+
+    /// The false-positive probability *now*, from the bits as they are. Reads every block.
+    ///
+    /// Exact for these contents, whoever put them there: `standard` (X/m)^k; `blocked` the mean over
+    /// blocks of the product over lanes of (ones/64)^(k/8). Well above [`Filter::expected_fpp`] of
+    /// the estimated items means that the keys were not random (a pollution attack, or digests
+    /// that are no hashes).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut filter = mayhap::BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// assert_eq!(filter.estimated_fpp(), 0.0);
+    /// filter.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
+    /// assert!(filter.estimated_fpp() > 0.999); // overfilled, and it says so
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn estimated_fpp(&self) -> f64 {
+        self.layout.fpp_of(&self.params, &self.blocks)
+    }
+
+    /// Whether the filter still keeps its promise, by [`Filter::estimated_items`]. Reads every
+    /// block; where the number of items is known, [`Health::of`] reads nothing.
+    pub fn health(&self) -> Health {
+        Health::of(self.estimated_items().items, self.params.expected_items())
+    }
+}

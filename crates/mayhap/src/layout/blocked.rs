@@ -1,0 +1,112 @@
+//! `blocked`: all bits of a key in one 512-bit block, one cache line.
+
+use super::{Layout, LayoutKind, positions};
+use crate::bits::{Block, Storage};
+use crate::sync::{AtomicU64, Ordering};
+use crate::{Digest, FilterParams, simd};
+
+/// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes.
+///
+/// A query touches one cache line. Block = `mulhi(digest, num_blocks)`; lane `i`'s bit is six bits
+/// of `digest · 0x9E3779B97F4A7C15` from the top, and for k = 16 a second one of
+/// `digest · 0xD6E8FEB86659FD93` (`docs/native-format.md`).
+#[derive(Debug, Clone, Copy)]
+pub struct Blocked {
+    backend: simd::Backend,
+    /// 1 for k = 8, 2 for k = 16.
+    passes: u8,
+}
+
+impl Blocked {
+    #[cfg(test)]
+    pub(crate) fn with_backend(passes: u8, backend: simd::Backend) -> Self {
+        Self { backend, passes }
+    }
+}
+
+impl LayoutKind for Blocked {
+    const LAYOUT: Layout = Layout::Blocked;
+
+    fn new(params: &FilterParams) -> Self {
+        Self { backend: simd::Backend::detect(), passes: (params.num_hashes() / 8) as u8 }
+    }
+
+    #[inline(always)]
+    fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
+        self.backend.contains(self.passes, blocks, digest)
+    }
+
+    #[inline(always)]
+    fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool {
+        self.backend.insert(self.passes, blocks, digest)
+    }
+
+    fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+        self.backend.contains_batch(self.passes, blocks, digests, found);
+    }
+
+    fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+        self.backend.insert_batch(self.passes, blocks, digests, new);
+    }
+
+    #[inline]
+    fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
+        let mask = self.mask(digest);
+        // ORDERING: Relaxed. See `insert_shared`.
+        self.lanes(words, digest)
+            .iter()
+            .zip(mask)
+            .fold(0, |missing, (lane, bits)| missing | (bits & !lane.load(Ordering::Relaxed)))
+            == 0
+    }
+
+    #[inline]
+    fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
+        let mask = self.mask(digest);
+        let mut new = 0;
+        for (lane, bits) in self.lanes(words, digest).iter().zip(mask) {
+            // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
+            // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
+            // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
+            if bits & !lane.load(Ordering::Relaxed) != 0 {
+                new |= bits & !lane.fetch_or(bits, Ordering::Relaxed);
+            }
+        }
+        new != 0
+    }
+
+    #[inline]
+    fn prefetch_shared(&self, words: &[AtomicU64], digest: Digest) {
+        simd::prefetch(words, positions::block(digest, words.len() as u64 / 8) as usize * 8);
+    }
+
+    /// Exact for these contents: the mean over blocks of the product over lanes of
+    /// `(ones / 64)^(k/8)`.
+    fn fpp_of(&self, _params: &FilterParams, blocks: &impl Storage) -> f64 {
+        let num_blocks = blocks.num_blocks();
+        let sum: f64 = (0..num_blocks)
+            .map(|i| {
+                let maybe: f64 =
+                    blocks.block(i).0.iter().map(|l| f64::from(l.count_ones()) / 64.0).product();
+                if self.passes == 1 { maybe } else { maybe * maybe }
+            })
+            .sum();
+        sum / num_blocks as f64
+    }
+}
+
+impl Blocked {
+    #[inline(always)]
+    fn mask(&self, digest: Digest) -> [u64; 8] {
+        match self.passes {
+            1 => positions::block_mask::<1>(digest),
+            _ => positions::block_mask::<2>(digest),
+        }
+    }
+
+    #[inline(always)]
+    fn lanes<'a>(&self, words: &'a [AtomicU64], digest: Digest) -> &'a [AtomicU64; 8] {
+        let (blocks, _) = words.as_chunks::<8>();
+        &blocks[positions::block(digest, blocks.len() as u64) as usize]
+    }
+}

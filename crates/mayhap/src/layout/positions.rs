@@ -1,0 +1,118 @@
+//! Digest → positions: plain arithmetic, the same for every kernel, file and language.
+
+use crate::Digest;
+use crate::sizing::MAX_NUM_HASHES;
+
+/// `floor(a · b / 2^64)`: maps 64 random bits evenly onto `0..b` without a division.
+#[inline(always)]
+pub(crate) const fn mulhi(a: u64, b: u64) -> u64 {
+    ((a as u128 * b as u128) >> 64) as u64
+}
+
+/// The multipliers of `standard`'s probes: 1 first, then `splitmix64(i) | 1`.
+///
+/// Odd, so that each product is a permutation of the digests; random, so that no probe is a simple
+/// function of two others, as every probe is in double hashing.
+pub(crate) const PROBE_MULTIPLIERS: [u64; MAX_NUM_HASHES as usize] = {
+    let mut multipliers = [1; MAX_NUM_HASHES as usize];
+    let mut i = 1;
+    while i < multipliers.len() {
+        multipliers[i] = splitmix64(i as u64) | 1;
+        i += 1;
+    }
+    multipliers
+};
+
+/// Steele, Lea & Flood 2014, *Fast Splittable Pseudorandom Number Generators*: output i from 0.
+const fn splitmix64(i: u64) -> u64 {
+    let z = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Bit position of probe `i` in a `standard` filter of `num_bits`: `mulhi(digest · A_i, m)`.
+#[inline(always)]
+pub(crate) const fn standard(digest: Digest, multiplier: u64, num_bits: u64) -> u64 {
+    mulhi(digest.get().wrapping_mul(multiplier), num_bits)
+}
+
+/// Odd multipliers that make `blocked`'s in-block bits: the first for k = 8, both for k = 16.
+pub(crate) const LANE_MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
+
+/// How far to shift a product right for lane `i`'s 6 bits: they come from the top.
+pub(crate) const LANE_SHIFTS: [u32; 8] = [58, 52, 46, 40, 34, 28, 22, 16];
+
+/// The block of a digest: `mulhi(digest, num_blocks)`, from the digest's top bits.
+#[inline(always)]
+pub(crate) const fn block(digest: Digest, num_blocks: u64) -> u64 {
+    mulhi(digest.get(), num_blocks)
+}
+
+/// The bits of lane `lane` for a product of the digest and a lane multiplier.
+#[inline(always)]
+pub(crate) const fn lane_bit(product: u64, lane: usize) -> u64 {
+    1 << (product >> LANE_SHIFTS[lane] & 63)
+}
+
+/// The mask of a digest in its block: one bit per lane and pass.
+#[inline(always)]
+pub(crate) fn block_mask<const PASSES: usize>(digest: Digest) -> [u64; 8] {
+    let mut mask = [0; 8];
+    for multiplier in &LANE_MULTIPLIERS[..PASSES] {
+        let product = digest.get().wrapping_mul(*multiplier);
+        for (lane, word) in mask.iter_mut().enumerate() {
+            *word |= lane_bit(product, lane);
+        }
+    }
+    mask
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Index arithmetic past 2^32 bits and 2^32 blocks: positions need no memory.
+    #[test]
+    fn positions_reach_every_part_of_huge_filters() {
+        let digests = (0..100_000u64).map(|i| Digest::new(splitmix64(i)));
+        for size in [1 << 33, (1 << 33) + 1, 3 << 40, (1 << 56) - 1] {
+            let mut eighths = [[0u32; 8]; 3];
+            for digest in digests.clone() {
+                let positions = [
+                    standard(digest, 1, size),
+                    standard(digest, PROBE_MULTIPLIERS[31], size),
+                    block(digest, size),
+                ];
+                for (counts, position) in eighths.iter_mut().zip(positions) {
+                    assert!(position < size);
+                    counts[(position as u128 * 8 / u128::from(size)) as usize] += 1;
+                }
+            }
+            // 12,500 expected, σ = 105.
+            assert!(eighths.iter().flatten().all(|n| n.abs_diff(12_500) < 500), "{eighths:?}");
+        }
+        assert_eq!(standard(Digest::new(u64::MAX), 1, 1 << 40), (1 << 40) - 1);
+        assert_eq!(block(Digest::new(1 << 63), 10_000_000_000), 5_000_000_000);
+    }
+
+    #[test]
+    fn a_mask_has_one_bit_per_lane_and_pass() {
+        for i in 0..1000 {
+            let digest = Digest::new(splitmix64(i));
+            assert!(block_mask::<1>(digest).iter().all(|lane| lane.count_ones() == 1));
+            assert!(block_mask::<2>(digest).iter().all(|lane| lane.count_ones() <= 2));
+            let both = block_mask::<2>(digest);
+            assert!(block_mask::<1>(digest).iter().zip(both).all(|(one, two)| one & two == *one));
+        }
+    }
+
+    #[test]
+    fn multipliers_are_odd_and_differ() {
+        assert!(PROBE_MULTIPLIERS.iter().all(|m| m % 2 == 1));
+        for (i, a) in PROBE_MULTIPLIERS.iter().enumerate() {
+            assert!(PROBE_MULTIPLIERS[..i].iter().all(|b| a != b));
+        }
+        assert_eq!(splitmix64(0), 0xE220_A839_7B1D_CDAF); // the published first output for seed 0
+    }
+}

@@ -1,0 +1,172 @@
+//! `standard`: k bits anywhere in m.
+
+use super::{Layout, LayoutKind, positions};
+use crate::bits::{Block, Storage, block};
+use crate::sync::{AtomicU64, Ordering};
+use crate::{Digest, FilterParams, simd};
+
+/// The `standard` layout: the classic Bloom filter, any m ≥ 64 and k from 1 to 32.
+///
+/// Probe `i` is bit `mulhi(digest · A_i, m)` with its own odd multiplier `A_i`, never double
+/// hashing. A query touches up to k cache lines, 2 on average for an absent key.
+#[derive(Debug, Clone, Copy)]
+pub struct Standard {
+    num_bits: u64,
+    num_hashes: u32,
+}
+
+/// Keys whose cache lines are asked for together.
+const GROUP: usize = 32;
+/// Probes of a first look at each key; the others are asked for only where these say "maybe".
+const FIRST_PROBES: usize = 2;
+
+impl Standard {
+    #[inline(always)]
+    fn multipliers(&self) -> &'static [u64] {
+        &positions::PROBE_MULTIPLIERS[..self.num_hashes as usize]
+    }
+
+    #[inline(always)]
+    fn position(&self, digest: Digest, multiplier: u64) -> (usize, u64) {
+        let position = positions::standard(digest, multiplier, self.num_bits);
+        ((position / 64) as usize, 1 << (position % 64))
+    }
+
+    #[inline(always)]
+    fn has_all(&self, words: &[u64], digest: Digest, multipliers: &[u64]) -> bool {
+        multipliers.iter().all(|&multiplier| {
+            let (word, bit) = self.position(digest, multiplier);
+            words[word] & bit != 0
+        })
+    }
+
+    #[inline(always)]
+    fn prefetch_all<T>(&self, words: &[T], digest: Digest, multipliers: &[u64]) {
+        for &multiplier in multipliers {
+            simd::prefetch(words, self.position(digest, multiplier).0);
+        }
+    }
+
+    /// Answers up to 64 keys whose lines are not in the cache, in two rounds of prefetching.
+    fn contains_group(&self, words: &[u64], digests: &[Digest]) -> u64 {
+        let (first, rest) = self.multipliers().split_at(FIRST_PROBES.min(self.num_hashes as usize));
+        let mut maybe = 0u64;
+        for (i, &digest) in digests.iter().enumerate() {
+            maybe |= u64::from(self.has_all(words, digest, first)) << i;
+        }
+        let survivors = maybe;
+        for_each_one(survivors, |i| self.prefetch_all(words, digests[i], rest));
+        for_each_one(survivors, |i| {
+            maybe &= !(u64::from(!self.has_all(words, digests[i], rest)) << i);
+        });
+        maybe
+    }
+}
+
+#[inline(always)]
+fn for_each_one(mut bits: u64, mut f: impl FnMut(usize)) {
+    while bits != 0 {
+        f(bits.trailing_zeros() as usize);
+        bits &= bits - 1;
+    }
+}
+
+impl LayoutKind for Standard {
+    const LAYOUT: Layout = Layout::Standard;
+
+    fn new(params: &FilterParams) -> Self {
+        Self { num_bits: params.num_bits(), num_hashes: params.num_hashes() }
+    }
+
+    #[inline(always)]
+    fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
+        self.has_all(block::words(blocks), digest, self.multipliers())
+    }
+
+    #[inline(always)]
+    fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool {
+        let words = block::words_mut(blocks);
+        let mut new = 0;
+        for &multiplier in self.multipliers() {
+            let (word, bit) = self.position(digest, multiplier);
+            new |= bit & !words[word];
+            words[word] |= bit;
+        }
+        new != 0
+    }
+
+    fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+        let words = block::words(blocks);
+        if simd::fits_cache(blocks.len()) {
+            for (i, &digest) in digests.iter().enumerate() {
+                found[i / 64] |= u64::from(self.contains(blocks, digest)) << (i % 64);
+            }
+            return;
+        }
+        let first = &self.multipliers()[..FIRST_PROBES.min(self.num_hashes as usize)];
+        let mut groups = digests.chunks(GROUP);
+        let mut next = groups.next();
+        for &digest in next.unwrap_or_default() {
+            self.prefetch_all(words, digest, first);
+        }
+        let mut start = 0;
+        while let Some(group) = next {
+            next = groups.next();
+            for &digest in next.unwrap_or_default() {
+                self.prefetch_all(words, digest, first);
+            }
+            found[start / 64] |= self.contains_group(words, group) << (start % 64);
+            start += GROUP;
+        }
+    }
+
+    fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+        let fits_cache = simd::fits_cache(blocks.len());
+        for (group_index, group) in digests.chunks(GROUP).enumerate() {
+            if !fits_cache {
+                for &digest in group {
+                    self.prefetch_all(block::words(blocks), digest, self.multipliers());
+                }
+            }
+            for (i, &digest) in group.iter().enumerate() {
+                let i = group_index * GROUP + i;
+                new[i / 64] |= u64::from(self.insert(blocks, digest)) << (i % 64);
+            }
+        }
+    }
+
+    #[inline]
+    fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
+        self.multipliers().iter().all(|&multiplier| {
+            let (word, bit) = self.position(digest, multiplier);
+            // ORDERING: Relaxed. See `insert_shared`.
+            words[word].load(Ordering::Relaxed) & bit != 0
+        })
+    }
+
+    #[inline]
+    fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
+        let mut new = 0;
+        for &multiplier in self.multipliers() {
+            let (word, bit) = self.position(digest, multiplier);
+            // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
+            // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
+            // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
+            if words[word].load(Ordering::Relaxed) & bit == 0 {
+                new |= bit & !words[word].fetch_or(bit, Ordering::Relaxed);
+            }
+        }
+        new != 0
+    }
+
+    #[inline]
+    fn prefetch_shared(&self, words: &[AtomicU64], digest: Digest) {
+        self.prefetch_all(words, digest, self.multipliers());
+    }
+
+    /// (X/m)^k with X set bits: exact for these contents.
+    fn fpp_of(&self, params: &FilterParams, blocks: &impl Storage) -> f64 {
+        let fill = blocks.count_ones() as f64 / params.num_bits() as f64;
+        libm::pow(fill, f64::from(params.num_hashes()))
+    }
+}

@@ -1,0 +1,59 @@
+//! Bloom filters that are fast, keep their promised false-positive rate and prove it.
+//!
+//! A Bloom filter answers "surely not" or "mayhap" about membership in a few bits per key: never
+//! a false negative, a false positive with the probability that you choose.
+//!
+//! ```
+//! use mayhap::BlockedBloomFilter;
+//!
+//! let mut seen = BlockedBloomFilter::builder().expected_items(1_000_000).target_fpp(0.01).build()?;
+//! assert!(seen.insert("https://example.org/")); // new
+//! assert!(!seen.insert("https://example.org/")); // was there
+//! assert!(seen.contains("https://example.org/"));
+//! assert!(!seen.contains("https://example.org/other")); // surely not
+//! # Ok::<(), mayhap::Error>(())
+//! ```
+//!
+//! # Which type
+//!
+//! | type | use it for |
+//! |---|---|
+//! | [`BlockedBloomFilter`] | the default: one cache line per key |
+//! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
+//! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
+//! | [`AnyFilter`] | a file or a command line says which layout it is |
+//!
+//! # Data flow
+//!
+//! bytes → [`Digest`] ([`DigestFunction`]) → positions ([`Layout`]) → bits. A key is hashed once;
+//! every filter, batch call and file works on digests.
+//!
+//! # Features
+//!
+//! `std` (default): run-time CPU detection and huge pages. Without it the crate is `no_std` with
+//! `alloc`.
+
+#![cfg_attr(not(feature = "std"), no_std)]
+
+extern crate alloc;
+
+mod bits;
+mod digest;
+mod error;
+mod filter;
+mod layout;
+pub mod native;
+mod simd;
+pub mod sizing;
+mod sync;
+
+pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
+pub use digest::{Digest, DigestFunction, Key, SecretKey};
+pub use error::Error;
+pub use filter::{
+    AnyFilter, BlockedBloomFilter, BloomFilter, Build, Builder, ConcurrentBlockedBloomFilter,
+    ConcurrentBloomFilter, Estimate, Filter, Health,
+};
+pub use layout::{Blocked, Layout, LayoutKind, Standard};
+pub use simd::kernel_names;
+pub use sizing::FilterParams;

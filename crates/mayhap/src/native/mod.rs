@@ -1,0 +1,77 @@
+//! The native format: a filter as bytes. `docs/native-format.md` is its specification.
+//!
+//! ```text
+//! offset            bytes             what
+//! 0                 4096              header (see `Header`)
+//! 4096              P · 4096          body: the blocks, then zeros up to a whole page
+//! 4096 + P · 4096   P · 8             XXH3-64 (seed 0) of each body page, little-endian
+//! ```
+//!
+//! The body's bytes are the filter's memory: opening by `mmap` needs no decoding. All numbers are
+//! little-endian. No I/O happens here; `mayhap-store` reads and writes files.
+//!
+//! ```
+//! use mayhap::{AnyFilter, native};
+//!
+//! let mut filter = AnyFilter::builder().expected_items(1000).target_fpp(0.01).build()?;
+//! filter.insert("key");
+//! let bytes = native::encode(&filter, "");
+//! let (copy, _header) = native::decode(&bytes, None)?;
+//! assert!(copy.contains("key") && !copy.contains("other"));
+//! assert_eq!(native::encode(&copy, ""), bytes);
+//! # Ok::<(), mayhap::Error>(())
+//! ```
+
+mod header;
+mod pages;
+#[cfg(test)]
+mod tests;
+
+pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
+pub use pages::{
+    PAGE_BYTES, body_bytes, body_from_le, page_checksums, table_checksum, verify_pages,
+};
+
+use crate::bits::{Block, OwnedBlocks};
+use crate::{AnyFilter, Error, SecretKey};
+use alloc::vec::Vec;
+
+/// Encodes a whole filter, with key options as in [`Header::key_options`].
+///
+/// # Panics
+///
+/// If `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`].
+pub fn encode<S: AsRef<[Block]>>(filter: &AnyFilter<S>, key_options: &str) -> Vec<u8> {
+    let header = Header::of(filter, key_options);
+    let checksums = page_checksums(filter.blocks());
+    let mut bytes = Vec::with_capacity(header.file_bytes() as usize);
+    bytes.extend_from_slice(&header.encode(table_checksum(&checksums)));
+    bytes.extend_from_slice(&body_bytes(filter.blocks()));
+    bytes.resize(HEADER_BYTES + header.body_bytes() as usize, 0);
+    bytes.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
+    bytes
+}
+
+/// Decodes a whole filter and checks every byte of it.
+///
+/// `secret_key` is needed for filters of the `sip13` digest.
+///
+/// # Errors
+///
+/// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::HeaderDamaged`], [`Error::BadField`],
+/// [`Error::WrongLength`], [`Error::PageDamaged`], [`Error::WrongKey`], [`Error::OutOfMemory`].
+/// Nothing is allocated before the length of `bytes` has been found to agree with the header.
+pub fn decode(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<(AnyFilter, Header), Error> {
+    let header = Header::decode(bytes)?;
+    header.check_file_bytes(bytes.len() as u64)?;
+    let digest_function = header.digest_function(secret_key)?;
+    let (body, table) = bytes[HEADER_BYTES..].split_at(header.body_bytes() as usize);
+    verify_pages(&header, body, table)?;
+    let mut blocks = OwnedBlocks::zeroed(header.params().num_blocks())?;
+    let memory: &mut [u8] = bytemuck::cast_slice_mut(blocks.as_mut());
+    memory.copy_from_slice(&body[..memory.len()]);
+    body_from_le(blocks.as_mut());
+    let filter =
+        AnyFilter::from_parts(*header.params(), digest_function, blocks, header.inserted_items())?;
+    Ok((filter, header))
+}

@@ -1,0 +1,84 @@
+//! The body: blocks as little-endian bytes in pages, each with a checksum.
+
+use super::Header;
+use crate::Error;
+use crate::bits::Block;
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Bytes in a page of the body.
+pub const PAGE_BYTES: usize = 4096;
+const PAGE_BLOCKS: usize = PAGE_BYTES / Block::BYTES;
+
+/// The blocks as they stand in files; borrowed on little-endian machines.
+pub fn body_bytes(blocks: &[Block]) -> Cow<'_, [u8]> {
+    if cfg!(target_endian = "little") {
+        Cow::Borrowed(bytemuck::cast_slice(blocks))
+    } else {
+        Cow::Owned(blocks.iter().flat_map(|b| b.0).flat_map(u64::to_le_bytes).collect())
+    }
+}
+
+/// Turns blocks whose memory was filled with file bytes into blocks of this machine: nothing on
+/// little-endian ones.
+pub fn body_from_le(blocks: &mut [Block]) {
+    if cfg!(target_endian = "big") {
+        blocks.iter_mut().flat_map(|b| &mut b.0).for_each(|lane| *lane = u64::from_le(*lane));
+    }
+}
+
+/// The checksum of each body page: XXH3-64, seed 0, of its 4096 bytes (the last page with the zeros
+/// that fill it up).
+pub fn page_checksums(blocks: &[Block]) -> Vec<u64> {
+    let checksum = |page: &[Block]| {
+        let bytes = body_bytes(page);
+        if page.len() == PAGE_BLOCKS {
+            return xxh3_64(&bytes);
+        }
+        let mut full = [0; PAGE_BYTES];
+        full[..bytes.len()].copy_from_slice(&bytes);
+        xxh3_64(&full)
+    };
+    blocks.chunks(PAGE_BLOCKS).map(checksum).collect()
+}
+
+/// The checksum of the checksum table, which the header holds: XXH3-64, seed 0, of its bytes.
+pub fn table_checksum(page_checksums: &[u64]) -> u64 {
+    let mut hasher = Xxh3::new();
+    page_checksums.iter().for_each(|checksum| hasher.update(&checksum.to_le_bytes()));
+    hasher.digest()
+}
+
+/// Compares every page of `body` with `table`, both as they stand in the file.
+///
+/// # Errors
+///
+/// [`Error::WrongLength`] if either is not as long as the header says; [`Error::BadField`] if the
+/// table itself is damaged; [`Error::PageDamaged`] with the number of damaged pages and the first.
+pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Error> {
+    for (field, bytes, expected) in
+        [("body", body, header.body_bytes()), ("checksum table", table, header.num_pages() * 8)]
+    {
+        let found = bytes.len() as u64;
+        if found != expected {
+            return Err(Error::WrongLength { field, expected, found });
+        }
+    }
+    let found = xxh3_64(table);
+    if found != header.table_checksum() {
+        return Err(Error::BadField { field: "checksum table", found });
+    }
+    let mut damaged = body.chunks(PAGE_BYTES).zip(table.as_chunks::<8>().0).enumerate().filter_map(
+        |(i, (page, checksum))| {
+            (xxh3_64(page) != u64::from_le_bytes(*checksum)).then_some(i as u64)
+        },
+    );
+    match damaged.next() {
+        None => Ok(()),
+        Some(page) => {
+            let damaged_pages = 1 + damaged.count() as u64;
+            Err(Error::PageDamaged { page, damaged_pages, num_pages: header.num_pages() })
+        }
+    }
+}

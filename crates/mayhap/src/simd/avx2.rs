@@ -1,0 +1,131 @@
+//! AVX2: a block is two registers of four lanes.
+#![expect(unsafe_code, reason = "vector intrinsics; the token proves the CPU has them")]
+
+use super::{Kernel, batch, block_index};
+use crate::Digest;
+use crate::bits::Block;
+use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
+use core::arch::x86_64::*;
+
+/// Exists only on a CPU with AVX2 and BMI.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token(());
+
+/// One bit per lane for one pass, lanes 0–3 and 4–7.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn lane_bits(digest: Digest, pass: usize) -> [__m256i; 2] {
+    let product = digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]);
+    let product = _mm256_set1_epi64x(product.cast_signed());
+    [0, 4].map(|first| {
+        let [a, b, c, d] = core::array::from_fn(|i| i64::from(LANE_SHIFTS[first + i]));
+        let shifted = _mm256_srlv_epi64(product, _mm256_setr_epi64x(a, b, c, d));
+        let positions = _mm256_and_si256(shifted, _mm256_set1_epi64x(63));
+        _mm256_sllv_epi64(_mm256_set1_epi64x(1), positions)
+    })
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn mask<const PASSES: usize>(digest: Digest) -> [__m256i; 2] {
+    let [low, high] = lane_bits(digest, 0);
+    if PASSES == 1 {
+        return [low, high];
+    }
+    let [more_low, more_high] = lane_bits(digest, 1);
+    [_mm256_or_si256(low, more_low), _mm256_or_si256(high, more_high)]
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn load(block: &Block) -> [__m256i; 2] {
+    let halves: *const __m256i = core::ptr::from_ref(block).cast();
+    // SAFETY: a `Block` is 64 bytes, aligned to 64: two aligned halves.
+    unsafe { [_mm256_load_si256(halves), _mm256_load_si256(halves.add(1))] }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn has_all<const PASSES: usize>(block: &Block, digest: Digest) -> bool {
+    let ([a, b], [mask_a, mask_b]) = (load(block), mask::<PASSES>(digest));
+    let missing = _mm256_or_si256(_mm256_andnot_si256(a, mask_a), _mm256_andnot_si256(b, mask_b));
+    _mm256_testz_si256(missing, missing) == 1
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn set_all<const PASSES: usize>(block: &mut Block, digest: Digest) -> bool {
+    let ([a, b], [mask_a, mask_b]) = (load(block), mask::<PASSES>(digest));
+    let missing = _mm256_or_si256(_mm256_andnot_si256(a, mask_a), _mm256_andnot_si256(b, mask_b));
+    let halves: *mut __m256i = core::ptr::from_mut(block).cast();
+    // SAFETY: a `Block` is 64 bytes, aligned to 64, and ours to write.
+    unsafe {
+        _mm256_store_si256(halves, _mm256_or_si256(a, mask_a));
+        _mm256_store_si256(halves.add(1), _mm256_or_si256(b, mask_b));
+    }
+    _mm256_testz_si256(missing, missing) == 0
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
+    has_all::<PASSES>(&blocks[block_index(blocks, digest)], digest)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+    let index = block_index(blocks, digest);
+    set_all::<PASSES>(&mut blocks[index], digest)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+    batch::contains(blocks, digests, found, |block, digest| has_all::<PASSES>(block, digest));
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+    batch::insert(blocks, digests, new, |block, digest| set_all::<PASSES>(block, digest));
+}
+
+impl Kernel for Token {
+    const NAME: &'static str = "avx2";
+
+    #[inline]
+    fn detect() -> Option<Self> {
+        super::has_features!("avx2", "bmi1", "bmi2").then_some(Self(()))
+    }
+
+    #[inline(always)]
+    fn contains<const PASSES: usize>(self, blocks: &[Block], digest: Digest) -> bool {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { contains::<PASSES>(blocks, digest) }
+    }
+
+    #[inline(always)]
+    fn insert<const PASSES: usize>(self, blocks: &mut [Block], digest: Digest) -> bool {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { insert::<PASSES>(blocks, digest) }
+    }
+
+    fn contains_batch<const PASSES: usize>(
+        self,
+        blocks: &[Block],
+        digests: &[Digest],
+        found: &mut [u64],
+    ) {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { contains_batch::<PASSES>(blocks, digests, found) }
+    }
+
+    fn insert_batch<const PASSES: usize>(
+        self,
+        blocks: &mut [Block],
+        digests: &[Digest],
+        new: &mut [u64],
+    ) {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { insert_batch::<PASSES>(blocks, digests, new) }
+    }
+}

@@ -1,0 +1,89 @@
+//! The loops around a kernel: groups of 64 keys, the next group's cache lines asked for while this
+//! one is answered.
+
+use super::{block_index, fits_cache, prefetch};
+use crate::Digest;
+use crate::bits::Block;
+
+/// Keys per group: one word of answers, and as many lines in flight as a core can have.
+pub(super) const GROUP: usize = 64;
+
+/// Calls `answer(group, digests)` for each group of 64, having asked for its lines one group before.
+///
+/// `inline(always)`, and so are the closures: they become part of the caller, which may be compiled
+/// for more instructions than this crate.
+#[inline(always)]
+pub(super) fn for_each_group<B>(
+    blocks: &mut B,
+    view: impl Fn(&B) -> &[Block],
+    digests: &[Digest],
+    mut answer: impl FnMut(&mut B, usize, &[Digest]),
+) {
+    if fits_cache(view(blocks).len()) {
+        for (i, group) in digests.chunks(GROUP).enumerate() {
+            answer(blocks, i, group);
+        }
+        return;
+    }
+    let mut groups = digests.chunks(GROUP);
+    let mut next = groups.next();
+    prefetch_group(view(blocks), next.unwrap_or_default());
+    let mut i = 0;
+    while let Some(group) = next {
+        next = groups.next();
+        prefetch_group(view(blocks), next.unwrap_or_default());
+        answer(blocks, i, group);
+        i += 1;
+    }
+}
+
+#[inline(always)]
+fn prefetch_group(blocks: &[Block], digests: &[Digest]) {
+    for &digest in digests {
+        prefetch(blocks, block_index(blocks, digest));
+    }
+}
+
+#[inline(always)]
+pub(super) fn contains(
+    blocks: &[Block],
+    digests: &[Digest],
+    found: &mut [u64],
+    contains: impl Fn(&Block, Digest) -> bool,
+) {
+    for_each_group(
+        &mut { blocks },
+        |blocks| blocks,
+        digests,
+        |blocks, i, group| {
+            let mut word = 0;
+            for (bit, &digest) in group.iter().enumerate() {
+                let block = &blocks[block_index(blocks, digest)];
+                word |= u64::from(contains(block, digest)) << bit;
+            }
+            found[i] |= word;
+        },
+    );
+}
+
+#[inline(always)]
+pub(super) fn insert(
+    blocks: &mut [Block],
+    digests: &[Digest],
+    new: &mut [u64],
+    insert: impl Fn(&mut Block, Digest) -> bool,
+) {
+    for_each_group(
+        &mut { blocks },
+        |blocks| blocks,
+        digests,
+        |blocks, i, group| {
+            let mut word = 0;
+            for (bit, &digest) in group.iter().enumerate() {
+                let index = block_index(blocks, digest);
+                word |= u64::from(insert(&mut blocks[index], digest)) << bit;
+            }
+            new[i] |= word;
+        },
+    );
+}

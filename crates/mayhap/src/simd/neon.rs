@@ -1,0 +1,135 @@
+//! NEON: a block is four registers of two lanes.
+#![expect(unsafe_code, reason = "vector intrinsics; the token proves the CPU has them")]
+
+use super::{Kernel, batch, block_index};
+use crate::Digest;
+use crate::bits::Block;
+use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
+use core::arch::aarch64::*;
+
+/// Exists only on a CPU with NEON.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Token(());
+
+/// One bit per lane for one pass, two lanes a register.
+#[inline]
+#[target_feature(enable = "neon")]
+fn lane_bits(digest: Digest, pass: usize) -> [uint64x2_t; 4] {
+    let product = vdupq_n_u64(digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]));
+    [0, 2, 4, 6].map(|first| {
+        // NEON shifts left by negative counts to shift right.
+        let [a, b] = [0, 1].map(|i| -i64::from(LANE_SHIFTS[first + i]));
+        let shifts = vcombine_s64(vdup_n_s64(a), vdup_n_s64(b));
+        let positions = vandq_u64(vshlq_u64(product, shifts), vdupq_n_u64(63));
+        vshlq_u64(vdupq_n_u64(1), vreinterpretq_s64_u64(positions))
+    })
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn mask<const PASSES: usize>(digest: Digest) -> [uint64x2_t; 4] {
+    let mut mask = lane_bits(digest, 0);
+    if PASSES == 2 {
+        for (one, more) in mask.iter_mut().zip(lane_bits(digest, 1)) {
+            *one = vorrq_u64(*one, more);
+        }
+    }
+    mask
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn load(block: &Block) -> [uint64x2_t; 4] {
+    // SAFETY: each index is the first of two words inside the block.
+    [0, 2, 4, 6].map(|first| unsafe { vld1q_u64(block.0.as_ptr().add(first)) })
+}
+
+/// Whether any bit of `mask` is not set in `lanes`.
+#[inline]
+#[target_feature(enable = "neon")]
+fn is_missing(lanes: [uint64x2_t; 4], mask: [uint64x2_t; 4]) -> bool {
+    let [a, b, c, d] = core::array::from_fn(|i| vbicq_u64(mask[i], lanes[i]));
+    let missing = vorrq_u64(vorrq_u64(a, b), vorrq_u64(c, d));
+    vmaxvq_u32(vreinterpretq_u32_u64(missing)) != 0
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn has_all<const PASSES: usize>(block: &Block, digest: Digest) -> bool {
+    !is_missing(load(block), mask::<PASSES>(digest))
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn set_all<const PASSES: usize>(block: &mut Block, digest: Digest) -> bool {
+    let (lanes, mask) = (load(block), mask::<PASSES>(digest));
+    for (i, (&old, &bits)) in lanes.iter().zip(&mask).enumerate() {
+        // SAFETY: words `2 i` and `2 i + 1` are inside the block, which is ours to write.
+        unsafe { vst1q_u64(block.0.as_mut_ptr().add(2 * i), vorrq_u64(old, bits)) };
+    }
+    is_missing(lanes, mask)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
+    has_all::<PASSES>(&blocks[block_index(blocks, digest)], digest)
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+    let index = block_index(blocks, digest);
+    set_all::<PASSES>(&mut blocks[index], digest)
+}
+
+#[target_feature(enable = "neon")]
+fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+    batch::contains(blocks, digests, found, |block, digest| has_all::<PASSES>(block, digest));
+}
+
+#[target_feature(enable = "neon")]
+fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+    batch::insert(blocks, digests, new, |block, digest| set_all::<PASSES>(block, digest));
+}
+
+impl Kernel for Token {
+    const NAME: &'static str = "neon";
+
+    #[inline]
+    fn detect() -> Option<Self> {
+        super::has_features!("neon").then_some(Self(()))
+    }
+
+    #[inline(always)]
+    fn contains<const PASSES: usize>(self, blocks: &[Block], digest: Digest) -> bool {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { contains::<PASSES>(blocks, digest) }
+    }
+
+    #[inline(always)]
+    fn insert<const PASSES: usize>(self, blocks: &mut [Block], digest: Digest) -> bool {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { insert::<PASSES>(blocks, digest) }
+    }
+
+    fn contains_batch<const PASSES: usize>(
+        self,
+        blocks: &[Block],
+        digests: &[Digest],
+        found: &mut [u64],
+    ) {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { contains_batch::<PASSES>(blocks, digests, found) }
+    }
+
+    fn insert_batch<const PASSES: usize>(
+        self,
+        blocks: &mut [Block],
+        digests: &[Digest],
+        new: &mut [u64],
+    ) {
+        // SAFETY: the token exists, so `detect` saw the features on this CPU.
+        unsafe { insert_batch::<PASSES>(blocks, digests, new) }
+    }
+}

@@ -1,0 +1,90 @@
+//! Every kernel of this machine equals the scalar one, and which ran is printed and checked.
+
+use super::{Backend, scalar};
+use crate::Digest;
+use crate::bits::Block;
+use alloc::vec;
+use alloc::vec::Vec;
+
+fn digests(count: u64) -> Vec<Digest> {
+    let function = crate::DigestFunction::xxh3(1);
+    (0..count).map(|i| function.digest(&i)).collect()
+}
+
+/// Fewer, so that Miri ends; the number must not be a multiple of 64.
+const COUNT: u64 = if cfg!(miri) { 333 } else { 20_011 };
+
+#[test]
+fn every_kernel_equals_the_scalar_one() {
+    let scalar = Backend::Scalar(scalar::Token);
+    let digests = digests(COUNT);
+    let (members, all) = (&digests[..digests.len() / 2], &digests[..]);
+    // One block; small; and large enough for the loops that prefetch.
+    let sizes: &[usize] = if cfg!(miri) { &[1, 10] } else { &[1, 3, 300, 20_000] };
+    for backend in Backend::all() {
+        std::println!("kernel {}: compared with scalar", backend.name());
+        for (&size, passes) in sizes.iter().flat_map(|size| [(size, 1), (size, 2)]) {
+            let mut expected = vec![Block::default(); size];
+            let expected_new: Vec<bool> =
+                members.iter().map(|&d| scalar.insert(passes, &mut expected, d)).collect();
+
+            let mut one_by_one = vec![Block::default(); size];
+            for (&digest, &new) in members.iter().zip(&expected_new) {
+                assert_eq!(backend.insert(passes, &mut one_by_one, digest), new);
+            }
+            assert!(one_by_one == expected, "insert, {size} blocks, {passes} passes");
+
+            let mut batch = vec![Block::default(); size];
+            let mut new = vec![0; members.len().div_ceil(64)];
+            backend.insert_batch(passes, &mut batch, members, &mut new);
+            assert!(batch == expected, "insert_batch, {size} blocks, {passes} passes");
+            assert_eq!(bits(&new, members.len()), expected_new);
+
+            let found: Vec<bool> =
+                all.iter().map(|&d| scalar.contains(passes, &expected, d)).collect();
+            assert!(found[..members.len()].iter().all(|&yes| yes));
+            assert!(size < 300 || !found.iter().all(|&yes| yes), "the test must see misses");
+            assert!(
+                all.iter().zip(&found).all(|(&d, &f)| backend.contains(passes, &batch, d) == f)
+            );
+            let mut batch_found = vec![0; all.len().div_ceil(64)];
+            backend.contains_batch(passes, &batch, all, &mut batch_found);
+            assert_eq!(bits(&batch_found, all.len()), found);
+        }
+    }
+}
+
+#[test]
+fn the_kernels_that_this_cpu_has_are_used() {
+    let names: Vec<_> = crate::kernel_names().collect();
+    std::println!("kernels, fastest first: {names:?}");
+    assert_eq!(names.last(), Some(&"scalar"));
+    #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+    {
+        assert_eq!(names.contains(&"avx2"), std::arch::is_x86_feature_detected!("avx2"));
+        assert_eq!(names.contains(&"avx512"), std::arch::is_x86_feature_detected!("avx512dq"));
+    }
+    #[cfg(all(target_arch = "aarch64", feature = "std"))]
+    assert!(names.contains(&"neon"));
+}
+
+#[test]
+fn batches_of_every_length_answer_only_for_their_keys() {
+    for backend in Backend::all() {
+        for len in 0..=130usize {
+            let digests = digests(len as u64);
+            let mut blocks = vec![Block::default(); 100];
+            let mut new = vec![0; 3];
+            backend.insert_batch(1, &mut blocks, &digests, &mut new);
+            let mut found = vec![0; 3];
+            backend.contains_batch(1, &blocks, &digests, &mut found);
+            assert_eq!(found.iter().map(|w| w.count_ones() as usize).sum::<usize>(), len);
+            assert!(bits(&found, 192).iter().skip(len).all(|&yes| !yes), "bits past the end");
+            assert!(bits(&new, 192).iter().skip(len).all(|&yes| !yes), "bits past the end");
+        }
+    }
+}
+
+fn bits(words: &[u64], len: usize) -> Vec<bool> {
+    (0..len).map(|i| words[i / 64] >> (i % 64) & 1 == 1).collect()
+}

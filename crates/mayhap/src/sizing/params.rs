@@ -1,0 +1,118 @@
+//! A filter's numbers, checked once and carried everywhere.
+
+use super::{MAX_NUM_HASHES, check_fpp, check_num_bits, expected_fpp};
+use crate::{Error, Layout};
+
+/// What a filter was made for and how big it is: layout, m, k, n and the promised p.
+///
+/// Always consistent: it can only be made by [`FilterParams::new`] and the functions of
+/// [`crate::sizing`], which refuse what no filter has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FilterParams {
+    layout: Layout,
+    num_bits: u64,
+    num_hashes: u32,
+    expected_items: u64,
+    target_fpp: f64,
+}
+
+impl FilterParams {
+    /// Checks and keeps the five numbers as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] unless `num_bits` is from 64 (512 and a multiple of 512 for
+    /// `blocked`) to [`super::MAX_NUM_BITS`] and `num_hashes` from 1 to
+    /// [`MAX_NUM_HASHES`] (8 or 16 for `blocked`); [`Error::ZeroItems`];
+    /// [`Error::FppOutOfRange`].
+    pub fn new(
+        layout: Layout,
+        num_bits: u64,
+        num_hashes: u32,
+        expected_items: u64,
+        target_fpp: f64,
+    ) -> Result<Self, Error> {
+        check_num_bits(layout, num_bits)?;
+        let out_of_range =
+            |parameter, min, max, found| Err(Error::OutOfRange { parameter, min, max, found });
+        let k = u64::from(num_hashes);
+        match layout {
+            Layout::Standard if !(1..=MAX_NUM_HASHES).contains(&num_hashes) => {
+                return out_of_range("num_hashes", 1, u64::from(MAX_NUM_HASHES), k);
+            }
+            Layout::Blocked if num_hashes != 8 && num_hashes != 16 => {
+                return out_of_range("num_hashes (8 or 16)", 8, 16, k);
+            }
+            Layout::Blocked if !num_bits.is_multiple_of(512) => {
+                let min = num_bits / 512 * 512;
+                return out_of_range("num_bits (a multiple of 512)", min, min + 512, num_bits);
+            }
+            _ => {}
+        }
+        if expected_items == 0 {
+            return Err(Error::ZeroItems);
+        }
+        check_fpp(target_fpp)?;
+        Ok(Self { layout, num_bits, num_hashes, expected_items, target_fpp })
+    }
+
+    /// How digests become bits.
+    pub const fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// m, the number of bits.
+    pub const fn num_bits(&self) -> u64 {
+        self.num_bits
+    }
+
+    /// k, the number of bits that a key sets.
+    pub const fn num_hashes(&self) -> u32 {
+        self.num_hashes
+    }
+
+    /// n, the number of distinct keys that the filter was made for.
+    pub const fn expected_items(&self) -> u64 {
+        self.expected_items
+    }
+
+    /// p, the false-positive probability that was asked for at `expected_items`.
+    pub const fn target_fpp(&self) -> f64 {
+        self.target_fpp
+    }
+
+    /// The bits in memory and in files, in 64-byte blocks: `ceil(num_bits / 512)`.
+    pub const fn num_blocks(&self) -> u64 {
+        self.num_bits.div_ceil(512)
+    }
+
+    /// Bytes of memory that the bits take: `64 * num_blocks`.
+    pub const fn num_bytes(&self) -> u64 {
+        self.num_blocks() * 64
+    }
+
+    /// The predicted false-positive probability with `items` distinct keys inserted.
+    pub fn expected_fpp(&self, items: u64) -> f64 {
+        expected_fpp(self.layout, self.num_bits, self.num_hashes, items)
+    }
+
+    /// Bits per key at `expected_items`: m / n.
+    pub fn bits_per_item(&self) -> f64 {
+        self.num_bits as f64 / self.expected_items as f64
+    }
+
+    /// [`Error::Incompatible`] with the first parameter in which two filters differ that must
+    /// not: the layout, m or k. What the filters were made *for* (n and p) may differ.
+    pub(crate) fn check_same_shape(&self, other: &Self) -> Result<(), Error> {
+        for (parameter, left, right) in [
+            ("layout", u64::from(self.layout.id()), u64::from(other.layout.id())),
+            ("num_bits", self.num_bits, other.num_bits),
+            ("num_hashes", u64::from(self.num_hashes), u64::from(other.num_hashes)),
+        ] {
+            if left != right {
+                return Err(Error::Incompatible { parameter, left, right });
+            }
+        }
+        Ok(())
+    }
+}

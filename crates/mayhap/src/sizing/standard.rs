@@ -1,0 +1,119 @@
+//! The rate model of `standard`: k independent probes into m bits.
+//!
+//! F1–F5. After t = kn throws into m bits the fill X/m has mean `1 − (1 − 1/m)^t` (each throw
+//! misses a given bit with probability 1 − 1/m, like darts at a board of m fields). A query is
+//! answered "maybe" with probability E[(X/m)^k]; the textbook `(1 − (1 − 1/m)^(kn))^k` puts the
+//! mean inside the power and is too low by Jensen's inequality, which matters for small filters.
+
+use super::{MAX_NUM_BITS, MAX_NUM_HASHES, smallest, with_digest_collisions};
+use crate::Error;
+
+const MIN_NUM_BITS: u64 = 64;
+
+/// The false-positive probability of m bits and k hashes with `items` distinct keys.
+///
+/// E[(X/m)^k], with X the number of occupied cells after t = k·n throws into m cells: its mean and
+/// variance are the exact occupancy moments (Johnson & Kotz 1977, *Urn Models*, ch. 3), the
+/// distribution between them is taken as normal. Digest collisions (n / 2^64) are added.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::standard::expected_fpp;
+/// assert_eq!(expected_fpp(1000, 7, 0), 0.0);
+/// assert!((expected_fpp(9_585_059, 7, 1_000_000) - 0.01004).abs() < 1e-5);
+/// assert_eq!(expected_fpp(64, 1, 1 << 40), 1.0);
+/// ```
+pub fn expected_fpp(num_bits: u64, num_hashes: u32, items: u64) -> f64 {
+    if items == 0 || num_bits < 2 {
+        return if items == 0 { 0.0 } else { 1.0 };
+    }
+    let m = num_bits as f64;
+    let k = f64::from(num_hashes);
+    let (fill, deviation) = fill_moments(m, k * items as f64);
+    let fpp = if deviation * k < 1e-6 * fill {
+        libm::pow(fill, k)
+    } else {
+        normal_mean(|z| libm::pow((fill + deviation * z).clamp(0.0, 1.0), k))
+    };
+    with_digest_collisions(fpp, items)
+}
+
+/// Mean and standard deviation of the fill X/m after `throws` throws into `m` cells.
+pub(crate) fn fill_moments(m: f64, throws: f64) -> (f64, f64) {
+    let log_empty = throws * libm::log1p(-1.0 / m);
+    let empty = libm::exp(log_empty);
+    let fill = -libm::expm1(log_empty);
+    // Two given cells are both empty with probability empty² · (1 − 1/(m−1)²)^throws.
+    let pair = libm::expm1(throws * libm::log1p(-1.0 / ((m - 1.0) * (m - 1.0))));
+    let variance = empty * (1.0 - empty) / m + empty * empty * pair * (1.0 - 1.0 / m);
+    (fill, libm::sqrt(variance.max(0.0)))
+}
+
+/// E[g(Z)] for a standard normal Z, by the trapezoid rule (exponentially exact for it).
+fn normal_mean(g: impl Fn(f64) -> f64) -> f64 {
+    const STEP: f64 = 0.25;
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for i in -32..=32 {
+        let z = f64::from(i) * STEP;
+        let weight = libm::exp(-0.5 * z * z);
+        sum += weight * g(z);
+        weights += weight;
+    }
+    sum / weights
+}
+
+/// F2: the k that minimises p for m bits and n items, m/n · ln 2, rounded to the better integer
+/// and kept within 1..=[`MAX_NUM_HASHES`].
+pub fn best_num_hashes(num_bits: u64, items: u64) -> u32 {
+    let ideal = num_bits as f64 / items.max(1) as f64 * core::f64::consts::LN_2;
+    better_of_neighbours(ideal, |k| expected_fpp(num_bits, k, items))
+}
+
+/// F4: the k for p alone, −log2 p, as a real number.
+pub fn ideal_num_hashes(target_fpp: f64) -> f64 {
+    -libm::log2(target_fpp)
+}
+
+/// F3: the bits for n items at p with the ideal (fractional) k, −n ln p / (ln 2)², as a real
+/// number. A lower bound for whole k.
+pub fn ideal_num_bits(items: u64, target_fpp: f64) -> f64 {
+    -(items as f64) * libm::log(target_fpp) / (core::f64::consts::LN_2 * core::f64::consts::LN_2)
+}
+
+/// The fewest bits and their k for n items at p or less.
+pub(super) fn solve_bits(items: u64, target_fpp: f64) -> Result<(u64, u32), Error> {
+    let ideal = ideal_num_hashes(target_fpp);
+    let too_large = Error::TooLarge {
+        field: "num_bits",
+        limit: MAX_NUM_BITS,
+        found: ideal_num_bits(items, target_fpp) as u64,
+    };
+    [libm::floor(ideal), libm::ceil(ideal)]
+        .into_iter()
+        .map(|k| (k as u32).clamp(1, MAX_NUM_HASHES))
+        .filter_map(|k| Some((bits_for(items, target_fpp, k)?, k)))
+        .min()
+        .ok_or(too_large)
+}
+
+/// The smallest m with `expected_fpp(m, k, n) ≤ p`.
+fn bits_for(items: u64, target_fpp: f64, num_hashes: u32) -> Option<u64> {
+    let k = f64::from(num_hashes);
+    // From the textbook formula, which is a lower bound: fill = p^(1/k), kn/m = −ln(1 − fill).
+    let fill = libm::pow(target_fpp, 1.0 / k);
+    let bound = k * items as f64 / -libm::log1p(-fill);
+    let low = (bound * 0.999) as u64;
+    if low > MAX_NUM_BITS {
+        return None;
+    }
+    smallest(low.max(MIN_NUM_BITS), MAX_NUM_BITS, |m| {
+        expected_fpp(m, num_hashes, items) <= target_fpp
+    })
+}
+
+fn better_of_neighbours(ideal: f64, fpp: impl Fn(u32) -> f64) -> u32 {
+    let floor = (libm::floor(ideal).min(f64::from(MAX_NUM_HASHES)) as u32).max(1);
+    let ceil = (floor + 1).min(MAX_NUM_HASHES);
+    if fpp(ceil) < fpp(floor) { ceil } else { floor }
+}
