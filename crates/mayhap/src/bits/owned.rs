@@ -8,7 +8,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 /// From this size on memory is aligned to huge pages and the kernel is asked for them.
-const HUGE_THRESHOLD: usize = 4 << 20;
+const HUGE_THRESHOLD: usize = 1 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed, 64-byte aligned blocks that a filter owns.

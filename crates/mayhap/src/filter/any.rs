@@ -1,19 +1,20 @@
 //! A filter whose layout is known at run time only: from a file, or from a command line.
 
-use super::{BlockedBloomFilter, BloomFilter, Build, Builder, Estimate, Health};
+use super::{Build, Builder, Estimate, Filter, Health};
 use crate::bits::{Bitmap, Block, OwnedBlocks, StorageMut};
+use crate::layout::{Blocked, Standard};
 use crate::{Digest, DigestFunction, Error, FilterParams, Key, Layout};
 
-/// A [`BloomFilter`] or a [`BlockedBloomFilter`].
+/// A [`crate::BloomFilter`] or a [`crate::BlockedBloomFilter`].
 ///
 /// One match per call stands between it and the filter inside; in batches that is nothing.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyFilter<S = OwnedBlocks> {
     /// Layout `standard`.
-    Standard(BloomFilter<S>),
+    Standard(Filter<Standard, S>),
     /// Layout `blocked`.
-    Blocked(BlockedBloomFilter<S>),
+    Blocked(Filter<Blocked, S>),
 }
 
 macro_rules! with_filter {
@@ -45,18 +46,12 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         inserted_items: u64,
     ) -> Result<Self, Error> {
         Ok(match params.layout() {
-            Layout::Standard => Self::Standard(BloomFilter::from_parts(
-                params,
-                digest_function,
-                blocks,
-                inserted_items,
-            )?),
-            Layout::Blocked => Self::Blocked(BlockedBloomFilter::from_parts(
-                params,
-                digest_function,
-                blocks,
-                inserted_items,
-            )?),
+            Layout::Standard => {
+                Self::Standard(Filter::from_parts(params, digest_function, blocks, inserted_items)?)
+            }
+            Layout::Blocked => {
+                Self::Blocked(Filter::from_parts(params, digest_function, blocks, inserted_items)?)
+            }
         })
     }
 

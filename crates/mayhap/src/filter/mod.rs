@@ -36,7 +36,7 @@ use crate::{Bitmap, Digest, DigestFunction, Error, FilterParams, Key};
 /// assert!(filter.contains(&42u64) && !filter.contains(&43u64));
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-pub type BloomFilter<S = OwnedBlocks> = Filter<Standard, S>;
+pub type BloomFilter = Filter<Standard, OwnedBlocks>;
 
 /// The fast Bloom filter: all bits of a key in one cache line.
 ///
@@ -53,7 +53,7 @@ pub type BloomFilter<S = OwnedBlocks> = Filter<Standard, S>;
 /// assert_eq!(filter.contains_batch(&["b", "c"]).iter().collect::<Vec<_>>(), [true, false]);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-pub type BlockedBloomFilter<S = OwnedBlocks> = Filter<Blocked, S>;
+pub type BlockedBloomFilter = Filter<Blocked, OwnedBlocks>;
 
 /// [`BloomFilter`] with lock-free `insert(&self)`.
 pub type ConcurrentBloomFilter = Filter<Standard, SharedBlocks>;

@@ -14,39 +14,33 @@ use crate::{Digest, FilterParams, simd};
 pub struct Blocked {
     backend: simd::Backend,
     /// 1 for k = 8, 2 for k = 16.
-    passes: u8,
-}
-
-impl Blocked {
-    #[cfg(test)]
-    pub(crate) fn with_backend(passes: u8, backend: simd::Backend) -> Self {
-        Self { backend, passes }
-    }
+    passes: u32,
 }
 
 impl LayoutKind for Blocked {
     const LAYOUT: Layout = Layout::Blocked;
 
     fn new(params: &FilterParams) -> Self {
-        Self { backend: simd::Backend::detect(), passes: (params.num_hashes() / 8) as u8 }
+        let passes = params.num_hashes() / 8;
+        Self { backend: simd::Backend::detect(passes), passes }
     }
 
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
-        self.backend.contains(self.passes, blocks, digest)
+        self.backend.contains(blocks, digest)
     }
 
     #[inline(always)]
     fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool {
-        self.backend.insert(self.passes, blocks, digest)
+        self.backend.insert(blocks, digest)
     }
 
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
-        self.backend.contains_batch(self.passes, blocks, digests, found);
+        self.backend.contains_batch(blocks, digests, found);
     }
 
     fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
-        self.backend.insert_batch(self.passes, blocks, digests, new);
+        self.backend.insert_batch(blocks, digests, new);
     }
 
     #[inline]

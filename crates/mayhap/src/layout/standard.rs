@@ -40,6 +40,17 @@ impl Standard {
         })
     }
 
+    /// As `has_all`, without a branch per probe: for filters in the cache, where a mispredicted
+    /// branch costs more than the probes it saves.
+    #[inline(always)]
+    fn has_all_branch_free(&self, words: &[u64], digest: Digest, multipliers: &[u64]) -> bool {
+        multipliers.iter().fold(1, |found, &multiplier| {
+            let position = positions::standard(digest, multiplier, self.num_bits);
+            found & (words[(position / 64) as usize] >> (position % 64))
+        }) & 1
+            == 1
+    }
+
     #[inline(always)]
     fn prefetch_all<T>(&self, words: &[T], digest: Digest, multipliers: &[u64]) {
         for &multiplier in multipliers {
@@ -80,7 +91,12 @@ impl LayoutKind for Standard {
 
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
-        self.has_all(block::words(blocks), digest, self.multipliers())
+        let words = block::words(blocks);
+        if simd::fits_cache(blocks.len()) {
+            self.has_all_branch_free(words, digest, self.multipliers())
+        } else {
+            self.has_all(words, digest, self.multipliers())
+        }
     }
 
     #[inline(always)]
@@ -89,8 +105,9 @@ impl LayoutKind for Standard {
         let mut new = 0;
         for &multiplier in self.multipliers() {
             let (word, bit) = self.position(digest, multiplier);
-            new |= bit & !words[word];
-            words[word] |= bit;
+            let word = &mut words[word];
+            new |= bit & !*word;
+            *word |= bit;
         }
         new != 0
     }

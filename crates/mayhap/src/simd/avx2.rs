@@ -1,15 +1,19 @@
 //! AVX2: a block is two registers of four lanes.
-#![expect(unsafe_code, reason = "vector intrinsics; the token proves the CPU has them")]
+#![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{Kernel, batch, block_index};
+use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
 use core::arch::x86_64::*;
 
-/// Exists only on a CPU with AVX2 and BMI.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Token(());
+kernels!("avx2");
+
+/// Whether this CPU has AVX2 and BMI.
+#[inline]
+pub(super) fn is_available() -> bool {
+    has_features!("avx2", "bmi1", "bmi2")
+}
 
 /// One bit per lane for one pass, lanes 0–3 and 4–7.
 #[inline]
@@ -87,45 +91,4 @@ fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], fou
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
     batch::insert(blocks, digests, new, |block, digest| set_all::<PASSES>(block, digest));
-}
-
-impl Kernel for Token {
-    const NAME: &'static str = "avx2";
-
-    #[inline]
-    fn detect() -> Option<Self> {
-        super::has_features!("avx2", "bmi1", "bmi2").then_some(Self(()))
-    }
-
-    #[inline(always)]
-    fn contains<const PASSES: usize>(self, blocks: &[Block], digest: Digest) -> bool {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { contains::<PASSES>(blocks, digest) }
-    }
-
-    #[inline(always)]
-    fn insert<const PASSES: usize>(self, blocks: &mut [Block], digest: Digest) -> bool {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { insert::<PASSES>(blocks, digest) }
-    }
-
-    fn contains_batch<const PASSES: usize>(
-        self,
-        blocks: &[Block],
-        digests: &[Digest],
-        found: &mut [u64],
-    ) {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { contains_batch::<PASSES>(blocks, digests, found) }
-    }
-
-    fn insert_batch<const PASSES: usize>(
-        self,
-        blocks: &mut [Block],
-        digests: &[Digest],
-        new: &mut [u64],
-    ) {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { insert_batch::<PASSES>(blocks, digests, new) }
-    }
 }

@@ -1,15 +1,19 @@
 //! AVX-512: a block is one register.
-#![expect(unsafe_code, reason = "vector intrinsics; the token proves the CPU has them")]
+#![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{Kernel, batch, block_index};
+use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
 use core::arch::x86_64::*;
 
-/// Exists only on a CPU with AVX-512 F, BW, DQ, VL and BMI.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Token(());
+kernels!("avx512");
+
+/// Whether this CPU has AVX-512 F, BW, DQ, VL and BMI.
+#[inline]
+pub(super) fn is_available() -> bool {
+    has_features!("avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2")
+}
 
 /// One bit per lane for one pass.
 #[inline]
@@ -127,46 +131,4 @@ fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], n
 #[inline(always)]
 fn low_bits(len: usize) -> u64 {
     u64::MAX >> (batch::GROUP - len)
-}
-
-impl Kernel for Token {
-    const NAME: &'static str = "avx512";
-
-    #[inline]
-    fn detect() -> Option<Self> {
-        super::has_features!("avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2")
-            .then_some(Self(()))
-    }
-
-    #[inline(always)]
-    fn contains<const PASSES: usize>(self, blocks: &[Block], digest: Digest) -> bool {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { contains::<PASSES>(blocks, digest) }
-    }
-
-    #[inline(always)]
-    fn insert<const PASSES: usize>(self, blocks: &mut [Block], digest: Digest) -> bool {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { insert::<PASSES>(blocks, digest) }
-    }
-
-    fn contains_batch<const PASSES: usize>(
-        self,
-        blocks: &[Block],
-        digests: &[Digest],
-        found: &mut [u64],
-    ) {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { contains_batch::<PASSES>(blocks, digests, found) }
-    }
-
-    fn insert_batch<const PASSES: usize>(
-        self,
-        blocks: &mut [Block],
-        digests: &[Digest],
-        new: &mut [u64],
-    ) {
-        // SAFETY: the token exists, so `detect` saw the features on this CPU.
-        unsafe { insert_batch::<PASSES>(blocks, digests, new) }
-    }
 }

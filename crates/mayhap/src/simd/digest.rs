@@ -5,18 +5,17 @@
     expect(unsafe_code, reason = "calls to functions with target features")
 )]
 
-use super::Backend;
 use crate::Digest;
 
 /// `digests[i] = digest(keys[i])`.
 #[inline]
 pub(crate) fn digest_batch<K>(keys: &[K], digests: &mut [Digest], digest: impl Fn(&K) -> Digest) {
-    match Backend::detect() {
-        // SAFETY: an `avx512::Token` exists, so the CPU has these features.
-        #[cfg(all(target_arch = "x86_64", not(loom)))]
-        Backend::Avx512(_) => unsafe { digest_batch_avx512(keys, digests, digest) },
-        _ => each(keys, digests, digest),
+    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    if super::avx512::is_available() {
+        // SAFETY: the CPU has these features.
+        return unsafe { digest_batch_avx512(keys, digests, digest) };
     }
+    each(keys, digests, digest);
 }
 
 #[inline(always)]

@@ -1,8 +1,9 @@
 //! Kernels: the hot loops of `blocked` per instruction set, chosen at run time, all bit-identical.
 //!
-//! A kernel is a [`Kernel`] on a private token that only detection can make, so a call needs no
-//! further proof that the instructions exist. `scalar` is the definition; `tests` compares every
-//! kernel of this machine with it and prints which ran.
+//! Each instruction set is one file with a [`Kernel`]: a table of functions for k = 8 and one for
+//! k = 16. `scalar` is the definition; `tests` compares every kernel of this machine with it and
+//! prints which ran.
+#![expect(unsafe_code, reason = "calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
 #[cfg(not(loom))]
@@ -17,8 +18,6 @@ macro_rules! has_features {
         has
     }};
 }
-#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(loom)))]
-use has_features;
 
 #[cfg(all(target_arch = "x86_64", not(loom)))]
 mod avx2;
@@ -39,123 +38,93 @@ pub(crate) use prefetch::{fits_cache, prefetch};
 use crate::Digest;
 use crate::bits::Block;
 
-/// What each instruction set does: `PASSES` is 1 for k = 8 and 2 for k = 16.
-trait Kernel: Copy {
-    const NAME: &'static str;
-    fn detect() -> Option<Self>;
-    fn contains<const PASSES: usize>(self, blocks: &[Block], digest: Digest) -> bool;
-    fn insert<const PASSES: usize>(self, blocks: &mut [Block], digest: Digest) -> bool;
-    fn contains_batch<const PASSES: usize>(
-        self,
-        blocks: &[Block],
-        digests: &[Digest],
-        found: &mut [u64],
-    );
-    fn insert_batch<const PASSES: usize>(
-        self,
-        blocks: &mut [Block],
-        digests: &[Digest],
-        new: &mut [u64],
-    );
+/// The functions of one instruction set for one k.
+///
+/// Batches answer for `digests[i]` in bit `i % 64` of word `i / 64` by or; there must be a word for
+/// each 64 digests. Insertions happen in order, as if one at a time.
+struct Kernel {
+    name: &'static str,
+    contains: unsafe fn(&[Block], Digest) -> bool,
+    insert: unsafe fn(&mut [Block], Digest) -> bool,
+    contains_batch: unsafe fn(&[Block], &[Digest], &mut [u64]),
+    insert_batch: unsafe fn(&mut [Block], &[Digest], &mut [u64]),
 }
 
-/// A kernel that this CPU can run.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Backend {
-    Scalar(scalar::Token),
-    #[cfg(all(target_arch = "x86_64", not(loom)))]
-    Avx2(avx2::Token),
-    #[cfg(all(target_arch = "x86_64", not(loom)))]
-    Avx512(avx512::Token),
-    #[cfg(all(target_arch = "aarch64", not(loom)))]
-    Neon(neon::Token),
-}
-
-macro_rules! with_token {
-    ($backend:expr, $token:ident => $call:expr) => {
-        match $backend {
-            Backend::Scalar($token) => $call,
-            #[cfg(all(target_arch = "x86_64", not(loom)))]
-            Backend::Avx2($token) => $call,
-            #[cfg(all(target_arch = "x86_64", not(loom)))]
-            Backend::Avx512($token) => $call,
-            #[cfg(all(target_arch = "aarch64", not(loom)))]
-            Backend::Neon($token) => $call,
+/// The [`Kernel`] of an instruction set with `PASSES` = 1 (k = 8) and 2 (k = 16).
+macro_rules! kernels {
+    ($name:literal) => {
+        pub(super) static KERNELS: [super::Kernel; 2] = [kernels!($name, 1), kernels!($name, 2)];
+    };
+    ($name:literal, $passes:literal) => {
+        super::Kernel {
+            name: $name,
+            contains: contains::<$passes>,
+            insert: insert::<$passes>,
+            contains_batch: contains_batch::<$passes>,
+            insert_batch: insert_batch::<$passes>,
         }
     };
 }
+use kernels;
 
-macro_rules! with_passes {
-    ($passes:expr, $token:ident.$method:ident($($argument:expr),*)) => {
-        if $passes == 1 {
-            $token.$method::<1>($($argument),*)
-        } else {
-            $token.$method::<2>($($argument),*)
-        }
-    };
-}
+/// A kernel that this CPU can run: only detection makes one, so calling it is sound.
+#[derive(Clone, Copy)]
+pub(crate) struct Backend(&'static Kernel);
 
 impl Backend {
-    /// All kernels that this CPU can run, the fastest first; the last is scalar.
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
+    /// All kernels for k = 8 · `passes` that this CPU can run, the fastest first; the last is scalar.
+    pub(crate) fn all(passes: u32) -> impl Iterator<Item = Self> {
         [
             #[cfg(all(target_arch = "x86_64", not(loom)))]
-            avx512::Token::detect().map(Self::Avx512),
+            (avx512::is_available(), &avx512::KERNELS),
             #[cfg(all(target_arch = "x86_64", not(loom)))]
-            avx2::Token::detect().map(Self::Avx2),
+            (avx2::is_available(), &avx2::KERNELS),
             #[cfg(all(target_arch = "aarch64", not(loom)))]
-            neon::Token::detect().map(Self::Neon),
-            scalar::Token::detect().map(Self::Scalar),
+            (neon::is_available(), &neon::KERNELS),
+            (true, &scalar::KERNELS),
         ]
         .into_iter()
-        .flatten()
+        .filter_map(move |(available, kernels)| {
+            available.then_some(Self(&kernels[passes as usize - 1]))
+        })
     }
 
-    /// The fastest kernel that this CPU can run.
-    pub(crate) fn detect() -> Self {
-        Self::all().next().unwrap_or(Self::Scalar(scalar::Token))
+    /// The fastest kernel for k = 8 · `passes` that this CPU can run.
+    pub(crate) fn detect(passes: u32) -> Self {
+        Self::all(passes).next().unwrap_or(Self(&scalar::KERNELS[passes as usize - 1]))
     }
 
     /// The kernel's name.
     pub(crate) fn name(self) -> &'static str {
-        fn name_of<K: Kernel>(_: K) -> &'static str {
-            K::NAME
-        }
-        with_token!(self, token => name_of(token))
+        self.0.name
     }
 
     #[inline(always)]
-    pub(crate) fn contains(self, passes: u8, blocks: &[Block], digest: Digest) -> bool {
-        with_token!(self, token => with_passes!(passes, token.contains(blocks, digest)))
+    pub(crate) fn contains(self, blocks: &[Block], digest: Digest) -> bool {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains)(blocks, digest) }
     }
 
     #[inline(always)]
-    pub(crate) fn insert(self, passes: u8, blocks: &mut [Block], digest: Digest) -> bool {
-        with_token!(self, token => with_passes!(passes, token.insert(blocks, digest)))
+    pub(crate) fn insert(self, blocks: &mut [Block], digest: Digest) -> bool {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.insert)(blocks, digest) }
     }
 
-    /// Ors the answer for `digests[i]` into bit `i % 64` of `found[i / 64]`.
-    pub(crate) fn contains_batch(
-        self,
-        passes: u8,
-        blocks: &[Block],
-        digests: &[Digest],
-        found: &mut [u64],
-    ) {
-        assert!(found.len() >= digests.len().div_ceil(64), "one bit per digest");
-        with_token!(self, token => with_passes!(passes, token.contains_batch(blocks, digests, found)));
+    pub(crate) fn contains_batch(self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains_batch)(blocks, digests, found) }
     }
 
-    /// Inserts in order, as if one at a time; answers as [`Backend::contains_batch`].
-    pub(crate) fn insert_batch(
-        self,
-        passes: u8,
-        blocks: &mut [Block],
-        digests: &[Digest],
-        new: &mut [u64],
-    ) {
-        assert!(new.len() >= digests.len().div_ceil(64), "one bit per digest");
-        with_token!(self, token => with_passes!(passes, token.insert_batch(blocks, digests, new)));
+    pub(crate) fn insert_batch(self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.insert_batch)(blocks, digests, new) }
+    }
+}
+
+impl core::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -167,7 +136,7 @@ impl Backend {
 /// assert_eq!(mayhap::kernel_names().last(), Some("scalar"));
 /// ```
 pub fn kernel_names() -> impl Iterator<Item = &'static str> {
-    Backend::all().map(Backend::name)
+    Backend::all(1).map(Backend::name)
 }
 
 /// The block index of a digest: always below `blocks.len()`, which must not be 0.

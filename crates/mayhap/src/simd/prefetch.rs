@@ -4,7 +4,7 @@
 use crate::bits::Block;
 
 /// Filters up to 512 KiB are taken to be in a near cache, where prefetching only costs.
-const CACHED_BLOCKS: usize = (512 << 10) / Block::BYTES;
+const CACHED_BLOCKS: usize = (2 << 20) / Block::BYTES;
 
 /// Whether a filter of this many blocks needs no prefetching.
 #[inline(always)]

@@ -1,12 +1,11 @@
 //! The definition of the kernels, for every machine.
 
-use super::{Kernel, batch, block_index};
+use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::block_mask;
 
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Token;
+kernels!("scalar");
 
 #[inline(always)]
 fn has_all(block: &Block, mask: [u64; 8]) -> bool {
@@ -22,43 +21,23 @@ fn set_all(block: &mut Block, mask: [u64; 8]) -> bool {
     new
 }
 
-impl Kernel for Token {
-    const NAME: &'static str = "scalar";
+fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
+    has_all(&blocks[block_index(blocks, digest)], block_mask::<PASSES>(digest))
+}
 
-    fn detect() -> Option<Self> {
-        Some(Self)
-    }
+fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+    let index = block_index(blocks, digest);
+    set_all(&mut blocks[index], block_mask::<PASSES>(digest))
+}
 
-    #[inline(always)]
-    fn contains<const PASSES: usize>(self, blocks: &[Block], digest: Digest) -> bool {
-        has_all(&blocks[block_index(blocks, digest)], block_mask::<PASSES>(digest))
-    }
+fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+    batch::contains(blocks, digests, found, |block, digest| {
+        has_all(block, block_mask::<PASSES>(digest))
+    });
+}
 
-    #[inline(always)]
-    fn insert<const PASSES: usize>(self, blocks: &mut [Block], digest: Digest) -> bool {
-        let index = block_index(blocks, digest);
-        set_all(&mut blocks[index], block_mask::<PASSES>(digest))
-    }
-
-    fn contains_batch<const PASSES: usize>(
-        self,
-        blocks: &[Block],
-        digests: &[Digest],
-        found: &mut [u64],
-    ) {
-        batch::contains(blocks, digests, found, |block, digest| {
-            has_all(block, block_mask::<PASSES>(digest))
-        });
-    }
-
-    fn insert_batch<const PASSES: usize>(
-        self,
-        blocks: &mut [Block],
-        digests: &[Digest],
-        new: &mut [u64],
-    ) {
-        batch::insert(blocks, digests, new, |block, digest| {
-            set_all(block, block_mask::<PASSES>(digest))
-        });
-    }
+fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+    batch::insert(blocks, digests, new, |block, digest| {
+        set_all(block, block_mask::<PASSES>(digest))
+    });
 }

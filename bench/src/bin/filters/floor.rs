@@ -1,0 +1,116 @@
+//! What no filter can be faster than: hashing the key, and reading one cache line for it.
+#![expect(unsafe_code, reason = "prefetch intrinsic")]
+
+use crate::contestants::{Contestant, DIGEST, Rows, Scratch};
+use crate::keys::BenchKey;
+use mayhap::{BlockedBloomFilter, Block, Digest, OwnedBlocks};
+
+/// Adds the floors, with a buffer as large as the blocked filter and in the same kind of pages.
+pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
+    let cell = rows.cell;
+    let num_blocks = BlockedBloomFilter::builder()
+        .expected_items(cell.n)
+        .target_fpp(cell.target_fpp)
+        .params()
+        .expect("a filter of this size")
+        .num_blocks();
+    let lines = || {
+        let mut blocks = OwnedBlocks::zeroed(num_blocks).expect("enough memory");
+        blocks.as_mut().fill(Block([1; 8])); // or all pages would be the one zero page
+        blocks
+    };
+    rows.add_floor("floor: hash", HashAlone);
+    rows.add_floor("floor: hash + one line", OneLine(lines()));
+    rows.add_floor("floor: hash + one line, batch", OneLineBatch(lines()));
+}
+
+/// Nothing to fill: a floor holds no keys.
+macro_rules! holds_no_keys {
+    () => {
+        fn clear(&mut self) {}
+
+        fn insert(&mut self, _keys: &[K], _scratch: &mut Scratch) -> u64 {
+            0
+        }
+    };
+}
+
+struct HashAlone;
+
+impl<K: BenchKey> Contestant<K> for HashAlone {
+    holds_no_keys!();
+
+    fn num_bytes(&self) -> usize {
+        0
+    }
+
+    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
+        keys.iter().fold(0, |sum, key| sum ^ DIGEST.digest(key).get())
+    }
+}
+
+fn line_of(blocks: &[Block], digest: Digest) -> usize {
+    (u128::from(digest.get()) * blocks.len() as u128 >> 64) as usize
+}
+
+struct OneLine(OwnedBlocks);
+
+impl<K: BenchKey> Contestant<K> for OneLine {
+    holds_no_keys!();
+
+    fn num_bytes(&self) -> usize {
+        size_of_val(self.0.as_ref())
+    }
+
+    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
+        let blocks = self.0.as_ref();
+        keys.iter().map(|key| blocks[line_of(blocks, DIGEST.digest(key))].0[0]).sum()
+    }
+}
+
+/// Digests that are made together, and lines that are asked for together.
+const CHUNK: usize = 512;
+const GROUP: usize = 64;
+
+struct OneLineBatch(OwnedBlocks);
+
+impl<K: BenchKey> Contestant<K> for OneLineBatch {
+    holds_no_keys!();
+
+    fn num_bytes(&self) -> usize {
+        size_of_val(self.0.as_ref())
+    }
+
+    fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
+        let blocks = self.0.as_ref();
+        let mut digests = [Digest::default(); CHUNK];
+        let mut sum = 0;
+        for keys in keys.chunks(CHUNK) {
+            let digests = &mut digests[..keys.len()];
+            DIGEST.digest_batch(keys, digests);
+            prefetch_all(blocks, &digests[..GROUP.min(digests.len())]);
+            for (i, group) in digests.chunks(GROUP).enumerate() {
+                let next = digests.chunks(GROUP).nth(i + 1).unwrap_or_default();
+                prefetch_all(blocks, next);
+                sum += group.iter().map(|&digest| blocks[line_of(blocks, digest)].0[0]).sum::<u64>();
+            }
+        }
+        sum
+    }
+}
+
+fn prefetch_all(blocks: &[Block], digests: &[Digest]) {
+    for &digest in digests {
+        prefetch(&blocks[line_of(blocks, digest)]);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn prefetch(block: &Block) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch of any address has no effect but on caches; SSE is part of x86-64.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(block).cast()) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn prefetch(_block: &Block) {}

@@ -1,0 +1,163 @@
+//! Arguments that several verbs share.
+
+use crate::error::Error;
+use crate::key_options::KeyOptions;
+use crate::memory;
+use crate::number::{parse_bytes, parse_count, parse_fpp};
+use clap::{Args, ValueEnum};
+use mayhap::{AnyFilter, Builder, DigestFunction, Layout, SecretKey};
+use std::path::{Path, PathBuf};
+
+/// The rate when none is asked for: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.
+pub const DEFAULT_FPP: f64 = 1e-4;
+
+/// How big a filter is made.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Size")]
+pub struct SizeArgs {
+    /// Distinct keys to make room for: 10M, 1.5G, 1_000, 1e6
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = parse_count)]
+    pub items: Option<u64>,
+    /// False-positive probability at -n keys: 1e-6, 0.1%, 1/1000 [default: 1e-4]
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
+    pub fpp: Option<f64>,
+    /// Memory for the filter: 512M, 2GiB; then -n or -p follows from it
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub mem: Option<u64>,
+    /// Where a key's bits lie [default: blocked, standard for rates below 2e-5]
+    #[arg(long, value_enum)]
+    pub layout: Option<LayoutName>,
+    /// Refuse larger filters [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub max_memory: Option<u64>,
+}
+
+/// A layout by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LayoutName {
+    /// One cache line per key: fast
+    Blocked,
+    /// k bits anywhere: the fewest bits
+    Standard,
+}
+
+impl From<LayoutName> for Layout {
+    fn from(name: LayoutName) -> Self {
+        match name {
+            LayoutName::Blocked => Self::Blocked,
+            LayoutName::Standard => Self::Standard,
+        }
+    }
+}
+
+impl SizeArgs {
+    /// Whether the size of a filter follows from the arguments alone.
+    pub fn is_fixed(&self) -> bool {
+        self.items.is_some() || self.mem.is_some()
+    }
+
+    /// Whether any of the numbers is given.
+    pub fn any_given(&self) -> bool {
+        self.is_fixed() || self.fpp.is_some() || self.layout.is_some()
+    }
+
+    /// A filter for `items` keys, or of the memory asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooMuchMemory`], [`Error::Filter`].
+    pub fn build(&self, items: Option<u64>, digest: DigestFunction) -> Result<AnyFilter, Error> {
+        let mut builder: Builder<AnyFilter> = AnyFilter::builder().digest_function(digest);
+        if let Some(layout) = self.layout {
+            builder = builder.layout(layout.into());
+        }
+        if let Some(items) = items {
+            builder = builder.expected_items(items);
+        }
+        if let Some(bytes) = self.mem {
+            builder = builder.num_bytes(bytes);
+        }
+        match (self.fpp, items, self.mem) {
+            (Some(fpp), ..) => builder = builder.target_fpp(fpp),
+            // n and memory alone give the lowest rate.
+            (None, Some(_), Some(_)) => {}
+            (None, ..) => builder = builder.target_fpp(DEFAULT_FPP),
+        }
+        let needed = builder.params()?.num_bytes();
+        memory::check(needed, self.max_memory)?;
+        Ok(builder.build()?)
+    }
+}
+
+/// How keys become digests.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Digest")]
+pub struct DigestArgs {
+    /// Seed of the public digest xxh3
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["key_file", "new_key_file"])]
+    pub seed: Option<u64>,
+    /// Secret key, for keys that strangers choose: a file of 32 hex digits or 16 bytes
+    #[arg(long, value_name = "FILE", conflicts_with = "new_key_file")]
+    pub key_file: Option<PathBuf>,
+    /// Make a new secret key, readable by you alone, and use it
+    #[arg(long, value_name = "FILE")]
+    pub new_key_file: Option<PathBuf>,
+}
+
+impl DigestArgs {
+    /// Whether any is given.
+    pub fn any_given(&self) -> bool {
+        self.seed.is_some() || self.key_file.is_some() || self.new_key_file.is_some()
+    }
+
+    /// The digest function asked for; makes a new key file if that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], [`Error::Usage`] for a file that is no key.
+    pub fn function(&self) -> Result<DigestFunction, Error> {
+        if let Some(path) = &self.new_key_file {
+            return Ok(DigestFunction::sip13(crate::filter_file::new_secret_key(path)?));
+        }
+        Ok(match secret_key(self.key_file.as_deref())? {
+            Some(key) => DigestFunction::sip13(key),
+            None => DigestFunction::xxh3(self.seed.unwrap_or(0)),
+        })
+    }
+}
+
+/// The secret key in a file, if one is named.
+///
+/// # Errors
+///
+/// [`Error::Io`], [`Error::Usage`] for a file that is no key.
+pub fn secret_key(path: Option<&Path>) -> Result<Option<SecretKey>, Error> {
+    path.map(crate::filter_file::read_secret_key).transpose()
+}
+
+/// How lines are cut.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Lines")]
+pub struct LineArgs {
+    /// Lines end with NUL instead of a line feed
+    #[arg(short = '0', long)]
+    pub null: bool,
+    /// A carriage return at the end of a line is not part of its key
+    #[arg(long)]
+    pub crlf: bool,
+    /// Refuse longer lines
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
+    pub max_line: u64,
+}
+
+impl LineArgs {
+    /// As key options.
+    pub fn key_options(&self) -> KeyOptions {
+        KeyOptions { nul: self.null, strip_cr: self.crlf }
+    }
+
+    /// The longest line, at least 1.
+    pub fn max_line(&self) -> usize {
+        usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1)
+    }
+}

@@ -1,0 +1,189 @@
+//! What can go wrong, what it is called and what to do next.
+
+use crate::number::{format_bytes, format_count};
+use std::{fmt, io};
+
+/// Why a command stopped. `Display` says what, bound and value; [`Error::hint`] the next step.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The reader of our output went away, as `head` does: not an error to speak of.
+    BrokenPipe,
+    /// SIGINT or SIGTERM came.
+    Stopped {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The system refused to read, write or open something.
+    Io {
+        /// What was tried: `read`, `write`, `open` …
+        action: &'static str,
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A filter file could not be used.
+    Store(mayhap_store::Error),
+    /// A filter could not be sized or made.
+    Filter(mayhap::Error),
+    /// A line is longer than `--max-line`.
+    LineTooLong {
+        /// The file.
+        name: String,
+        /// Number of the line in the whole input, from 1.
+        line: u64,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The filter holds as many keys as it was made for.
+    Full {
+        /// Keys that it was made for.
+        expected_items: u64,
+        /// Lines that were dealt with before.
+        lines: u64,
+        /// What became of them, and what to do.
+        advice: &'static str,
+    },
+    /// A filter would be larger than the memory.
+    TooMuchMemory {
+        /// Bytes that it needs.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The arguments contradict each other or a file.
+    Usage {
+        /// What contradicts what.
+        problem: String,
+        /// What to type instead.
+        hint: String,
+    },
+}
+
+impl Error {
+    /// An [`Error::Usage`].
+    pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { problem: problem.into(), hint: hint.into() }
+    }
+
+    /// Turns an I/O error into one that names what was tried; a closed pipe and a signal keep
+    /// their own meaning.
+    pub fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::BrokenPipe if action == "write" => Self::BrokenPipe,
+            _ => match source.get_ref().and_then(|inner| inner.downcast_ref::<StoppedBySignal>()) {
+                Some(StoppedBySignal(signal)) => Self::Stopped { signal: *signal },
+                None => Self::Io { action, name: name.into(), source },
+            },
+        }
+    }
+
+    /// The next step, if there is one to tell.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
+            Self::Full { advice, .. } => (*advice).into(),
+            Self::TooMuchMemory { .. } => {
+                "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
+                    .into()
+            }
+            Self::LineTooLong { .. } => {
+                "raise it with --max-line SIZE; is the input text, with the separator you think?"
+                    .into()
+            }
+            Self::Store(source) => return store_hint(source).map(Into::into),
+            _ => return None,
+        })
+    }
+
+    /// The exit code: 2, except where a signal or a closed pipe ended the run.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Stopped { signal } => (128 + signal) as u8,
+            _ => 2,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BrokenPipe => f.write_str("the reader of the output closed the pipe"),
+            Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
+            Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
+            Self::Store(source) => source.fmt(f),
+            Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
+            Self::LineTooLong { name, line, limit } => {
+                let limit = format_bytes(*limit as u64);
+                write!(f, "{name}: line {line} is longer than the limit of {limit}")
+            }
+            Self::Full { expected_items, lines, .. } => write!(
+                f,
+                "the filter is full: it was made for {} keys and holds them; stopped after {lines} \
+                 lines",
+                format_count(*expected_items)
+            ),
+            Self::TooMuchMemory { needed, limit } => write!(
+                f,
+                "the filter needs {}, above the limit of {}",
+                format_bytes(*needed),
+                format_bytes(*limit)
+            ),
+            Self::Usage { problem, .. } => f.write_str(problem),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<mayhap::Error> for Error {
+    fn from(source: mayhap::Error) -> Self {
+        Self::Filter(source)
+    }
+}
+
+impl From<mayhap_store::Error> for Error {
+    fn from(source: mayhap_store::Error) -> Self {
+        Self::Store(source)
+    }
+}
+
+/// The next step, where the store's message has none.
+fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
+    use mayhap_store::Error as Store;
+    Some(match error {
+        Store::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            "make a filter with mayhap build or mayhap create"
+        }
+        Store::Foreign { .. } => {
+            "a filter is made by mayhap build or mayhap create; are the arguments in order?"
+        }
+        Store::Exists { .. } => "or replace it with --force",
+        Store::Format { source, .. } => match source {
+            mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
+            mayhap::Error::NotAFilter => {
+                "a filter is made by mayhap build or mayhap create; are the arguments in order?"
+            }
+            mayhap::Error::WrongLength { .. }
+            | mayhap::Error::HeaderDamaged
+            | mayhap::Error::BadField { .. }
+            | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// What a read that a signal ended carries through decoders, inside an [`io::Error`].
+#[derive(Debug)]
+pub struct StoppedBySignal(pub i32);
+
+impl fmt::Display for StoppedBySignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped by signal {}", self.0)
+    }
+}
+
+impl std::error::Error for StoppedBySignal {}

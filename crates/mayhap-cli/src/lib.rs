@@ -1,0 +1,25 @@
+//! The command `mayhap`: order-keeping line dedup and set membership in bounded memory.
+//!
+//! A library too, so that tests and fuzzers reach its parts. Every verb is one file of [`cmd`];
+//! what verbs share stands beside it:
+//!
+//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → digests →
+//! a filter ([`seen`], [`filter_file`]) → [`output`] (lines to stdout, talk to stderr).
+
+pub mod args;
+pub mod cmd;
+pub mod error;
+pub mod filter_file;
+pub mod input;
+pub mod key_options;
+pub mod lines;
+pub mod loss;
+pub mod memory;
+pub mod number;
+pub mod output;
+pub mod progress;
+pub mod seen;
+pub mod signals;
+pub mod talk;
+
+pub use error::Error;

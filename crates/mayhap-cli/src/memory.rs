@@ -1,0 +1,21 @@
+//! The machine's memory as a limit: a filter beyond it would only be found out by the OOM killer.
+
+use crate::error::Error;
+
+/// Refuses `needed` bytes above `limit`, or above the physical memory.
+///
+/// # Errors
+///
+/// [`Error::TooMuchMemory`].
+pub fn check(needed: u64, limit: Option<u64>) -> Result<(), Error> {
+    let limit = limit.or_else(physical_bytes).unwrap_or(u64::MAX);
+    if needed > limit { Err(Error::TooMuchMemory { needed, limit }) } else { Ok(()) }
+}
+
+/// The machine's memory, where `/proc/meminfo` tells.
+pub fn physical_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}

@@ -1,0 +1,228 @@
+//! The set of keys seen so far, and inserting into it with an eye on its capacity.
+
+use crate::error::Error;
+use crate::lines::Batch;
+use crate::loss::Loss;
+use crate::number::format_count;
+use crate::talk::Talk;
+use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction};
+use mayhap_store::LiveFilter;
+
+/// A checkpoint is due when the log is as long as the filter, but not for less than this.
+const MIN_LOG_BYTES: u64 = 64 << 20;
+
+/// What remembers the keys.
+#[derive(Debug)]
+pub enum Seen {
+    /// A filter of a given size.
+    Fixed(AnyFilter),
+    /// One that also lives in a file.
+    Live(Box<LiveFilter>),
+}
+
+impl Seen {
+    /// The filter, where there is exactly one.
+    pub fn filter(&self) -> Option<&AnyFilter> {
+        match self {
+            Self::Fixed(filter) => Some(filter),
+            Self::Live(live) => Some(live.filter()),
+        }
+    }
+
+    /// How keys become digests.
+    pub fn digest_function(&self) -> DigestFunction {
+        match self {
+            Self::Fixed(filter) => *filter.digest_function(),
+            Self::Live(live) => *live.filter().digest_function(),
+        }
+    }
+
+    /// Insertions that were new.
+    pub fn items(&self) -> u64 {
+        match self {
+            Self::Fixed(filter) => filter.inserted_items(),
+            Self::Live(live) => live.filter().inserted_items(),
+        }
+    }
+
+    /// Keys that it was made for; a growing one has no such number.
+    pub fn expected_items(&self) -> Option<u64> {
+        self.filter().map(|filter| filter.params().expected_items())
+    }
+
+    /// The predicted rate with `items` keys; for a growing one the rate now.
+    pub fn fpp_at(&self, items: u64) -> f64 {
+        match self {
+            Self::Fixed(filter) => filter.expected_fpp(items),
+            Self::Live(live) => live.filter().expected_fpp(items),
+        }
+    }
+
+    fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        match self {
+            Self::Fixed(filter) => filter.insert_digests_into(digests, new),
+            Self::Live(live) => live.filter_mut().insert_digests_into(digests, new),
+        }
+        Ok(())
+    }
+
+    fn contains(&self, digests: &[Digest], found: &mut Bitmap) {
+        match self {
+            Self::Fixed(filter) => filter.contains_digests_into(digests, found),
+            Self::Live(live) => live.filter().contains_digests_into(digests, found),
+        }
+    }
+}
+
+/// Inserts batches of lines, stops at capacity, and knows what was lost.
+#[derive(Debug)]
+pub struct Inserter {
+    seen: Seen,
+    overfill: bool,
+    warn_at: u64,
+    loss: Loss,
+    digest_function: DigestFunction,
+    digests: Vec<Digest>,
+    new: Bitmap,
+    /// Inserted since the last [`Inserter::record`].
+    unrecorded: Vec<Digest>,
+}
+
+impl Inserter {
+    /// An inserter that stops at capacity unless `overfill` is set.
+    pub fn new(seen: Seen, overfill: bool) -> Self {
+        let items = seen.items();
+        let warn_at = match seen.expected_items() {
+            // 80 % rounded up; a filter that is past it already warns with its first new key.
+            Some(expected) => expected - expected / 5,
+            None => u64::MAX,
+        };
+        Self {
+            loss: Loss::starting_at(items, seen.fpp_at(items)),
+            digest_function: seen.digest_function(),
+            seen,
+            overfill,
+            warn_at,
+            digests: Vec::new(),
+            new: Bitmap::new(),
+            unrecorded: Vec::new(),
+        }
+    }
+
+    /// What remembers the keys.
+    pub fn seen(&self) -> &Seen {
+        &self.seen
+    }
+
+    /// What remembers the keys, to be saved.
+    pub fn into_seen(self) -> Seen {
+        self.seen
+    }
+
+    /// The loss so far.
+    pub fn loss(&mut self) -> &Loss {
+        let (seen, items) = (&self.seen, self.seen.items());
+        self.loss.advance(items, |items| seen.fpp_at(items));
+        &self.loss
+    }
+
+    /// The rate when last looked at, at most 1 % of insertions ago.
+    pub fn recent_fpp(&self) -> f64 {
+        self.loss.fpp()
+    }
+
+    /// Digests the lines that [`Inserter::insert`] then works on.
+    #[inline]
+    pub fn digest(&mut self, batch: &Batch<'_>) {
+        batch.digest_into(&self.digest_function, &mut self.digests);
+    }
+
+    /// Inserts lines of the batch from `from` on; how many were dealt with, and for each whether it
+    /// is new. None were if the filter is full and the next line is surely not in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Filter`] if a growing filter cannot grow.
+    pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
+        let digests = &self.digests[from..];
+        let mut count = digests.len();
+        let items = self.seen.items();
+        if let (Some(expected), false) = (self.seen.expected_items(), self.overfill) {
+            let room = expected.saturating_sub(items);
+            if room == 0 {
+                self.seen.contains(digests, &mut self.new);
+                count = leading_ones(&self.new);
+            } else {
+                count = count.min(usize::try_from(room).unwrap_or(usize::MAX));
+            }
+        }
+        let digests = &digests[..count];
+        self.seen.insert(digests, &mut self.new)?;
+        if let Seen::Live(_) = self.seen {
+            self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
+        }
+        let items = self.seen.items();
+        if self.loss.is_due(items) {
+            let seen = &self.seen;
+            self.loss.advance(items, |items| seen.fpp_at(items));
+        }
+        Ok((count, &self.new))
+    }
+
+    /// Warns, once, when 80 % of the capacity are used.
+    pub fn warn_if_near_full(&mut self, talk: Talk, before: impl FnOnce()) {
+        let items = self.seen.items();
+        let Some(expected) = self.seen.expected_items().filter(|_| items >= self.warn_at) else {
+            return;
+        };
+        self.warn_at = u64::MAX;
+        before();
+        let percent = items as f64 / expected as f64 * 100.0;
+        let next = if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+        let (items, expected) = (format_count(items), format_count(expected));
+        talk.warn(&format!(
+            "the filter is {percent:.0} % full: {items} of the {expected} keys it was made for; {next}"
+        ));
+    }
+
+    /// Makes what was inserted last: to be called when the lines are out. Nothing without a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn record(&mut self) -> Result<(), Error> {
+        let Seen::Live(live) = &mut self.seen else { return Ok(()) };
+        if !self.unrecorded.is_empty() {
+            live.record(&self.unrecorded)?;
+            self.unrecorded.clear();
+        }
+        if live.log_bytes() > MIN_LOG_BYTES.max(live.filter().params().num_bytes()) {
+            live.checkpoint()?;
+        }
+        Ok(())
+    }
+
+    /// Saves the whole filter, to be called when everything inserted is out and recorded.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn checkpoint(&mut self) -> Result<(), Error> {
+        match &mut self.seen {
+            Seen::Live(live) => Ok(live.checkpoint()?),
+            Seen::Fixed(_) => Ok(()),
+        }
+    }
+}
+
+/// How many answers are "yes" before the first "no".
+fn leading_ones(bitmap: &Bitmap) -> usize {
+    let mut count = 0;
+    for word in bitmap.as_words() {
+        count += word.trailing_ones() as usize;
+        if *word != u64::MAX {
+            break;
+        }
+    }
+    count.min(bitmap.len())
+}

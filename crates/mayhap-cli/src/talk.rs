@@ -1,0 +1,105 @@
+//! Talk to the user, on stderr; data never goes here.
+
+use crate::error::Error;
+use std::io::{IsTerminal, Write};
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How to talk.
+#[derive(Debug, Clone, Copy)]
+pub struct Talk {
+    quiet: bool,
+    color: bool,
+}
+
+impl Talk {
+    /// As the user asked.
+    pub fn new(quiet: bool, color: Color) -> Self {
+        let color = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                std::io::stderr().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        };
+        Self { quiet, color }
+    }
+
+    /// Whether only errors are wanted.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Says something, unless asked to be quiet.
+    pub fn say(self, text: &str) {
+        if !self.quiet {
+            print(&format!("{text}\n"));
+        }
+    }
+
+    /// Warns, unless asked to be quiet.
+    pub fn warn(self, text: &str) {
+        if !self.quiet {
+            print(&format!("{} {text}\n", self.paint("33", "warning:")));
+        }
+    }
+
+    /// Reports why the command stopped, and the next step.
+    pub fn error(self, error: &Error) {
+        let mut text = format!("{} {error}\n", self.paint("1;31", "mayhap:"));
+        if let Some(hint) = error.hint() {
+            text.push_str(&format!("{} {hint}\n", self.paint("36", "hint:")));
+        }
+        print(&text);
+    }
+
+    /// Prints JSON: asked for, so it comes even when quiet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the write, for stdout.
+    pub fn json(value: &impl serde::Serialize, to_stdout: bool) -> Result<(), Error> {
+        // Our types are plain numbers, texts and lists, which always serialise.
+        let text = serde_json::to_string(value).unwrap_or_default() + "\n";
+        if to_stdout {
+            print_stdout(&text)
+        } else {
+            print(&text);
+            Ok(())
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
+    }
+}
+
+/// Writes to stderr; where that fails there is nobody left to tell.
+pub fn print(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes a whole report to stdout.
+///
+/// # Errors
+///
+/// [`Error::BrokenPipe`], [`Error::Io`].
+pub fn print_stdout(text: &str) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(Error::io("write", "standard output"))
+}

@@ -1,0 +1,209 @@
+//! The errors of this crate: each names the file, what was wrong and what to do next.
+
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+/// Why a filter's file could not be read, written or kept.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The operating system refused.
+    Io {
+        /// What was being done: `open`, `write`, …
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The disk, a quota or a limit on file sizes is full. The old file is untouched.
+    NoSpace {
+        /// The file that was being written.
+        path: PathBuf,
+        /// The bytes that have to be free.
+        needed_bytes: u64,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The file is no sound filter, or not the one that was asked for.
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: mayhap::Error,
+    },
+    /// The file is of another, recognised kind.
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it looks like: `gzip data`, `an empty file`, …
+        looks_like: &'static str,
+    },
+    /// The path is a folder, a pipe or a device.
+    NotRegular {
+        /// The path.
+        path: PathBuf,
+        /// What it is: `a folder`, …
+        kind: &'static str,
+    },
+    /// The file exists and was not to be replaced.
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Another process, or another value in this one, uses the file.
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// `FILE.log` is not a digest log.
+    NotALog {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A digest log holds records, but the filter that they belong to is gone.
+    OrphanLog {
+        /// The log.
+        path: PathBuf,
+    },
+    /// A digest log belongs to another filter: its digests mean other keys.
+    LogMismatch {
+        /// The log.
+        path: PathBuf,
+        /// The parameter that differs.
+        parameter: &'static str,
+        /// Its value for the filter.
+        filter: u64,
+        /// Its value in the log.
+        log: u64,
+    },
+    /// A digest log is damaged before its end: more than a write that was cut off.
+    LogDamaged {
+        /// The log.
+        path: PathBuf,
+        /// Where the damaged record (0: the header) starts.
+        offset: u64,
+        /// Where the next sound record starts.
+        next_sound_offset: u64,
+    },
+    /// An earlier failure of the log's disk left it unknown what is on it; nothing more is recorded.
+    Poisoned {
+        /// The log.
+        path: PathBuf,
+    },
+    /// This machine cannot do it.
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What it cannot do, and what to do instead.
+        what: &'static str,
+    },
+}
+
+impl Error {
+    /// For `map_err`: what was done to which path.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.into(), source }
+    }
+
+    /// As [`Error::io`] for writes, where a full disk deserves its own words.
+    pub(crate) fn write(path: &Path, needed_bytes: u64) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge => {
+                Self::NoSpace { path: path.into(), needed_bytes, source }
+            }
+            _ => Self::Io { action: "write", path: path.into(), source },
+        }
+    }
+
+    /// For `map_err`: what is wrong with the contents of `path`.
+    pub(crate) fn format(path: &Path) -> impl FnOnce(mayhap::Error) -> Self {
+        move |source| Self::Format { path: path.into(), source }
+    }
+
+    /// The file, folder or log that the error is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::NoSpace { path, .. }
+            | Self::Format { path, .. }
+            | Self::Foreign { path, .. }
+            | Self::NotRegular { path, .. }
+            | Self::Exists { path }
+            | Self::Locked { path }
+            | Self::NotALog { path }
+            | Self::OrphanLog { path }
+            | Self::LogMismatch { path, .. }
+            | Self::LogDamaged { path, .. }
+            | Self::Poisoned { path }
+            | Self::Unsupported { path, .. } => path,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
+            Self::Io { action, source, .. } => write!(f, "cannot {action} {path}: {source}"),
+            Self::NoSpace { needed_bytes, source, .. } => write!(
+                f,
+                "cannot write {path}: {source}; it needs {needed_bytes} bytes free \
+                 (nothing was lost: what was there before is still there)"
+            ),
+            Self::Format { source, .. } => write!(f, "{path}: {source}"),
+            Self::Foreign { looks_like, .. } => {
+                write!(f, "{path}: this looks like {looks_like}, not a mayhap filter")
+            }
+            Self::NotRegular { kind, .. } => {
+                write!(f, "{path}: is {kind}; a filter has to be a regular file")
+            }
+            Self::Exists { .. } => {
+                write!(f, "{path}: exists already; choose another name, or remove it first")
+            }
+            Self::Locked { .. } => write!(
+                f,
+                "{path}: is in use by another process; wait until it ends, or use another file"
+            ),
+            Self::NotALog { .. } => write!(
+                f,
+                "{path}: is not a mayhap digest log, but has the name that the log needs; \
+                 move it, or give the filter another name"
+            ),
+            Self::OrphanLog { .. } => write!(
+                f,
+                "{path}: holds recorded digests, but the filter beside it is gone; restore the \
+                 filter, or remove this log to start anew"
+            ),
+            Self::LogMismatch { parameter, filter, log, .. } => write!(
+                f,
+                "{path}: is the log of another filter: {parameter} is {log:#x} in the log and \
+                 {filter:#x} in the filter; put back the filter it belongs to, or move it away"
+            ),
+            Self::LogDamaged { offset, next_sound_offset, .. } => write!(
+                f,
+                "{path}: is damaged at byte {offset}, and not by a write that was cut off: a sound \
+                 record follows at byte {next_sound_offset}. Nothing was changed. Restore it from a \
+                 copy; or keep a copy and cut it to {offset} bytes to go on with what is before"
+            ),
+            Self::Poisoned { .. } => write!(
+                f,
+                "{path}: nothing more is recorded after an earlier failure to write or sync it; \
+                 check the disk and start again"
+            ),
+            Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } | Self::NoSpace { source, .. } => Some(source),
+            Self::Format { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}

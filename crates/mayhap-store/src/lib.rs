@@ -1,0 +1,68 @@
+//! Files for [`mayhap`] filters: saved atomically, checked when loaded, mapped in an instant, and
+//! kept alive across crashes.
+//!
+//! ```
+//! use mayhap::AnyFilter;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = &folder.path().join("seen.mayhap");
+//! let mut seen = AnyFilter::builder().expected_items(1_000_000).target_fpp(0.001).build()?;
+//! seen.insert("https://example.org/");
+//! mayhap_store::save(path, &seen, "")?;
+//!
+//! let mapped = mayhap_store::open_mapped(path, None)?; // reads 4 KiB, whatever the size
+//! assert!(mapped.filter().contains("https://example.org/"));
+//! mapped.verify()?; // reads and checks all of it
+//!
+//! let loaded = mayhap_store::load(path, None)?; // checks while it reads
+//! assert!(!loaded.filter.contains("https://example.org/other"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Which call
+//!
+//! | you want | call | reads | memory |
+//! |---|---|---|---|
+//! | the numbers in a file | [`read_header`] | 4 KiB | – |
+//! | to ask at once, or from many processes | [`open_mapped`] | 4 KiB, then what is asked for | shared pages |
+//! | to ask fast for long, or to insert | [`load`] | all, checked | the filter, once |
+//! | to know that a file is sound | [`verify()`] | all | 1 MiB |
+//! | to write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
+//! | a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
+//!
+//! # What is promised
+//!
+//! * **Save**: whatever happens (kill -9, full disk, power cut), the path holds the old file or the
+//!   new one, whole. A temporary file `.NAME.mayhap-tmp` in the same folder is written, synced,
+//!   renamed, and the folder is synced. A crash can leave that file behind; it is never read, and
+//!   the next save removes it. If the path is a symbolic link, the file it points to is replaced,
+//!   and the link stays. The permissions of a replaced file are kept, not its owner or attributes.
+//! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
+//!   versions are errors that say so; nothing is allocated before the header is found sound and the
+//!   file as long as it says.
+//! * **Map**: the header is checked, the body is not, until [`MappedFilter::verify`]. See
+//!   [`open_mapped`] for what happens when someone else changes the file.
+//! * **Live state**: a digest that was recorded is in the filter after any crash of the process;
+//!   after a power cut too if it was synced. See [`LiveFilter`].
+//!
+//! Files are never changed in place, so any number of processes may map or load a file while
+//! another one saves it.
+
+mod error;
+mod file;
+mod live;
+mod load;
+mod log;
+mod map;
+mod mapped;
+mod save;
+mod sniff;
+mod temporary;
+
+pub use error::Error;
+pub use live::{LiveFilter, Recovery, load_live, log_path, pending_log_bytes};
+pub use load::{Loaded, load, load_with, read_header, verify};
+pub use log::{DigestLog, LogRecovery};
+pub use map::MappedBlocks;
+pub use mapped::{MappedFilter, open_mapped};
+pub use save::{save, save_new};

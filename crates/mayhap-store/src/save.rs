@@ -1,0 +1,112 @@
+//! Filter → file, atomically.
+
+use crate::Error;
+use crate::file::{check_regular, resolve_links};
+use crate::temporary::Temporary;
+use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, PAGE_BYTES};
+use mayhap::{AnyFilter, Block, DigestFunction};
+use std::fs::{self, File};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Blocks that are checksummed and written together: whole pages, small enough for the cache.
+const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
+
+/// Saves a filter so that the path holds, at any moment and after any crash, the old file or the
+/// new one.
+///
+/// `key_options` says how keys are cut from input lines ([`Header::key_options`]); empty means "as
+/// they are". A symbolic link is followed and stays. A replaced file's permissions are kept; a new
+/// file of a keyed (`sip13`) filter is readable by its owner only.
+///
+/// # Errors
+///
+/// [`Error::Io`], [`Error::NoSpace`], [`Error::NotRegular`] for folders, pipes and devices,
+/// [`Error::Locked`] while the same path is being saved by someone else, [`Error::Format`] if
+/// `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`]. After an error the path holds what it
+/// held before; only if the *folder* could not be synced can it be the new file already.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let filter = mayhap::AnyFilter::builder().expected_items(1000).target_fpp(0.01).build()?;
+/// mayhap_store::save(path, &filter, "trim=1\n")?;
+/// assert_eq!(mayhap_store::read_header(path)?.key_options(), "trim=1\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn save<S: AsRef<[Block]>>(
+    path: &Path,
+    filter: &AnyFilter<S>,
+    key_options: &str,
+) -> Result<(), Error> {
+    save_as(path, filter, key_options, true)
+}
+
+/// [`save`] that never replaces a file, not even one that appears while it writes.
+///
+/// # Errors
+///
+/// As [`save`], and [`Error::Exists`].
+pub fn save_new<S: AsRef<[Block]>>(
+    path: &Path,
+    filter: &AnyFilter<S>,
+    key_options: &str,
+) -> Result<(), Error> {
+    save_as(path, filter, key_options, false)
+}
+
+fn save_as<S: AsRef<[Block]>>(
+    path: &Path,
+    filter: &AnyFilter<S>,
+    key_options: &str,
+    replace: bool,
+) -> Result<(), Error> {
+    let found = key_options.len();
+    if found > MAX_KEY_OPTIONS_BYTES {
+        let (field, limit) = ("key_options bytes", MAX_KEY_OPTIONS_BYTES as u64);
+        let source = mayhap::Error::TooLarge { field, limit, found: found as u64 };
+        return Err(Error::format(path)(source));
+    }
+    let path = &resolve_links(path)?;
+    let old = match fs::metadata(path) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::io("look at", path)(error)),
+    };
+    if let Some(old) = &old {
+        check_regular(path, old.file_type())?;
+        if !replace {
+            return Err(Error::Exists { path: path.into() });
+        }
+    }
+    let keyed = matches!(filter.digest_function(), DigestFunction::Sip13 { .. });
+    let mut temporary = Temporary::create(path, keyed || old.is_some())?;
+    if let Some(old) = old {
+        let permissions = old.permissions();
+        temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
+    }
+    let header = Header::of(filter, key_options);
+    write_filter(temporary.file(), &header, filter.blocks())
+        .map_err(Error::write(path, header.file_bytes()))?;
+    temporary.commit(path, replace)
+}
+
+/// Writes body and table, then the header in front of them, in one pass over the memory.
+fn write_filter(file: &mut File, header: &Header, blocks: &[Block]) -> io::Result<()> {
+    let mut table: Vec<u8> = Vec::new();
+    table.try_reserve_exact(header.num_pages() as usize * 8)?;
+    file.write_all(&[0; HEADER_BYTES])?;
+    for chunk in blocks.chunks(CHUNK_BLOCKS) {
+        let checksums = native::page_checksums(chunk);
+        table.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
+        file.write_all(&native::body_bytes(chunk))?;
+    }
+    let padding = header.body_bytes() - header.params().num_bytes();
+    file.write_all(&[0; PAGE_BYTES][..padding as usize])?;
+    file.write_all(&table)?;
+    file.rewind()?;
+    file.write_all(&header.encode(xxh3_64(&table)))
+}
