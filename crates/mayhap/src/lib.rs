@@ -21,6 +21,7 @@
 //! | [`BlockedBloomFilter`] | the default: one cache line per key |
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
+//! | [`ScalableBloomFilter`] | the number of keys is unknown |
 //! | [`AnyFilter`] | a file or a command line says which layout it is |
 //!
 //! # Data flow
@@ -52,7 +53,7 @@ pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
     AnyFilter, BlockedBloomFilter, BloomFilter, Build, Builder, ConcurrentBlockedBloomFilter,
-    ConcurrentBloomFilter, Estimate, Filter, Health,
+    ConcurrentBloomFilter, Estimate, Filter, Health, ScalableBloomFilter,
 };
 pub use layout::{Blocked, Layout, LayoutKind, Standard};
 pub use simd::kernel_names;

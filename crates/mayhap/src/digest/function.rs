@@ -196,7 +196,7 @@ mod tests {
 
     /// `(key, length, digest)` of the bytes 0, 1, 2, … mod 256.
     ///
-    /// Made by CPython 3.11, whose `hash(bytes)` is SipHash-1-3: `PYTHONHASHSEED=0` is the zero
+    /// Made by `CPython` 3.11, whose `hash(bytes)` is SipHash-1-3: `PYTHONHASHSEED=0` is the zero
     /// key, `PYTHONHASHSEED=42` the other one (its generator's first 16 bytes).
     const SIP13_GOLDEN: &[([u8; 16], usize, u64)] = &[
         (ZERO, 1, 0x68A9_1412_8E01_E473),

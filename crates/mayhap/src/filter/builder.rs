@@ -24,7 +24,7 @@ use core::marker::PhantomData;
 /// use mayhap::{AnyFilter, BloomFilter, Layout};
 ///
 /// let by_memory = BloomFilter::builder().num_bytes(1 << 20).target_fpp(0.001).build()?;
-/// assert_eq!(by_memory.params().expected_items(), 583_400);
+/// assert_eq!(by_memory.params().expected_items(), 583_448);
 /// let any = AnyFilter::builder().expected_items(1_000).target_fpp(0.01).build()?;
 /// assert_eq!(any.params().layout(), Layout::Blocked); // the default at 1 %
 /// # Ok::<(), mayhap::Error>(())

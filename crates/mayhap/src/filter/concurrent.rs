@@ -143,7 +143,9 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         let prefetch = !crate::simd::fits_cache(words.len() / 8);
         for (group, out) in digests.chunks(64).zip(out) {
             if prefetch {
-                group.iter().for_each(|&digest| self.layout.prefetch_shared(words, digest));
+                for &digest in group {
+                    self.layout.prefetch_shared(words, digest);
+                }
             }
             for (i, &digest) in group.iter().enumerate() {
                 *out |= u64::from(answer(digest)) << i;

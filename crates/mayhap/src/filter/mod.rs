@@ -10,6 +10,7 @@ mod concurrent;
 mod contains;
 mod estimate;
 mod insert;
+mod scalable;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod tests;
 pub use any::AnyFilter;
 pub use builder::{Build, Builder};
 pub use estimate::{Estimate, Health};
+pub use scalable::ScalableBloomFilter;
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::{Blocked, LayoutKind, Standard};

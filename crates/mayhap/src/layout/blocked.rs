@@ -47,7 +47,7 @@ impl LayoutKind for Blocked {
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
         let mask = self.mask(digest);
         // ORDERING: Relaxed. See `insert_shared`.
-        self.lanes(words, digest)
+        Self::lanes(words, digest)
             .iter()
             .zip(mask)
             .fold(0, |missing, (lane, bits)| missing | (bits & !lane.load(Ordering::Relaxed)))
@@ -58,7 +58,7 @@ impl LayoutKind for Blocked {
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
         let mask = self.mask(digest);
         let mut new = 0;
-        for (lane, bits) in self.lanes(words, digest).iter().zip(mask) {
+        for (lane, bits) in Self::lanes(words, digest).iter().zip(mask) {
             // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
             // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
             // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
@@ -99,7 +99,7 @@ impl Blocked {
     }
 
     #[inline(always)]
-    fn lanes<'a>(&self, words: &'a [AtomicU64], digest: Digest) -> &'a [AtomicU64; 8] {
+    fn lanes(words: &[AtomicU64], digest: Digest) -> &[AtomicU64; 8] {
         let (blocks, _) = words.as_chunks::<8>();
         &blocks[positions::block(digest, blocks.len() as u64) as usize]
     }

@@ -46,7 +46,9 @@ pub fn page_checksums(blocks: &[Block]) -> Vec<u64> {
 /// The checksum of the checksum table, which the header holds: XXH3-64, seed 0, of its bytes.
 pub fn table_checksum(page_checksums: &[u64]) -> u64 {
     let mut hasher = Xxh3::new();
-    page_checksums.iter().for_each(|checksum| hasher.update(&checksum.to_le_bytes()));
+    for checksum in page_checksums {
+        hasher.update(&checksum.to_le_bytes());
+    }
     hasher.digest()
 }
 

@@ -5,6 +5,7 @@ use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
+#[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
 kernels!("avx512");

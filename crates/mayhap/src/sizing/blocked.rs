@@ -18,7 +18,7 @@ const NEGLIGIBLE: f64 = 1e-40;
 
 /// The false-positive probability of `num_blocks` blocks with `items` distinct keys.
 ///
-/// p = Σ_j Binomial(j; n, 1/B) · f(j)^8, where f(j) is the probability that a lane with j keys
+/// `p = Σ_j Binomial(j; n, 1/B) · f(j)^8`, where f(j) is the probability that a lane with j keys
 /// answers "maybe": 1 − (63/64)^j for k = 8; for k = 16, where two throws a key go into a lane
 /// and two bits are asked, 1/64 · (1 − q1) + 63/64 · (1 − 2·q1 + q2) with q1 = (63/64)^(2j) and
 /// q2 = (62/64)^(2j). Digest collisions (n / 2^64) are added.
@@ -29,7 +29,7 @@ const NEGLIGIBLE: f64 = 1e-40;
 /// use mayhap::sizing::blocked::expected_fpp;
 /// assert_eq!(expected_fpp(10, 8, 0), 0.0);
 /// // 10.10 bits a key for 1 %.
-/// assert!((expected_fpp(19_732, 8, 1_000_000) - 0.01).abs() < 1e-5);
+/// assert!((expected_fpp(19_726, 8, 1_000_000) - 0.01).abs() < 1e-5);
 /// ```
 pub fn expected_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
     if items == 0 || num_blocks == 0 {
@@ -58,7 +58,7 @@ fn block_fpp(items: f64, num_hashes: u32) -> f64 {
     libm::pow(lane.clamp(0.0, 1.0), LANES)
 }
 
-/// Σ_j Binomial(j; n, 1/B) g(j), by the ratio of neighbouring terms from the mode outward: no
+/// `Σ_j Binomial(j; n, 1/B) g(j)`, by the ratio of neighbouring terms from the mode outward: no
 /// factorials, so no loss of digits at n = 1e13.
 fn mean_over_blocks(n: f64, num_blocks: f64, g: impl Fn(f64) -> f64) -> f64 {
     let odds = 1.0 / (num_blocks - 1.0);
