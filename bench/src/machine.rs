@@ -23,7 +23,7 @@ pub fn facts() -> Vec<(&'static str, String)> {
 
 /// The facts as a Markdown list.
 pub fn list(facts: &[(&'static str, String)]) -> String {
-    facts.iter().map(|(name, value)| format!("- {name}: {value}\n")).collect()
+    facts.iter().fold(String::new(), |list, (name, value)| list + &format!("- {name}: {value}\n"))
 }
 
 /// What a command prints, on one line; `unknown` if it cannot be run.

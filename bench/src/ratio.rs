@@ -45,7 +45,8 @@ pub fn table(ratios: &[Ratio]) -> String {
         let sign = if ratio.side == Side::AtLeast { '≥' } else { '≤' };
         let Ratio { what, formula, value, target, .. } = ratio;
         let verdict = if ratio.is_met() { "pass" } else { "**FAIL**" };
-        let _ = writeln!(out, "| {what} | {formula} | {value:.3} | {sign} {target:.3} | {verdict} |");
+        let _ =
+            writeln!(out, "| {what} | {formula} | {value:.3} | {sign} {target:.3} | {verdict} |");
     }
     let met = ratios.iter().filter(|ratio| ratio.is_met()).count();
     let _ = writeln!(out, "\n{met} of {} targets met.", ratios.len());

@@ -15,7 +15,7 @@ pub const DEFAULT_FPP: f64 = 1e-4;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Size")]
 pub struct SizeArgs {
-    /// Distinct keys to make room for: 10M, 1.5G, 1_000, 1e6
+    /// Distinct keys to make room for: 10M, 1.5G, 1e6
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = parse_count)]
     pub items: Option<u64>,
     /// False-positive probability at -n keys: 1e-6, 0.1%, 1/1000 [default: 1e-4]
@@ -61,6 +61,11 @@ impl SizeArgs {
         self.is_fixed() || self.fpp.is_some() || self.layout.is_some()
     }
 
+    /// The largest filter that is allowed.
+    pub fn max_bytes(&self) -> u64 {
+        self.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX)
+    }
+
     /// A filter for `items` keys, or of the memory asked for.
     ///
     /// # Errors
@@ -84,7 +89,7 @@ impl SizeArgs {
             (None, ..) => builder = builder.target_fpp(DEFAULT_FPP),
         }
         let needed = builder.params()?.num_bytes();
-        memory::check(needed, self.max_memory)?;
+        memory::check(needed, self.max_bytes())?;
         Ok(builder.build()?)
     }
 }

@@ -79,6 +79,11 @@ impl Error {
         }
     }
 
+    /// Whether the output failed, so that nobody knows how much of it is out.
+    pub fn is_about_output(&self) -> bool {
+        matches!(self, Self::BrokenPipe | Self::Io { action: "write", .. })
+    }
+
     /// The next step, if there is one to tell.
     pub fn hint(&self) -> Option<String> {
         Some(match self {

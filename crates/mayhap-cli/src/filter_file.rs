@@ -1,7 +1,10 @@
 //! Filter files and key files, as the verbs need them.
 
 use crate::error::Error;
-use mayhap::SecretKey;
+use crate::fill::State;
+use mayhap::native::Header;
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, SecretKey};
+use mayhap_store::{Loaded, MappedFilter};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -61,4 +64,71 @@ pub fn new_secret_key(path: &Path) -> Result<SecretKey, Error> {
         .and_then(|()| file.sync_all())
         .map_err(Error::io("write", &name))?;
     Ok(SecretKey::new(key))
+}
+
+/// A filter that is only asked: mapped, or loaded where its log has more than its file.
+#[derive(Debug)]
+pub enum ReadFilter {
+    /// Opened in an instant.
+    Mapped(Box<MappedFilter>),
+    /// With what the log adds.
+    Loaded(Box<Loaded>),
+}
+
+macro_rules! with_filter {
+    ($read:expr, $filter:ident => $call:expr) => {
+        match $read {
+            ReadFilter::Mapped(mapped) => {
+                let $filter = mapped.filter();
+                $call
+            }
+            ReadFilter::Loaded(loaded) => {
+                let $filter = &loaded.filter;
+                $call
+            }
+        }
+    };
+}
+
+impl ReadFilter {
+    /// Opens a filter file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn open(path: &Path, key: Option<SecretKey>) -> Result<Self, Error> {
+        Ok(if mayhap_store::pending_log_bytes(path)? > 0 {
+            Self::Loaded(Box::new(mayhap_store::load_live(path, key)?.0))
+        } else {
+            Self::Mapped(Box::new(mayhap_store::open_mapped(path, key)?))
+        })
+    }
+
+    /// What the file says of the filter.
+    pub fn header(&self) -> &Header {
+        match self {
+            Self::Mapped(mapped) => mapped.header(),
+            Self::Loaded(loaded) => &loaded.header,
+        }
+    }
+
+    /// How keys become digests.
+    pub fn digest_function(&self) -> &DigestFunction {
+        with_filter!(self, filter => filter.digest_function())
+    }
+
+    /// Asks for many digests.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        with_filter!(self, filter => filter.contains_digests_into(digests, found));
+    }
+
+    /// The numbers of its state. Reads all bits.
+    pub fn state(&self) -> State {
+        with_filter!(self, filter => State::of(filter))
+    }
+
+    /// How many keys the bits speak of. Reads all bits.
+    pub fn estimated_items(&self) -> Estimate {
+        with_filter!(self, filter => filter.estimated_items())
+    }
 }

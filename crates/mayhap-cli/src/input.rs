@@ -129,7 +129,8 @@ impl Input {
         let name = source.name();
         let file = source.open()?;
         let regular = file.metadata().map_err(Error::io("read", &name))?.is_file();
-        let raw = Rc::new(Raw { file, regular, stop, ready: Cell::new(false), bytes: Cell::new(0) });
+        let raw =
+            Rc::new(Raw { file, regular, stop, ready: Cell::new(false), bytes: Cell::new(0) });
         let reader = decoder(RawReader(Rc::clone(&raw))).map_err(Error::io("read", &name))?;
         Ok(Self { name, raw, reader })
     }
@@ -190,8 +191,10 @@ impl Raw {
     /// Waits until a read would not, or a signal comes.
     fn wait(&self, stop: &Stop) -> io::Result<()> {
         while !self.ready.get() {
-            let mut fds =
-                [PollFd::new(&self.file, PollFlags::IN), PollFd::from_borrowed_fd(stop.wake(), PollFlags::IN)];
+            let mut fds = [
+                PollFd::new(&self.file, PollFlags::IN),
+                PollFd::from_borrowed_fd(stop.wake(), PollFlags::IN),
+            ];
             match poll(&mut fds, None) {
                 Ok(_) => self.ready.set(!fds[0].revents().is_empty()),
                 Err(rustix::io::Errno::INTR) => {}
@@ -224,7 +227,9 @@ impl Read for RawReader {
 fn decoder(mut raw: RawReader) -> io::Result<Box<dyn Read>> {
     let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
     let undecided = |head: &[u8]| {
-        [GZIP_MAGIC, ZSTD_MAGIC].iter().any(|magic| magic.len() > head.len() && magic.starts_with(head))
+        [GZIP_MAGIC, ZSTD_MAGIC]
+            .iter()
+            .any(|magic| magic.len() > head.len() && magic.starts_with(head))
     };
     while undecided(&head) {
         let mut byte = [0];

@@ -3,12 +3,13 @@
 //! A library too, so that tests and fuzzers reach its parts. Every verb is one file of [`cmd`];
 //! what verbs share stands beside it:
 //!
-//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → digests →
-//! a filter ([`seen`], [`filter_file`]) → [`output`] (lines to stdout, talk to stderr).
+//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → digests
+//! → a filter ([`seen`], [`filter_file`]) → [`output`] (lines to stdout) and [`talk`] (to stderr).
 
 pub mod args;
 pub mod cmd;
 pub mod error;
+pub mod fill;
 pub mod filter_file;
 pub mod input;
 pub mod key_options;

@@ -128,7 +128,7 @@ impl LineReader {
         &mut self,
         mut before_wait: impl FnMut() -> Result<(), Error>,
     ) -> Result<Option<Batch<'_>>, Error> {
-        while !self.cut() {
+        while !self.cut()? {
             if !self.fill(&mut before_wait)? {
                 return Ok(None);
             }
@@ -138,7 +138,7 @@ impl LineReader {
     }
 
     /// Finds the bounds of the next lines in the buffer, if there are any.
-    fn cut(&mut self) -> bool {
+    fn cut(&mut self) -> Result<bool, Error> {
         self.bounds.clear();
         self.bounds.push(self.start);
         let offset = self.scanned + 1;
@@ -148,13 +148,25 @@ impl LineReader {
         let lines = self.bounds.len() - 1;
         if lines == 0 {
             self.scanned = self.end;
-            return false;
+            return Ok(false);
         }
         let next = self.bounds[lines];
+        // Only what is longer in all can have a line that is too long.
+        if next - self.start > self.max_line {
+            let too_long = |bounds: &[usize]| bounds[1] - bounds[0] - 1 > self.max_line;
+            if let Some(i) = self.bounds.windows(2).position(too_long) {
+                return Err(self.line_too_long(self.lines + 1 + i as u64));
+            }
+        }
         self.lines += lines as u64;
         self.bytes += (next - self.start) as u64;
         (self.start, self.scanned) = (next, next);
-        true
+        Ok(true)
+    }
+
+    fn line_too_long(&self, line: u64) -> Error {
+        let name = self.input.as_ref().map_or("input", Input::name).into();
+        Error::LineTooLong { name, line, limit: self.max_line }
     }
 
     /// Reads once more; `false` after the last source.
@@ -191,16 +203,15 @@ impl LineReader {
             self.start = 0;
         }
         if self.end > self.max_line {
-            let name = self.input.as_ref().map_or("input", Input::name).into();
-            return Err(Error::LineTooLong { name, line: self.lines + 1, limit: self.max_line });
+            return Err(self.line_too_long(self.lines + 1));
         }
         // A byte is always free, for the separator that a last line may lack.
         if self.end == self.buffer.len() {
             let wanted = (self.buffer.len() * 2).min(self.max_line.saturating_add(2));
             let more = wanted.max(self.end + 1) - self.buffer.len();
-            self.buffer.try_reserve_exact(more).map_err(|_| mayhap::Error::OutOfMemory {
-                bytes: wanted as u64,
-            })?;
+            self.buffer
+                .try_reserve_exact(more)
+                .map_err(|_| mayhap::Error::OutOfMemory { bytes: wanted as u64 })?;
             self.buffer.resize(self.buffer.len() + more, 0);
         }
         Ok(())

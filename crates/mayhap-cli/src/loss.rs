@@ -32,14 +32,15 @@ impl Loss {
     ///
     /// A step that is long for the filter is cut up, since the rate is anything but a line then.
     pub fn advance(&mut self, items: u64, fpp_at: impl Fn(u64) -> f64) {
-        let pieces = if self.is_due(items) && items > self.items + self.items / 50 { 64 } else { 1 };
+        let pieces =
+            if self.is_due(items) && items > self.items + self.items / 50 { 64 } else { 1 };
         let (first, added) = (self.items, items - self.items);
         for piece in 1..=pieces {
             let next = first + (u128::from(added) * piece / pieces) as u64;
             let fpp = fpp_at(next);
             let new = (next - self.items) as f64;
             // The mean of both ends; p below 1, or a full filter would lose infinitely many.
-            let mean = ((self.fpp + fpp) / 2.0).min(1.0 - 1e-9);
+            let mean = f64::midpoint(self.fpp, fpp).min(1.0 - 1e-9);
             self.lines += new * mean / (1.0 - mean);
             self.variance += new * mean / ((1.0 - mean) * (1.0 - mean));
             (self.items, self.fpp) = (next, fpp);

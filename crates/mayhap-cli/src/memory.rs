@@ -2,13 +2,12 @@
 
 use crate::error::Error;
 
-/// Refuses `needed` bytes above `limit`, or above the physical memory.
+/// Refuses `needed` bytes above `limit`.
 ///
 /// # Errors
 ///
 /// [`Error::TooMuchMemory`].
-pub fn check(needed: u64, limit: Option<u64>) -> Result<(), Error> {
-    let limit = limit.or_else(physical_bytes).unwrap_or(u64::MAX);
+pub fn check(needed: u64, limit: u64) -> Result<(), Error> {
     if needed > limit { Err(Error::TooMuchMemory { needed, limit }) } else { Ok(()) }
 }
 

@@ -203,7 +203,7 @@ pub fn format_count(count: u64) -> String {
 
 /// Writes a size for people, in binary units and three or four digits.
 ///
-/// [`parse_bytes`] reads it back within 0.5 %, below 15.9 EiB.
+/// [`parse_bytes`] reads it back within 0.5 % and a byte, below 15.9 EiB.
 ///
 /// ```
 /// use mayhap_cli::number::format_bytes;

@@ -4,12 +4,15 @@ use crate::error::Error;
 use crate::lines::Batch;
 use crate::loss::Loss;
 use crate::number::format_count;
-use crate::talk::Talk;
-use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction};
+use crate::talk::{Talk, rate};
+use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, ScalableBloomFilter};
 use mayhap_store::LiveFilter;
 
 /// A checkpoint is due when the log is as long as the filter, but not for less than this.
 const MIN_LOG_BYTES: u64 = 64 << 20;
+
+/// Room in the first filter of a growing chain: 3 MiB at 1e-4, and each further one is larger.
+const FIRST_ITEMS: u64 = 1 << 20;
 
 /// What remembers the keys.
 #[derive(Debug)]
@@ -18,14 +21,32 @@ pub enum Seen {
     Fixed(AnyFilter),
     /// One that also lives in a file.
     Live(Box<LiveFilter>),
+    /// A chain of filters that grows.
+    Growing(ScalableBloomFilter),
 }
 
 impl Seen {
+    /// One that grows as needed, up to `max_bytes`, and keeps `target_fpp` overall.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Filter`].
+    pub fn growing(
+        target_fpp: f64,
+        function: DigestFunction,
+        max_bytes: u64,
+    ) -> Result<Self, Error> {
+        let mut filter = ScalableBloomFilter::new(FIRST_ITEMS, target_fpp, function)?;
+        filter.set_max_bytes(max_bytes);
+        Ok(Self::Growing(filter))
+    }
+
     /// The filter, where there is exactly one.
     pub fn filter(&self) -> Option<&AnyFilter> {
         match self {
             Self::Fixed(filter) => Some(filter),
             Self::Live(live) => Some(live.filter()),
+            Self::Growing(_) => None,
         }
     }
 
@@ -34,6 +55,7 @@ impl Seen {
         match self {
             Self::Fixed(filter) => *filter.digest_function(),
             Self::Live(live) => *live.filter().digest_function(),
+            Self::Growing(chain) => *chain.digest_function(),
         }
     }
 
@@ -42,6 +64,7 @@ impl Seen {
         match self {
             Self::Fixed(filter) => filter.inserted_items(),
             Self::Live(live) => live.filter().inserted_items(),
+            Self::Growing(chain) => chain.inserted_items(),
         }
     }
 
@@ -55,13 +78,56 @@ impl Seen {
         match self {
             Self::Fixed(filter) => filter.expected_fpp(items),
             Self::Live(live) => live.filter().expected_fpp(items),
+            Self::Growing(chain) => chain.expected_fpp(),
         }
     }
 
-    fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+    /// Bytes of memory for the bits.
+    pub fn num_bytes(&self) -> u64 {
+        match self {
+            Self::Fixed(filter) => filter.params().num_bytes(),
+            Self::Live(live) => live.filter().params().num_bytes(),
+            Self::Growing(chain) => chain.num_bytes(),
+        }
+    }
+
+    /// The layout's name, or `growing`.
+    pub fn kind(&self) -> &'static str {
+        self.filter().map_or("growing", |filter| filter.params().layout().name())
+    }
+
+    /// The rate that was asked for.
+    pub fn target_fpp(&self) -> f64 {
+        match self {
+            Self::Fixed(filter) => filter.params().target_fpp(),
+            Self::Live(live) => live.filter().params().target_fpp(),
+            Self::Growing(chain) => chain.target_fpp(),
+        }
+    }
+
+    /// The rate now, from the bits where there is one filter. Reads all of them.
+    pub fn fpp_now(&self) -> f64 {
+        match self {
+            Self::Fixed(filter) => filter.estimated_fpp(),
+            Self::Live(live) => live.filter().estimated_fpp(),
+            Self::Growing(chain) => chain.expected_fpp(),
+        }
+    }
+
+    /// The share of bits set. Reads all of them.
+    pub fn fill_ratio(&self) -> f64 {
+        match self {
+            Self::Fixed(filter) => filter.fill_ratio(),
+            Self::Live(live) => live.filter().fill_ratio(),
+            Self::Growing(chain) => chain.fill_ratio(),
+        }
+    }
+
+    fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), mayhap::Error> {
         match self {
             Self::Fixed(filter) => filter.insert_digests_into(digests, new),
             Self::Live(live) => live.filter_mut().insert_digests_into(digests, new),
+            Self::Growing(chain) => return chain.insert_digests_into(digests, new),
         }
         Ok(())
     }
@@ -70,6 +136,7 @@ impl Seen {
         match self {
             Self::Fixed(filter) => filter.contains_digests_into(digests, found),
             Self::Live(live) => live.filter().contains_digests_into(digests, found),
+            Self::Growing(chain) => chain.contains_digests_into(digests, found),
         }
     }
 }
@@ -109,14 +176,18 @@ impl Inserter {
         }
     }
 
+    /// No warning at 80 %, where the capacity was counted from the input itself.
+    #[must_use]
+    pub fn without_warning(mut self, counted: bool) -> Self {
+        if counted {
+            self.warn_at = u64::MAX;
+        }
+        self
+    }
+
     /// What remembers the keys.
     pub fn seen(&self) -> &Seen {
         &self.seen
-    }
-
-    /// What remembers the keys, to be saved.
-    pub fn into_seen(self) -> Seen {
-        self.seen
     }
 
     /// The loss so far.
@@ -126,9 +197,21 @@ impl Inserter {
         &self.loss
     }
 
-    /// The rate when last looked at, at most 1 % of insertions ago.
-    pub fn recent_fpp(&self) -> f64 {
-        self.loss.fpp()
+    /// For the progress bar: how full it is, and the rate as of at most 1 % of insertions ago.
+    pub fn load(&self) -> String {
+        let fpp = rate(self.loss.fpp());
+        match self.seen.expected_items() {
+            Some(expected) => {
+                let percent = self.seen.items() as f64 / expected as f64 * 100.0;
+                format!(", {percent:.0} % full, p {fpp}")
+            }
+            None => format!(", {} keys, p {fpp}", format_count(self.seen.items())),
+        }
+    }
+
+    /// Keys that [`Inserter::record`] would record.
+    pub fn unrecorded(&self) -> usize {
+        self.unrecorded.len()
     }
 
     /// Digests the lines that [`Inserter::insert`] then works on.
@@ -156,8 +239,19 @@ impl Inserter {
                 count = count.min(usize::try_from(room).unwrap_or(usize::MAX));
             }
         }
-        let digests = &digests[..count];
-        self.seen.insert(digests, &mut self.new)?;
+        if items < self.warn_at {
+            // Up to the warning and no further, so that it comes in time.
+            count = count.min(usize::try_from(self.warn_at - items).unwrap_or(usize::MAX));
+        }
+        let asked = &digests[..count];
+        if let Err(error) = self.seen.insert(asked, &mut self.new) {
+            // What was inserted before the chain could not grow counts; the caller comes back for
+            // the rest, inserts nothing, and then gets the error.
+            count = self.new.iter_ones().last().map_or(0, |last| last + 1);
+            if count == 0 {
+                return Err(error.into());
+            }
+        }
         if let Seen::Live(_) = self.seen {
             self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
         }
@@ -178,10 +272,11 @@ impl Inserter {
         self.warn_at = u64::MAX;
         before();
         let percent = items as f64 / expected as f64 * 100.0;
-        let next = if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+        let next =
+            if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
         let (items, expected) = (format_count(items), format_count(expected));
         talk.warn(&format!(
-            "the filter is {percent:.0} % full: {items} of the {expected} keys it was made for; {next}"
+            "the filter is {percent:.0} % full ({items} of {expected} keys); {next}"
         ));
     }
 
@@ -210,7 +305,7 @@ impl Inserter {
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         match &mut self.seen {
             Seen::Live(live) => Ok(live.checkpoint()?),
-            Seen::Fixed(_) => Ok(()),
+            Seen::Fixed(_) | Seen::Growing(_) => Ok(()),
         }
     }
 }

@@ -45,7 +45,7 @@ impl Stop {
         // ORDERING: Relaxed. The number is all that is handed over.
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
-            number => Some(number as i32),
+            number => i32::try_from(number).ok(),
         }
     }
 

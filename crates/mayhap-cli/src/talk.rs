@@ -60,7 +60,7 @@ impl Talk {
     pub fn error(self, error: &Error) {
         let mut text = format!("{} {error}\n", self.paint("1;31", "mayhap:"));
         if let Some(hint) = error.hint() {
-            text.push_str(&format!("{} {hint}\n", self.paint("36", "hint:")));
+            text.extend([&self.paint("36", "hint:"), " ", &hint, "\n"]);
         }
         print(&text);
     }
@@ -102,4 +102,27 @@ pub fn print_stdout(text: &str) -> Result<(), Error> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(Error::io("write", "standard output"))
+}
+
+/// A count with all its digits: `1,234,567`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A probability: `1.2 %`, `0.1 %`, `9.8e-5`.
+pub fn rate(fpp: f64) -> String {
+    if fpp == 0.0 || fpp >= 0.001 {
+        let text = format!("{:.3}", fpp * 100.0);
+        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    } else {
+        format!("{fpp:.1e}").replace(".0e", "e")
+    }
 }

@@ -86,7 +86,7 @@ pub enum Error {
         /// Where the next sound record starts.
         next_sound_offset: u64,
     },
-    /// An earlier failure of the log's disk left it unknown what is on it; nothing more is recorded.
+    /// After a failure of the log's disk nobody knows what is on it; nothing more is recorded.
     Poisoned {
         /// The log.
         path: PathBuf,
@@ -185,8 +185,8 @@ impl fmt::Display for Error {
             Self::LogDamaged { offset, next_sound_offset, .. } => write!(
                 f,
                 "{path}: is damaged at byte {offset}, and not by a write that was cut off: a sound \
-                 record follows at byte {next_sound_offset}. Nothing was changed. Restore it from a \
-                 copy; or keep a copy and cut it to {offset} bytes to go on with what is before"
+                 record follows at byte {next_sound_offset}. Nothing was changed. Restore it from \
+                 a copy; or keep a copy and cut it to {offset} bytes to go on with what is before"
             ),
             Self::Poisoned { .. } => write!(
                 f,

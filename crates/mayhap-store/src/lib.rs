@@ -24,7 +24,7 @@
 //! | you want | call | reads | memory |
 //! |---|---|---|---|
 //! | the numbers in a file | [`read_header`] | 4 KiB | – |
-//! | to ask at once, or from many processes | [`open_mapped`] | 4 KiB, then what is asked for | shared pages |
+//! | to ask at once, from many processes | [`open_mapped`] | 4 KiB, then on demand | shared pages |
 //! | to ask fast for long, or to insert | [`load`] | all, checked | the filter, once |
 //! | to know that a file is sound | [`verify()`] | all | 1 MiB |
 //! | to write a file | [`save`], [`save_new`] | – | 1/512 of the filter |

@@ -24,8 +24,8 @@ pub struct Recovery {
 ///
 /// # The contract
 ///
-/// The caller inserts digests into the filter, does what they stand for (prints the lines), and then
-/// [records](LiveFilter::record) them. Then after kill -9 no line is lost and at most the last
+/// The caller inserts digests into the filter, does what they stand for (prints the lines), and
+/// then [records](LiveFilter::record) them. Then after kill -9 no line is lost and at most the last
 /// unrecorded chunk comes again; after an end with [`LiveFilter::checkpoint`] (Ctrl-C included)
 /// nothing comes again. Two rules follow: record after acting, never before; and call `checkpoint`
 /// only when everything in the filter has been acted on, since it saves all that is in there.
@@ -37,8 +37,8 @@ pub struct Recovery {
 ///
 /// A crash at any point of a checkpoint is harmless: the log is emptied only after the new
 /// checkpoint is safe on disk, and replaying digests into a filter that has them changes nothing.
-/// The log is locked, so that only one process has the state open. If `FILE` is a symbolic link, the
-/// log lies beside the file it points to.
+/// The log is locked, so that only one process has the state open. If `FILE` is a symbolic link,
+/// the log lies beside the file it points to.
 ///
 /// # Examples
 ///
@@ -75,8 +75,8 @@ impl LiveFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the log's
-    /// name; [`Error::Locked`]; as [`save_new`].
+    /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the
+    /// log's name; [`Error::Locked`]; as [`save_new`].
     pub fn create(path: &Path, filter: AnyFilter, key_options: &str) -> Result<Self, Error> {
         let path = resolve_links(path)?;
         match path.symlink_metadata() {
@@ -170,9 +170,9 @@ impl LiveFilter {
     ///
     /// # Errors
     ///
-    /// As [`save()`], before which nothing has changed; [`Error::Format`] if the filter was replaced
-    /// by one of another digest function; as [`DigestLog::clear`]. A log that was poisoned before
-    /// stays so and is no error here: the checkpoint has everything.
+    /// As [`save()`], before which nothing has changed; [`Error::LogMismatch`] if the filter was
+    /// replaced by one of another digest function; as [`DigestLog::clear`]. A log that was
+    /// poisoned before stays so and is no error here: the checkpoint has everything.
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         let now = log::Header::new(self.filter.digest_function(), &self.key_options);
         now.check_same(self.log.header(), self.log.path())?;
@@ -195,8 +195,8 @@ pub fn log_path(path: &Path) -> Result<PathBuf, Error> {
 
 /// Bytes of records in the log of the filter at `path`: 0 if it is complete without its log.
 ///
-/// Above 0, [`load()`] and [`open_mapped`](crate::open_mapped()) would show a filter that lacks what
-/// was recorded since the last checkpoint; [`load_live`] has it.
+/// Above 0, [`load()`] and [`open_mapped`](crate::open_mapped()) would show a filter that lacks
+/// what was recorded since the last checkpoint; [`load_live`] has it.
 ///
 /// # Errors
 ///
@@ -218,7 +218,7 @@ pub fn pending_log_bytes(path: &Path) -> Result<u64, Error> {
 pub fn load_live(path: &Path, secret_key: Option<SecretKey>) -> Result<(Loaded, Recovery), Error> {
     let path = resolve_links(path)?;
     let log_path = log_path(&path)?;
-    // The log before the checkpoint: if a checkpoint is made in between, what left the log is in it.
+    // The log first: if a checkpoint is made in between, what left the log is in that.
     let pending = read_pending(&log_path)?;
     let mut loaded = load(&path, secret_key)?;
     let Some(Pending { header, digests, dropped_bytes }) = pending else {

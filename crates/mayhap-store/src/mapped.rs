@@ -39,6 +39,8 @@ pub struct MappedFilter {
 ///
 /// As [`load()`], except for damage in the body: that is found by [`MappedFilter::verify`].
 /// [`Error::Unsupported`] on big-endian machines and for files beyond the address space.
+///
+/// [`load()`]: crate::load()
 pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedFilter, Error> {
     if cfg!(target_endian = "big") {
         let what = "a big-endian machine cannot map filters; load it instead";

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// A locked, new, empty file beside its target. Dropped without [`Temporary::commit`], it is removed.
+/// A locked, new, empty file beside its target, removed unless [`Temporary::commit`] is called.
 ///
 /// The name follows from the target, so that a crash leaves one file at most, which the next save
 /// removes. The lock tells a leftover from a save that is going on. Whoever removes or renames the
@@ -154,4 +154,34 @@ fn remove_leftover(path: &Path, target: &Path) -> Result<(), Error> {
         fs::remove_file(path).map_err(Error::io("remove", path))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_appears_while_it_is_written_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = &folder.path().join("a");
+        let temporary = Temporary::create(target, false).unwrap();
+        fs::write(target, "another's").unwrap();
+        let error = temporary.commit(target, false).unwrap_err();
+        assert!(matches!(error, Error::Exists { .. }), "{error}");
+        assert_eq!(fs::read(target).unwrap(), b"another's");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_not_removed_as_a_leftover() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = &folder.path().join("a");
+        let first = Temporary::create(target, false).unwrap();
+        assert!(matches!(Temporary::create(target, false), Err(Error::Locked { .. })));
+        assert!(is_at(&first.file, &first.path).unwrap());
+        fs::rename(&first.path, target).unwrap();
+        assert!(!is_at(&first.file, &first.path).unwrap());
+        fs::write(&first.path, "").unwrap();
+        assert!(!is_at(&first.file, &first.path).unwrap());
+    }
 }

@@ -10,7 +10,7 @@ pub(crate) const DIGEST: DigestFunction = DigestFunction::xxh3(0);
 /// Buffers that a caller keeps between calls.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// The digests of the slice, for contestants that are asked with ready digests.
+    /// The digests of the slice, for contestants that want them.
     pub(crate) digests: Vec<Digest>,
     /// The answers of a batch.
     pub(crate) answers: Bitmap,
@@ -25,8 +25,10 @@ pub(crate) trait Contestant<K>: Sync {
     /// Forgets every key.
     fn clear(&mut self);
 
-    /// Work on the keys that is not timed.
-    fn prepare(&self, _keys: &[K], _scratch: &mut Scratch) {}
+    /// Whether it is given ready digests, made by [`DIGEST`] before the clock starts.
+    fn wants_digests(&self) -> bool {
+        false
+    }
 
     /// Inserts the keys.
     fn insert(&mut self, keys: &[K], scratch: &mut Scratch) -> u64;

@@ -3,7 +3,7 @@
 
 use crate::contestants::{Contestant, DIGEST, Rows, Scratch};
 use crate::keys::BenchKey;
-use mayhap::{BlockedBloomFilter, Block, Digest, OwnedBlocks};
+use mayhap::{Block, BlockedBloomFilter, Digest, OwnedBlocks};
 
 /// Adds the floors, with a buffer as large as the blocked filter and in the same kind of pages.
 pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
@@ -50,7 +50,11 @@ impl<K: BenchKey> Contestant<K> for HashAlone {
 }
 
 fn line_of(blocks: &[Block], digest: Digest) -> usize {
-    (u128::from(digest.get()) * blocks.len() as u128 >> 64) as usize
+    ((u128::from(digest.get()) * blocks.len() as u128) >> 64) as usize
+}
+
+fn read(blocks: &[Block], digest: Digest) -> u64 {
+    blocks[line_of(blocks, digest)].0[0]
 }
 
 struct OneLine(OwnedBlocks);
@@ -64,13 +68,15 @@ impl<K: BenchKey> Contestant<K> for OneLine {
 
     fn contains(&self, keys: &[K], _scratch: &mut Scratch) -> u64 {
         let blocks = self.0.as_ref();
-        keys.iter().map(|key| blocks[line_of(blocks, DIGEST.digest(key))].0[0]).sum()
+        keys.iter().map(|key| read(blocks, DIGEST.digest(key))).sum()
     }
 }
 
 /// Digests that are made together, and lines that are asked for together.
 const CHUNK: usize = 512;
 const GROUP: usize = 64;
+/// Up to here nothing is gained by asking ahead.
+const CACHED_BYTES: usize = 512 << 10;
 
 struct OneLineBatch(OwnedBlocks);
 
@@ -88,11 +94,16 @@ impl<K: BenchKey> Contestant<K> for OneLineBatch {
         for keys in keys.chunks(CHUNK) {
             let digests = &mut digests[..keys.len()];
             DIGEST.digest_batch(keys, digests);
+            if size_of_val(blocks) <= CACHED_BYTES {
+                sum += digests.iter().map(|&digest| read(blocks, digest)).sum::<u64>();
+                continue;
+            }
             prefetch_all(blocks, &digests[..GROUP.min(digests.len())]);
             for (i, group) in digests.chunks(GROUP).enumerate() {
                 let next = digests.chunks(GROUP).nth(i + 1).unwrap_or_default();
                 prefetch_all(blocks, next);
-                sum += group.iter().map(|&digest| blocks[line_of(blocks, digest)].0[0]).sum::<u64>();
+                sum +=
+                    group.iter().map(|&digest| blocks[line_of(blocks, digest)].0[0]).sum::<u64>();
             }
         }
         sum

@@ -61,7 +61,7 @@ impl BenchKey for Url {
 }
 
 impl Key for Url {
-    #[inline(always)]
+    #[inline]
     fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
         use_bytes(self.as_bytes())
     }
@@ -107,8 +107,8 @@ pub(crate) const FIRST_ABSENT: u64 = 1 << 40;
 
 impl Stream {
     fn id(self, i: u64) -> u64 {
-        let member = |random: u64, n: u64| (u128::from(random) * u128::from(n) >> 64) as u64;
-        let absent = |random: u64| FIRST_ABSENT | random >> 24;
+        let member = |random: u64, n: u64| ((u128::from(random) * u128::from(n)) >> 64) as u64;
+        let absent = |random: u64| FIRST_ABSENT | (random >> 24);
         match self {
             Self::Sequence { start } => start + i,
             Self::Hit { n, seed } => member(mix(seed ^ i), n),

@@ -1,10 +1,8 @@
 //! The filters of mayhap: one key at a time, in batches, on ready digests, and from two threads.
 
-use crate::contestants::{Cell, Contestant, Rows, Scope, Scratch, count};
+use crate::contestants::{Cell, Contestant, DIGEST, Rows, Scope, Scratch, count};
 use crate::keys::BenchKey;
-use mayhap::{
-    Blocked, Build, DigestFunction, Filter, LayoutKind, OwnedBlocks, SharedBlocks, Standard,
-};
+use mayhap::{Blocked, Build, Filter, LayoutKind, OwnedBlocks, SharedBlocks, Standard};
 
 /// Adds our rows.
 pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
@@ -20,9 +18,9 @@ pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
 
     let shared = || build::<Filter<Blocked, SharedBlocks>>(cell);
     rows.add(Most, "mayhap concurrent blocked", || One(shared()));
-    rows.add_threads(Large, "mayhap concurrent blocked", 2, || One(shared()));
+    rows.add_threads(Most, "mayhap concurrent blocked", 2, || One(shared()));
     rows.add(Most, "mayhap concurrent blocked, batch", || Batch(shared()));
-    rows.add_threads(Large, "mayhap concurrent blocked, batch", 2, || Batch(shared()));
+    rows.add_threads(Most, "mayhap concurrent blocked, batch", 2, || Batch(shared()));
     let shared = || build::<Filter<Standard, SharedBlocks>>(cell);
     rows.add(Most, "mayhap concurrent standard", || One(shared()));
     rows.add_threads(Most, "mayhap concurrent standard", 2, || One(shared()));
@@ -33,7 +31,7 @@ fn build<F: Build>(cell: Cell) -> F {
     F::builder()
         .expected_items(cell.n)
         .target_fpp(cell.target_fpp)
-        .digest_function(DigestFunction::default())
+        .digest_function(DIGEST)
         .build()
         .expect("a filter of this size and enough memory")
 }
@@ -92,9 +90,8 @@ impl<K: BenchKey, L: LayoutKind> Contestant<K> for Ready<Filter<L, OwnedBlocks>>
         self.0.clear();
     }
 
-    fn prepare(&self, keys: &[K], scratch: &mut Scratch) {
-        scratch.digests.clear();
-        scratch.digests.extend(keys.iter().map(|key| self.0.digest(key)));
+    fn wants_digests(&self) -> bool {
+        true
     }
 
     fn insert(&mut self, _keys: &[K], scratch: &mut Scratch) -> u64 {
@@ -156,6 +153,7 @@ impl<K: BenchKey, L: LayoutKind> Contestant<K> for Batch<Filter<L, SharedBlocks>
 
 /// A shared filter is cleared by its owner: a new, empty one takes its place.
 fn clear_shared<L: LayoutKind>(filter: &mut Filter<L, SharedBlocks>) {
-    *filter = <Filter<L, SharedBlocks> as Build>::empty(*filter.params(), *filter.digest_function())
-        .expect("enough memory");
+    *filter =
+        <Filter<L, SharedBlocks> as Build>::empty(*filter.params(), *filter.digest_function())
+            .expect("enough memory");
 }

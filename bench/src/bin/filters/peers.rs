@@ -7,7 +7,7 @@ use xorf::Filter as _;
 
 /// Adds the peers.
 pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
-    use Scope::{All, Large, Most};
+    use Scope::{All, Most};
     let cell @ Cell { n, target_fpp, is_first_fpp } = rows.cell;
     let items = n as usize;
     let fast = || fastbloom::BloomFilter::with_false_pos(target_fpp).expected_items(items);
@@ -15,7 +15,7 @@ pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {
     rows.add(Most, "fastbloom, xxh3 digest", || FastDigest(fast()));
     let atomic = || fastbloom::AtomicBloomFilter::with_false_pos(target_fpp).expected_items(items);
     rows.add(Most, "fastbloom atomic", || FastAtomic(atomic()));
-    rows.add_threads(Large, "fastbloom atomic", 2, || FastAtomic(atomic()));
+    rows.add_threads(Most, "fastbloom atomic", 2, || FastAtomic(atomic()));
     rows.add(All, "sbbf-rs-safe, xxh3 digest", || {
         Sbbf(sbbf_rs_safe::Filter::new(sbbf_bits_per_key(cell), items))
     });
@@ -134,7 +134,9 @@ impl<K: BenchKey> Contestant<K> for Classic<K> {
     }
 
     fn insert(&mut self, keys: &[K], _scratch: &mut Scratch) -> u64 {
-        keys.iter().for_each(|key| self.0.set(key));
+        for key in keys {
+            self.0.set(key);
+        }
         0
     }
 

@@ -281,8 +281,8 @@ fn is_keyed(digest_function: &DigestFunction) -> bool {
     matches!(digest_function, DigestFunction::Sip13 { .. })
 }
 
-/// Opens or creates a log and locks it. A new one gets these permissions or, without, is for its owner
-/// alone if the filter is keyed.
+/// Opens or creates a log and locks it. A new one gets these permissions or, without, is for its
+/// owner alone if the filter is keyed.
 pub(crate) fn open_locked(
     path: &Path,
     keyed: bool,

@@ -1,0 +1,73 @@
+# `make demo` and `make test` are all a newcomer needs.
+CARGO ?= cargo
+FUZZ_SECONDS ?= 20
+
+.PHONY: help demo build test lint doc unit portable loom miri sanitize fuzz deny bench bench-cli clean
+
+help:
+	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
+	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
+	@echo 'make bench   measure against other filters and tools (20 minutes); writes bench/results/'
+	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
+	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
+
+build:
+	$(CARGO) build --release --locked
+
+demo: build
+	sh demo/run.sh
+
+test: lint unit doc portable loom miri fuzz deny
+
+lint:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy -p mayhap --no-default-features --locked -- -D warnings
+
+unit:
+	$(CARGO) test --workspace --locked
+
+doc:
+	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
+
+# no_std, and the kernels of a machine that we may not be on.
+portable:
+	$(CARGO) check -p mayhap --no-default-features --locked
+	@if rustup target list --installed 2>/dev/null | grep -q '^aarch64-unknown-linux-gnu$$' \
+		|| rustup target add aarch64-unknown-linux-gnu; then \
+		$(CARGO) clippy -p mayhap --target aarch64-unknown-linux-gnu --locked -- -D warnings; \
+	else echo 'SKIPPED portable: the aarch64 standard library cannot be installed here'; fi
+
+loom:
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
+		$(CARGO) test -p mayhap --release --locked --test loom
+
+# Nightly tools gate where they exist; elsewhere the line says what was not run. Under Miri only
+# features that the compiler was told of are detected, so AVX2 is a run of its own.
+miri:
+	@if $(CARGO) +nightly miri --version >/dev/null 2>&1; then \
+		CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p mayhap --lib -- bits:: simd:: digest:: native:: && \
+		CARGO_TARGET_DIR=target/miri RUSTFLAGS='-Ctarget-feature=+avx2,+bmi1,+bmi2' \
+			$(CARGO) +nightly miri test -p mayhap --lib -- bits:: simd::; \
+	else echo 'SKIPPED miri: no nightly toolchain with miri here'; fi
+
+sanitize:
+	@if $(CARGO) +nightly --version >/dev/null 2>&1; then \
+		CARGO_TARGET_DIR=target/asan RUSTFLAGS='-Zsanitizer=address' \
+			$(CARGO) +nightly test --target x86_64-unknown-linux-gnu -p mayhap -p mayhap-store --lib; \
+	else echo 'SKIPPED sanitize: no nightly toolchain here'; fi
+
+fuzz:
+	sh fuzz/run.sh $(FUZZ_SECONDS)
+
+deny:
+	@if $(CARGO) deny --version >/dev/null 2>&1; then \
+		$(CARGO) deny --all-features check bans licenses sources; \
+	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
+
+bench:
+	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
+	sh bench/cli.sh
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,132 @@
+//! What mayhap promises, computed from the medians of this very run.
+
+use crate::report::Record;
+use mayhap_bench::ratio::{Ratio, Side};
+use mayhap_bench::stats::format_count;
+
+const FASTBLOOM: &str = "fastbloom";
+const SBBF: &str = "sbbf-rs-safe, xxh3 digest";
+const BLOCKED: &str = "mayhap blocked";
+const BLOCKED_BATCH: &str = "mayhap blocked, batch";
+const STANDARD: &str = "mayhap standard";
+
+/// An operation's figure in a row.
+type Figure = (&'static str, fn(&Record) -> f64);
+
+const INSERT: Figure = ("insert", |record| record.insert_ns);
+const HIT: Figure = ("hit", |record| record.hit_ns);
+const MISS: Figure = ("miss", |record| record.miss_ns);
+
+/// One cell, in which rows are found by name.
+struct Cell<'a> {
+    records: Vec<&'a Record>,
+    name: String,
+    ratios: Vec<Ratio>,
+}
+
+/// The ratios of all cells with p = 1 %, for which the targets are stated.
+pub(crate) fn ratios(records: &[Record]) -> Vec<Ratio> {
+    let mut ratios = Vec::new();
+    for keys in ["u64", "URL"] {
+        let mut sizes: Vec<u64> = records.iter().map(|record| record.n).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        for n in sizes {
+            let is_here = |r: &&Record| r.n == n && r.keys == keys && r.target_fpp == 0.01;
+            let records: Vec<&Record> = records.iter().filter(is_here).collect();
+            if records.is_empty() {
+                continue;
+            }
+            let name = format!("{} {keys}", format_count(n));
+            let mut cell = Cell { records, name, ratios: Vec::new() };
+            match keys {
+                "u64" => cell.u64_targets(n),
+                _ => cell.url_targets(),
+            }
+            ratios.append(&mut cell.ratios);
+        }
+    }
+    ratios
+}
+
+impl Cell<'_> {
+    fn u64_targets(&mut self, n: u64) {
+        if n <= 20_000 {
+            for figure in [HIT, MISS] {
+                self.at_least(SBBF, BLOCKED, figure, 1.0);
+                self.at_least(SBBF, BLOCKED_BATCH, figure, 1.3);
+                self.at_most_floor("mayhap blocked, ready digests", figure, 1.7);
+            }
+            self.at_least(FASTBLOOM, BLOCKED, HIT, 2.5);
+            self.at_least(FASTBLOOM, BLOCKED, INSERT, 2.0);
+            self.at_least(FASTBLOOM, BLOCKED_BATCH, INSERT, 2.0);
+        }
+        if n >= 100_000_000 {
+            for figure in [HIT, MISS] {
+                self.at_least(SBBF, BLOCKED_BATCH, figure, 2.0);
+                self.at_least(FASTBLOOM, BLOCKED_BATCH, figure, 4.0);
+                self.at_least(FASTBLOOM, "mayhap standard, batch", figure, 1.0);
+            }
+            self.at_least(FASTBLOOM, BLOCKED, INSERT, 3.0);
+            self.at_least(FASTBLOOM, BLOCKED_BATCH, INSERT, 3.0);
+        }
+        for figure in [INSERT, HIT, MISS] {
+            self.at_least(FASTBLOOM, STANDARD, figure, 1.0);
+        }
+        let rate = ("measured rate", (|record| record.measured_fpr) as fn(&Record) -> f64);
+        self.at_least(FASTBLOOM, STANDARD, rate, 0.97);
+        for name in ["mayhap concurrent blocked", "mayhap concurrent blocked, batch"] {
+            self.compare(("fastbloom atomic", 2), (name, 2), INSERT, Side::AtLeast, 2.0);
+        }
+        if let Some(blocked) = self.find(BLOCKED, 1) {
+            let what = format!("{}, bits/key", self.name);
+            let (formula, value) = (BLOCKED.to_owned(), blocked.bits_per_key);
+            self.ratios.push(Ratio { what, formula, value, side: Side::AtMost, target: 10.15 });
+        }
+    }
+
+    fn url_targets(&mut self) {
+        for figure in [HIT, MISS] {
+            self.at_most_floor(BLOCKED_BATCH, figure, 1.5);
+        }
+    }
+
+    fn find(&self, name: &str, threads: usize) -> Option<&Record> {
+        let is_it = |record: &&&Record| record.contestant == name && record.threads == threads;
+        self.records.iter().find(is_it).copied()
+    }
+
+    /// `peer / ours` is `target` or more.
+    fn at_least(&mut self, peer: &str, ours: &str, figure: Figure, target: f64) {
+        self.compare((peer, 1), (ours, 1), figure, Side::AtLeast, target);
+    }
+
+    /// `ours / floor` is `target` or less, for the faster of the floors with one line.
+    fn at_most_floor(&mut self, ours: &str, figure: Figure, target: f64) {
+        let floors = ["floor: hash + one line", "floor: hash + one line, batch"];
+        let of = |name| self.find(name, 1).map_or(f64::NAN, figure.1);
+        let faster = if of(floors[0]) <= of(floors[1]) { floors[0] } else { floors[1] };
+        self.compare((ours, 1), (faster, 1), figure, Side::AtMost, target);
+    }
+
+    /// Adds the ratio of two rows, unless one of them was not run.
+    fn compare(
+        &mut self,
+        above: (&str, usize),
+        below: (&str, usize),
+        figure: Figure,
+        side: Side,
+        target: f64,
+    ) {
+        let (name, of) = figure;
+        if let (Some(top), Some(bottom)) =
+            (self.find(above.0, above.1), self.find(below.0, below.1))
+        {
+            let threads = if above.1 == 1 { "" } else { ", 2 threads" };
+            let what = format!("{}, {name}{threads}", self.name);
+            let formula = format!("{} / {}", above.0, below.0);
+            let value = of(top) / of(bottom);
+            self.ratios.push(Ratio { what, formula, value, side, target });
+        }
+    }
+}

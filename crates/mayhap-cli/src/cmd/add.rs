@@ -1,0 +1,101 @@
+//! `mayhap add`: more keys into a filter file.
+
+use super::{Outcome, refuse_terminal, total_size};
+use crate::args::{LineArgs, secret_key};
+use crate::error::Error;
+use crate::fill::{self, Counts, State, Summary};
+use crate::input::Source;
+use crate::key_options::KeyOptions;
+use crate::lines::LineReader;
+use crate::memory;
+use crate::number::parse_bytes;
+use crate::progress::Progress;
+use crate::seen::{Inserter, Seen};
+use crate::signals::Stop;
+use crate::talk::Talk;
+use mayhap_store::LiveFilter;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap add seen.mayhap urls.txt more.txt.zst
+  crawl | mayhap add seen.mayhap";
+
+const NOTES: &str = "\
+Says how many keys were new and how many were there already. Warns when the filter is 80 % \
+full and stops at 100 % (exit code 2), unless --overfill is given; the keys up to there are \
+saved, and so are those up to Ctrl-C. The file is replaced at the end, whole or not at all. \
+How keys are cut (-0, --crlf) is known from the file.";
+
+/// Add keys, one per line, to a filter file
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter file
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Input; - or none is standard input
+    #[arg(value_name = "INPUT")]
+    files: Vec<PathBuf>,
+    /// Go on when the filter is full
+    #[arg(long)]
+    overfill: bool,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Refuse larger filters [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let sources = Source::from_paths(&args.files);
+    refuse_terminal("add", &sources)?;
+    let total_bytes = total_size(&sources)?;
+    let name = args.file.display().to_string();
+    let header = mayhap_store::read_header(&args.file)?;
+    let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    memory::check(header.params().num_bytes(), limit)?;
+    let options = KeyOptions::from_header(&name, header.key_options())?
+        .agree(&name, args.lines.key_options())?;
+    let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let seen = open(&args.file, args.key_file.as_deref())?;
+    let mut reader = LineReader::new(sources, options, args.lines.max_line(), Some(stop));
+    let mut inserter = Inserter::new(seen, args.overfill);
+    let mut progress = Progress::new(talk, total_bytes);
+    let mut counts = Counts::default();
+    let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
+    let result = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
+    let seconds = progress.elapsed();
+    progress.clear();
+    inserter.record()?;
+    inserter.checkpoint()?;
+    if let Seen::Fixed(filter) = inserter.seen() {
+        super::save(&args.file, filter, options, true)?;
+    }
+    if let Some(filter) = inserter.seen().filter() {
+        let state = State::of(filter);
+        Summary::new(name, counts, seconds, result.is_ok(), state).print(talk, args.json)?;
+    }
+    result.map(|()| Outcome::Done)
+}
+
+/// The filter; with its log, and the lock on it, if it is the state of a `dedup`.
+fn open(path: &Path, key_file: Option<&Path>) -> Result<Seen, Error> {
+    let key = secret_key(key_file)?;
+    if mayhap_store::log_path(path)?.exists() {
+        return Ok(Seen::Live(Box::new(LiveFilter::open(path, key)?.0)));
+    }
+    Ok(Seen::Fixed(mayhap_store::load(path, key)?.filter))
+}

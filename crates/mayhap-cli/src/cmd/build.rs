@@ -1,0 +1,95 @@
+//! `mayhap build`: a filter file of a list.
+
+use super::{Outcome, refuse_terminal, total_size};
+use crate::args::{DigestArgs, LineArgs, SizeArgs};
+use crate::error::Error;
+use crate::fill::{self, Counts, State, Summary};
+use crate::input::Source;
+use crate::lines::LineReader;
+use crate::number::format_count;
+use crate::progress::Progress;
+use crate::seen::{Inserter, Seen};
+use crate::talk::Talk;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     counts, then fills
+  sort -u a b | mayhap build -o ab.mayhap -n 20M         a pipe needs -n
+  mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst";
+
+const NOTES: &str = "\
+Without -n the lines are counted first, so repeats make the filter larger than it has to be. \
+At -n distinct keys it stops (exit code 2) and writes nothing, unless --overfill is given. The \
+file appears whole or not at all.
+
+-0 and --crlf are kept in the file: check and add then cut keys in the same way.";
+
+/// Make a filter file of a list of keys, one per line
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// Input; - or none is standard input
+    #[arg(value_name = "INPUT")]
+    files: Vec<PathBuf>,
+    /// The filter file to make
+    #[arg(short = 'o', long, value_name = "FILTER")]
+    output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+    /// Go on when the filter is full
+    #[arg(long)]
+    overfill: bool,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    size: SizeArgs,
+    #[command(flatten)]
+    lines: LineArgs,
+    #[command(flatten)]
+    digest: DigestArgs,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let sources = Source::from_paths(&args.files);
+    refuse_terminal("build", &sources)?;
+    let name = args.output.display().to_string();
+    super::refuse_existing(&args.output, args.force)?;
+    let total_bytes = total_size(&sources)?;
+    let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
+    let items = if args.size.is_fixed() {
+        args.size.items
+    } else {
+        let Some(lines) = fill::count_lines(&sources, options, max_line)? else {
+            return Err(Error::usage(
+                "a pipe cannot be counted before it is read, so -n has to say how many keys come",
+                format!("for example: ... | mayhap build -o {name} -n 10M"),
+            ));
+        };
+        talk.say(&format!("counted {} lines", format_count(lines)));
+        Some(lines.max(1))
+    };
+    let filter = args.size.build(items, args.digest.function()?)?;
+    let mut reader = LineReader::new(sources, options, max_line, None);
+    let mut inserter =
+        Inserter::new(Seen::Fixed(filter), args.overfill).without_warning(!args.size.is_fixed());
+    let mut progress = Progress::new(talk, total_bytes);
+    let mut counts = Counts::default();
+    let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
+    fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice)?;
+    let seconds = progress.elapsed();
+    progress.clear();
+    if let Some(filter) = inserter.seen().filter() {
+        super::save(&args.output, filter, options, args.force)?;
+        let state = State::of(filter);
+        Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,214 @@
+//! The verbs, one file each, and what is around them.
+
+pub mod add;
+pub mod build;
+pub mod check;
+pub mod create;
+pub mod dedup;
+pub mod info;
+
+use crate::error::Error;
+use crate::input::Source;
+use crate::key_options::KeyOptions;
+use crate::output::already_there;
+use crate::talk::{self, Color, Talk};
+use clap::error::ErrorKind;
+use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use mayhap::AnyFilter;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mayhap",
+    version,
+    about = "Bloom filters on the command line: order-keeping dedup and set membership, fast and \
+             in bounded memory",
+    before_help = EXAMPLES,
+    after_help = EXIT_CODES,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Say nothing but errors
+    #[arg(short, long, global = true, help_heading = "Talk")]
+    quiet: bool,
+    /// Colour on stderr
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        help_heading = "Talk"
+    )]
+    color: Color,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap dedup urls.txt > unique.txt          keep the first of equal lines
+  tail -f log | mayhap dedup -n 10M           of a stream, as it comes
+  mayhap build -o pw.mayhap passwords.txt.gz  make a filter of a list
+  mayhap check pw.mayhap < words              print the lines that may be in it
+  mayhap info pw.mayhap                       look inside";
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, or found; 1 nothing found (check); 2 error, or the filter is full; 130 and \
+143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are typed as 10M, \
+1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. Input may be compressed \
+(.gz, .zst); any bytes are a key.";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Dedup(dedup::Args),
+    Build(build::Args),
+    Create(create::Args),
+    Add(add::Args),
+    Check(check::Args),
+    Info(info::Args),
+}
+
+/// How a verb ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Did something, or found something.
+    Done,
+    /// Found nothing.
+    Nothing,
+}
+
+/// Parses the command line, runs the verb and reports.
+pub fn main() -> ExitCode {
+    let (arguments, color) = arguments();
+    let command = Cli::command().color(color);
+    let matches = match command.try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => return usage_error(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage_error(&error),
+    };
+    let talk = Talk::new(cli.quiet, cli.color);
+    let result = match cli.verb {
+        Verb::Dedup(args) => dedup::run(&args, talk),
+        Verb::Build(args) => build::run(&args, talk),
+        Verb::Create(args) => create::run(&args, talk),
+        Verb::Add(args) => add::run(&args, talk),
+        Verb::Check(args) => check::run(&args, talk),
+        Verb::Info(args) => info::run(&args),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::Nothing) => ExitCode::from(1),
+        Err(error) => {
+            // A closed pipe is how readers say "enough", and ^C needs no explanation.
+            if !matches!(error, Error::BrokenPipe | Error::Stopped { .. }) {
+                talk.error(&error);
+            }
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// The arguments, and the colour that help and usage errors are to have.
+fn arguments() -> (Vec<OsString>, ColorChoice) {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut color = ColorChoice::Auto;
+    for (i, argument) in arguments.iter().enumerate() {
+        let value = match argument.to_str() {
+            Some("--color") => arguments.get(i + 1).and_then(|value| value.to_str()),
+            Some(text) => text.strip_prefix("--color="),
+            None => None,
+        };
+        match value {
+            Some("always") => color = ColorChoice::Always,
+            Some("never") => color = ColorChoice::Never,
+            _ => {}
+        }
+    }
+    (arguments, color)
+}
+
+/// Help and version go to stdout; what is wrong goes to stderr, in our words.
+fn usage_error(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return match talk::print_stdout(&render(error)) {
+            Ok(()) | Err(Error::BrokenPipe) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(2),
+        };
+    }
+    let text = render(error);
+    talk::print(&text.replacen("error:", "mayhap:", 1));
+    ExitCode::from(2)
+}
+
+fn render(error: &clap::Error) -> String {
+    let text = error.render();
+    let to_stdout = !error.use_stderr();
+    let colored =
+        if to_stdout { std::io::stdout().is_terminal() } else { std::io::stderr().is_terminal() };
+    let colored = match arguments().1 {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            colored && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        }
+    };
+    if colored { text.ansi().to_string() } else { text.to_string() }
+}
+
+/// Refuses to wait for someone to type keys: prints the verb's help instead.
+///
+/// # Errors
+///
+/// [`Error::Usage`] if stdin is a terminal.
+pub(crate) fn refuse_terminal(verb: &str, sources: &[Source]) -> Result<(), Error> {
+    let waits = sources.contains(&Source::Stdin) && std::io::stdin().is_terminal();
+    if !waits {
+        return Ok(());
+    }
+    let mut command = Cli::command();
+    command.build();
+    if let Some(verb) = command.find_subcommand_mut(verb) {
+        talk::print(&format!("{}\n", verb.render_help()));
+    }
+    Err(Error::usage(
+        "standard input is a terminal",
+        format!("name a file, or pipe lines in: some-command | mayhap {verb}"),
+    ))
+}
+
+/// Bytes of all sources together, if all are regular files; checks that all exist.
+pub(crate) fn total_size(sources: &[Source]) -> Result<Option<u64>, Error> {
+    let mut total = Some(0u64);
+    for source in sources {
+        let size = source.size()?;
+        total = total.zip(size).map(|(total, size)| total.saturating_add(size));
+    }
+    Ok(total)
+}
+
+/// Refuses an output that exists, before any work is done for it.
+pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
+    if path.exists() && !force { Err(already_there(&path.display().to_string())) } else { Ok(()) }
+}
+
+/// Saves a filter; replaces a file only if `force` is set.
+pub(crate) fn save(
+    path: &Path,
+    filter: &AnyFilter,
+    options: KeyOptions,
+    force: bool,
+) -> Result<(), Error> {
+    let save = if force { mayhap_store::save } else { mayhap_store::save_new };
+    Ok(save(path, filter, &options.to_header())?)
+}

@@ -1,0 +1,189 @@
+//! Filling a filter from input: what `build` and `add` share.
+
+use crate::error::Error;
+use crate::input::Source;
+use crate::key_options::KeyOptions;
+use crate::lines::LineReader;
+use crate::number::{format_bytes, format_count};
+use crate::progress::Progress;
+use crate::seen::Inserter;
+use crate::talk::{Talk, grouped, rate};
+use mayhap::{AnyFilter, Block, Health};
+use serde::Serialize;
+use std::time::Duration;
+
+/// What was read and how much of it was new.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lines dealt with.
+    pub lines: u64,
+    /// Those whose key was not in the filter.
+    pub new: u64,
+}
+
+/// Inserts every line; `counts` is right even where an error ends it.
+///
+/// # Errors
+///
+/// Those of [`LineReader`] and [`Inserter`]; [`Error::Full`] with this `advice`.
+pub fn fill(
+    reader: &mut LineReader,
+    inserter: &mut Inserter,
+    counts: &mut Counts,
+    (talk, progress): (Talk, &mut Progress),
+    advice: &'static str,
+) -> Result<(), Error> {
+    while let Some(batch) = reader.next_batch(|| inserter.record())? {
+        inserter.digest(&batch);
+        let mut from = 0;
+        while from < batch.len() {
+            let (count, new) = inserter.insert(from)?;
+            if count == 0 {
+                let expected_items = inserter.seen().expected_items().unwrap_or(0);
+                return Err(Error::Full { expected_items, lines: counts.lines, advice });
+            }
+            counts.lines += count as u64;
+            counts.new += new.count_ones() as u64;
+            from += count;
+            inserter.warn_if_near_full(talk, || progress.clear());
+        }
+        progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
+    }
+    inserter.record()
+}
+
+/// Counts the lines of regular files, compressed ones too; `None` if one is a pipe.
+///
+/// # Errors
+///
+/// Those of [`Source`] and [`LineReader`].
+pub fn count_lines(
+    sources: &[Source],
+    options: KeyOptions,
+    max_line: usize,
+) -> Result<Option<u64>, Error> {
+    let mut total = 0;
+    for source in sources {
+        if source.size()?.is_none() {
+            return Ok(None);
+        }
+        total += match source.count_lines(options.separator())? {
+            Some(lines) => lines,
+            // Reading standard input would use it up.
+            None if *source == Source::Stdin => return Ok(None),
+            None => {
+                let mut reader = LineReader::new(vec![source.clone()], options, max_line, None);
+                while reader.next_batch(|| Ok(()))?.is_some() {}
+                reader.lines()
+            }
+        };
+    }
+    Ok(Some(total))
+}
+
+/// The state of a filter, as the summaries of several verbs print it.
+#[derive(Debug, Clone, Serialize)]
+pub struct State {
+    layout: &'static str,
+    filter_bytes: u64,
+    /// Insertions that were new.
+    pub items: u64,
+    expected_items: u64,
+    target_fpp: f64,
+    /// The rate now, from the bits.
+    pub fpp_now: f64,
+    /// The share of bits set.
+    pub fill_ratio: f64,
+    health: &'static str,
+}
+
+impl State {
+    /// Looks at all bits of a filter.
+    pub fn of<S: AsRef<[Block]>>(filter: &AnyFilter<S>) -> Self {
+        let params = filter.params();
+        let items = filter.inserted_items();
+        Self {
+            layout: params.layout().name(),
+            filter_bytes: params.num_bytes(),
+            items,
+            expected_items: params.expected_items(),
+            target_fpp: params.target_fpp(),
+            fpp_now: filter.estimated_fpp(),
+            fill_ratio: filter.fill_ratio(),
+            health: Health::of(items as f64, params.expected_items()).name(),
+        }
+    }
+
+    /// In one line.
+    pub fn text(&self) -> String {
+        format!(
+            "{} filter of {}: {} of {} keys, fill {:.1} %, rate now {} (asked {})",
+            self.layout,
+            format_bytes(self.filter_bytes),
+            format_count(self.items),
+            format_count(self.expected_items),
+            self.fill_ratio * 100.0,
+            rate(self.fpp_now),
+            rate(self.target_fpp),
+        )
+    }
+}
+
+/// What `build`, `create` and `add` did, as `--json` prints it.
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    file: String,
+    lines_read: u64,
+    new: u64,
+    already_there: u64,
+    seconds: f64,
+    complete: bool,
+    #[serde(flatten)]
+    state: State,
+}
+
+impl Summary {
+    /// Of a filter in `file` after `counts` lines.
+    pub fn new(
+        file: String,
+        counts: Counts,
+        seconds: Duration,
+        complete: bool,
+        state: State,
+    ) -> Self {
+        Self {
+            file,
+            lines_read: counts.lines,
+            new: counts.new,
+            already_there: counts.lines - counts.new,
+            seconds: seconds.as_secs_f64(),
+            complete,
+            state,
+        }
+    }
+
+    /// Prints it: JSON to stdout if asked for, else words to stderr.
+    ///
+    /// # Errors
+    ///
+    /// Those of the write.
+    pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if json {
+            return Talk::json(self, true);
+        }
+        if self.lines_read == 0 && self.state.items == 0 {
+            talk.say(&format!("{}: empty\n{}", self.file, self.state.text()));
+            return Ok(());
+        }
+        talk.say(&format!(
+            "{}: {} new, {} already there, of {} lines in {:.2} s\n{}",
+            self.file,
+            grouped(self.new),
+            grouped(self.already_there),
+            grouped(self.lines_read),
+            self.seconds,
+            self.state.text(),
+        ));
+        Ok(())
+    }
+}

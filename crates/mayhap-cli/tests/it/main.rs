@@ -1,0 +1,8 @@
+//! The binary, driven as its users do.
+
+mod check;
+mod dedup;
+mod files;
+mod manners;
+mod state;
+mod support;

@@ -1,0 +1,208 @@
+//! Command-line manners: any bytes, pipes, exit codes, errors, help.
+
+use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succeed};
+use std::fs::OpenOptions;
+use std::io::{Read, Write};
+use std::process::Stdio;
+
+#[test]
+fn a_closed_pipe_is_quiet_and_no_error() {
+    // The paper cut: huniq and uq panic under `| head -1`.
+    let folder = folder();
+    let path = file(folder.path(), "in", &lines("key", 0..300_000));
+    let mut child = mayhap(folder.path())
+        .args(["dedup", "-n", "1M", path.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 6];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((&first, output.status.code()), (b"key-0\n", Some(0)));
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn help_into_a_closed_pipe_is_quiet() {
+    let folder = folder();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = mayhap(folder.path());
+    let output = command.arg("--help").stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+#[test]
+fn any_bytes_are_a_key() {
+    // The paper cut: poppy and uq panic on what is not UTF-8.
+    let folder = folder();
+    let mut input: Vec<u8> = (0..=255).filter(|&byte| byte != b'\n').collect();
+    input.push(b'\n');
+    input.extend_from_slice(b"\xFF\xFE\n\x00\n\xFF\xFE\n\x00\n\n\n");
+    let kept = succeed(folder.path(), &["dedup"], &input);
+    assert_eq!(kept, crate::support::first_of_each(&input));
+    succeed(folder.path(), &["build", "-n", "10", "-o", "f"], b"\xFF\xFE\n\x00\n");
+    let found = succeed(folder.path(), &["check", "f"], b"\xFF\n\xFF\xFE\nx\n\x00\n");
+    assert_eq!(found, b"\xFF\xFE\n\x00\n");
+}
+
+#[test]
+fn empty_input_is_fine() {
+    let folder = folder();
+    file(folder.path(), "empty", b"");
+    assert_eq!(succeed(folder.path(), &["dedup"], b""), b"");
+    assert_eq!(succeed(folder.path(), &["dedup", "empty"], b""), b"");
+    succeed(folder.path(), &["build", "-o", "f", "empty"], b"");
+    let output = run(folder.path(), &["check", "f", "empty"], b"");
+    assert_eq!((output.status.code(), output.stdout), (Some(1), Vec::new()));
+}
+
+#[test]
+fn a_last_line_without_its_end_is_a_line() {
+    let folder = folder();
+    assert_eq!(succeed(folder.path(), &["dedup"], b"a\nb\na"), b"a\nb\n");
+    assert_eq!(succeed(folder.path(), &["dedup"], b"a\nb"), b"a\nb\n");
+    assert_eq!(succeed(folder.path(), &["dedup", "-0"], b"a\nb\0a\nb"), b"a\nb\0");
+}
+
+#[test]
+fn carriage_returns_are_part_of_the_key_unless_asked() {
+    let folder = folder();
+    let input = b"a\r\na\nb\r\r\nb\r\n\r\n\n";
+    assert_eq!(succeed(folder.path(), &["dedup"], input), input);
+    let kept = succeed(folder.path(), &["dedup", "--crlf"], input);
+    assert_eq!(kept, b"a\r\nb\r\r\nb\r\n\r\n");
+}
+
+#[test]
+fn compressed_input_is_recognised_by_its_first_bytes() {
+    let folder = folder();
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let (first, second) = (lines("one", 0..5000), lines("two", 0..5000));
+    let both = [first.as_slice(), &second].concat();
+    let members = [gzip(&first), gzip(&second)].concat();
+    let frames =
+        [zstd::encode_all(&*first, 1).unwrap(), zstd::encode_all(&*second, 1).unwrap()].concat();
+    for (name, compressed) in [("gzip", members), ("zstd", frames)] {
+        file(folder.path(), name, &compressed);
+        assert!(succeed(folder.path(), &["dedup", name], b"") == both, "{name} file");
+        assert!(succeed(folder.path(), &["dedup"], &compressed) == both, "{name} pipe");
+        let output = run(folder.path(), &["build", "--json", "-o", "f", "--force", name], b"");
+        assert_eq!(json(&output.stdout)["expected_items"], 10_000, "{name}: counted");
+        let talk = fail(folder.path(), &["dedup"], &compressed[..compressed.len() - 3]);
+        assert!(talk.contains("cannot read standard input"), "{name}: {talk}");
+    }
+    // The beginning of a magic is text.
+    assert_eq!(succeed(folder.path(), &["dedup"], b"\x1F\x8Bx"), b"\x1F\x8Bx\n");
+    assert_eq!(succeed(folder.path(), &["dedup"], b"\x28\xB5"), b"\x28\xB5\n");
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let folder = folder();
+    let full = || OpenOptions::new().write(true).open("/dev/full").unwrap();
+    file(folder.path(), "in", &lines("key", 0..10));
+    let mut command = mayhap(folder.path());
+    let output = command.args(["dedup", "in"]).stdout(full()).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let talk = stderr(&output);
+    assert!(talk.contains("mayhap: cannot write standard output: No space left"), "{talk}");
+    succeed(folder.path(), &["build", "-o", "f", "in"], b"");
+    for arguments in [["info", "f", "--fast"], ["check", "f", "in"], ["--help", "", ""]] {
+        let output = mayhap(folder.path())
+            .args(arguments.iter().filter(|argument| !argument.is_empty()))
+            .stdout(full())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let folder = folder();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let talk = fail(folder.path(), &["dedup", "absent"], b"");
+    assert!(talk.starts_with("mayhap: cannot open absent: No such file"), "{talk}");
+    let talk = fail(folder.path(), &["dedup", "sub"], b"");
+    assert!(talk.starts_with("mayhap: cannot read sub: is a directory"), "{talk}");
+    // Found out before anything is printed.
+    file(folder.path(), "in", b"a\n");
+    let output = run(folder.path(), &["dedup", "in", "absent"], b"");
+    assert_eq!((output.status.code(), output.stdout), (Some(2), Vec::new()));
+}
+
+#[test]
+fn numbers_are_typed_as_people_do_and_wrong_ones_get_an_answer() {
+    let folder = folder();
+    for (count, rate) in [("10k", "0.1%"), ("1e4", "1/1000"), ("10_000", "1 in 1k")] {
+        let output = run(folder.path(), &["dedup", "--json", "-n", count, "-p", rate], b"a\n");
+        let summary = json(&output.stderr);
+        assert_eq!(summary["expected_items"], 10_000, "{count}");
+        assert_eq!(summary["target_fpp"], 0.001, "{rate}");
+    }
+    // The paper cut: a rate of 5 taken as it is.
+    let talk = fail(folder.path(), &["dedup", "-n", "10k", "-p", "5"], b"");
+    assert!(talk.contains("did you mean 5%?"), "{talk}");
+    for arguments in [["-n", "ten"], ["-p", "0"], ["-p", "NaN"], ["--mem", "1x"], ["-n", "-5"]] {
+        let talk = fail(folder.path(), &["dedup", arguments[0], arguments[1]], b"");
+        assert!(talk.starts_with("mayhap: "), "{arguments:?}: {talk}");
+    }
+    let talk = fail(folder.path(), &["dedup", "-n", "0"], b"");
+    assert!(talk.contains("expected_items is 0"), "{talk}");
+}
+
+#[test]
+fn filters_beyond_the_memory_are_refused_with_the_sizes() {
+    let folder = folder();
+    let talk = fail(folder.path(), &["create", "f", "-n", "1P", "-p", "1%"], b"");
+    assert!(talk.contains("needs 1.12 PiB") || talk.contains("PiB, above the limit"), "{talk}");
+    let arguments = ["create", "f", "-n", "10M", "-p", "1%", "--max-memory", "1MiB"];
+    let talk = fail(folder.path(), &arguments, b"");
+    assert!(talk.contains("above the limit of 1.00 MiB") && talk.contains("--max-memory"));
+    assert!(!folder.path().join("f").exists());
+}
+
+#[test]
+fn help_begins_with_examples() {
+    let folder = folder();
+    for verb in ["", "dedup", "build", "create", "add", "check", "info"] {
+        for flag in ["-h", "--help"] {
+            let arguments: Vec<&str> =
+                [verb, flag].into_iter().filter(|argument| !argument.is_empty()).collect();
+            let help = String::from_utf8(succeed(folder.path(), &arguments, b"")).unwrap();
+            let example = format!("Examples:\n  mayhap {verb}");
+            assert!(help.starts_with(example.trim_end()), "{verb}: {help}");
+            let width = help.lines().map(|line| line.chars().count()).max();
+            assert!(width <= Some(100), "{verb}: {width:?}");
+        }
+    }
+    let help = String::from_utf8(succeed(folder.path(), &["--help"], b"")).unwrap();
+    assert!(help.contains("Exit codes: 0"));
+}
+
+#[test]
+fn color_is_only_used_when_asked_off_a_terminal() {
+    let folder = folder();
+    let escape = |arguments: &[&str]| fail(folder.path(), arguments, b"").contains('\x1B');
+    assert!(!escape(&["dedup", "absent"]));
+    assert!(!escape(&["--color", "never", "dedup", "absent"]));
+    assert!(escape(&["--color", "always", "dedup", "absent"]));
+    assert!(escape(&["dedup", "--color=always", "-n", "x"]));
+    assert!(!escape(&["dedup", "-n", "x"]));
+}
+
+#[test]
+fn quiet_says_nothing_but_errors() {
+    let folder = folder();
+    let output = run(folder.path(), &["dedup", "-q", "-n", "10"], &lines("key", 0..9));
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert!(fail(folder.path(), &["dedup", "-q", "absent"], b"").starts_with("mayhap:"));
+}

@@ -1,0 +1,88 @@
+//! Running the binary.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The command, with a folder of its own to run in and no colour of the machine.
+pub(crate) fn mayhap(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mayhap"));
+    command.current_dir(folder).env_remove("NO_COLOR").stdin(Stdio::null());
+    command
+}
+
+/// Runs with these arguments and this standard input, through a pipe.
+pub(crate) fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = mayhap(folder)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        // The command may stop reading before the end: that is its right.
+        let _ = stdin.write_all(&input);
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+/// Runs and expects exit code 0; what came on stdout.
+pub(crate) fn succeed(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
+    let output = run(folder, arguments, input);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    output.stdout
+}
+
+/// Runs and expects exit code 2; what came on stderr.
+pub(crate) fn fail(folder: &Path, arguments: &[&str], input: &[u8]) -> String {
+    let output = run(folder, arguments, input);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+    stderr(&output)
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+pub(crate) fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// Writes a file in the folder.
+pub(crate) fn file(folder: &Path, name: &str, contents: &[u8]) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, contents).unwrap();
+    path
+}
+
+/// Lines `prefix-i` for each `i`.
+pub(crate) fn lines(prefix: &str, numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    let line = |i| format!("{prefix}-{i}\n").into_bytes();
+    numbers.into_iter().flat_map(line).collect()
+}
+
+/// The JSON object in the last line of some output.
+pub(crate) fn json(output: &[u8]) -> serde_json::Value {
+    let text = std::str::from_utf8(output).unwrap();
+    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+}
+
+/// What `awk '!seen[$0]++'` prints: the reference for dedup.
+pub(crate) fn first_of_each(input: &[u8]) -> Vec<u8> {
+    let mut seen = std::collections::HashSet::new();
+    let lines = input.split_inclusive(|&byte| byte == b'\n');
+    lines.filter(|line| seen.insert(*line)).flatten().copied().collect()
+}
+
+/// A generator of numbers that look random, the same on every run.
+pub(crate) fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
+    std::iter::repeat_with(move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed >> 33
+    })
+}

@@ -1,0 +1,279 @@
+//! Live filters: what was recorded is there again.
+
+use crate::common::{Folder, digest, filter, same_bits};
+use mayhap::{AnyFilter, Digest, DigestFunction, Layout, SecretKey};
+use mayhap_store::{
+    Error, LiveFilter, Recovery, load, load_live, log_path, pending_log_bytes, save,
+};
+use proptest::prelude::*;
+use std::fs;
+
+fn empty() -> AnyFilter {
+    filter(Layout::Standard, 1 << 16, 0..0)
+}
+
+fn insert_and_record(live: &mut LiveFilter, keys: std::ops::Range<u64>) {
+    let digests: Vec<Digest> = keys.map(digest).collect();
+    for &digest in &digests {
+        live.filter_mut().insert_digest(digest);
+    }
+    live.record(&digests).unwrap();
+}
+
+#[test]
+fn what_was_recorded_survives_without_a_checkpoint() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let mut live = LiveFilter::create(path, empty(), "trim=1\n").unwrap();
+    insert_and_record(&mut live, 0..100);
+    live.checkpoint().unwrap();
+    assert_eq!(live.log_bytes(), 64);
+    insert_and_record(&mut live, 90..150);
+    live.sync().unwrap();
+    let expected = live.filter().blocks().to_vec();
+    drop(live);
+    assert_eq!(folder.names(), ["a", "a.log"]);
+    assert_eq!(load(path, None).unwrap().filter.inserted_items(), 100);
+    assert!(pending_log_bytes(path).unwrap() > 60 * 8);
+    for _ in 0..3 {
+        // Replay changes neither file, so that it can come again.
+        let (live, recovery) = LiveFilter::open(path, None).unwrap();
+        assert_eq!(live.filter().blocks(), expected);
+        assert_eq!(live.filter().inserted_items(), 150);
+        assert_eq!(live.key_options(), "trim=1\n");
+        let counts = Recovery { replayed_digests: 60, new_items: 50, dropped_bytes: 0 };
+        assert_eq!(recovery, counts);
+        let (loaded, recovery) = load_live(path, None).unwrap(); // not stopped by the lock
+        assert_eq!(loaded.filter.blocks(), expected);
+        assert_eq!(recovery, counts);
+    }
+    let (mut live, _) = LiveFilter::open(path, None).unwrap();
+    live.checkpoint().unwrap();
+    drop(live);
+    assert_eq!(pending_log_bytes(path).unwrap(), 0);
+    assert_eq!(load(path, None).unwrap().filter.blocks(), expected);
+}
+
+#[test]
+fn a_crash_between_checkpoint_and_new_log_changes_nothing() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let mut live = LiveFilter::create(path, empty(), "").unwrap();
+    insert_and_record(&mut live, 0..100);
+    let log = fs::read(folder.file("a.log")).unwrap();
+    live.checkpoint().unwrap();
+    let checkpoint = live.filter().blocks().to_vec();
+    drop(live);
+    fs::write(folder.file("a.log"), log).unwrap(); // the log that the crash had left
+    let (live, recovery) = LiveFilter::open(path, None).unwrap();
+    assert_eq!((recovery.replayed_digests, recovery.new_items), (100, 0));
+    assert_eq!(live.filter().blocks(), checkpoint);
+    assert_eq!(live.filter().inserted_items(), 100);
+}
+
+#[test]
+fn a_state_is_open_once_and_asked_by_all() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let live = LiveFilter::create(path, empty(), "").unwrap();
+    let text = LiveFilter::open(path, None).unwrap_err().to_string();
+    assert!(text.contains("in use by another process"), "{text}");
+    load_live(path, None).unwrap();
+    drop(live);
+    LiveFilter::open(path, None).unwrap();
+}
+
+#[test]
+fn create_replaces_nothing() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    save(path, &filter(Layout::Standard, 1 << 16, 0..5), "").unwrap();
+    assert!(matches!(LiveFilter::create(path, empty(), ""), Err(Error::Exists { .. })));
+    assert_eq!(folder.names(), ["a"]);
+    // An ordinary filter becomes a live one by opening it.
+    let (mut live, _) = LiveFilter::open(path, None).unwrap();
+    assert!(live.filter().contains(&3u64));
+    insert_and_record(&mut live, 10..20);
+    drop(live);
+    // Recorded digests are not thrown away because the checkpoint is gone.
+    fs::remove_file(path).unwrap();
+    assert!(matches!(LiveFilter::create(path, empty(), ""), Err(Error::OrphanLog { .. })));
+    assert!(LiveFilter::open(path, None).is_err());
+    assert_eq!(folder.names(), ["a.log"]);
+    fs::remove_file(folder.file("a.log")).unwrap();
+    // Another's file of that name is not touched, and stops only those who would need the name.
+    fs::write(folder.file("a.log"), "my own notes\n").unwrap();
+    assert!(matches!(LiveFilter::create(path, empty(), ""), Err(Error::NotALog { .. })));
+    save(path, &empty(), "").unwrap();
+    assert!(matches!(LiveFilter::open(path, None), Err(Error::NotALog { .. })));
+    assert_eq!(load_live(path, None).unwrap().1, Recovery::default());
+    assert_eq!(pending_log_bytes(path).unwrap(), 0);
+    assert_eq!(fs::read(folder.file("a.log")).unwrap(), b"my own notes\n");
+}
+
+#[test]
+fn a_missing_checkpoint_leaves_no_log_behind() {
+    let folder = Folder::new();
+    assert!(LiveFilter::open(&folder.file("a"), None).is_err());
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn the_log_of_other_keys_is_refused() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let mut live = LiveFilter::create(path, empty(), "").unwrap();
+    insert_and_record(&mut live, 0..3);
+    drop(live);
+    save(path, &empty(), "lower=1\n").unwrap();
+    for error in [LiveFilter::open(path, None).err(), load_live(path, None).err()] {
+        assert!(matches!(error, Some(Error::LogMismatch { .. })));
+    }
+    save(path, &empty(), "").unwrap();
+    LiveFilter::open(path, None).unwrap();
+}
+
+#[test]
+fn a_live_filter_can_be_replaced_by_a_larger_one_with_the_same_digests() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let mut live = LiveFilter::create(path, empty(), "").unwrap();
+    insert_and_record(&mut live, 0..50);
+    let log = fs::read(folder.file("a.log")).unwrap();
+    *live.filter_mut() = filter(Layout::Blocked, 1 << 18, 0..50);
+    live.checkpoint().unwrap();
+    *live.filter_mut() =
+        AnyFilter::builder().expected_items(10).target_fpp(0.01).seed(9).build().unwrap();
+    assert!(matches!(live.checkpoint(), Err(Error::LogMismatch { .. })));
+    drop(live);
+    fs::write(folder.file("a.log"), log).unwrap();
+    let (live, recovery) = LiveFilter::open(path, None).unwrap();
+    assert_eq!(live.filter().params().num_bits(), 1 << 18);
+    assert_eq!((recovery.replayed_digests, recovery.new_items), (50, 0));
+}
+
+#[cfg(unix)]
+#[test]
+fn the_log_is_as_private_as_its_filter_and_lies_beside_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::new();
+    let mode = |name: &str| fs::metadata(folder.file(name)).unwrap().permissions().mode() & 0o777;
+    let key = SecretKey::new([5; 16]);
+    let keyed = AnyFilter::builder()
+        .expected_items(10)
+        .target_fpp(0.01)
+        .digest_function(DigestFunction::sip13(key))
+        .build()
+        .unwrap();
+    drop(LiveFilter::create(&folder.file("keyed"), keyed, "").unwrap());
+    assert_eq!((mode("keyed"), mode("keyed.log")), (0o600, 0o600));
+    LiveFilter::open(&folder.file("keyed"), Some(key)).unwrap();
+    assert!(LiveFilter::open(&folder.file("keyed"), None).is_err());
+    save(&folder.file("b"), &empty(), "").unwrap();
+    fs::set_permissions(folder.file("b"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::create_dir(folder.file("links")).unwrap();
+    symlink("../b", folder.file("links/b")).unwrap();
+    let (live, _) = LiveFilter::open(&folder.file("links/b"), None).unwrap();
+    assert_eq!(mode("b.log"), 0o640);
+    // Through either name it is the same state.
+    assert!(matches!(LiveFilter::open(&folder.file("b"), None), Err(Error::Locked { .. })));
+    drop(live);
+    assert_eq!(log_path(&folder.file("b")).unwrap(), folder.file("b.log"));
+}
+
+/// What a history does next.
+#[derive(Debug, Clone)]
+enum Step {
+    /// Inserts these keys and does not record them yet.
+    Insert(Vec<u64>),
+    /// Records all that was inserted and not recorded.
+    Record,
+    Checkpoint,
+    /// The process dies and starts again.
+    Crash,
+    /// The process dies in the middle of writing a record of so many bytes.
+    TornCrash(usize),
+    Sync,
+    /// Another process asks meanwhile.
+    Ask,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        5 => prop::collection::vec(0u64..400, 0..40).prop_map(Step::Insert),
+        5 => Just(Step::Record),
+        2 => Just(Step::Checkpoint),
+        2 => Just(Step::Crash),
+        1 => (1usize..200).prop_map(Step::TornCrash),
+        1 => Just(Step::Sync),
+        1 => Just(Step::Ask),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 150,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(0x006D_6179_6861_7001),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn after_any_history_the_filter_holds_what_was_recorded_and_nothing_else(steps in steps()) {
+        let folder = Folder::new();
+        let path = &folder.file("a");
+        let log = &folder.file("a.log");
+        let mut live = LiveFilter::create(path, empty(), "").unwrap();
+        // The same digests in plain filters: safe on disk, and in memory.
+        let (mut recorded, mut inserted) = (empty(), empty());
+        let mut pending = Vec::new();
+        for step in steps {
+            match step {
+                Step::Insert(keys) => for key in keys {
+                    live.filter_mut().insert_digest(digest(key));
+                    inserted.insert_digest(digest(key));
+                    pending.push(digest(key));
+                },
+                Step::Record => {
+                    live.record(&pending).unwrap();
+                    pending.drain(..).for_each(|d| { recorded.insert_digest(d); });
+                }
+                Step::Checkpoint => {
+                    live.checkpoint().unwrap();
+                    pending.clear();
+                    recorded.union_with(&inserted).unwrap();
+                    prop_assert_eq!(pending_log_bytes(path).unwrap(), 0);
+                    prop_assert!(same_bits(&load(path, None).unwrap().filter, &recorded));
+                }
+                Step::Crash | Step::TornCrash(_) => {
+                    drop(live);
+                    let mut torn = 0;
+                    if let Step::TornCrash(bytes) = step {
+                        // A record that would be the next one, cut short.
+                        let mut file = fs::read(log).unwrap();
+                        let mut record = file[file.len() - 8..].to_vec();
+                        record.extend([7; 200]);
+                        record[20..24].copy_from_slice(b"\x89mhr");
+                        file.extend_from_slice(&record[..bytes]);
+                        fs::write(log, file).unwrap();
+                        torn = bytes as u64;
+                    }
+                    let (again, recovery) = LiveFilter::open(path, None).unwrap();
+                    live = again;
+                    prop_assert_eq!(recovery.dropped_bytes, torn);
+                    prop_assert!(same_bits(live.filter(), &recorded));
+                    pending.clear();
+                    inserted.clear();
+                    inserted.union_with(&recorded).unwrap();
+                }
+                Step::Sync => live.sync().unwrap(),
+                Step::Ask => {
+                    let (asked, _) = load_live(path, None).unwrap();
+                    prop_assert!(same_bits(&asked.filter, &recorded));
+                }
+            }
+            prop_assert!(same_bits(live.filter(), &inserted));
+        }
+    }
+}

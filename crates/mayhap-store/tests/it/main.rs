@@ -1,0 +1,11 @@
+//! The public behaviour of `mayhap-store`: one module per promise.
+#![cfg(unix)]
+
+mod common;
+mod faults;
+mod files;
+mod headers;
+mod live;
+mod log;
+mod map;
+mod save;

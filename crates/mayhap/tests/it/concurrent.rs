@@ -1,0 +1,128 @@
+//! Many threads: the same bits as one, none lost, and someone is told "new".
+
+use super::{cases, digests, empty, shape, shapes, with_layout};
+use mayhap::{Digest, FilterParams, Layout, LayoutKind};
+use proptest::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    #[test]
+    fn many_threads_set_the_bits_of_one(
+        params in shapes(), digests in digests(400), threads in 2usize..=4,
+    ) {
+        with_layout!(threads_equal_one(params, &digests, threads))?;
+    }
+
+    #[test]
+    fn a_shared_filter_answers_as_an_owned_one(
+        params in shapes(), inserted in digests(200), asked in digests(200),
+    ) {
+        with_layout!(shared_equals_owned(params, &inserted, &asked))?;
+    }
+}
+
+fn threads_equal_one<L: LayoutKind>(
+    params: FilterParams,
+    digests: &[Digest],
+    threads: usize,
+) -> Result<(), TestCaseError> {
+    let mut one = empty::<L>(params);
+    let news_of_one = one.insert_digests(digests).count_ones();
+    let shared = empty::<L>(params).into_concurrent();
+    let news = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        // Every thread inserts half of its neighbour's keys too, so that they meet.
+        for (i, chunk) in digests.chunks(digests.len().div_ceil(threads).max(1)).enumerate() {
+            let (shared, news) = (&shared, &news);
+            scope.spawn(move || {
+                let mine = if i % 2 == 0 {
+                    shared.insert_digests(chunk).count_ones()
+                } else {
+                    chunk.iter().filter(|&&digest| shared.insert_digest(digest)).count()
+                };
+                news.fetch_add(mine, Ordering::Relaxed);
+                assert!(chunk.iter().all(|&d| shared.contains_digest(d)), "a thread's own keys");
+            });
+        }
+    });
+    // Each key whose bits were not there needs at least one "new"; bits decide how many more.
+    let news = news.into_inner();
+    prop_assert!(news <= digests.len() && (news_of_one == 0) == (news == 0));
+    prop_assert_eq!(shared.contains_digests(digests).count_ones(), digests.len());
+    let snapshot = shared.snapshot().unwrap();
+    prop_assert!(snapshot.storage().as_ref() == one.storage().as_ref());
+    let exclusive = shared.into_exclusive();
+    prop_assert!(exclusive.storage().as_ref() == one.storage().as_ref());
+    prop_assert_eq!(exclusive.inserted_items(), one.estimated_items().rounded());
+    prop_assert_eq!(snapshot.inserted_items(), exclusive.inserted_items());
+    Ok(())
+}
+
+fn shared_equals_owned<L: LayoutKind>(
+    params: FilterParams,
+    inserted: &[Digest],
+    asked: &[Digest],
+) -> Result<(), TestCaseError> {
+    let mut owned = empty::<L>(params);
+    let (shared, in_batch) =
+        (empty::<L>(params).into_concurrent(), empty::<L>(params).into_concurrent());
+    let expected: Vec<bool> = inserted.iter().map(|&d| owned.insert_digest(d)).collect();
+    let single: Vec<bool> = inserted.iter().map(|&d| shared.insert_digest(d)).collect();
+    let batch: Vec<bool> = in_batch.insert_digests(inserted).iter().collect();
+    prop_assert_eq!(&single, &expected);
+    prop_assert_eq!(&batch, &expected);
+    prop_assert_eq!(shared.contains_digests(asked), owned.contains_digests(asked));
+    prop_assert!(asked.iter().all(|&d| shared.contains_digest(d) == owned.contains_digest(d)));
+    prop_assert_eq!(shared.fill_ratio(), owned.fill_ratio());
+    prop_assert_eq!(shared.estimated_fpp(), owned.estimated_fpp());
+    prop_assert_eq!(shared.estimated_items(), owned.estimated_items());
+    Ok(())
+}
+
+/// A word that both threads write all the time: load and store instead of `fetch_or` loses bits.
+#[test]
+fn no_bit_is_lost_where_every_insertion_meets_another() {
+    let (rounds, keys) = if cfg!(miri) { (1, 40) } else { (50, 2000) };
+    for (layout, bits) in [(Layout::Standard, 64 * 200), (Layout::Blocked, 512 * 20)] {
+        with_layout!(hammer(shape(layout, bits, 8), rounds, keys));
+    }
+}
+
+fn hammer<L: LayoutKind>(params: FilterParams, rounds: u64, keys: u64) {
+    for round in 0..rounds {
+        let filter = empty::<L>(params).into_concurrent();
+        let digest = |i: u64| filter.digest(&(round << 32 | i));
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (filter, digest) = (&filter, &digest);
+                scope.spawn(move || {
+                    for i in (thread..keys).step_by(4) {
+                        filter.insert_digest(digest(i));
+                    }
+                });
+            }
+        });
+        let mut one = empty::<L>(params);
+        (0..keys).for_each(|i| {
+            one.insert_digest(digest(i));
+        });
+        assert!(filter.into_exclusive().storage().as_ref() == one.storage().as_ref());
+    }
+}
+
+#[test]
+fn a_snapshot_taken_while_others_insert_holds_what_came_before() {
+    let params = shape(Layout::Blocked, 512 * 100, 8);
+    let filter = empty::<mayhap::Blocked>(params).into_concurrent();
+    let early: Vec<u64> = (0..500).collect();
+    filter.insert_batch(&early);
+    std::thread::scope(|scope| {
+        scope.spawn(|| (500..1000u64).filter(|key| filter.insert(key)).count());
+        for _ in 0..if cfg!(miri) { 1 } else { 20 } {
+            let snapshot = filter.snapshot().unwrap();
+            assert_eq!(snapshot.contains_batch(&early).count_ones(), early.len());
+        }
+    });
+}

@@ -1,0 +1,126 @@
+//! Files of version 1, made from the specification by another program, open for ever.
+
+use mayhap::{AnyFilter, SecretKey, native};
+
+const ANSWERS: &str = include_str!("../golden/native/answers.txt");
+const OPTIONS: &str = "lower=true\ntrim=true\ndelim=→\n";
+
+macro_rules! files {
+    ($($name:literal),*) => {
+        [$(($name, include_bytes!(concat!("../golden/native/", $name, ".mayhap")).as_slice())),*]
+    };
+}
+
+const FILES: [(&str, &[u8]); 6] = files![
+    "v1-standard",
+    "v1-standard-sip13",
+    "v1-blocked-k8",
+    "v1-blocked-k16",
+    "v1-blocked-key-options",
+    "v1-standard-empty"
+];
+
+fn secret_key() -> SecretKey {
+    SecretKey::new(std::array::from_fn(|i| i as u8))
+}
+
+enum Member {
+    Text(String),
+    Bytes(Vec<u8>),
+    Integer(i64),
+    Unsigned(u64),
+}
+
+impl Member {
+    fn is_in(&self, filter: &AnyFilter) -> bool {
+        match self {
+            Self::Text(key) => filter.contains(key),
+            Self::Bytes(key) => filter.contains(key),
+            Self::Integer(key) => filter.contains(key),
+            Self::Unsigned(key) => filter.contains(key),
+        }
+    }
+}
+
+/// The keys inside, as `tests/golden/native/README.md` says.
+fn members(count: usize) -> impl Iterator<Item = Member> {
+    let odd = [
+        Member::Text(String::new()),
+        Member::Text("é".into()),
+        Member::Bytes(vec![0xFF, 0x00, 0x80]),
+        Member::Bytes(vec![0; 300]),
+        Member::Unsigned(u64::MAX - 1),
+        Member::Integer(i64::MIN),
+    ];
+    let regular = (0i64..).flat_map(|i| {
+        [
+            Member::Text(format!("member-{i}")),
+            Member::Integer(-1 - i),
+            Member::Integer(i * 1_000_003),
+        ]
+    });
+    odd.into_iter().chain(regular).take(count)
+}
+
+#[test]
+fn golden_files_open_answer_and_are_written_back_byte_for_byte() {
+    assert_eq!(ANSWERS.lines().count(), FILES.len());
+    for ((name, bytes), line) in FILES.iter().zip(ANSWERS.lines()) {
+        let (filter, header) = native::decode(bytes, Some(secret_key())).unwrap();
+        let [line_name, count, inserted_items, false_positives] =
+            line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(line_name, *name);
+        assert_eq!(filter.inserted_items().to_string(), inserted_items, "{name}");
+        let missing = members(count.parse().unwrap()).filter(|key| !key.is_in(&filter)).count();
+        assert_eq!(missing, 0, "{name}: false negatives");
+        let found: Vec<String> = (0..1000)
+            .filter(|i| filter.contains(&format!("absent-{i}")))
+            .map(|i| i.to_string())
+            .collect();
+        let found = if found.is_empty() { "-".into() } else { found.join(",") };
+        assert_eq!(found, false_positives, "{name}");
+        assert_eq!(header.key_options(), if name.ends_with("options") { OPTIONS } else { "" });
+        assert!(native::encode(&filter, header.key_options()) == *bytes, "{name}: not the same");
+    }
+}
+
+#[test]
+fn the_keyed_golden_file_wants_its_key() {
+    let (_, bytes) = FILES[1];
+    for key in [None, Some(SecretKey::new([0; 16]))] {
+        let refused = native::decode(bytes, key).unwrap_err();
+        assert!(matches!(refused, mayhap::Error::WrongKey { .. }), "{refused}");
+    }
+}
+
+/// The reader that the specification prints is the one that was run on these files.
+#[test]
+fn the_specification_shows_the_tested_reader() {
+    let specification = include_str!("../../../../docs/native-format.md");
+    assert!(specification.contains(include_str!("../golden/native/read_v1.py").trim_end()));
+}
+
+/// The worked example of `docs/native-format.md`: the key `a`.
+#[test]
+fn the_positions_of_the_worked_example_are_right() {
+    use mayhap::{Build, Digest, DigestFunction, FilterParams, Layout};
+    assert_eq!(DigestFunction::xxh3(0).digest("a"), Digest::new(0xE6C6_32B6_1E96_4E1F));
+    let k8 = [3584, 3661, 3743, 3811, 3863, 3908, 3992, 4065];
+    let k16 = [3610, 3665, 3714, 3784, 3869, 3961, 4025, 4042];
+    for (layout, m, k, positions) in [
+        (Layout::Standard, 1000, 7, vec![901, 607, 487, 227, 203, 533, 379]),
+        (Layout::Blocked, 4096, 8, k8.to_vec()),
+        (Layout::Blocked, 4096, 16, [k8, k16].concat()),
+    ] {
+        let params = FilterParams::new(layout, m, k, 100, 0.01).unwrap();
+        let mut filter: AnyFilter = Build::empty(params, DigestFunction::default()).unwrap();
+        filter.insert("a");
+        let body = native::body_bytes(filter.blocks());
+        let mut found: Vec<usize> =
+            (0..m as usize).filter(|bit| body[bit / 8] >> (bit % 8) & 1 == 1).collect();
+        let mut expected = positions;
+        found.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{layout} k {k}");
+    }
+}

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Runs every fuzz target for some seconds from its kept corpus: fuzz/run.sh [seconds] [target...]
+# Needs a stable toolchain and nothing else. A crash ends it with the input's path and exit status 1;
+# replay with the program and that path. New inputs go to fuzz/target/found/<target>, which is kept
+# between runs; `cargo fuzz run <target>` works too.
+set -eu
+cd "$(dirname "$0")"
+seconds=${1:-20}
+[ $# -gt 0 ] && shift
+targets=${*:-$(sed -n 's/^path = "targets\/\(.*\)\.rs"$/\1/p' Cargo.toml)}
+
+target_dir=${CARGO_TARGET_DIR:-target}
+host=$(rustc -vV | sed -n 's/^host: //p')
+# `--target` keeps the flags away from build scripts and procedural macros.
+flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+    -Ccodegen-units=1'
+RUSTFLAGS="${RUSTFLAGS:-} $(echo $flags)" CARGO_TARGET_DIR="$target_dir" \
+    cargo build --release --locked --target "$host" --bins
+
+status=0
+for target in $targets; do
+    found=target/found/$target
+    crashes=target/crashes/$target
+    log=target/$target.log
+    mkdir -p "$found" "$crashes" "corpus/$target"
+    max_len=20000
+    [ "$target" = number ] && max_len=64
+    echo "fuzz $target: $seconds s from $(ls "corpus/$target" | wc -l) kept inputs"
+    if "$target_dir/$host/release/$target" -max_total_time="$seconds" -max_len=$max_len -timeout=10 \
+        -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$crashes/" \
+        "$found" "corpus/$target" >"$log" 2>&1; then
+        # What was reached at the end; no coverage at all means that nothing was instrumented.
+        line=$(grep 'DONE' "$log" | tail -n 1)
+        echo "fuzz $target: $line"
+        covered=$(echo "$line" | sed -n 's/.*cov: \([0-9]*\).*/\1/p')
+        if [ "${covered:-0}" -lt 50 ]; then
+            echo "fuzz $target: FAILED: coverage is ${covered:-0}, the build is not instrumented"
+            status=1
+        fi
+    else
+        tail -n 40 "$log"
+        echo "fuzz $target: FAILED, the input is in fuzz/$crashes/"
+        status=1
+    fi
+done
+exit $status

@@ -1,0 +1,67 @@
+//! What the targets share: an allocation limit and right checksums.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Aborts, and so reports, when one allocation is larger than the limit in force on its thread.
+struct Limited;
+
+thread_local! {
+    static LIMIT: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+// SAFETY: every call goes to the system allocator unchanged, or the process ends.
+unsafe impl GlobalAlloc for Limited {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        check(layout.size());
+        // SAFETY: the caller's promises are handed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        check(layout.size());
+        // SAFETY: the caller's promises are handed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        check(new_size);
+        // SAFETY: the caller's promises are handed on.
+        unsafe { System.realloc(pointer, layout, new_size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are handed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Limited = Limited;
+
+fn check(size: usize) {
+    let limit = LIMIT.get();
+    if size > limit {
+        // Printing allocates.
+        LIMIT.set(usize::MAX);
+        eprintln!("an allocation of {size} bytes, above the limit of {limit}");
+        std::process::abort();
+    }
+}
+
+/// Runs `f`, in which no allocation may be larger than `bytes`.
+pub fn limited_to<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
+    LIMIT.set(bytes);
+    let result = f();
+    LIMIT.set(usize::MAX);
+    result
+}
+
+/// Makes magic and checksum of the header at the front of `data` right, if it has one.
+pub fn seal_header(data: &mut [u8]) {
+    let Some(header) = data.get_mut(..4096) else { return };
+    header[..8].copy_from_slice(b"\x89mayhap\n");
+    let checksum = xxh3_64(&header[..4088]);
+    header[4088..].copy_from_slice(&checksum.to_le_bytes());
+}

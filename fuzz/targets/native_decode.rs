@@ -1,0 +1,51 @@
+//! Bytes → `mayhap::native::decode`, as they are and once more with right checksums.
+//!
+//! Oracles: what decodes is encoded to the same bytes; the filter answers and counts without a
+//! panic; no allocation is larger than the input allows.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mayhap::SecretKey;
+use mayhap::native::{self, HEADER_BYTES, PAGE_BYTES};
+use mayhap_fuzz::{limited_to, seal_header};
+use xxhash_rust::xxh3::xxh3_64;
+
+fuzz_target!(|data: &[u8]| {
+    check(data);
+    let mut sealed = data.to_vec();
+    seal_pages(&mut sealed);
+    check(&sealed);
+});
+
+fn check(data: &[u8]) {
+    // The body is copied once, with the padding of huge pages; the rest is small.
+    let limit = data.len() + (4 << 20);
+    for key in [None, Some(SecretKey::new([7; 16]))] {
+        let Ok((mut filter, header)) = limited_to(limit, || native::decode(data, key)) else {
+            continue;
+        };
+        assert_eq!(header.file_bytes(), data.len() as u64);
+        assert!(native::encode(&filter, header.key_options()) == data, "encoded otherwise");
+        let fill = filter.fill_ratio();
+        assert!((0.0..=1.0).contains(&fill) && (0.0..=1.0).contains(&filter.estimated_fpp()));
+        let estimate = filter.estimated_items();
+        assert!(estimate.low <= estimate.items && estimate.items <= estimate.high);
+        let _ = filter.health();
+        let new = !filter.contains("key");
+        assert_eq!(filter.insert("key"), new);
+        assert!(filter.contains("key") && !filter.insert("key"));
+    }
+}
+
+/// Makes the checksums right of as many pages as there are bytes for.
+fn seal_pages(data: &mut [u8]) {
+    let Some(rest) = data.get_mut(HEADER_BYTES..) else { return };
+    let pages = rest.len() / (PAGE_BYTES + 8);
+    let (body, table) = rest.split_at_mut(pages * PAGE_BYTES);
+    for (page, entry) in body.chunks(PAGE_BYTES).zip(table.chunks_exact_mut(8)) {
+        entry.copy_from_slice(&xxh3_64(page).to_le_bytes());
+    }
+    let checksum = xxh3_64(table);
+    data[64..72].copy_from_slice(&checksum.to_le_bytes());
+    seal_header(data);
+}
