@@ -70,9 +70,9 @@ impl SizeArgs {
     ///
     /// # Errors
     ///
-    /// [`Error::TooMuchMemory`], [`Error::Filter`].
-    pub fn build(&self, items: Option<u64>, digest: DigestFunction) -> Result<AnyFilter, Error> {
-        let mut builder: Builder<AnyFilter> = AnyFilter::builder().digest_function(digest);
+    /// [`Error::TooMuchMemory`], [`Error::Filter`], those of [`DigestArgs::function`].
+    pub fn build(&self, items: Option<u64>, digest: &DigestArgs) -> Result<AnyFilter, Error> {
+        let mut builder: Builder<AnyFilter> = AnyFilter::builder();
         if let Some(layout) = self.layout {
             builder = builder.layout(layout.into());
         }
@@ -90,7 +90,8 @@ impl SizeArgs {
         }
         let needed = builder.params()?.num_bytes();
         memory::check(needed, self.max_bytes())?;
-        Ok(builder.build()?)
+        // Last, so that no key file is made for a filter that is refused.
+        Ok(builder.digest_function(digest.function()?).build()?)
     }
 }
 

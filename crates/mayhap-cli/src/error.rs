@@ -1,6 +1,7 @@
 //! What can go wrong, what it is called and what to do next.
 
-use crate::number::{format_bytes, format_count};
+use crate::number::format_bytes;
+use crate::talk::grouped;
 use std::{fmt, io};
 
 /// Why a command stopped. `Display` says what, bound and value; [`Error::hint`] the next step.
@@ -126,9 +127,9 @@ impl fmt::Display for Error {
             }
             Self::Full { expected_items, lines, .. } => write!(
                 f,
-                "the filter is full: it was made for {} keys and holds them; stopped after {lines} \
-                 lines",
-                format_count(*expected_items)
+                "the filter is full ({} keys); stopped after {} lines",
+                grouped(*expected_items),
+                grouped(*lines)
             ),
             Self::TooMuchMemory { needed, limit } => write!(
                 f,

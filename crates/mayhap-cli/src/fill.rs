@@ -114,10 +114,10 @@ impl State {
         }
     }
 
-    /// In one line.
+    /// In two lines.
     pub fn text(&self) -> String {
         format!(
-            "{} filter of {}: {} of {} keys, fill {:.1} %, rate now {} (asked {})",
+            "{} filter of {}: {} of {} keys, fill {:.1} %\nrate now {}, asked {}",
             self.layout,
             format_bytes(self.filter_bytes),
             format_count(self.items),
@@ -176,7 +176,7 @@ impl Summary {
             return Ok(());
         }
         talk.say(&format!(
-            "{}: {} new, {} already there, of {} lines in {:.2} s\n{}",
+            "{}: {} new, {} already there ({} lines, {:.2} s)\n{}",
             self.file,
             grouped(self.new),
             grouped(self.already_there),

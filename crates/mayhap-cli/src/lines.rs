@@ -145,28 +145,30 @@ impl LineReader {
         let separators =
             memchr::memchr_iter(self.options.separator(), &self.buffer[self.scanned..self.end]);
         self.bounds.extend(separators.map(|at| offset + at).take(BATCH_LINES));
-        let lines = self.bounds.len() - 1;
+        let mut lines = self.bounds.len() - 1;
         if lines == 0 {
             self.scanned = self.end;
             return Ok(false);
         }
-        let next = self.bounds[lines];
-        // Only what is longer in all can have a line that is too long.
-        if next - self.start > self.max_line {
+        // Only what is longer in all can have a line that is too long; those before it come first.
+        if self.bounds[lines] - self.start > self.max_line {
             let too_long = |bounds: &[usize]| bounds[1] - bounds[0] - 1 > self.max_line;
-            if let Some(i) = self.bounds.windows(2).position(too_long) {
-                return Err(self.line_too_long(self.lines + 1 + i as u64));
+            lines = self.bounds.windows(2).position(too_long).unwrap_or(lines);
+            self.bounds.truncate(lines + 1);
+            if lines == 0 {
+                return Err(self.line_too_long());
             }
         }
+        let next = self.bounds[lines];
         self.lines += lines as u64;
         self.bytes += (next - self.start) as u64;
         (self.start, self.scanned) = (next, next);
         Ok(true)
     }
 
-    fn line_too_long(&self, line: u64) -> Error {
+    fn line_too_long(&self) -> Error {
         let name = self.input.as_ref().map_or("input", Input::name).into();
-        Error::LineTooLong { name, line, limit: self.max_line }
+        Error::LineTooLong { name, line: self.lines + 1, limit: self.max_line }
     }
 
     /// Reads once more; `false` after the last source.
@@ -203,7 +205,7 @@ impl LineReader {
             self.start = 0;
         }
         if self.end > self.max_line {
-            return Err(self.line_too_long(self.lines + 1));
+            return Err(self.line_too_long());
         }
         // A byte is always free, for the separator that a last line may lack.
         if self.end == self.buffer.len() {

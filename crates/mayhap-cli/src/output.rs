@@ -1,9 +1,11 @@
 //! Lines to stdout or a file, in large pieces.
 
 use crate::error::Error;
-use std::fs::{File, OpenOptions};
+use crate::input::Source;
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Bytes gathered before they are written.
@@ -21,20 +23,28 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`] if it is closed.
-    pub fn stdout() -> Result<Self, Error> {
+    /// [`Error::Usage`] if it is one of the `inputs`; [`Error::Io`].
+    pub fn stdout(inputs: &[Source]) -> Result<Self, Error> {
         let name = "standard output";
         let file = io::stdout().as_fd().try_clone_to_owned().map_err(Error::io("open", name))?;
-        Ok(Self::new(file.into(), name.into()))
+        let file = File::from(file);
+        refuse_input(name, file.metadata().ok(), inputs)?;
+        Ok(Self::new(file, name.into()))
     }
 
     /// A new file; one that is there already is replaced only if `force` is set.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if it is there; [`Error::Io`].
-    pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
+    /// [`Error::Usage`] if it is there, or one of the `inputs`; [`Error::Io`].
+    pub fn create(path: &Path, force: bool, inputs: &[Source]) -> Result<Self, Error> {
         let name = path.display().to_string();
+        let there = path.metadata().ok();
+        // A device or a pipe loses nothing.
+        let force = force || there.as_ref().is_some_and(|there| !there.is_file());
+        if force {
+            refuse_input(&name, there, inputs)?;
+        }
         let mut options = OpenOptions::new();
         options.write(true).truncate(true).create(true);
         let file = match options.create_new(!force).open(path) {
@@ -68,6 +78,21 @@ impl Output {
     pub fn flush(&mut self) -> Result<(), Error> {
         self.writer.flush().map_err(|error| Error::io("write", &self.name)(error))
     }
+}
+
+/// Refuses to write a file that is still to be read: the lines would be lost, or never end.
+fn refuse_input(name: &str, output: Option<Metadata>, inputs: &[Source]) -> Result<(), Error> {
+    let Some(output) = output.filter(Metadata::is_file) else { return Ok(()) };
+    for input in inputs {
+        let metadata = input.open()?.metadata().map_err(Error::io("read", &input.name()))?;
+        if (metadata.dev(), metadata.ino()) == (output.dev(), output.ino()) {
+            return Err(Error::usage(
+                format!("{} is both input and output ({name})", input.name()),
+                "write to another file, and rename that",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The error for an output that exists.

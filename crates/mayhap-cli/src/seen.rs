@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::lines::Batch;
 use crate::loss::Loss;
+use crate::memory;
 use crate::number::format_count;
 use crate::talk::{Talk, rate};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, ScalableBloomFilter};
@@ -30,13 +31,14 @@ impl Seen {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`].
+    /// [`Error::Filter`], [`Error::TooMuchMemory`].
     pub fn growing(
         target_fpp: f64,
         function: DigestFunction,
         max_bytes: u64,
     ) -> Result<Self, Error> {
         let mut filter = ScalableBloomFilter::new(FIRST_ITEMS, target_fpp, function)?;
+        memory::check(filter.num_bytes(), max_bytes)?;
         filter.set_max_bytes(max_bytes);
         Ok(Self::Growing(filter))
     }

@@ -161,12 +161,21 @@ struct Body<'a> {
     table: Xxh3,
     first_damaged: Option<u64>,
     damaged_pages: u64,
+    padding: Result<(), mayhap::Error>,
 }
 
 impl<'a> Body<'a> {
     fn new(file: &'a File, path: &'a Path, header: &'a Header) -> Self {
-        let table = Xxh3::new();
-        Self { file, path, header, pages_done: 0, table, first_damaged: None, damaged_pages: 0 }
+        Self {
+            file,
+            path,
+            header,
+            pages_done: 0,
+            table: Xxh3::new(),
+            first_damaged: None,
+            damaged_pages: 0,
+            padding: Ok(()),
+        }
     }
 
     fn bytes_done(&self) -> u64 {
@@ -191,6 +200,10 @@ impl<'a> Body<'a> {
             }
             self.pages_done += 1;
         }
+        if self.pages_done == self.header.num_pages() {
+            let padding = self.header.body_bytes() - self.header.params().num_bytes();
+            self.padding = native::check_padding(&pages[pages.len() - padding as usize..]);
+        }
         Ok(())
     }
 
@@ -202,6 +215,8 @@ impl<'a> Body<'a> {
         } else if let Some(page) = self.first_damaged {
             let (damaged_pages, num_pages) = (self.damaged_pages, self.header.num_pages());
             mayhap::Error::PageDamaged { page, damaged_pages, num_pages }
+        } else if let Err(source) = self.padding {
+            source
         } else {
             return Ok(());
         };

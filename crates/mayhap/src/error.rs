@@ -13,7 +13,8 @@ pub enum Error {
         /// The value asked for.
         found: f64,
     },
-    /// No filter on 64-bit digests reaches `target_fpp` with this many items.
+    /// No filter of the given size, or of any size on 64-bit digests, reaches `target_fpp` with this
+    /// many items.
     FppUnreachable {
         /// The rate asked for.
         target_fpp: f64,
@@ -113,8 +114,8 @@ impl fmt::Display for Error {
             }
             Self::FppUnreachable { target_fpp, lowest_fpp } => write!(
                 f,
-                "target_fpp is {target_fpp:e}, but 64-bit digests allow no less than \
-                 {lowest_fpp:.3e} for this many items"
+                "target_fpp is {target_fpp:e}, below the lowest rate possible here, {lowest_fpp:.3e}; \
+                 use more bits or fewer items"
             ),
             Self::OutOfRange { parameter, min, max, found } => {
                 write!(f, "{parameter} is {found}, must be from {min} to {max}")

@@ -4,8 +4,8 @@
 //! RUSTFLAGS="--cfg loom" cargo test -p mayhap --release --test loom
 //! ```
 //!
-//! At most three threads and three preemptions: enough for every known bug of this kind (Musuvathi &
-//! Qadeer 2007), and seconds instead of days. Filters are 64 bits with k = 2, and one block.
+//! At most three threads and three preemptions: few bugs need more (Musuvathi &
+//! Qadeer 2007), and it is seconds instead of days. Filters are 64 bits with k = 2, and one block.
 #![cfg(loom)]
 
 use loom::sync::Arc;

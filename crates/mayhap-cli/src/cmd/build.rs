@@ -76,7 +76,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         talk.say(&format!("counted {} lines", format_count(lines)));
         Some(lines.max(1))
     };
-    let filter = args.size.build(items, args.digest.function()?)?;
+    let filter = args.size.build(items, &args.digest)?;
     let mut reader = LineReader::new(sources, options, max_line, None);
     let mut inserter =
         Inserter::new(Seen::Fixed(filter), args.overfill).without_warning(!args.size.is_fixed());

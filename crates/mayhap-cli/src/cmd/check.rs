@@ -113,13 +113,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_terminal("check", &sources)?;
     let mut progress = Progress::new(talk, total_size(&sources)?);
     let options = options.map_or_else(KeyOptions::default, |(_, options)| options);
+    let output = Output::stdout(&sources)?;
     let mut reader = LineReader::new(sources, options, args.lines.max_line(), None);
     let mut run = Run {
         args,
         prints_lines: !args.count && !talk.is_quiet(),
         quits_early: talk.is_quiet() && !args.json,
         asked,
-        output: Output::stdout()?,
+        output,
         any: Vec::new(),
         digests: Vec::new(),
         selected: 0,

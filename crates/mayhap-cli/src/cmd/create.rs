@@ -49,7 +49,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     super::refuse_existing(&args.file, args.force)?;
-    let filter = args.size.build(args.size.items, args.digest.function()?)?;
+    let filter = args.size.build(args.size.items, &args.digest)?;
     super::save(&args.file, &filter, args.lines.key_options(), args.force)?;
     let state = State::of(&filter);
     Summary::new(name, Counts::default(), Duration::ZERO, true, state).print(talk, args.json)?;

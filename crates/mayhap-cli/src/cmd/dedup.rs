@@ -1,7 +1,7 @@
 //! `mayhap dedup`: the first of equal lines, in order, in bounded memory.
 
 use super::{Outcome, refuse_terminal, total_size};
-use crate::args::{DEFAULT_FPP, DigestArgs, LineArgs, SizeArgs, secret_key};
+use crate::args::{DEFAULT_FPP, DigestArgs, LayoutName, LineArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::input::Source;
 use crate::key_options::KeyOptions;
@@ -111,8 +111,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
     let (seen, options) = open(args, &sources, talk)?;
     let output = match &args.output {
-        Some(path) => Output::create(path, args.force)?,
-        None => Output::stdout()?,
+        Some(path) => Output::create(path, args.force, &sources)?,
+        None => Output::stdout(&sources)?,
     };
     let counted = args.state.is_none() && !args.size.is_fixed();
     let mut run = Run {
@@ -151,9 +151,8 @@ fn open(args: &Args, sources: &[Source], talk: Talk) -> Result<(Seen, KeyOptions
     if let Some(path) = &args.state {
         return open_state(args, path, talk);
     }
-    let function = args.digest.function()?;
     if args.size.is_fixed() {
-        return Ok((Seen::Fixed(args.size.build(args.size.items, function)?), options));
+        return Ok((Seen::Fixed(args.size.build(args.size.items, &args.digest)?), options));
     }
     let mut lines = Some(0u64);
     for source in sources {
@@ -161,17 +160,29 @@ fn open(args: &Args, sources: &[Source], talk: Talk) -> Result<(Seen, KeyOptions
         let Some(before) = lines else { break };
         lines = source.count_lines(options.separator())?.map(|count| before + count);
     }
-    let Some(lines) = lines else {
-        let fpp = args.size.fpp.unwrap_or(DEFAULT_FPP);
-        return Ok((Seen::growing(fpp, function, args.size.max_bytes())?, options));
-    };
-    let filter = args.size.build(Some(lines.max(1)), function)?;
-    talk.say(&format!(
-        "sized for {} lines, as many as the input has: {}",
-        format_count(lines),
-        format_bytes(filter.params().num_bytes())
-    ));
-    Ok((Seen::Fixed(filter), options))
+    if let Some(lines) = lines {
+        match args.size.build(Some(lines.max(1)), &args.digest) {
+            // Repeats may make it fit.
+            Err(Error::TooMuchMemory { .. }) => {}
+            Err(error) => return Err(error),
+            Ok(filter) => {
+                talk.say(&format!(
+                    "sized for {} lines, as many as the input has: {}",
+                    format_count(lines),
+                    format_bytes(filter.params().num_bytes())
+                ));
+                return Ok((Seen::Fixed(filter), options));
+            }
+        }
+    }
+    if args.size.layout == Some(LayoutName::Standard) {
+        return Err(Error::usage(
+            "a filter that grows has the layout blocked",
+            "give -n or --mem for another layout",
+        ));
+    }
+    let fpp = args.size.fpp.unwrap_or(DEFAULT_FPP);
+    Ok((Seen::growing(fpp, args.digest.function()?, args.size.max_bytes())?, options))
 }
 
 /// Opens the filter that `--state` names, or makes it.
@@ -187,7 +198,7 @@ fn open_state(args: &Args, path: &Path, talk: Talk) -> Result<(Seen, KeyOptions)
                 format!("for example: mayhap dedup --state {name} -n 10M -p 1e-6"),
             ));
         }
-        let filter = args.size.build(args.size.items, args.digest.function()?)?;
+        let filter = args.size.build(args.size.items, &args.digest)?;
         let live = LiveFilter::create(path, filter, &options.to_header())?;
         return Ok((Seen::Live(Box::new(live)), options));
     }
@@ -360,12 +371,14 @@ impl Summary {
         };
         let lost_what = if repeated { "not repeats" } else { "lost (new, but taken for repeats)" };
         let asked = match self.expected_items {
-            Some(items) => format!("asked {} at {}", rate(self.target_fpp), format_count(items)),
+            Some(items) => {
+                format!("asked {} with {} keys", rate(self.target_fpp), format_count(items))
+            }
             None => format!("asked {}", rate(self.target_fpp)),
         };
         format!(
             "read {} lines ({}) in {:.2} s, {}/s\n{verdict}\n{lost_what}: {lost}\n\
-             {} filter of {}, fill {:.1} %, rate now {} ({asked})",
+             {} filter of {}, fill {:.1} %\nrate now {}, {asked}",
             grouped(self.lines_read),
             format_bytes(self.bytes_read),
             self.seconds,

@@ -110,9 +110,11 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Nothing) => ExitCode::from(1),
         Err(error) => {
-            // A closed pipe is how readers say "enough", and ^C needs no explanation.
-            if !matches!(error, Error::BrokenPipe | Error::Stopped { .. }) {
-                talk.error(&error);
+            match error {
+                // A closed pipe is how readers say "enough".
+                Error::BrokenPipe => {}
+                Error::Stopped { .. } => talk.warn(&format!("{error}; all up to there is done")),
+                _ => talk.error(&error),
             }
             ExitCode::from(error.exit_code())
         }

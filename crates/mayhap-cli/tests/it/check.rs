@@ -96,7 +96,7 @@ fn add_says_what_changed_and_stops_when_full() {
     succeed(folder.path(), &["create", "f", "-n", "100", "-p", "1e-9"], b"");
     let output = run(folder.path(), &["add", "f"], &lines("key", (0..50).chain(0..10)));
     let talk = stderr(&output);
-    assert!(talk.contains("50 new, 10 already there, of 60 lines"), "{talk}");
+    assert!(talk.contains("50 new, 10 already there (60 lines"), "{talk}");
     let output = run(folder.path(), &["add", "--json", "f"], &lines("key", 40..60));
     let summary = json(&output.stdout);
     assert_eq!((&summary["new"], &summary["already_there"]), (&10.into(), &10.into()));

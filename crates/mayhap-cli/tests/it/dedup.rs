@@ -116,6 +116,25 @@ fn overfill_goes_on_and_the_summary_tells_the_truth() {
 }
 
 #[test]
+fn a_file_too_large_for_its_lines_to_fit_grows_instead() {
+    let folder = folder();
+    file(folder.path(), "in", &lines("key", (0..400_000).map(|i| i % 1000)));
+    let arguments = ["dedup", "-p", "1e-9", "--max-memory", "10MiB", "--json"];
+    let arguments = [&arguments[..], &["in"]].concat();
+    // 400,000 lines would fit; with a tenth of the memory only the 1000 distinct ones do.
+    let output = run(folder.path(), &arguments, b"");
+    assert_eq!(json(&output.stderr)["expected_items"], 400_000);
+    let input = lines("key", (0..4_000_000).map(|i| i % 1000));
+    file(folder.path(), "in", &input);
+    let output = run(folder.path(), &arguments, b"");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(json(&output.stderr)["filter_kind"], "growing");
+    assert_eq!(output.stdout, lines("key", 0..1000));
+    let talk = fail(folder.path(), &["dedup", "--layout", "standard"], b"a\n");
+    assert!(talk.contains("-n or --mem"), "{talk}");
+}
+
+#[test]
 fn memory_alone_sizes_the_filter() {
     let folder = folder();
     let output = run(folder.path(), &["dedup", "--mem", "64KiB", "--json"], b"a\n");
@@ -181,16 +200,34 @@ fn output_goes_to_a_file_that_is_only_replaced_by_force() {
 }
 
 #[test]
+fn an_input_is_never_the_output() {
+    let folder = folder();
+    let path = file(folder.path(), "in", b"a\na\n");
+    let talk = fail(folder.path(), &["dedup", "in", "-o", "in", "--force"], b"");
+    assert!(talk.contains("in is both input and output"), "{talk}");
+    let appending = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let mut command = crate::support::mayhap(folder.path());
+    let output = command.args(["dedup", "in"]).stdout(appending).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(std::fs::read(&path).unwrap(), b"a\na\n");
+}
+
+#[test]
 fn a_line_longer_than_the_buffer_is_a_line_and_the_limit_names_it() {
     let folder = folder();
     let long = "y".repeat(3 << 20);
     let input = format!("a\n{long}\nb\n{long}\na\n{long}z");
     let kept = succeed(folder.path(), &["dedup"], input.as_bytes());
     assert!(kept == format!("a\n{long}\nb\n{long}z\n").into_bytes());
-    let talk = fail(folder.path(), &["dedup", "--max-line", "1MiB"], input.as_bytes());
+    let output = run(folder.path(), &["dedup", "--max-line", "1MiB"], input.as_bytes());
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b"a\n"[..]));
+    let talk = stderr(&output);
     assert!(talk.contains("line 2 is longer than the limit of 1.00 MiB"), "{talk}");
     // A line of exactly the limit passes.
     succeed(folder.path(), &["dedup", "--max-line", "3MiB"], format!("{long}\n").as_bytes());
     let longer = format!("{long}y\n");
     fail(folder.path(), &["dedup", "--max-line", "3MiB"], longer.as_bytes());
+    let output = run(folder.path(), &["dedup", "--max-line", "3"], b"one\ntwo\nfour\nsix\n");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b"one\ntwo\n"[..]));
+    assert!(stderr(&output).contains("line 3 is longer than the limit of 3 B"));
 }

@@ -36,6 +36,7 @@ impl SharedBlocks {
 
 #[cfg(loom)]
 impl SharedBlocks {
+    #[allow(clippy::needless_pass_by_value, reason = "as without loom")]
     pub(crate) fn new(blocks: OwnedBlocks) -> Self {
         let words = super::block::words(blocks.as_ref());
         Self { words: words.iter().map(|&word| AtomicU64::new(word)).collect() }

@@ -29,7 +29,7 @@ use core::marker::PhantomData;
 /// assert_eq!(any.params().layout(), Layout::Blocked); // the default at 1 %
 /// # Ok::<(), mayhap::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[must_use]
 pub struct Builder<F> {
     layout: Option<Layout>,
@@ -133,11 +133,15 @@ impl<F: Build> Builder<F> {
             (Some(n), None, Some(m)) => match self.num_hashes {
                 None => sizing::for_bits(layout_for_bits, m, n),
                 Some(k) => {
-                    let params = FilterParams::new(layout_for_bits, m, k, n, 0.5)?;
+                    let best = sizing::for_bits(layout_for_bits, m, n)?;
+                    let params = FilterParams::new(layout_for_bits, best.num_bits(), k, n, 0.5)?;
                     let fpp = params.expected_fpp(n).clamp(f64::MIN_POSITIVE, 1.0 - 1e-16);
-                    FilterParams::new(layout_for_bits, m, k, n, fpp)
+                    with_target(params, fpp)
                 }
             },
+            (None, Some(_), Some(_)) if self.num_hashes.is_some() => {
+                Err(Error::Missing { parameter: "expected_items (num_hashes is given)" })
+            }
             (None, Some(p), Some(m)) => {
                 let n = sizing::max_items(layout_for_bits, m, p)?;
                 with_target(sizing::for_bits(layout_for_bits, m, n)?, p)

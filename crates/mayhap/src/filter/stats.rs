@@ -52,9 +52,14 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         self.layout.fpp_of(&self.params, &self.blocks)
     }
 
-    /// Whether the filter still keeps its promise, by [`Filter::estimated_items`]. Reads every
-    /// block; where the number of items is known, [`Health::of`] reads nothing.
+    /// Whether the filter still keeps its promise, by [`Filter::estimated_items`]: over capacity
+    /// only where the whole interval is. Reads every block; where the number of items is known,
+    /// [`Health::of`] reads nothing.
     pub fn health(&self) -> Health {
-        Health::of(self.estimated_items().items, self.params.expected_items())
+        let (estimate, expected) = (self.estimated_items(), self.params.expected_items());
+        match Health::of(estimate.items, expected) {
+            Health::OverCapacity => Health::of(estimate.low, expected).max(Health::NearCapacity),
+            health => health,
+        }
     }
 }

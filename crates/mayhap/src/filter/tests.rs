@@ -1,1 +1,58 @@
+//! Estimates from given numbers of set bits. What filters do: `tests/it`.
 
+use super::Estimate;
+use crate::{FilterParams, Layout};
+
+/// The mean number of set bits after `n` keys, by the definition of the layout: a bit is missed by
+/// k throws into m places, or by the k/8 throws into its lane if its block is hit at all.
+fn mean_ones(layout: Layout, m: f64, k: f64, n: f64) -> f64 {
+    let clear_after_a_key = match layout {
+        Layout::Standard => libm::pow(1.0 - 1.0 / m, k),
+        Layout::Blocked => {
+            let is_hit = 512.0 / m;
+            1.0 - is_hit + is_hit * libm::pow(63.0 / 64.0, k / 8.0)
+        }
+    };
+    m * (1.0 - libm::pow(clear_after_a_key, n))
+}
+
+#[test]
+fn the_mean_number_of_ones_is_taken_back_to_the_number_of_keys() {
+    for (layout, m, k) in [
+        (Layout::Standard, 1 << 30, 1),
+        (Layout::Standard, (1 << 30) + 7, 32),
+        (Layout::Blocked, 1 << 30, 8),
+        (Layout::Blocked, 1 << 30, 16),
+    ] {
+        for load in [0.01, 0.5, 1.0, 3.0] {
+            let n = libm::round(load * m as f64 / f64::from(k));
+            let params = FilterParams::new(layout, m, k, 100, 0.01).unwrap();
+            let ones = mean_ones(layout, m as f64, f64::from(k), n);
+            let estimate = Estimate::from_ones(&params, libm::round(ones) as u64);
+            let off = estimate.items / n - 1.0;
+            assert!(off.abs() < 1e-5, "{layout} k {k} n {n}: {} is off by {off}", estimate.items);
+            assert!(estimate.low < n && n < estimate.high, "{layout} k {k} n {n}: {estimate:?}");
+        }
+    }
+}
+
+#[test]
+fn the_interval_widens_with_the_fill_and_ends_at_infinity() {
+    for (layout, k) in [(Layout::Standard, 7), (Layout::Blocked, 8), (Layout::Blocked, 16)] {
+        let params = FilterParams::new(layout, 1 << 20, k, 100, 0.01).unwrap();
+        let mut last = -1.0;
+        for percent in [0, 1, 10, 50, 90, 99] {
+            let estimate = Estimate::from_ones(&params, (1 << 20) * percent / 100);
+            let width = estimate.high - estimate.low;
+            assert!(width > last && estimate.high.is_finite(), "{layout} k {k} {percent} %");
+            last = width;
+        }
+        let full = Estimate::from_ones(&params, 1 << 20);
+        assert_eq!(
+            (full.items, full.high, full.rounded()),
+            (f64::INFINITY, f64::INFINITY, u64::MAX)
+        );
+        let almost = Estimate::from_ones(&params, (1 << 20) - 1);
+        assert!(full.low >= almost.items * 0.99, "{layout} k {k}: {full:?} {almost:?}");
+    }
+}

@@ -29,7 +29,8 @@ mod tests;
 
 pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
 pub use pages::{
-    PAGE_BYTES, body_bytes, body_from_le, page_checksums, table_checksum, verify_pages,
+    PAGE_BYTES, body_bytes, body_from_le, check_padding, page_checksums, table_checksum,
+    verify_pages,
 };
 
 use crate::bits::{Block, OwnedBlocks};

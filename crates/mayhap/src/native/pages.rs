@@ -57,7 +57,8 @@ pub fn table_checksum(page_checksums: &[u64]) -> u64 {
 /// # Errors
 ///
 /// [`Error::WrongLength`] if either is not as long as the header says; [`Error::BadField`] if the
-/// table itself is damaged; [`Error::PageDamaged`] with the number of damaged pages and the first.
+/// table itself is damaged or what fills up the last page is not zero; [`Error::PageDamaged`] with
+/// the number of damaged pages and the first.
 pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Error> {
     for (field, bytes, expected) in
         [("body", body, header.body_bytes()), ("checksum table", table, header.num_pages() * 8)]
@@ -77,10 +78,23 @@ pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Er
         },
     );
     match damaged.next() {
-        None => Ok(()),
+        None => check_padding(&body[header.params().num_bytes() as usize..]),
         Some(page) => {
             let damaged_pages = 1 + damaged.count() as u64;
             Err(Error::PageDamaged { page, damaged_pages, num_pages: header.num_pages() })
         }
+    }
+}
+
+/// Checks that what fills up the last page is zeros, even under right checksums: one filter has one
+/// encoding.
+///
+/// # Errors
+///
+/// [`Error::BadField`].
+pub fn check_padding(padding: &[u8]) -> Result<(), Error> {
+    match padding.iter().find(|&&byte| byte != 0) {
+        None => Ok(()),
+        Some(&byte) => Err(Error::BadField { field: "padding", found: byte.into() }),
     }
 }

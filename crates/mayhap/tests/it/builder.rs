@@ -187,3 +187,15 @@ fn the_digest_function_is_xxh3_unless_said_otherwise() {
     assert_eq!(*default.digest_function(), mayhap::DigestFunction::xxh3(0));
     assert_ne!(filter(1).digest("key"), filter(2).digest("key"));
 }
+
+#[test]
+fn a_fixed_k_is_never_ignored() {
+    let with_k = || BlockedBloomFilter::builder().num_hashes(16);
+    let refused = with_k().num_bits(1 << 20).target_fpp(0.01).params().unwrap_err();
+    assert!(refused.to_string().contains("expected_items"), "{refused}");
+    let refused = with_k().expected_items(1000).target_fpp(0.01).params().unwrap_err();
+    assert!(refused.to_string().contains("num_bits"), "{refused}");
+    // Whole blocks, rounded down, with a given k as without.
+    let params = with_k().num_bits(1_000_000).expected_items(20_000).params().unwrap();
+    assert_eq!((params.num_bits(), params.num_hashes()), (1_000_000 / 512 * 512, 16));
+}

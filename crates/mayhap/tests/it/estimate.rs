@@ -94,7 +94,8 @@ fn health_changes_at_80_and_100_percent() {
         (79.999, Health::Ok),
         (80.0, Health::NearCapacity),
         (99.999, Health::NearCapacity),
-        (100.0, Health::OverCapacity),
+        (100.0, Health::NearCapacity),
+        (100.001, Health::OverCapacity),
         (f64::INFINITY, Health::OverCapacity),
     ] {
         assert_eq!(Health::of(items, 100), health, "{items}");
@@ -107,7 +108,7 @@ fn health_changes_at_80_and_100_percent() {
         (7_850, Health::Ok),
         (8_150, Health::NearCapacity),
         (9_850, Health::NearCapacity),
-        (10_150, Health::OverCapacity),
+        (10_350, Health::OverCapacity),
         (200_000, Health::OverCapacity),
     ] {
         filter.insert_batch(&(next..items).collect::<Vec<_>>());

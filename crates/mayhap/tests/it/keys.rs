@@ -9,7 +9,9 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn every_inserted_key_is_found(params in shapes(), keys in vec(vec(any::<u8>(), 0..40), 0..200)) {
+    fn every_inserted_key_is_found(
+        params in shapes(), keys in vec(vec(any::<u8>(), 0..40), 0..200),
+    ) {
         with_layout!(keys_are_found(params, &keys))?;
     }
 
