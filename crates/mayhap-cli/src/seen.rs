@@ -6,7 +6,7 @@ use crate::loss::Loss;
 use crate::memory;
 use crate::number::format_count;
 use crate::talk::{Talk, rate};
-use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, ScalableBloomFilter};
+use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
 use mayhap_store::LiveFilter;
 
 /// A checkpoint is due when the log is as long as the filter, but not for less than this.
@@ -37,7 +37,14 @@ impl Seen {
         function: DigestFunction,
         max_bytes: u64,
     ) -> Result<Self, Error> {
-        let mut filter = ScalableBloomFilter::new(FIRST_ITEMS, target_fpp, function)?;
+        let mut items = FIRST_ITEMS;
+        // A quarter of the memory at most for the first one, so that others can follow.
+        while items > 1
+            && sizing::for_items(Layout::Blocked, items, target_fpp)?.num_bytes() > max_bytes / 4
+        {
+            items /= 2;
+        }
+        let mut filter = ScalableBloomFilter::new(items, target_fpp, function)?;
         memory::check(filter.num_bytes(), max_bytes)?;
         filter.set_max_bytes(max_bytes);
         Ok(Self::Growing(filter))

@@ -199,9 +199,17 @@ pub(crate) fn total_size(sources: &[Source]) -> Result<Option<u64>, Error> {
     Ok(total)
 }
 
-/// Refuses an output that exists, before any work is done for it.
+/// Refuses an output that exists, or whose folder does not, before any work is done for it.
 pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
-    if path.exists() && !force { Err(already_there(&path.display().to_string())) } else { Ok(()) }
+    let name = path.display().to_string();
+    if path.exists() && !force {
+        return Err(already_there(&name));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    match folder.map(Path::metadata) {
+        Some(Err(source)) => Err(Error::io("create", &name)(source)),
+        _ => Ok(()),
+    }
 }
 
 /// Saves a filter; replaces a file only if `force` is set.

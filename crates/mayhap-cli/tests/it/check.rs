@@ -150,7 +150,7 @@ fn info_shows_asked_against_actual() {
 
 #[test]
 fn the_rate_asked_for_is_the_rate_got() {
-    // The paper cut: poppy measured 2.2e-6 where 1e-6 was asked; here at a rate that can be counted.
+    // The paper cut: poppy measured 2.2e-6 where 1e-6 was asked; a rate here that can be counted.
     let folder = folder();
     for layout in ["blocked", "standard"] {
         let arguments =
@@ -174,6 +174,9 @@ fn build_counts_files_and_asks_for_n_on_a_pipe() {
     let talk = fail(folder.path(), &["build", "-n", "2", "-o", "g", "in"], b"");
     assert!(talk.contains("the filter is full") && talk.contains("nothing was written"));
     assert!(!folder.path().join("g").exists());
+    // A folder that is not there is found out before the work, not after it.
+    let talk = fail(folder.path(), &["build", "-o", "no/such/folder", "absent"], b"");
+    assert!(talk.contains("cannot create no/such/folder"), "{talk}");
 }
 
 #[test]
