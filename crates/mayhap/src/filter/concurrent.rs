@@ -37,7 +37,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
     /// [`Filter::insert_batch`] into a bitmap that is used again.
     pub fn insert_batch_into<K: Key>(&self, keys: &[K], new: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
-            self.each_of_batch(digests, words, |digest| self.insert_digest(digest));
+            self.insert_each(digests, words);
         });
     }
 
@@ -50,7 +50,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
 
     /// [`Filter::insert_digests`] into a bitmap that is used again.
     pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) {
-        self.each_of_batch(digests, new.reset(digests.len()), |d| self.insert_digest(d));
+        self.insert_each(digests, new.reset(digests.len()));
     }
 
     /// Whether the key may have been inserted: `false` is certain.
@@ -75,7 +75,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
     /// [`Filter::contains_batch`] into a bitmap that is used again.
     pub fn contains_batch_into<K: Key>(&self, keys: &[K], found: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, found, |digests, words| {
-            self.each_of_batch(digests, words, |digest| self.contains_digest(digest));
+            self.contains_each(digests, words);
         });
     }
 
@@ -88,7 +88,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
 
     /// [`Filter::contains_digests`] into a bitmap that is used again.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        self.each_of_batch(digests, found.reset(digests.len()), |d| self.contains_digest(d));
+        self.contains_each(digests, found.reset(digests.len()));
     }
 
     /// Ors another filter into this one while both may be in use.
@@ -137,18 +137,38 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         Ok(copy)
     }
 
+    /// Asks for the lines a few keys ahead, to own them: also in small filters, whose lines are in the
+    /// other core's cache when it writes too. (In 2 threads 1.7 times as fast at 1 M keys.)
     #[inline(always)]
-    fn each_of_batch(&self, digests: &[Digest], out: &mut [u64], answer: impl Fn(Digest) -> bool) {
+    fn insert_each(&self, digests: &[Digest], new: &mut [u64]) {
+        const AHEAD: usize = 8;
+        let words = self.blocks.words();
+        for &digest in digests.iter().take(AHEAD) {
+            self.layout.prefetch_shared::<true>(words, digest);
+        }
+        let mut later = digests.iter().skip(AHEAD);
+        for (group, new) in digests.chunks(64).zip(new) {
+            for (i, &digest) in group.iter().enumerate() {
+                if let Some(&later) = later.next() {
+                    self.layout.prefetch_shared::<true>(words, later);
+                }
+                *new |= u64::from(self.layout.insert_shared(words, digest)) << i;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn contains_each(&self, digests: &[Digest], found: &mut [u64]) {
         let words = self.blocks.words();
         let prefetch = !crate::simd::fits_cache(words.len() / 8);
-        for (group, out) in digests.chunks(64).zip(out) {
+        for (group, found) in digests.chunks(64).zip(found) {
             if prefetch {
                 for &digest in group {
-                    self.layout.prefetch_shared(words, digest);
+                    self.layout.prefetch_shared::<false>(words, digest);
                 }
             }
             for (i, &digest) in group.iter().enumerate() {
-                *out |= u64::from(answer(digest)) << i;
+                *found |= u64::from(self.layout.contains_shared(words, digest)) << i;
             }
         }
     }

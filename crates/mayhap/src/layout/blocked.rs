@@ -56,30 +56,16 @@ impl LayoutKind for Blocked {
 
     #[inline]
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
-        let mask = self.mask(digest);
-        let lanes = Self::lanes(words, digest);
-        // Look first, at all lanes at once and without a branch per lane: half of the bits of a new
-        // key are set already, which no predictor foresees, and a lane that lacks nothing costs no
-        // locked instruction.
-        let mut missing = 0u32;
-        for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
-            missing |= u32::from(bits & !lane.load(Ordering::Relaxed) != 0) << i;
+        match self.passes {
+            1 => insert_shared::<1>(words, digest),
+            _ => insert_shared::<2>(words, digest),
         }
-        let mut new = 0;
-        while missing != 0 {
-            let i = missing.trailing_zeros() as usize % 8;
-            // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
-            // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
-            // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
-            new |= mask[i] & !lanes[i].fetch_or(mask[i], Ordering::Relaxed);
-            missing &= missing - 1;
-        }
-        new != 0
     }
 
     #[inline]
-    fn prefetch_shared(&self, words: &[AtomicU64], digest: Digest) {
-        simd::prefetch(words, positions::block(digest, words.len() as u64 / 8) as usize * 8);
+    fn prefetch_shared<const WRITE: bool>(&self, words: &[AtomicU64], digest: Digest) {
+        let index = positions::block(digest, words.len() as u64 / 8) as usize * 8;
+        if WRITE { simd::prefetch_write(words, index) } else { simd::prefetch(words, index) }
     }
 
     /// Exact for these contents: the mean over blocks of the product over lanes of
@@ -95,6 +81,29 @@ impl LayoutKind for Blocked {
             .sum();
         sum / num_blocks as f64
     }
+}
+
+/// Looks first, at all lanes and without a branch per lane: half of the bits of a new key are set
+/// already, which no predictor foresees, and a lane that lacks nothing costs no locked instruction.
+#[inline(always)]
+fn insert_shared<const PASSES: usize>(words: &[AtomicU64], digest: Digest) -> bool {
+    let mask = positions::block_mask::<PASSES>(digest);
+    let lanes = Blocked::lanes(words, digest);
+    let mut missing = 0u32;
+    for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
+        missing |= u32::from(bits & !lane.load(Ordering::Relaxed) != 0) << i;
+    }
+    let mut new = 0;
+    while missing != 0 {
+        let i = missing.trailing_zeros() as usize % 8;
+        let bits = positions::lane_bits::<PASSES>(digest, i);
+        // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
+        // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
+        // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
+        new |= bits & !lanes[i].fetch_or(bits, Ordering::Relaxed);
+        missing &= missing - 1;
+    }
+    new != 0
 }
 
 impl Blocked {

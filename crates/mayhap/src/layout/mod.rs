@@ -82,8 +82,8 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]);
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
-    /// Asks for the first cache line that the digest needs.
-    fn prefetch_shared(&self, words: &[AtomicU64], digest: Digest);
+    /// Asks for the cache lines that the digest needs, to read or to write them.
+    fn prefetch_shared<const WRITE: bool>(&self, words: &[AtomicU64], digest: Digest);
     /// The probability that an absent key is answered "maybe" by blocks with these contents.
     fn fpp_of(&self, params: &FilterParams, blocks: &impl crate::Storage) -> f64;
 }

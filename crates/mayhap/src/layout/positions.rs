@@ -55,17 +55,18 @@ pub(crate) const fn lane_bit(product: u64, lane: usize) -> u64 {
     1 << (product >> LANE_SHIFTS[lane] & 63)
 }
 
+/// The bits of a digest in lane `lane`: one per pass.
+#[inline(always)]
+pub(crate) fn lane_bits<const PASSES: usize>(digest: Digest, lane: usize) -> u64 {
+    LANE_MULTIPLIERS[..PASSES]
+        .iter()
+        .fold(0, |bits, multiplier| bits | lane_bit(digest.get().wrapping_mul(*multiplier), lane))
+}
+
 /// The mask of a digest in its block: one bit per lane and pass.
 #[inline(always)]
 pub(crate) fn block_mask<const PASSES: usize>(digest: Digest) -> [u64; 8] {
-    let mut mask = [0; 8];
-    for multiplier in &LANE_MULTIPLIERS[..PASSES] {
-        let product = digest.get().wrapping_mul(*multiplier);
-        for (lane, word) in mask.iter_mut().enumerate() {
-            *word |= lane_bit(product, lane);
-        }
-    }
-    mask
+    core::array::from_fn(|lane| lane_bits::<PASSES>(digest, lane))
 }
 
 #[cfg(test)]

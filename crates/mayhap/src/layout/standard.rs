@@ -177,8 +177,11 @@ impl LayoutKind for Standard {
     }
 
     #[inline]
-    fn prefetch_shared(&self, words: &[AtomicU64], digest: Digest) {
-        self.prefetch_all(words, digest, self.multipliers());
+    fn prefetch_shared<const WRITE: bool>(&self, words: &[AtomicU64], digest: Digest) {
+        for &multiplier in self.multipliers() {
+            let (word, _) = self.position(digest, multiplier);
+            if WRITE { simd::prefetch_write(words, word) } else { simd::prefetch(words, word) }
+        }
     }
 
     /// (X/m)^k with X set bits: exact for these contents.

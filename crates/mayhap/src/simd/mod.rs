@@ -33,7 +33,7 @@ mod scalar;
 mod tests;
 
 pub(crate) use digest::digest_batch;
-pub(crate) use prefetch::{fits_cache, prefetch};
+pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
 
 use crate::Digest;
 use crate::bits::Block;

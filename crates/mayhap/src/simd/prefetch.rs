@@ -2,6 +2,8 @@
 #![expect(unsafe_code, reason = "prefetch intrinsics")]
 
 use crate::bits::Block;
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+use core::arch::asm;
 
 /// Filters up to 512 KiB are taken to be in a near cache, where prefetching only costs.
 const CACHED_BLOCKS: usize = (2 << 20) / Block::BYTES;
@@ -12,24 +14,36 @@ pub(crate) fn fits_cache(num_blocks: usize) -> bool {
     num_blocks <= CACHED_BLOCKS
 }
 
-/// Asks for the cache line of `slice[index]`; does nothing on other architectures.
+/// Asks for the cache line of `slice[index]`, to read it; does nothing on other architectures.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
-    // SAFETY: a prefetch of any address, mapped or not, has no effect but on caches.
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch of any address, mapped or not, has no effect but on caches; `prfm` writes
+    // neither memory nor flags.
+    #[cfg(not(miri))]
     unsafe {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(line.cast());
+        #[cfg(target_arch = "x86_64")]
+        core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(line.cast());
+        #[cfg(target_arch = "aarch64")]
+        asm!("prfm pldl1keep, [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
     }
-    // SAFETY: as above; `prfm` writes neither memory nor flags.
-    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    let _ = line;
+}
+
+/// Asks for the cache line of `slice[index]`, to write it: one transfer from another core instead of
+/// one to look and one to own. Does nothing on other architectures.
+#[inline(always)]
+pub(crate) fn prefetch_write<T>(slice: &[T], index: usize) {
+    let line = slice.as_ptr().wrapping_add(index);
+    // SAFETY: as in `prefetch`. `prefetchw` is a no-op on the 64-bit CPUs that do not know it; the
+    // intrinsic would become a prefetch to read unless the crate is compiled for newer ones.
+    #[cfg(not(miri))]
     unsafe {
-        core::arch::asm!(
-            "prfm pldl1keep, [{line}]",
-            line = in(reg) line,
-            options(nostack, preserves_flags, readonly)
-        );
+        #[cfg(target_arch = "x86_64")]
+        asm!("prefetchw [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
+        #[cfg(target_arch = "aarch64")]
+        asm!("prfm pstl1keep, [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
     }
     #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = line;
