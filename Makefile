@@ -2,7 +2,7 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
-.PHONY: help demo build test lint doc unit portable loom miri sanitize fuzz deny bench bench-cli clean
+.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny bench bench-cli clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -17,7 +17,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit doc portable loom miri fuzz deny
+test: lint unit doc portable neon loom miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -26,6 +26,7 @@ lint:
 
 unit:
 	$(CARGO) test --workspace --locked
+	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
 
 doc:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
@@ -38,6 +39,14 @@ portable:
 		$(CARGO) clippy -p mayhap --target aarch64-unknown-linux-gnu --locked -- -D warnings; \
 	else echo 'SKIPPED portable: the aarch64 standard library cannot be installed here'; fi
 
+# The NEON kernels, run by an emulator.
+neon:
+	@if command -v qemu-aarch64 >/dev/null 2>&1 && command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+			$(CARGO) test -p mayhap --lib --locked --target aarch64-unknown-linux-gnu simd:: digest:: -- --nocapture; \
+	else echo 'SKIPPED neon: needs qemu-user and gcc-aarch64-linux-gnu'; fi
+
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap --release --locked --test loom
@@ -46,7 +55,7 @@ loom:
 # features that the compiler was told of are detected, so AVX2 is a run of its own.
 miri:
 	@if $(CARGO) +nightly miri --version >/dev/null 2>&1; then \
-		CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p mayhap --lib -- bits:: simd:: digest:: native:: && \
+		CARGO_TARGET_DIR=target/miri $(CARGO) +nightly miri test -p mayhap --lib -- bits:: simd:: digest:: && \
 		CARGO_TARGET_DIR=target/miri RUSTFLAGS='-Ctarget-feature=+avx2,+bmi1,+bmi2' \
 			$(CARGO) +nightly miri test -p mayhap --lib -- bits:: simd::; \
 	else echo 'SKIPPED miri: no nightly toolchain with miri here'; fi
@@ -58,7 +67,8 @@ sanitize:
 	else echo 'SKIPPED sanitize: no nightly toolchain here'; fi
 
 fuzz:
-	sh fuzz/run.sh $(FUZZ_SECONDS)
+	@if command -v c++ >/dev/null 2>&1; then sh fuzz/run.sh $(FUZZ_SECONDS); \
+	else echo 'SKIPPED fuzz: libFuzzer needs a C++ compiler (g++)'; fi
 
 deny:
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \

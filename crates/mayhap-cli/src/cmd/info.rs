@@ -110,6 +110,11 @@ impl Info {
         let inserted = state.map_or(header.inserted_items(), |state| state.items);
         // Whichever is higher: a union or an overfilled filter holds more than was counted.
         let items = estimate.map_or(0.0, |estimate| estimate.items).max(inserted as f64);
+        let counted = Health::of(inserted as f64, params.expected_items());
+        let health = match estimate {
+            Some(estimate) => estimate.health(params.expected_items()).max(counted),
+            None => counted,
+        };
         let finite = |number: f64| number.is_finite().then_some(number);
         let keyed = header.digest_id() != 1;
         Self {
@@ -128,7 +133,7 @@ impl Info {
             estimated_items_high: estimate.and_then(|estimate| finite(estimate.high)),
             fill_ratio: state.map(|state| state.fill_ratio),
             fpp_now: state.map(|state| state.fpp_now),
-            health: Health::of(items, params.expected_items()).name(),
+            health: health.name(),
             headroom_items: params.expected_items().saturating_sub(items.round() as u64),
             digest: if keyed { "sip13" } else { "xxh3" },
             digest_seed: (!keyed).then(|| header.digest_parameter()),

@@ -53,6 +53,15 @@ impl Estimate {
         Self { items, low, high: items + Z_99 * deviation }
     }
 
+    /// The health of a filter made for `expected_items` that this is the estimate of: over capacity
+    /// only where the whole interval is, so that a filter with exactly its items is not.
+    pub fn health(&self, expected_items: u64) -> Health {
+        match Health::of(self.items, expected_items) {
+            Health::OverCapacity => Health::of(self.low, expected_items).max(Health::NearCapacity),
+            health => health,
+        }
+    }
+
     /// The estimate as a whole number, `u64::MAX` if infinite.
     pub fn rounded(&self) -> u64 {
         libm::round(self.items) as u64

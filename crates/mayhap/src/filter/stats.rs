@@ -56,10 +56,6 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// only where the whole interval is. Reads every block; where the number of items is known,
     /// [`Health::of`] reads nothing.
     pub fn health(&self) -> Health {
-        let (estimate, expected) = (self.estimated_items(), self.params.expected_items());
-        match Health::of(estimate.items, expected) {
-            Health::OverCapacity => Health::of(estimate.low, expected).max(Health::NearCapacity),
-            health => health,
-        }
+        self.estimated_items().health(self.params.expected_items())
     }
 }
