@@ -24,7 +24,17 @@ pub trait Storage {
 
     /// The number of set bits in all blocks. Reads them all.
     fn count_ones(&self) -> u64 {
-        (0..self.num_blocks()).map(|i| u64::from(self.block(i).count_ones())).sum()
+        // A plain loop: an iterator's `fold` may stay a function of its own, without the instruction.
+        crate::simd::with_popcount(
+            #[inline(always)]
+            || {
+                let mut ones = 0;
+                for i in 0..self.num_blocks() {
+                    ones += u64::from(self.block(i).count_ones());
+                }
+                ones
+            },
+        )
     }
 }
 

@@ -72,13 +72,21 @@ impl LayoutKind for Blocked {
     /// `(ones / 64)^(k/8)`.
     fn fpp_of(&self, _params: &FilterParams, blocks: &impl Storage) -> f64 {
         let num_blocks = blocks.num_blocks();
-        let sum: f64 = (0..num_blocks)
-            .map(|i| {
-                let maybe: f64 =
-                    blocks.block(i).0.iter().map(|l| f64::from(l.count_ones()) / 64.0).product();
-                if self.passes == 1 { maybe } else { maybe * maybe }
-            })
-            .sum();
+        let sum: f64 = simd::with_popcount(
+            #[inline(always)]
+            || {
+                let mut sum = 0.0;
+                for i in 0..num_blocks {
+                    let mut ones = 1.0;
+                    for lane in blocks.block(i).0 {
+                        ones *= f64::from(lane.count_ones());
+                    }
+                    let share = ones / (1u64 << 48) as f64; // 64^8
+                    sum += if self.passes == 1 { share } else { share * share };
+                }
+                sum
+            },
+        );
         sum / num_blocks as f64
     }
 }

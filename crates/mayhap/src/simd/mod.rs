@@ -27,12 +27,14 @@ mod batch;
 mod digest;
 #[cfg(all(target_arch = "aarch64", not(loom)))]
 mod neon;
+mod popcount;
 mod prefetch;
 mod scalar;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use digest::digest_batch;
+pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
 
 use crate::Digest;
