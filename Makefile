@@ -44,7 +44,7 @@ neon:
 	@if command -v qemu-aarch64 >/dev/null 2>&1 && command -v aarch64-linux-gnu-gcc >/dev/null 2>&1; then \
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-			$(CARGO) test -p mayhap --lib --locked --target aarch64-unknown-linux-gnu simd:: digest:: -- --nocapture; \
+			$(CARGO) test -p mayhap --lib --locked --target aarch64-unknown-linux-gnu -- --nocapture simd:: digest::; \
 	else echo 'SKIPPED neon: needs qemu-user and gcc-aarch64-linux-gnu'; fi
 
 loom:
