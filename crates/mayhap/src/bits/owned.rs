@@ -136,7 +136,8 @@ mod tests {
         {
             let mut blocks = OwnedBlocks::zeroed(num_blocks).unwrap();
             assert_eq!(blocks.as_ref().len() as u64, num_blocks);
-            assert!(blocks.as_ref().iter().all(|b| *b == Block::default()));
+            let step = if cfg!(miri) { 997 } else { 1 };
+            assert!(blocks.as_ref().iter().step_by(step).all(|b| *b == Block::default()));
             let align = if num_blocks * 64 >= HUGE_THRESHOLD as u64 { HUGE_PAGE } else { 64 };
             assert_eq!(blocks.as_ref().as_ptr().align_offset(align), 0);
             let last = blocks.as_mut().last_mut().unwrap();
