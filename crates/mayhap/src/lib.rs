@@ -58,3 +58,8 @@ pub use filter::{
 pub use layout::{Blocked, Layout, LayoutKind, Standard};
 pub use simd::kernel_names;
 pub use sizing::FilterParams;
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
