@@ -61,7 +61,7 @@ mod temporary;
 
 pub use error::Error;
 pub use live::{LiveFilter, Recovery, load_live, log_path, pending_log_bytes};
-pub use load::{Loaded, load, load_with, read_header, verify};
+pub use load::{Loaded, load, load_as, load_with, read_header, verify};
 pub use log::{DigestLog, LogRecovery};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};

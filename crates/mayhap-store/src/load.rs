@@ -2,7 +2,7 @@
 
 use crate::file::{open_regular, read_exact_at, read_up_to};
 use crate::{Error, sniff};
-use mayhap::native::{self, HEADER_BYTES, Header, MAGIC, PAGE_BYTES};
+use mayhap::native::{self, HEADER_BYTES, Header, Kind, MAGIC, Native, PAGE_BYTES};
 use mayhap::{AnyFilter, Block, OwnedBlocks, SecretKey};
 use std::fs::File;
 use std::path::Path;
@@ -13,9 +13,9 @@ const CHUNK_BYTES: usize = 256 << 10;
 
 /// A filter and what its file says of it.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct Loaded<F = AnyFilter> {
     /// The filter, in memory of its own.
-    pub filter: AnyFilter,
+    pub filter: F,
     /// The header, with the key options.
     pub header: Header,
 }
@@ -49,38 +49,53 @@ pub fn load(path: &Path, secret_key: Option<SecretKey>) -> Result<Loaded, Error>
     load_with(path, secret_key, |_, _| {})
 }
 
-/// [`load`] that reports the bytes done and the bytes in all, several times a millisecond.
+/// [`load`] of a filter of any kind.
 ///
 /// # Errors
 ///
-/// As [`load`].
-pub fn load_with(
+/// As [`load`]; if the file holds another kind, [`Error::Format`] says which
+/// ([`mayhap::Error::WrongKind`]).
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::BlockedBloomFilter;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let mut filter = BlockedBloomFilter::builder().expected_items(1000).target_fpp(0.01).build()?;
+/// filter.insert("key");
+/// mayhap_store::save(path, &filter, "")?;
+/// let copy = mayhap_store::load_as::<BlockedBloomFilter>(path, None)?.filter;
+/// assert!(copy.contains("key") && !copy.contains("other"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn load_as<F: Native>(path: &Path, secret_key: Option<SecretKey>) -> Result<Loaded<F>, Error> {
+    load_with(path, secret_key, |_, _| {})
+}
+
+/// [`load_as`] that reports the bytes done and the bytes in all, several times a millisecond.
+///
+/// # Errors
+///
+/// As [`load_as`].
+pub fn load_with<F: Native>(
     path: &Path,
     secret_key: Option<SecretKey>,
     mut progress: impl FnMut(u64, u64),
-) -> Result<Loaded, Error> {
+) -> Result<Loaded<F>, Error> {
     let (file, header) = open_filter(path)?;
     let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
-    let num_blocks = header.params().num_blocks();
-    let mut blocks = OwnedBlocks::zeroed(num_blocks).map_err(Error::format(path))?;
+    header.check_kind(F::KIND).map_err(Error::format(path))?;
     let mut body = Body::new(&file, path, &header);
-    let memory: &mut [u8] = bytemuck::cast_slice_mut(blocks.as_mut());
-    let whole_pages = memory.len() / PAGE_BYTES * PAGE_BYTES;
-    let (memory, last_page) = memory.split_at_mut(whole_pages);
-    for chunk in memory.chunks_mut(CHUNK_BYTES) {
-        body.read(chunk)?;
-        progress(body.bytes_done(), header.body_bytes());
-    }
-    if !last_page.is_empty() {
-        let mut page = [0; PAGE_BYTES];
-        body.read(&mut page)?;
-        last_page.copy_from_slice(&page[..last_page.len()]);
-        progress(body.bytes_done(), header.body_bytes());
+    let mut segments = Vec::new();
+    for &num_blocks in header.segment_blocks() {
+        let mut blocks = OwnedBlocks::zeroed(num_blocks).map_err(Error::format(path))?;
+        body.read_segment(blocks.as_mut(), &mut progress)?;
+        native::body_from_le(blocks.as_mut());
+        segments.push(blocks);
     }
     body.finish()?;
-    native::body_from_le(blocks.as_mut());
-    let (params, inserted_items) = (*header.params(), header.inserted_items());
-    let filter = AnyFilter::from_parts(params, digest_function, blocks, inserted_items)
+    let filter = F::from_segments(header.fields(), digest_function, segments)
         .map_err(Error::format(path))?;
     Ok(Loaded { filter, header })
 }
@@ -132,21 +147,30 @@ pub(crate) fn open_filter(path: &Path) -> Result<(File, Header), Error> {
 pub(crate) fn verify_body(file: &File, path: &Path, header: &Header) -> Result<(), Error> {
     let mut body = Body::new(file, path, header);
     let mut buffer = vec![0; header.body_bytes().min(CHUNK_BYTES as u64) as usize];
-    while body.bytes_done() < header.body_bytes() {
-        let left = header.body_bytes() - body.bytes_done();
-        let chunk_bytes = left.min(CHUNK_BYTES as u64) as usize;
-        body.read(&mut buffer[..chunk_bytes])?;
+    let mut last = [0; Block::BYTES];
+    for &num_blocks in header.segment_blocks() {
+        let mut left = num_blocks as usize * Block::BYTES;
+        while left > 0 {
+            let used = left.min(CHUNK_BYTES);
+            body.read(&mut buffer[..used.next_multiple_of(PAGE_BYTES)], used)?;
+            last.copy_from_slice(&buffer[used - Block::BYTES..used]);
+            left -= used;
+        }
     }
     body.finish()?;
-    let mut last = [0; Block::BYTES];
-    let last_offset = HEADER_BYTES as u64 + header.params().num_bytes() - Block::BYTES as u64;
-    read_exact_at(file, &mut last, last_offset).map_err(Error::io("read", path))?;
-    let used_bits = header.params().num_bits() % Block::BITS;
+    if header.kind() == Kind::Bloom {
+        let params = header.params().map_err(Error::format(path))?;
+        check_bits_past_end(params.num_bits() % Block::BITS, last).map_err(Error::format(path))?;
+    }
+    Ok(())
+}
+
+/// A Bloom filter has no bits past `num_bits` in its last block.
+fn check_bits_past_end(used_bits: u64, last: [u8; Block::BYTES]) -> Result<(), mayhap::Error> {
     let past_end = |bit: &u64| last[(bit / 8) as usize] >> (bit % 8) & 1 == 1;
     match (used_bits..Block::BITS).filter(past_end).count() as u64 {
         found if used_bits != 0 && found != 0 => {
-            let field = "bits past num_bits";
-            Err(Error::format(path)(mayhap::Error::BadField { field, found }))
+            Err(mayhap::Error::BadField { field: "bits past num_bits", found })
         }
         _ => Ok(()),
     }
@@ -182,8 +206,30 @@ impl<'a> Body<'a> {
         self.pages_done * PAGE_BYTES as u64
     }
 
-    /// Fills `pages`, at most [`CHUNK_BYTES`] of whole pages, with the next ones.
-    fn read(&mut self, pages: &mut [u8]) -> Result<(), Error> {
+    /// Fills the blocks of a segment with the next pages.
+    fn read_segment(
+        &mut self,
+        blocks: &mut [Block],
+        progress: &mut impl FnMut(u64, u64),
+    ) -> Result<(), Error> {
+        let memory: &mut [u8] = bytemuck::cast_slice_mut(blocks);
+        let (memory, last_page) = memory.split_at_mut(memory.len() / PAGE_BYTES * PAGE_BYTES);
+        for chunk in memory.chunks_mut(CHUNK_BYTES) {
+            self.read(chunk, chunk.len())?;
+            progress(self.bytes_done(), self.header.body_bytes());
+        }
+        if !last_page.is_empty() {
+            let mut page = [0; PAGE_BYTES];
+            self.read(&mut page, last_page.len())?;
+            last_page.copy_from_slice(&page[..last_page.len()]);
+            progress(self.bytes_done(), self.header.body_bytes());
+        }
+        Ok(())
+    }
+
+    /// Fills `pages`, at most [`CHUNK_BYTES`] of whole pages, with the next ones, of which only the
+    /// first `used` bytes are not padding.
+    fn read(&mut self, pages: &mut [u8], used: usize) -> Result<(), Error> {
         let body_start = HEADER_BYTES as u64;
         read_exact_at(self.file, pages, body_start + self.bytes_done())
             .map_err(Error::io("read", self.path))?;
@@ -200,9 +246,8 @@ impl<'a> Body<'a> {
             }
             self.pages_done += 1;
         }
-        if self.pages_done == self.header.num_pages() {
-            let padding = self.header.body_bytes() - self.header.params().num_bytes();
-            self.padding = native::check_padding(&pages[pages.len() - padding as usize..]);
+        if self.padding.is_ok() {
+            self.padding = native::check_padding(&pages[used..]);
         }
         Ok(())
     }

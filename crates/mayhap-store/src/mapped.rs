@@ -48,15 +48,15 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
     }
     let (file, header) = open_filter(path)?;
     let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
-    let body_end = HEADER_BYTES as u64 + header.params().num_bytes();
+    let params = header.params().map_err(Error::format(path))?;
+    let body_end = HEADER_BYTES as u64 + params.num_bytes();
     let Ok(body_end) = usize::try_from(body_end) else {
         let what = "it is larger than this machine's address space";
         return Err(Error::Unsupported { path: path.into(), what });
     };
     let blocks =
         MappedBlocks::new(&file, HEADER_BYTES, body_end).map_err(Error::io("map", path))?;
-    let (params, inserted_items) = (*header.params(), header.inserted_items());
-    let filter = AnyFilter::from_parts(params, digest_function, blocks, inserted_items)
+    let filter = AnyFilter::from_parts(params, digest_function, blocks, header.inserted_items())
         .map_err(Error::format(path))?;
     Ok(MappedFilter { filter, header, file, path: path.into() })
 }

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::file::{check_regular, resolve_links};
 use crate::temporary::Temporary;
-use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, PAGE_BYTES};
-use mayhap::{AnyFilter, Block, DigestFunction};
+use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, Native, PAGE_BYTES};
+use mayhap::{Block, DigestFunction};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
 use std::path::Path;
@@ -37,11 +37,7 @@ const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
 /// assert_eq!(mayhap_store::read_header(path)?.key_options(), "trim=1\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn save<S: AsRef<[Block]>>(
-    path: &Path,
-    filter: &AnyFilter<S>,
-    key_options: &str,
-) -> Result<(), Error> {
+pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
     save_as(path, filter, key_options, true)
 }
 
@@ -50,17 +46,13 @@ pub fn save<S: AsRef<[Block]>>(
 /// # Errors
 ///
 /// As [`save`], and [`Error::Exists`].
-pub fn save_new<S: AsRef<[Block]>>(
-    path: &Path,
-    filter: &AnyFilter<S>,
-    key_options: &str,
-) -> Result<(), Error> {
+pub fn save_new<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
     save_as(path, filter, key_options, false)
 }
 
-fn save_as<S: AsRef<[Block]>>(
+fn save_as<F: Native>(
     path: &Path,
-    filter: &AnyFilter<S>,
+    filter: &F,
     key_options: &str,
     replace: bool,
 ) -> Result<(), Error> {
@@ -89,23 +81,25 @@ fn save_as<S: AsRef<[Block]>>(
         temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
     }
     let header = Header::of(filter, key_options);
-    write_filter(temporary.file(), &header, filter.blocks())
+    write_filter(temporary.file(), &header, &filter.segments())
         .map_err(Error::write(path, header.file_bytes()))?;
     temporary.commit(path, replace)
 }
 
 /// Writes body and table, then the header in front of them, in one pass over the memory.
-fn write_filter(file: &mut File, header: &Header, blocks: &[Block]) -> io::Result<()> {
+fn write_filter(file: &mut File, header: &Header, segments: &[&[Block]]) -> io::Result<()> {
     let mut table: Vec<u8> = Vec::new();
     table.try_reserve_exact(header.num_pages() as usize * 8)?;
     file.write_all(&[0; HEADER_BYTES])?;
-    for chunk in blocks.chunks(CHUNK_BLOCKS) {
-        let checksums = native::page_checksums(chunk);
-        table.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
-        file.write_all(&native::body_bytes(chunk))?;
+    for segment in segments {
+        for chunk in segment.chunks(CHUNK_BLOCKS) {
+            let checksums = native::page_checksums(chunk);
+            table.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
+            file.write_all(&native::body_bytes(chunk))?;
+        }
+        let used_bytes = size_of_val(*segment);
+        file.write_all(&[0; PAGE_BYTES][..used_bytes.next_multiple_of(PAGE_BYTES) - used_bytes])?;
     }
-    let padding = header.body_bytes() - header.params().num_bytes();
-    file.write_all(&[0; PAGE_BYTES][..padding as usize])?;
     file.write_all(&table)?;
     file.rewind()?;
     file.write_all(&header.encode(xxh3_64(&table)))

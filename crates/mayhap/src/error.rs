@@ -96,6 +96,13 @@ pub enum Error {
         /// How many pages the body has.
         num_pages: u64,
     },
+    /// The file holds a filter of another kind.
+    WrongKind {
+        /// The kind that was asked for.
+        wanted: &'static str,
+        /// The kind of the file.
+        found: &'static str,
+    },
     /// The filter was made with another secret key, or the key is missing.
     WrongKey {
         /// The id of the key that the filter needs.
@@ -148,6 +155,9 @@ impl fmt::Display for Error {
                 "{damaged_pages} of {num_pages} pages are damaged (checksum mismatch), \
                  the first is page {page}"
             ),
+            Self::WrongKind { wanted, found } => {
+                write!(f, "this is a {found} filter, not a {wanted} filter")
+            }
             Self::WrongKey { needed, given: None } => {
                 write!(f, "the filter is keyed: it needs the secret key with id {needed:016x}")
             }

@@ -66,7 +66,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
-    memory::check(header.params().num_bytes(), limit)?;
+    memory::check(header.params()?.num_bytes(), limit)?;
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, args.lines.key_options())?;
     let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);

@@ -203,7 +203,7 @@ fn open_state(args: &Args, path: &Path, talk: Talk) -> Result<(Seen, KeyOptions)
         return Ok((Seen::Live(Box::new(live)), options));
     }
     let header = mayhap_store::read_header(path)?;
-    memory::check(header.params().num_bytes(), args.size.max_bytes())?;
+    memory::check(header.params()?.num_bytes(), args.size.max_bytes())?;
     check_state_arguments(args, path, &header)?;
     let options = KeyOptions::from_header(&name.to_string(), header.key_options())?
         .agree(&name.to_string(), options)?;
@@ -220,7 +220,7 @@ fn open_state(args: &Args, path: &Path, talk: Talk) -> Result<(Seen, KeyOptions)
 
 /// Refuses numbers that contradict those in the file.
 fn check_state_arguments(args: &Args, path: &Path, header: &Header) -> Result<(), Error> {
-    let (params, name) = (header.params(), path.display());
+    let (params, name) = (header.params()?, path.display());
     let conflict = |flag: &str, given: String, has: String| {
         Err(Error::usage(
             format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),

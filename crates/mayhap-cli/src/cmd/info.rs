@@ -9,7 +9,7 @@ use crate::key_options::KeyOptions;
 use crate::number::format_bytes;
 use crate::talk::{Talk, grouped, print_stdout, rate};
 use mayhap::native::Header;
-use mayhap::{Estimate, Health};
+use mayhap::{Estimate, FilterParams, Health};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -86,8 +86,9 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     };
     let options = KeyOptions::from_header(&name, header.key_options())?;
     let log_bytes = mayhap_store::pending_log_bytes(&args.file)?;
+    let params = header.params()?;
     let bits = filter.map(|filter| (filter.state(), filter.estimated_items()));
-    let info = Info::new(name, &header, options, bits.as_ref(), log_bytes, args.fast);
+    let info = Info::new(name, &header, &params, options, bits.as_ref(), log_bytes, args.fast);
     if args.json {
         Talk::json(&info, true)?;
     } else {
@@ -100,12 +101,12 @@ impl Info {
     fn new(
         file: String,
         header: &Header,
+        params: &FilterParams,
         options: KeyOptions,
         bits: Option<&(State, Estimate)>,
         unsaved_log_bytes: u64,
         fast: bool,
     ) -> Self {
-        let params = header.params();
         let (state, estimate) = (bits.map(|bits| &bits.0), bits.map(|bits| &bits.1));
         let inserted = state.map_or(header.inserted_items(), |state| state.items);
         // Whichever is higher: a union or an overfilled filter holds more than was counted.

@@ -3,8 +3,8 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `89 6D 61 79 68 61 70 0A` (`\x89mayhap\n`) |
-//! | 8 | 2 | `version` | 1 |
-//! | 10 | 2 | `kind` | 1: Bloom filter |
+//! | 8 | 2 | `version` | 1, or 2 for what version 1 did not have |
+//! | 10 | 2 | `kind` | 1: Bloom filter, others: see [`Kind`] |
 //! | 12 | 2 | `layout` | 1: standard, 2: blocked |
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |
 //! | 16 | 8 | `digest_parameter` | the seed, or the id of the secret key |
@@ -16,37 +16,45 @@
 //! | 48 | 8 | `target_fpp` | p as an IEEE 754 double, 0 < p < 1 |
 //! | 56 | 8 | `inserted_items` | insertions that were new |
 //! | 64 | 8 | `table_checksum` | XXH3-64 of the checksum table |
-//! | 72 | 56 | reserved | 0 |
+//! | 72 | 56 | `extra` | seven numbers of the kind, 0 where unused |
 //! | 128 | 2048 | `key_options` | UTF-8 text, then zeros |
-//! | 2176 | 1912 | reserved | 0 |
+//! | 2176 | 1888 | `layers` | `num_layers` × four numbers, then zeros |
+//! | 4064 | 2 | `num_layers` | 0 to 59; 0 for kinds without layers |
+//! | 4066 | 22 | reserved | 0 |
 //! | 4088 | 8 | `header_checksum` | XXH3-64 of bytes 0–4087 |
 
 use super::PAGE_BYTES;
-use crate::bits::Block;
-use crate::{AnyFilter, DigestFunction, Error, FilterParams, Layout, SecretKey};
+use super::kind::{Fields, Kind, MAX_LAYERS, Native, segment_pages};
+use crate::{DigestFunction, Error, FilterParams, SecretKey};
 use alloc::string::String;
+use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes in a header.
 pub const HEADER_BYTES: usize = 4096;
 /// The first eight bytes: not ASCII, so no text; with a line feed, so damage by text tools shows.
 pub const MAGIC: [u8; 8] = *b"\x89mayhap\n";
-/// The version of the format that this crate writes, and the newest that it reads.
-pub const VERSION: u16 = 1;
+/// The newest version of the format that this crate reads. It writes the oldest that will do.
+pub const VERSION: u16 = 2;
 /// The longest text of key options.
 pub const MAX_KEY_OPTIONS_BYTES: usize = 2048;
 
-const KIND_BLOOM: u16 = 1;
+const EXTRA: usize = 72;
 const KEY_OPTIONS: usize = 128;
+const LAYERS: usize = KEY_OPTIONS + MAX_KEY_OPTIONS_BYTES;
+const NUM_LAYERS: usize = LAYERS + 32 * MAX_LAYERS;
 const CHECKSUM: usize = HEADER_BYTES - 8;
+/// Far above any file, and far below where its length would wrap.
+const MAX_PAGES: u64 = 1 << 46;
 
 /// What a file says of its filter: everything but the bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
-    params: FilterParams,
+    kind: Kind,
+    fields: Fields,
+    segment_blocks: Vec<u64>,
     digest_id: u16,
     digest_parameter: u64,
-    inserted_items: u64,
     table_checksum: u64,
     key_options: String,
 }
@@ -57,22 +65,60 @@ impl Header {
     /// # Panics
     ///
     /// If `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`].
-    pub fn of<S: AsRef<[Block]>>(filter: &AnyFilter<S>, key_options: &str) -> Self {
+    pub fn of<F: Native>(filter: &F, key_options: &str) -> Self {
         let found = key_options.len();
         assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
         Self {
-            params: *filter.params(),
+            kind: F::KIND,
+            fields: filter.fields(),
+            segment_blocks: filter.segments().iter().map(|blocks| blocks.len() as u64).collect(),
             digest_id: filter.digest_function().id(),
             digest_parameter: filter.digest_function().parameter(),
-            inserted_items: filter.inserted_items(),
             table_checksum: 0,
             key_options: key_options.into(),
         }
     }
 
-    /// The filter's numbers.
-    pub const fn params(&self) -> &FilterParams {
-        &self.params
+    /// The kind of the filter.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The filter's numbers, whose meaning is the kind's.
+    pub const fn fields(&self) -> &Fields {
+        &self.fields
+    }
+
+    /// The numbers of a plain Bloom filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`] for other kinds.
+    pub fn params(&self) -> Result<FilterParams, Error> {
+        self.check_kind(Kind::Bloom)?;
+        self.fields.bloom_params()
+    }
+
+    /// Checks that the filter is of this kind.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongKind`].
+    pub fn check_kind(&self, wanted: Kind) -> Result<(), Error> {
+        if self.kind == wanted {
+            return Ok(());
+        }
+        Err(Error::WrongKind { wanted: wanted.name(), found: self.kind.name() })
+    }
+
+    /// The blocks of each segment of the body.
+    pub fn segment_blocks(&self) -> &[u64] {
+        &self.segment_blocks
+    }
+
+    /// The oldest version of the format that has this kind and layout.
+    pub fn version(&self) -> u16 {
+        if self.kind == Kind::Bloom && self.fields.layout <= 2 { 1 } else { VERSION }
     }
 
     /// The id of the digest function: 1 for `xxh3`, 2 for `sip13`.
@@ -87,7 +133,7 @@ impl Header {
 
     /// Insertions that were new.
     pub const fn inserted_items(&self) -> u64 {
-        self.inserted_items
+        self.fields.inserted_items
     }
 
     /// The checksum of the checksum table.
@@ -120,17 +166,17 @@ impl Header {
     }
 
     /// Pages of the body.
-    pub const fn num_pages(&self) -> u64 {
-        self.params.num_bytes().div_ceil(PAGE_BYTES as u64)
+    pub fn num_pages(&self) -> u64 {
+        self.segment_blocks.iter().filter_map(|&blocks| segment_pages(blocks)).sum()
     }
 
     /// Bytes of the body: whole pages.
-    pub const fn body_bytes(&self) -> u64 {
+    pub fn body_bytes(&self) -> u64 {
         self.num_pages() * PAGE_BYTES as u64
     }
 
     /// Bytes of the whole file: header, body and checksum table.
-    pub const fn file_bytes(&self) -> u64 {
+    pub fn file_bytes(&self) -> u64 {
         HEADER_BYTES as u64 + self.body_bytes() + self.num_pages() * 8
     }
 
@@ -155,19 +201,27 @@ impl Header {
             bytes[offset..offset + field.len()].copy_from_slice(field);
         };
         put(0, &MAGIC);
-        put(8, &VERSION.to_le_bytes());
-        put(10, &KIND_BLOOM.to_le_bytes());
-        put(12, &self.params.layout().id().to_le_bytes());
+        let fields = &self.fields;
+        put(8, &self.version().to_le_bytes());
+        put(10, &self.kind.id().to_le_bytes());
+        put(12, &fields.layout.to_le_bytes());
         put(14, &self.digest_id.to_le_bytes());
         put(16, &self.digest_parameter.to_le_bytes());
-        put(24, &self.params.num_bits().to_le_bytes());
-        put(32, &self.params.num_hashes().to_le_bytes());
+        put(24, &fields.num_bits.to_le_bytes());
+        put(32, &fields.num_hashes.to_le_bytes());
         put(36, &(self.key_options.len() as u16).to_le_bytes());
-        put(40, &self.params.expected_items().to_le_bytes());
-        put(48, &self.params.target_fpp().to_le_bytes());
-        put(56, &self.inserted_items.to_le_bytes());
+        put(40, &fields.expected_items.to_le_bytes());
+        put(48, &fields.target_fpp.to_le_bytes());
+        put(56, &fields.inserted_items.to_le_bytes());
         put(64, &table_checksum.to_le_bytes());
+        for (i, number) in fields.extra.iter().enumerate() {
+            put(EXTRA + 8 * i, &number.to_le_bytes());
+        }
         put(KEY_OPTIONS, self.key_options.as_bytes());
+        for (i, number) in fields.layers.as_flattened().iter().enumerate() {
+            put(LAYERS + 8 * i, &number.to_le_bytes());
+        }
+        put(NUM_LAYERS, &(fields.layers.len() as u16).to_le_bytes());
         let checksum = xxh3_64(&bytes[..CHECKSUM]);
         bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -200,16 +254,9 @@ impl Header {
 
     fn decode_fields(header: &[u8; HEADER_BYTES]) -> Result<Self, Error> {
         let bad_field = |field, found| Err(Error::BadField { field, found });
-        let (version, kind) = (u16_at(header, 8), u16_at(header, 10));
-        if version == 0 {
-            return bad_field("version", 0);
-        }
-        if kind != KIND_BLOOM {
-            return bad_field("kind", kind.into());
-        }
-        let layout_id = u16_at(header, 12);
-        let Some(layout) = Layout::from_id(layout_id) else {
-            return bad_field("layout", layout_id.into());
+        let (version, kind_id) = (u16_at(header, 8), u16_at(header, 10));
+        let Some(kind) = Kind::from_id(kind_id) else {
+            return bad_field("kind", kind_id.into());
         };
         let digest_id = u16_at(header, 14);
         if digest_id != 1 && digest_id != 2 {
@@ -219,8 +266,18 @@ impl Header {
         if key_options_bytes > MAX_KEY_OPTIONS_BYTES {
             return bad_field("key_options_bytes", key_options_bytes as u64);
         }
+        let num_layers = usize::from(u16_at(header, NUM_LAYERS));
+        if num_layers > MAX_LAYERS {
+            return bad_field("num_layers", num_layers as u64);
+        }
         let key_options_end = KEY_OPTIONS + key_options_bytes;
-        for reserved in [&header[38..40], &header[72..128], &header[key_options_end..CHECKSUM]] {
+        let layers_end = LAYERS + 32 * num_layers;
+        for reserved in [
+            &header[38..40],
+            &header[key_options_end..LAYERS],
+            &header[layers_end..NUM_LAYERS],
+            &header[NUM_LAYERS + 2..CHECKSUM],
+        ] {
             if let Some(&byte) = reserved.iter().find(|&&byte| byte != 0) {
                 return bad_field("reserved", byte.into());
             }
@@ -228,17 +285,39 @@ impl Header {
         let Ok(key_options) = core::str::from_utf8(&header[KEY_OPTIONS..key_options_end]) else {
             return bad_field("key_options (UTF-8)", 0);
         };
-        let num_hashes = u32::from_le_bytes(array_at(header, 32));
-        let target_fpp = f64::from_le_bytes(array_at(header, 48));
-        let (num_bits, expected_items) = (u64_at(header, 24), u64_at(header, 40));
-        Ok(Self {
-            params: FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)?,
+        let layer = |i| core::array::from_fn(|j| u64_at(header, LAYERS + 32 * i + 8 * j));
+        let fields = Fields {
+            layout: u16_at(header, 12),
+            num_bits: u64_at(header, 24),
+            num_hashes: u32::from_le_bytes(array_at(header, 32)),
+            expected_items: u64_at(header, 40),
+            target_fpp: f64::from_le_bytes(array_at(header, 48)),
+            inserted_items: u64_at(header, 56),
+            extra: core::array::from_fn(|i| u64_at(header, EXTRA + 8 * i)),
+            layers: (0..num_layers).map(layer).collect(),
+        };
+        let segment_blocks = kind.segment_blocks(&fields)?;
+        let pages = segment_blocks.iter().try_fold(0u64, |pages, &blocks| {
+            segment_pages(blocks).and_then(|more| pages.checked_add(more))
+        });
+        if pages.is_none_or(|pages| pages > MAX_PAGES) {
+            let found = segment_blocks.iter().fold(0u64, |sum, &more| sum.saturating_add(more));
+            return Err(Error::TooLarge { field: "blocks", limit: MAX_PAGES * 64, found });
+        }
+        let header = Self {
+            kind,
+            fields,
+            segment_blocks,
             digest_id,
             digest_parameter: u64_at(header, 16),
-            inserted_items: u64_at(header, 56),
             table_checksum: u64_at(header, 64),
             key_options: key_options.into(),
-        })
+        };
+        // One filter has one encoding: the version is the oldest that will do.
+        if version != header.version() {
+            return bad_field("version", version.into());
+        }
+        Ok(header)
     }
 }
 

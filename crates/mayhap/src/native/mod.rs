@@ -3,7 +3,7 @@
 //! ```text
 //! offset            bytes             what
 //! 0                 4096              header (see `Header`)
-//! 4096              P · 4096          body: the blocks, then zeros up to a whole page
+//! 4096              P · 4096          body: each segment's blocks, then zeros up to a whole page
 //! 4096 + P · 4096   P · 8             XXH3-64 (seed 0) of each body page, little-endian
 //! ```
 //!
@@ -23,17 +23,19 @@
 //! ```
 
 mod header;
+pub(crate) mod kind;
 mod pages;
 #[cfg(test)]
 mod tests;
 
 pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
+pub use kind::{Fields, Kind, MAX_LAYERS, Native};
 pub use pages::{
     PAGE_BYTES, body_bytes, body_from_le, check_padding, page_checksums, table_checksum,
     verify_pages,
 };
 
-use crate::bits::{Block, OwnedBlocks};
+use crate::bits::OwnedBlocks;
 use crate::{AnyFilter, Error, SecretKey};
 use alloc::vec::Vec;
 
@@ -42,37 +44,58 @@ use alloc::vec::Vec;
 /// # Panics
 ///
 /// If `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`].
-pub fn encode<S: AsRef<[Block]>>(filter: &AnyFilter<S>, key_options: &str) -> Vec<u8> {
+pub fn encode<F: Native>(filter: &F, key_options: &str) -> Vec<u8> {
     let header = Header::of(filter, key_options);
-    let checksums = page_checksums(filter.blocks());
+    let segments = filter.segments();
+    let checksums: Vec<u64> = segments.iter().flat_map(|blocks| page_checksums(blocks)).collect();
     let mut bytes = Vec::with_capacity(header.file_bytes() as usize);
     bytes.extend_from_slice(&header.encode(table_checksum(&checksums)));
-    bytes.extend_from_slice(&body_bytes(filter.blocks()));
-    bytes.resize(HEADER_BYTES + header.body_bytes() as usize, 0);
+    for blocks in segments {
+        bytes.extend_from_slice(&body_bytes(blocks));
+        bytes.resize(bytes.len().next_multiple_of(PAGE_BYTES), 0);
+    }
     bytes.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
     bytes
 }
 
-/// Decodes a whole filter and checks every byte of it.
+/// Decodes a whole Bloom filter and checks every byte of it: [`decode_as`] for [`AnyFilter`].
+///
+/// # Errors
+///
+/// As [`decode_as`].
+pub fn decode(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<(AnyFilter, Header), Error> {
+    decode_as(bytes, secret_key)
+}
+
+/// Decodes a whole filter of a kind and checks every byte of it.
 ///
 /// `secret_key` is needed for filters of the `sip13` digest.
 ///
 /// # Errors
 ///
 /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::HeaderDamaged`], [`Error::BadField`],
-/// [`Error::WrongLength`], [`Error::PageDamaged`], [`Error::WrongKey`], [`Error::OutOfMemory`].
-/// Nothing is allocated before the length of `bytes` has been found to agree with the header.
-pub fn decode(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<(AnyFilter, Header), Error> {
+/// [`Error::WrongKind`], [`Error::WrongLength`], [`Error::PageDamaged`], [`Error::WrongKey`],
+/// [`Error::OutOfMemory`]. Nothing is allocated before the length of `bytes` has been found to agree
+/// with the header.
+pub fn decode_as<F: Native>(
+    bytes: &[u8],
+    secret_key: Option<SecretKey>,
+) -> Result<(F, Header), Error> {
     let header = Header::decode(bytes)?;
+    header.check_kind(F::KIND)?;
     header.check_file_bytes(bytes.len() as u64)?;
     let digest_function = header.digest_function(secret_key)?;
-    let (body, table) = bytes[HEADER_BYTES..].split_at(header.body_bytes() as usize);
+    let (mut body, table) = bytes[HEADER_BYTES..].split_at(header.body_bytes() as usize);
     verify_pages(&header, body, table)?;
-    let mut blocks = OwnedBlocks::zeroed(header.params().num_blocks())?;
-    let memory: &mut [u8] = bytemuck::cast_slice_mut(blocks.as_mut());
-    memory.copy_from_slice(&body[..memory.len()]);
-    body_from_le(blocks.as_mut());
-    let filter =
-        AnyFilter::from_parts(*header.params(), digest_function, blocks, header.inserted_items())?;
+    let mut segments = Vec::new();
+    for &num_blocks in header.segment_blocks() {
+        let mut blocks = OwnedBlocks::zeroed(num_blocks)?;
+        let memory: &mut [u8] = bytemuck::cast_slice_mut(blocks.as_mut());
+        memory.copy_from_slice(&body[..memory.len()]);
+        body = &body[memory.len().next_multiple_of(PAGE_BYTES)..];
+        body_from_le(blocks.as_mut());
+        segments.push(blocks);
+    }
+    let filter = F::from_segments(header.fields(), digest_function, segments)?;
     Ok((filter, header))
 }

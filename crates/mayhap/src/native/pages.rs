@@ -78,12 +78,23 @@ pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Er
         },
     );
     match damaged.next() {
-        None => check_padding(&body[header.params().num_bytes() as usize..]),
+        None => check_segments_padding(header, body),
         Some(page) => {
             let damaged_pages = 1 + damaged.count() as u64;
             Err(Error::PageDamaged { page, damaged_pages, num_pages: header.num_pages() })
         }
     }
+}
+
+/// [`check_padding`] of each segment.
+fn check_segments_padding(header: &Header, mut body: &[u8]) -> Result<(), Error> {
+    for &blocks in header.segment_blocks() {
+        let used_bytes = blocks as usize * Block::BYTES;
+        let (pages, rest) = body.split_at(used_bytes.next_multiple_of(PAGE_BYTES));
+        check_padding(&pages[used_bytes..])?;
+        body = rest;
+    }
+    Ok(())
 }
 
 /// Checks that what fills up the last page is zeros, even under right checksums: one filter has one

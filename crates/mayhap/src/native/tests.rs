@@ -62,7 +62,7 @@ fn bad_field(offset: usize, field: &[u8]) -> (&'static str, u64) {
 #[test]
 fn ids_that_no_filter_has_are_refused_by_name() {
     assert_eq!(bad_field(8, &0u16.to_le_bytes()), ("version", 0));
-    for id in [0u16, 2, 0x100, u16::MAX] {
+    for id in [0u16, 7, 0x100, u16::MAX] {
         assert_eq!(bad_field(10, &id.to_le_bytes()), ("kind", u64::from(id)));
     }
     for id in [0u16, 3, u16::MAX] {
@@ -108,10 +108,17 @@ fn numbers_outside_their_range_are_refused_by_name() {
 fn reserved_bytes_must_be_zero() {
     // 10 bytes of key options stand at 128; what follows them is zeros up to the checksum.
     let options_end = 128 + "lower=true\n".len();
-    let reserved = (38..40).chain(72..128).chain(options_end..HEADER_BYTES - 8);
+    // `num_layers` stands at 4064.
+    let reserved = (38..40).chain(options_end..4064).chain(4066..HEADER_BYTES - 8);
     for offset in reserved.step_by(if cfg!(miri) { 501 } else { 1 }) {
         assert_eq!(bad_field(offset, &[0x40]), ("reserved", 0x40), "offset {offset}");
     }
+    // A plain Bloom filter has no numbers of its own and no layers.
+    for offset in (72..128).step_by(8) {
+        assert_eq!(bad_field(offset, &[0x40]), ("reserved", 0x40), "offset {offset}");
+    }
+    assert_eq!(bad_field(4064, &[1]), ("layers", 1));
+    assert_eq!(bad_field(4064, &[60]), ("num_layers", 60));
 }
 
 #[test]
@@ -137,11 +144,13 @@ fn the_longest_key_options_survive() {
 
 #[test]
 fn a_newer_version_is_named_even_if_its_checksum_is_elsewhere() {
-    for version in [2u16, 3, u16::MAX] {
+    for version in [3u16, 4, u16::MAX] {
         let mut bytes = small();
         bytes[8..10].copy_from_slice(&version.to_le_bytes());
-        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 1 });
+        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 2 });
     }
+    // Version 2 would be a second encoding of what version 1 can say.
+    assert_eq!(bad_field(8, &2u16.to_le_bytes()), ("version", 2));
 }
 
 #[test]
@@ -273,9 +282,9 @@ fn a_file_says_what_its_filter_is() {
         let (filter, header) = decode(&bytes, None).unwrap();
         assert_eq!(bytes.len() as u64, header.file_bytes());
         assert_eq!((header.digest_id(), header.digest_parameter()), (1, 5));
-        assert_eq!(header.params(), filter.params());
-        assert_eq!((header.params().layout(), header.params().num_bits()), (layout, num_bits));
-        assert_eq!(header.params().num_hashes(), num_hashes);
+        assert_eq!(header.params().unwrap(), *filter.params());
+        assert_eq!((filter.params().layout(), filter.params().num_bits()), (layout, num_bits));
+        assert_eq!(filter.params().num_hashes(), num_hashes);
         assert_eq!(header.inserted_items(), filter.inserted_items());
         assert_eq!(header.key_options(), "lower=true\n");
         assert!((0..60u64).all(|key| filter.contains(&key)));

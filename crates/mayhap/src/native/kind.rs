@@ -1,0 +1,254 @@
+//! What every filter kind says of itself in a file, and how it comes back from one.
+
+use super::PAGE_BYTES;
+use crate::bits::{Block, OwnedBlocks};
+use crate::layout::LayoutKind;
+use crate::{AnyFilter, DigestFunction, Error, Filter, FilterParams};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The kinds of filters that files hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// [`crate::BloomFilter`], [`crate::BlockedBloomFilter`] or [`AnyFilter`].
+    Bloom = 1,
+    /// A filter that deletes.
+    Counting = 2,
+    /// A chain that grows.
+    Scalable = 3,
+    /// A filter that forgets.
+    Window = 4,
+    /// Which of many sets.
+    Matrix = 5,
+    /// A frozen set.
+    Fuse = 6,
+}
+
+impl Kind {
+    /// The stable id that file headers carry.
+    pub const fn id(self) -> u16 {
+        self as u16
+    }
+
+    /// The kind with this id.
+    pub const fn from_id(id: u16) -> Option<Self> {
+        match id {
+            1 => Some(Self::Bloom),
+            2 => Some(Self::Counting),
+            3 => Some(Self::Scalable),
+            4 => Some(Self::Window),
+            5 => Some(Self::Matrix),
+            6 => Some(Self::Fuse),
+            _ => None,
+        }
+    }
+
+    /// The stable name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bloom => "bloom",
+            Self::Counting => "counting",
+            Self::Scalable => "scalable",
+            Self::Window => "window",
+            Self::Matrix => "matrix",
+            Self::Fuse => "fuse",
+        }
+    }
+
+    /// [`Native::segment_blocks`] of the kind.
+    pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
+        match self {
+            Self::Bloom => AnyFilter::segment_blocks(fields),
+            Self::Counting | Self::Scalable | Self::Window | Self::Matrix | Self::Fuse => {
+                Err(Error::BadField { field: "kind", found: self.id().into() })
+            }
+        }
+    }
+}
+
+/// The most entries of [`Fields::layers`].
+pub const MAX_LAYERS: usize = 59;
+
+/// What a header says of a filter, beyond version, digest, key options and checksums.
+///
+/// `docs/native-format.md` says for each kind what its fields mean.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fields {
+    /// The id of the [`crate::Layout`], 0 for kinds that have but one.
+    pub layout: u16,
+    /// m.
+    pub num_bits: u64,
+    /// k.
+    pub num_hashes: u32,
+    /// n.
+    pub expected_items: u64,
+    /// p.
+    pub target_fpp: f64,
+    /// Insertions that were new.
+    pub inserted_items: u64,
+    /// The kind's own numbers, 0 where unused.
+    pub extra: [u64; 7],
+    /// Four numbers for each layer of a chain, at most [`MAX_LAYERS`].
+    pub layers: Vec<[u64; 4]>,
+}
+
+impl Fields {
+    /// The numbers that all kinds have; nothing in `extra` and `layers`.
+    pub fn new(layout: u16, params: &FilterParams, inserted_items: u64) -> Self {
+        Self {
+            layout,
+            num_bits: params.num_bits(),
+            num_hashes: params.num_hashes(),
+            expected_items: params.expected_items(),
+            target_fpp: params.target_fpp(),
+            inserted_items,
+            extra: [0; 7],
+            layers: Vec::new(),
+        }
+    }
+
+    /// The numbers as those of a plain Bloom filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] for an unknown layout, or for `extra` numbers or layers, which a plain
+    /// filter has not; as [`FilterParams::new`].
+    pub fn bloom_params(&self) -> Result<FilterParams, Error> {
+        let bad_field = |field, found| Err(Error::BadField { field, found });
+        let Some(layout) = crate::Layout::from_id(self.layout) else {
+            return bad_field("layout", self.layout.into());
+        };
+        self.check_extra_is_zero(0)?;
+        if !self.layers.is_empty() {
+            return bad_field("layers", self.layers.len() as u64);
+        }
+        let (m, k, n) = (self.num_bits, self.num_hashes, self.expected_items);
+        FilterParams::new(layout, m, k, n, self.target_fpp)
+    }
+
+    /// Checks that `extra` is 0 from `first` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`].
+    pub fn check_extra_is_zero(&self, first: usize) -> Result<(), Error> {
+        match self.extra[first..].iter().find(|&&number| number != 0) {
+            None => Ok(()),
+            Some(&found) => Err(Error::BadField { field: "reserved", found }),
+        }
+    }
+}
+
+/// A filter kind that has a native form: a header and a body of one or more segments of blocks, each
+/// filled up with zeros to whole pages.
+pub trait Native: Sized {
+    /// Which kind it is.
+    const KIND: Kind;
+
+    /// How keys become digests.
+    fn digest_function(&self) -> &DigestFunction;
+
+    /// What the header says.
+    fn fields(&self) -> Fields;
+
+    /// Checks every field and says how many blocks each segment of the body has.
+    ///
+    /// Allocates nothing whose size a forged header could choose.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] or a sizing error for values that no filter of this kind has.
+    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error>;
+
+    /// The body, as long as [`Native::segment_blocks`] says.
+    fn segments(&self) -> Vec<&[Block]>;
+
+    /// The filter with these fields and this body: it answers and goes on like the one that was
+    /// saved.
+    ///
+    /// # Errors
+    ///
+    /// As [`Native::segment_blocks`], and for contents that no filter of this kind has.
+    fn from_segments(
+        fields: &Fields,
+        digest_function: DigestFunction,
+        segments: Vec<OwnedBlocks>,
+    ) -> Result<Self, Error>;
+}
+
+/// The one segment of kinds whose body is one.
+///
+/// # Errors
+///
+/// [`Error::WrongLength`] if there is another number of them.
+pub(crate) fn only_segment(mut segments: Vec<OwnedBlocks>) -> Result<OwnedBlocks, Error> {
+    let found = segments.len() as u64;
+    match (segments.pop(), found) {
+        (Some(segment), 1) => Ok(segment),
+        _ => Err(Error::WrongLength { field: "segments", expected: 1, found }),
+    }
+}
+
+impl Native for AnyFilter {
+    const KIND: Kind = Kind::Bloom;
+
+    fn digest_function(&self) -> &DigestFunction {
+        self.digest_function()
+    }
+
+    fn fields(&self) -> Fields {
+        Fields::new(self.params().layout().id(), self.params(), self.inserted_items())
+    }
+
+    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
+        Ok(vec![fields.bloom_params()?.num_blocks()])
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        vec![self.blocks()]
+    }
+
+    fn from_segments(
+        fields: &Fields,
+        digest_function: DigestFunction,
+        segments: Vec<OwnedBlocks>,
+    ) -> Result<Self, Error> {
+        let blocks = only_segment(segments)?;
+        Self::from_parts(fields.bloom_params()?, digest_function, blocks, fields.inserted_items)
+    }
+}
+
+impl<L: LayoutKind> Native for Filter<L, OwnedBlocks> {
+    const KIND: Kind = Kind::Bloom;
+
+    fn digest_function(&self) -> &DigestFunction {
+        self.digest_function()
+    }
+
+    fn fields(&self) -> Fields {
+        Fields::new(self.params().layout().id(), self.params(), self.inserted_items())
+    }
+
+    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
+        AnyFilter::segment_blocks(fields)
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        vec![self.storage().as_ref()]
+    }
+
+    fn from_segments(
+        fields: &Fields,
+        digest_function: DigestFunction,
+        segments: Vec<OwnedBlocks>,
+    ) -> Result<Self, Error> {
+        let blocks = only_segment(segments)?;
+        Self::from_parts(fields.bloom_params()?, digest_function, blocks, fields.inserted_items)
+    }
+}
+
+/// The pages of a segment of `num_blocks` blocks; `None` if no file could have so many.
+pub(super) fn segment_pages(num_blocks: u64) -> Option<u64> {
+    num_blocks.checked_mul(Block::BYTES as u64).map(|bytes| bytes.div_ceil(PAGE_BYTES as u64))
+}
