@@ -15,6 +15,7 @@ pub struct Blocked {
     backend: simd::Backend,
     /// 1 for k = 8, 2 for k = 16.
     passes: u32,
+    pairs: Option<simd::Pairs>,
 }
 
 impl LayoutKind for Blocked {
@@ -22,7 +23,7 @@ impl LayoutKind for Blocked {
 
     fn new(params: &FilterParams) -> Self {
         let passes = params.num_hashes() / 8;
-        Self { backend: simd::Backend::detect(passes), passes }
+        Self { backend: simd::Backend::detect(passes), passes, pairs: simd::Pairs::detect() }
     }
 
     #[inline(always)]
@@ -46,7 +47,7 @@ impl LayoutKind for Blocked {
     #[inline]
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
         let mask = self.mask(digest);
-        // ORDERING: Relaxed. See `insert_shared`.
+        // ORDERING: Relaxed. See `insert_lanes`.
         Self::lanes(words, digest)
             .iter()
             .zip(mask)
@@ -56,9 +57,11 @@ impl LayoutKind for Blocked {
 
     #[inline]
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
-        match self.passes {
-            1 => insert_shared::<1>(words, digest),
-            _ => insert_shared::<2>(words, digest),
+        match (self.passes, self.pairs) {
+            (1, Some(pairs)) => insert_pairs::<1>(pairs, words, digest),
+            (_, Some(pairs)) => insert_pairs::<2>(pairs, words, digest),
+            (1, None) => insert_lanes::<1>(words, digest),
+            (_, None) => insert_lanes::<2>(words, digest),
         }
     }
 
@@ -91,10 +94,26 @@ impl LayoutKind for Blocked {
     }
 }
 
-/// Looks first, at all lanes and without a branch per lane: half of the bits of a new key are set
-/// already, which no predictor foresees, and a lane that lacks nothing costs no locked instruction.
+/// Looks first, so that keys which are there cost no write to a line that others read, and then
+/// sets all bits without a branch per lane.
 #[inline(always)]
-fn insert_shared<const PASSES: usize>(words: &[AtomicU64], digest: Digest) -> bool {
+fn insert_pairs<const PASSES: usize>(
+    pairs: simd::Pairs,
+    words: &[AtomicU64],
+    digest: Digest,
+) -> bool {
+    let bits = positions::block_mask::<PASSES>(digest);
+    let lanes = Blocked::lanes(words, digest);
+    // ORDERING: Relaxed, as in `insert_lanes`.
+    let before: [u64; 8] = core::array::from_fn(|i| lanes[i].load(Ordering::Relaxed));
+    let missing = bits.iter().zip(before).fold(0, |missing, (bits, lane)| missing | (bits & !lane));
+    missing != 0 && pairs.fetch_or(lanes, before, bits) != 0
+}
+
+/// As [`insert_pairs`] with one locked instruction per lane, and only where a bit is missing: half
+/// of the bits of a new key are set already.
+#[inline(always)]
+fn insert_lanes<const PASSES: usize>(words: &[AtomicU64], digest: Digest) -> bool {
     let mask = positions::block_mask::<PASSES>(digest);
     let lanes = Blocked::lanes(words, digest);
     let mut missing = 0u32;

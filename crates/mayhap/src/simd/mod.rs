@@ -27,6 +27,7 @@ mod batch;
 mod digest;
 #[cfg(all(target_arch = "aarch64", not(loom)))]
 mod neon;
+mod pair;
 mod popcount;
 mod prefetch;
 mod scalar;
@@ -34,6 +35,7 @@ mod scalar;
 mod tests;
 
 pub(crate) use digest::digest_batch;
+pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
 
