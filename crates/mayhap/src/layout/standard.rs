@@ -11,8 +11,7 @@ use crate::{Digest, FilterParams, simd};
 /// hashing. A query touches up to k cache lines, 2 on average for an absent key.
 #[derive(Debug, Clone, Copy)]
 pub struct Standard {
-    num_bits: u64,
-    num_hashes: u32,
+    probes: simd::Probes,
 }
 
 /// Keys whose cache lines are asked for together.
@@ -23,12 +22,12 @@ const FIRST_PROBES: usize = 2;
 impl Standard {
     #[inline(always)]
     fn multipliers(&self) -> &'static [u64] {
-        &positions::PROBE_MULTIPLIERS[..self.num_hashes as usize]
+        &positions::PROBE_MULTIPLIERS[..self.probes.num_hashes() as usize]
     }
 
     #[inline(always)]
     fn position(&self, digest: Digest, multiplier: u64) -> (usize, u64) {
-        let position = positions::standard(digest, multiplier, self.num_bits);
+        let position = positions::standard(digest, multiplier, self.probes.num_bits());
         ((position / 64) as usize, 1 << (position % 64))
     }
 
@@ -40,17 +39,6 @@ impl Standard {
         })
     }
 
-    /// As `has_all`, without a branch per probe: for filters in the cache, where a mispredicted
-    /// branch costs more than the probes it saves.
-    #[inline(always)]
-    fn has_all_branch_free(&self, words: &[u64], digest: Digest, multipliers: &[u64]) -> bool {
-        multipliers.iter().fold(1, |found, &multiplier| {
-            let position = positions::standard(digest, multiplier, self.num_bits);
-            found & (words[(position / 64) as usize] >> (position % 64))
-        }) & 1
-            == 1
-    }
-
     #[inline(always)]
     fn prefetch_all<T>(&self, words: &[T], digest: Digest, multipliers: &[u64]) {
         for &multiplier in multipliers {
@@ -60,7 +48,8 @@ impl Standard {
 
     /// Answers up to 64 keys whose lines are not in the cache, in two rounds of prefetching.
     fn contains_group(&self, words: &[u64], digests: &[Digest]) -> u64 {
-        let (first, rest) = self.multipliers().split_at(FIRST_PROBES.min(self.num_hashes as usize));
+        let multipliers = self.multipliers();
+        let (first, rest) = multipliers.split_at(FIRST_PROBES.min(multipliers.len()));
         let mut maybe = 0u64;
         for (i, &digest) in digests.iter().enumerate() {
             maybe |= u64::from(self.has_all(words, digest, first)) << i;
@@ -86,14 +75,15 @@ impl LayoutKind for Standard {
     const LAYOUT: Layout = Layout::Standard;
 
     fn new(params: &FilterParams) -> Self {
-        Self { num_bits: params.num_bits(), num_hashes: params.num_hashes() }
+        Self { probes: simd::Probes::new(params.num_bits(), params.num_hashes()) }
     }
 
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
         let words = block::words(blocks);
         if simd::fits_cache(blocks.len()) {
-            self.has_all_branch_free(words, digest, self.multipliers())
+            // All at once: a mispredicted branch costs more than the probes that it saves.
+            self.probes.contains(words, digest)
         } else {
             self.has_all(words, digest, self.multipliers())
         }
@@ -101,26 +91,16 @@ impl LayoutKind for Standard {
 
     #[inline(always)]
     fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool {
-        let words = block::words_mut(blocks);
-        let mut new = 0;
-        for &multiplier in self.multipliers() {
-            let (word, bit) = self.position(digest, multiplier);
-            let word = &mut words[word];
-            new |= bit & !*word;
-            *word |= bit;
-        }
-        new != 0
+        self.probes.insert(block::words_mut(blocks), digest)
     }
 
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
         let words = block::words(blocks);
         if simd::fits_cache(blocks.len()) {
-            for (i, &digest) in digests.iter().enumerate() {
-                found[i / 64] |= u64::from(self.contains(blocks, digest)) << (i % 64);
-            }
-            return;
+            return self.probes.contains_batch(words, digests, found);
         }
-        let first = &self.multipliers()[..FIRST_PROBES.min(self.num_hashes as usize)];
+        let multipliers = self.multipliers();
+        let first = &multipliers[..FIRST_PROBES.min(multipliers.len())];
         let mut groups = digests.chunks(GROUP);
         let mut next = groups.next();
         for &digest in next.unwrap_or_default() {

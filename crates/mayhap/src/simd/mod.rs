@@ -1,7 +1,7 @@
-//! Kernels: the hot loops of `blocked` per instruction set, chosen at run time, all bit-identical.
+//! Kernels: the hot loops per instruction set, chosen at run time, all bit-identical.
 //!
 //! Each instruction set is one file with a [`Kernel`]: a table of functions for k = 8 and one for
-//! k = 16. `scalar` is the definition; `tests` compares every kernel of this machine with it and
+//! k = 16 for `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests` compares every kernel of this machine with it and
 //! prints which ran.
 #![expect(unsafe_code, reason = "calls to functions with target features")]
 
@@ -30,6 +30,7 @@ mod neon;
 mod pair;
 mod popcount;
 mod prefetch;
+mod probes;
 mod scalar;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,7 @@ pub(crate) use digest::digest_batch;
 pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};
+pub(crate) use probes::Probes;
 
 use crate::Digest;
 use crate::bits::Block;

@@ -1,0 +1,46 @@
+//! Plain code, the definition. Without bounds checks, which cost a seventh of an insertion.
+
+use super::{Kernel, Range};
+use crate::Digest;
+use crate::layout::positions::{self, PROBE_MULTIPLIERS};
+
+pub(super) static KERNEL: Kernel = Kernel { name: "scalar", contains, contains_batch };
+
+/// # Safety
+///
+/// As [`Kernel`]: `words` has at least `range.num_bits` bits.
+#[inline(always)]
+unsafe fn contains(words: &[u64], digest: Digest, range: Range) -> bool {
+    let mut found = 1;
+    for &multiplier in PROBE_MULTIPLIERS.iter().take(range.num_hashes as usize) {
+        let position = positions::standard(digest, multiplier, range.num_bits);
+        // SAFETY: positions are below `num_bits`, which the caller promises `words` to have.
+        found &= unsafe { *words.get_unchecked((position / 64) as usize) } >> (position % 64);
+    }
+    found & 1 == 1
+}
+
+unsafe fn contains_batch(words: &[u64], digests: &[Digest], range: Range, found: &mut [u64]) {
+    for (group, found) in digests.chunks(64).zip(found) {
+        for (i, &digest) in group.iter().enumerate() {
+            // SAFETY: as the caller promises.
+            *found |= u64::from(unsafe { contains(words, digest, range) }) << i;
+        }
+    }
+}
+
+/// # Safety
+///
+/// `words` has at least `range.num_bits` bits.
+#[inline(always)]
+pub(super) unsafe fn insert(words: &mut [u64], digest: Digest, range: Range) -> bool {
+    let mut found = 1;
+    for &multiplier in PROBE_MULTIPLIERS.iter().take(range.num_hashes as usize) {
+        let position = positions::standard(digest, multiplier, range.num_bits);
+        // SAFETY: positions are below `num_bits`, which the caller promises `words` to have.
+        let word = unsafe { words.get_unchecked_mut((position / 64) as usize) };
+        found &= *word >> (position % 64);
+        *word |= 1 << (position % 64);
+    }
+    found & 1 == 0
+}
