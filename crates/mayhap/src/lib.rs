@@ -22,6 +22,7 @@
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
 //! | [`ScalableBloomFilter`] | the number of keys is unknown |
+//! | [`WindowBloomFilter`] | old keys shall be forgotten: the last w keys, or the last w seconds |
 //! | [`AnyFilter`] | a file or a command line says which layout it is |
 //!
 //! # Data flow
@@ -52,8 +53,9 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    AnyFilter, BlockedBloomFilter, BloomFilter, Build, Builder, ConcurrentBlockedBloomFilter,
-    ConcurrentBloomFilter, Estimate, Filter, Health, ScalableBloomFilter,
+    Age, AnyFilter, BlockedBloomFilter, BloomFilter, Build, Builder, ConcurrentBlockedBloomFilter,
+    ConcurrentBloomFilter, Estimate, Filter, Health, ScalableBloomFilter, Window,
+    WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Layout, LayoutKind, Standard};
 pub use simd::kernel_names;

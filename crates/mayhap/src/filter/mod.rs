@@ -14,11 +14,13 @@ mod scalable;
 mod stats;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use any::AnyFilter;
 pub use builder::{Build, Builder};
 pub use estimate::{Estimate, Health};
 pub use scalable::ScalableBloomFilter;
+pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};
 use crate::layout::{Blocked, LayoutKind, Standard};

@@ -3,7 +3,7 @@
 use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
-use crate::{AnyFilter, DigestFunction, Error, Filter, FilterParams};
+use crate::{AnyFilter, DigestFunction, Error, Filter, FilterParams, WindowBloomFilter};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -17,7 +17,7 @@ pub enum Kind {
     Counting = 2,
     /// A chain that grows.
     Scalable = 3,
-    /// A filter that forgets.
+    /// [`WindowBloomFilter`].
     Window = 4,
     /// Which of many sets.
     Matrix = 5,
@@ -60,7 +60,8 @@ impl Kind {
     pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
         match self {
             Self::Bloom => AnyFilter::segment_blocks(fields),
-            Self::Counting | Self::Scalable | Self::Window | Self::Matrix | Self::Fuse => {
+            Self::Window => WindowBloomFilter::segment_blocks(fields),
+            Self::Counting | Self::Scalable | Self::Matrix | Self::Fuse => {
                 Err(Error::BadField { field: "kind", found: self.id().into() })
             }
         }

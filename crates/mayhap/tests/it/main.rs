@@ -10,6 +10,8 @@ mod huge;
 mod keys;
 mod model;
 mod union;
+mod window;
+mod window_rates;
 
 use mayhap::{Block, Build, Digest, DigestFunction, Filter, FilterParams, Layout, OwnedBlocks};
 use proptest::collection::vec;

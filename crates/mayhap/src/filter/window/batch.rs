@@ -1,0 +1,61 @@
+//! Many keys at once.
+
+use super::{Table, WindowBloomFilter};
+use crate::filter::for_each_digest_chunk;
+use crate::{Bitmap, Digest, Key};
+
+impl WindowBloomFilter {
+    /// Inserts many keys, in order: bit `i` of the result is what [`WindowBloomFilter::insert`]
+    /// would have said for `keys[i]`, but their cache lines are fetched together.
+    ///
+    /// In a time window they are inserted at the latest time that was passed: call
+    /// [`WindowBloomFilter::advance`] before.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
+        let mut new = Bitmap::new();
+        let function = self.digest_function;
+        for_each_digest_chunk(&function, keys, &mut new, |digests, words| {
+            self.insert_words(digests, words);
+        });
+        new
+    }
+
+    /// [`WindowBloomFilter::insert_batch`] for keys that are already digests, into a bitmap that is
+    /// used again.
+    pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
+        self.insert_words(digests, new.reset(digests.len()));
+    }
+
+    fn insert_words(&mut self, digests: &[Digest], new: &mut [u64]) {
+        Table::insert_batch(
+            self,
+            |filter| &filter.table,
+            digests,
+            |filter, i, digest| {
+                new[i / 64] |= u64::from(filter.insert_digest(digest)) << (i % 64);
+            },
+        );
+    }
+
+    /// Asks for many keys: as [`WindowBloomFilter::contains`] for each, but with their cache lines
+    /// fetched together.
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        let mut found = Bitmap::new();
+        let live = self.live_columns(0);
+        for_each_digest_chunk(&self.digest_function, keys, &mut found, |digests, words| {
+            self.table.contains_batch(digests, live, words);
+        });
+        found
+    }
+
+    /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a bitmap that is
+    /// used again.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.contains_digests_at_into(digests, self.now, found);
+    }
+
+    /// [`WindowBloomFilter::contains_digests_into`] at the time `now`.
+    pub fn contains_digests_at_into(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
+        let live = self.live_columns(self.generations_until(now));
+        self.table.contains_batch(digests, live, found.reset(digests.len()));
+    }
+}

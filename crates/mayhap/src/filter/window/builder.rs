@@ -1,0 +1,94 @@
+//! How a window is made.
+
+use super::WindowBloomFilter;
+use super::plan::{Plan, Window};
+use crate::{DigestFunction, Error};
+
+/// Sizes and makes a [`WindowBloomFilter`]: a window, its rate, and what else.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::WindowBloomFilter;
+///
+/// // Whatever was seen in the last hour, in milliseconds; about a million keys.
+/// let seen = WindowBloomFilter::builder()
+///     .window_time(3_600_000, 1_000_000)
+///     .target_fpp(0.01)
+///     .build()?;
+/// assert!(seen.num_bytes() < 2_200_000);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct WindowBuilder {
+    window: Option<Window>,
+    target_fpp: Option<f64>,
+    digest_function: DigestFunction,
+    max_bytes: u64,
+}
+
+impl WindowBuilder {
+    pub(super) fn new() -> Self {
+        let digest_function = DigestFunction::default();
+        Self { window: None, target_fpp: None, digest_function, max_bytes: u64::MAX }
+    }
+
+    /// Remembers at least the last `items` insertions.
+    pub fn window_items(mut self, items: u64) -> Self {
+        self.window = Some(Window::Items(items));
+        self
+    }
+
+    /// Remembers at least the keys of the last `span`, in any unit, for instance milliseconds.
+    ///
+    /// `expected_items` is how many keys come in a span, taken as evenly spread: with more the rate
+    /// rises ([`WindowBloomFilter::health`]).
+    pub fn window_time(mut self, span: u64, expected_items: u64) -> Self {
+        self.window = Some(Window::Time { span, expected_items });
+        self
+    }
+
+    /// p: the false-positive probability to keep at the highest load, above 0 and below 1.
+    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
+        self.target_fpp = Some(target_fpp);
+        self
+    }
+
+    /// How keys become digests.
+    pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
+        self.digest_function = digest_function;
+        self
+    }
+
+    /// `xxh3` with this seed.
+    pub fn seed(self, seed: u64) -> Self {
+        self.digest_function(DigestFunction::xxh3(seed))
+    }
+
+    /// Refuses windows larger than this, before any memory is asked for. No limit by default.
+    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Sizes the window and allocates it, zeroed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] without a window or a rate; [`Error::ZeroItems`] for no keys;
+    /// [`Error::OutOfRange`] for a span of 0; [`Error::FppOutOfRange`]; [`Error::FppUnreachable`];
+    /// [`Error::TooLarge`] above [`WindowBuilder::max_bytes`]; [`Error::OutOfMemory`].
+    pub fn build(self) -> Result<WindowBloomFilter, Error> {
+        let missing = |parameter| Error::Missing { parameter };
+        let window = self.window.ok_or(missing("window_items or window_time"))?;
+        let target_fpp = self.target_fpp.ok_or(missing("target_fpp"))?;
+        let plan = Plan::new(window)?;
+        let (num_rows, num_hashes) = plan.solve(target_fpp)?;
+        let found = super::num_blocks(num_rows) * 64;
+        if found > self.max_bytes {
+            return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });
+        }
+        WindowBloomFilter::empty(plan, num_rows, num_hashes, target_fpp, self.digest_function)
+    }
+}
