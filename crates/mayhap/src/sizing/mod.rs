@@ -15,6 +15,7 @@
 //! ```
 
 pub mod blocked;
+pub mod matrix;
 mod params;
 pub mod standard;
 
@@ -152,7 +153,7 @@ pub fn textbook_fpp(num_bits: u64, num_hashes: u32, items: u64) -> f64 {
     libm::pow(fill, f64::from(num_hashes))
 }
 
-fn check_fpp(target_fpp: f64) -> Result<(), Error> {
+pub(crate) fn check_fpp(target_fpp: f64) -> Result<(), Error> {
     // `contains` is false for NaN.
     if target_fpp > 0.0 && target_fpp < 1.0 {
         Ok(())
