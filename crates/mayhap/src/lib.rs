@@ -22,6 +22,7 @@
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
 //! | [`ScalableBloomFilter`] | the number of keys is unknown |
+//! | [`BloomMatrix`] | which of many sets (caches, shards, days) may hold a key |
 //! | [`AnyFilter`] | a file or a command line says which layout it is |
 //!
 //! # Data flow
@@ -52,8 +53,9 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    AnyFilter, BlockedBloomFilter, BloomFilter, Build, Builder, ConcurrentBlockedBloomFilter,
-    ConcurrentBloomFilter, Estimate, Filter, Health, ScalableBloomFilter,
+    AnyFilter, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
+    ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, Estimate, Filter, Health, MatrixBuilder,
+    ScalableBloomFilter, Sets,
 };
 pub use layout::{Blocked, Layout, LayoutKind, Standard};
 pub use simd::kernel_names;

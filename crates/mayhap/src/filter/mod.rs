@@ -10,6 +10,7 @@ mod concurrent;
 mod contains;
 mod estimate;
 mod insert;
+mod matrix;
 mod scalable;
 mod stats;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod tests;
 pub use any::AnyFilter;
 pub use builder::{Build, Builder};
 pub use estimate::{Estimate, Health};
+pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use scalable::ScalableBloomFilter;
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};

@@ -3,7 +3,7 @@
 use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
-use crate::{AnyFilter, DigestFunction, Error, Filter, FilterParams};
+use crate::{AnyFilter, BloomMatrix, DigestFunction, Error, Filter, FilterParams};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -19,7 +19,7 @@ pub enum Kind {
     Scalable = 3,
     /// A filter that forgets.
     Window = 4,
-    /// Which of many sets.
+    /// [`BloomMatrix`].
     Matrix = 5,
     /// A frozen set.
     Fuse = 6,
@@ -60,7 +60,8 @@ impl Kind {
     pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
         match self {
             Self::Bloom => AnyFilter::segment_blocks(fields),
-            Self::Counting | Self::Scalable | Self::Window | Self::Matrix | Self::Fuse => {
+            Self::Matrix => BloomMatrix::segment_blocks(fields),
+            Self::Counting | Self::Scalable | Self::Window | Self::Fuse => {
                 Err(Error::BadField { field: "kind", found: self.id().into() })
             }
         }
