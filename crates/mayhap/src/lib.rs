@@ -23,6 +23,7 @@
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
 //! | [`ScalableBloomFilter`] | the number of keys is unknown |
 //! | [`WindowBloomFilter`] | old keys shall be forgotten: the last w keys, or the last w seconds |
+//! | [`BloomMatrix`] | which of many sets (caches, shards, days) may hold a key |
 //! | [`AnyFilter`] | a file or a command line says which layout it is |
 //!
 //! # Data flow
@@ -53,9 +54,9 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    Age, AnyFilter, BlockedBloomFilter, BloomFilter, Build, Builder, ConcurrentBlockedBloomFilter,
-    ConcurrentBloomFilter, Estimate, Filter, Health, ScalableBloomFilter, Window,
-    WindowBloomFilter, WindowBuilder,
+    Age, AnyFilter, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
+    ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, Estimate, Filter, Health, MatrixBuilder,
+    ScalableBloomFilter, Sets, Window, WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Layout, LayoutKind, Standard};
 pub use simd::kernel_names;

@@ -20,35 +20,56 @@ const Z_99: f64 = 2.575_829_303_548_901;
 impl Estimate {
     /// The estimate from `ones` set bits.
     ///
-    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). `blocked`: all
-    /// k/8 throws of a key into a lane go into one block, so a key leaves a bit clear with
-    /// probability 1 − (1 − (63/64)^(k/8)) / B. Taken as independent throws, n would come out
-    /// 0.8 % too low for k = 16.
+    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). `blocked`: see
+    /// [`Estimate::from_lane_ones`].
     pub(crate) fn from_ones(params: &FilterParams, ones: u64) -> Self {
         let m = params.num_bits() as f64;
         let k = f64::from(params.num_hashes());
-        // The logarithm of the probability that a key leaves a bit clear.
-        let log_clear = match params.layout() {
-            Layout::Standard => k * libm::log1p(-1.0 / m),
-            Layout::Blocked => {
-                let clear_in_block = libm::pow(63.0 / 64.0, k / 8.0);
-                libm::log1p(-(1.0 - clear_in_block) * 512.0 / m)
+        match params.layout() {
+            Layout::Standard => {
+                let log_clear = k * libm::log1p(-1.0 / m);
+                Self::from_fill(ones, params.num_bits(), log_clear, |items| {
+                    let (_, fill_deviation) = fill_moments(m, k * items);
+                    // dE[X/m]/dn = (1 − X/m) · k/m
+                    fill_deviation / ((1.0 - ones as f64 / m) * k / m)
+                })
             }
-        };
-        let fill = ones as f64 / m;
-        if ones >= params.num_bits() {
+            Layout::Blocked => {
+                Self::from_lane_ones(params.num_blocks(), 8, params.num_hashes(), ones)
+            }
+        }
+    }
+
+    /// The estimate from `ones` set bits in blocks of `lanes` lanes of 64 bits.
+    ///
+    /// All k/lanes throws of a key into a lane go into one block, so a key leaves a bit clear with
+    /// probability 1 − (1 − (63/64)^(k/lanes)) / B. Taken as independent throws, n would come out
+    /// 0.8 % too low for k = 16.
+    pub(crate) fn from_lane_ones(num_blocks: u64, lanes: u32, num_hashes: u32, ones: u64) -> Self {
+        let blocks = num_blocks as f64;
+        let passes = f64::from(num_hashes / lanes);
+        let log_clear = libm::log1p(-(1.0 - libm::pow(63.0 / 64.0, passes)) / blocks);
+        let num_bits = num_blocks * u64::from(lanes) * 64;
+        Self::from_fill(ones, num_bits, log_clear, |items| {
+            blocked_deviation(blocks, f64::from(lanes), passes, items)
+        })
+    }
+
+    /// n = ln(1 − X/m) / `log_clear`, the logarithm of the probability that a key leaves a bit
+    /// clear.
+    fn from_fill(
+        ones: u64,
+        num_bits: u64,
+        log_clear: f64,
+        deviation: impl FnOnce(f64) -> f64,
+    ) -> Self {
+        let m = num_bits as f64;
+        if ones >= num_bits {
             let low = -libm::log(m) / log_clear;
             return Self { items: f64::INFINITY, low, high: f64::INFINITY };
         }
-        let items = libm::log1p(-fill) / log_clear;
-        let deviation = match params.layout() {
-            Layout::Standard => {
-                let (_, fill_deviation) = fill_moments(m, k * items);
-                // dE[X/m]/dn = (1 − X/m) · k/m
-                fill_deviation / ((1.0 - fill) * k / m)
-            }
-            Layout::Blocked => blocked_deviation(m / 512.0, k / 8.0, items),
-        };
+        let items = libm::log1p(-(ones as f64 / m)) / log_clear;
+        let deviation = deviation(items);
         let low = (items - Z_99 * deviation).max(0.0);
         Self { items, low, high: items + Z_99 * deviation }
     }
@@ -68,24 +89,27 @@ impl Estimate {
     }
 }
 
-/// Standard deviation of the estimate from `num_blocks` blocks with `passes` throws per lane and key.
+/// Standard deviation of the estimate from blocks of `lanes` lanes with `passes` throws per lane
+/// and key.
 ///
 /// Keys per block are Poisson(λ) with a fixed sum; with Y the ones of a block and J its keys,
-/// Var X = B (E[Var(Y|J)] + Var(E[Y|J]) − Cov(Y, J)² / λ), all closed forms of E[q^J] = e^(−λ(1−q)).
-fn blocked_deviation(num_blocks: f64, passes: f64, items: f64) -> f64 {
+/// Var X = B (E[Var(Y|J)] + Var(E[Y|J]) − Cov(Y, J)² / λ), all closed forms of E[q^J] =
+/// e^(−λ(1−q)).
+fn blocked_deviation(num_blocks: f64, lanes: f64, passes: f64, items: f64) -> f64 {
     let lambda = items / num_blocks;
     if lambda == 0.0 {
         return 0.0;
     }
+    let bits = lanes * 64.0;
     let mean_power = |q: f64| libm::exp(-lambda * (1.0 - q));
     let (q1, q2) = (libm::pow(63.0 / 64.0, passes), libm::pow(62.0 / 64.0, passes));
-    let within =
-        8.0 * (64.0 * 63.0 * mean_power(q2) + 64.0 * mean_power(q1) - 4096.0 * mean_power(q1 * q1));
-    let between = 512.0 * 512.0 * (mean_power(q1 * q1) - mean_power(q1) * mean_power(q1));
-    let covariance = 512.0 * lambda * (1.0 - q1) * mean_power(q1);
+    let within = lanes
+        * (64.0 * 63.0 * mean_power(q2) + 64.0 * mean_power(q1) - 4096.0 * mean_power(q1 * q1));
+    let between = bits * bits * (mean_power(q1 * q1) - mean_power(q1) * mean_power(q1));
+    let covariance = bits * lambda * (1.0 - q1) * mean_power(q1);
     let variance = num_blocks * (within + between - covariance * covariance / lambda);
-    // dE[X]/dn = 512 (1 − q1) e^(−λ(1−q1))
-    libm::sqrt(variance.max(0.0)) / (512.0 * (1.0 - q1) * mean_power(q1))
+    // dE[X]/dn = bits (1 − q1) e^(−λ(1−q1))
+    libm::sqrt(variance.max(0.0)) / (bits * (1.0 - q1) * mean_power(q1))
 }
 
 /// Whether a filter still keeps its promise.

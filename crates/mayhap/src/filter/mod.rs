@@ -10,6 +10,7 @@ mod concurrent;
 mod contains;
 mod estimate;
 mod insert;
+mod matrix;
 mod scalable;
 mod stats;
 #[cfg(test)]
@@ -19,6 +20,7 @@ mod window;
 pub use any::AnyFilter;
 pub use builder::{Build, Builder};
 pub use estimate::{Estimate, Health};
+pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use scalable::ScalableBloomFilter;
 pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
 

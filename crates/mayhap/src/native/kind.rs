@@ -3,7 +3,9 @@
 use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
-use crate::{AnyFilter, DigestFunction, Error, Filter, FilterParams, WindowBloomFilter};
+use crate::{
+    AnyFilter, BloomMatrix, DigestFunction, Error, Filter, FilterParams, WindowBloomFilter,
+};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -19,7 +21,7 @@ pub enum Kind {
     Scalable = 3,
     /// [`WindowBloomFilter`].
     Window = 4,
-    /// Which of many sets.
+    /// [`BloomMatrix`].
     Matrix = 5,
     /// A frozen set.
     Fuse = 6,
@@ -60,8 +62,9 @@ impl Kind {
     pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
         match self {
             Self::Bloom => AnyFilter::segment_blocks(fields),
+            Self::Matrix => BloomMatrix::segment_blocks(fields),
             Self::Window => WindowBloomFilter::segment_blocks(fields),
-            Self::Counting | Self::Scalable | Self::Matrix | Self::Fuse => {
+            Self::Counting | Self::Scalable | Self::Fuse => {
                 Err(Error::BadField { field: "kind", found: self.id().into() })
             }
         }

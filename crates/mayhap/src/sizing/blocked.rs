@@ -10,7 +10,7 @@ use super::{MAX_NUM_BITS, smallest, with_digest_collisions};
 use crate::Error;
 
 const BLOCK_BITS: u64 = 512;
-const LANES: f64 = 8.0;
+const LANES: u32 = 8;
 /// Above this many keys per block every lane is full to the last digit of an `f64`.
 const FULL_BLOCK_ITEMS: f64 = 4096.0;
 /// Terms this much smaller than the largest cannot show in the sum, however high their rate.
@@ -21,7 +21,8 @@ const NEGLIGIBLE: f64 = 1e-40;
 /// `p = Σ_j Binomial(j; n, 1/B) · f(j)^8`, where f(j) is the probability that a lane with j keys
 /// answers "maybe": 1 − (63/64)^j for k = 8; for k = 16, where two throws a key go into a lane
 /// and two bits are asked, 1/64 · (1 − q1) + 63/64 · (1 − 2·q1 + q2) with q1 = (63/64)^(2j) and
-/// q2 = (62/64)^(2j). Digest collisions (n / 2^64) are added.
+/// q2 = (62/64)^(2j). Digest collisions (n / 2^64) are added. For k < 8, which only columns of a
+/// [`crate::BloomMatrix`] have, blocks have k lanes and `f(j)` the power k.
 ///
 /// # Examples
 ///
@@ -47,7 +48,7 @@ pub fn expected_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
 /// What a block that holds `items` keys answers to an absent key.
 fn block_fpp(items: f64, num_hashes: u32) -> f64 {
     let log_miss = libm::log1p(-1.0 / 64.0);
-    let lane = if num_hashes == 8 {
+    let lane = if num_hashes <= LANES {
         -libm::expm1(items * log_miss)
     } else {
         let one = -libm::expm1(2.0 * items * log_miss);
@@ -55,7 +56,7 @@ fn block_fpp(items: f64, num_hashes: u32) -> f64 {
         let q2 = libm::exp(2.0 * items * libm::log1p(-2.0 / 64.0));
         one / 64.0 + (1.0 - 2.0 * q1 + q2).max(0.0) * 63.0 / 64.0
     };
-    libm::pow(lane.clamp(0.0, 1.0), LANES)
+    libm::pow(lane.clamp(0.0, 1.0), f64::from(num_hashes.min(LANES)))
 }
 
 /// `Σ_j Binomial(j; n, 1/B) g(j)`, by the ratio of neighbouring terms from the mode outward: no

@@ -15,6 +15,7 @@
 //! ```
 
 pub mod blocked;
+pub mod matrix;
 mod params;
 pub mod standard;
 pub mod window;

@@ -8,6 +8,7 @@ mod examples;
 mod golden;
 mod huge;
 mod keys;
+mod matrix;
 mod model;
 mod union;
 mod window;

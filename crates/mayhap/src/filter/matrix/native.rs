@@ -1,0 +1,144 @@
+//! The native form: the panels' rows, and the sets' counts as a last segment.
+
+use super::shape::Shape;
+use super::{BloomMatrix, PANEL_SETS};
+use crate::bits::{Block, OwnedBlocks};
+use crate::native::{Fields, Kind, Native};
+use crate::sizing::matrix as sizing;
+use crate::{DigestFunction, Error, sizing::check_fpp};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Counts in a block.
+const BLOCK_COUNTS: usize = 8;
+
+impl Native for BloomMatrix {
+    const KIND: Kind = Kind::Matrix;
+
+    fn digest_function(&self) -> &DigestFunction {
+        self.digest_function()
+    }
+
+    fn fields(&self) -> Fields {
+        let mut extra = [0; 7];
+        extra[0] = self.num_sets as u64;
+        Fields {
+            layout: 0,
+            num_bits: self.num_bits(),
+            num_hashes: self.num_hashes(),
+            expected_items: self.expected_items(),
+            target_fpp: self.target_fpp(),
+            inserted_items: total(self.counts()),
+            extra,
+            layers: Vec::new(),
+        }
+    }
+
+    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
+        let (shape, num_sets) = shape_of(fields)?;
+        let mut segments = vec![shape.num_bits(); num_sets.div_ceil(PANEL_SETS)];
+        segments.push(num_sets.div_ceil(BLOCK_COUNTS) as u64);
+        Ok(segments)
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        self.panels().chain([self.counts.as_slice()]).collect()
+    }
+
+    fn from_segments(
+        fields: &Fields,
+        digest_function: DigestFunction,
+        segments: Vec<OwnedBlocks>,
+    ) -> Result<Self, Error> {
+        let (shape, num_sets) = shape_of(fields)?;
+        let lengths = Self::segment_blocks(fields)?;
+        let (expected, found) = (lengths.len() as u64, segments.len() as u64);
+        if expected != found {
+            return Err(Error::WrongLength { field: "segments", expected, found });
+        }
+        for (segment, blocks) in segments.iter().zip(lengths) {
+            let (expected, found) = (blocks * 64, segment.as_ref().len() as u64 * 64);
+            if expected != found {
+                return Err(Error::WrongLength { field: "segment", expected, found });
+            }
+        }
+        let mut panels = segments;
+        let counts = panels.pop().map(|counts| counts.as_ref().to_vec()).unwrap_or_default();
+        let max_bytes = u64::MAX;
+        let matrix = Self { shape, digest_function, panels, num_sets, counts, max_bytes };
+        matrix.check_unused()?;
+        let found = fields.inserted_items;
+        if total(matrix.counts()) != found {
+            return Err(Error::BadField { field: "inserted_items", found });
+        }
+        Ok(matrix)
+    }
+}
+
+impl BloomMatrix {
+    /// Checks that there is nothing where a set beyond the last would have its bits and its count.
+    fn check_unused(&self) -> Result<(), Error> {
+        let counts = crate::bits::block::words(&self.counts);
+        if let Some(&found) = counts[self.num_sets..].iter().find(|&&count| count != 0) {
+            return Err(Error::BadField { field: "counts past num_sets", found });
+        }
+        let used = self.num_sets % PANEL_SETS;
+        if used == 0 {
+            return Ok(());
+        }
+        let unused: [u64; 8] = core::array::from_fn(|word| match used.saturating_sub(word * 64) {
+            0 => u64::MAX,
+            used @ 1..64 => u64::MAX << used,
+            _ => 0,
+        });
+        let mut any = [0; 8];
+        for row in self.panels.last().map_or(&[][..], AsRef::as_ref) {
+            for (any, word) in any.iter_mut().zip(row.0) {
+                *any |= word;
+            }
+        }
+        match any.iter().zip(unused).find(|(any, unused)| *any & unused != 0) {
+            None => Ok(()),
+            Some((any, unused)) => {
+                Err(Error::BadField { field: "bits past num_sets", found: any & unused })
+            }
+        }
+    }
+}
+
+/// Counts come from files too, where any number may stand.
+fn total(counts: &[u64]) -> u64 {
+    counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+}
+
+fn shape_of(fields: &Fields) -> Result<(Shape, usize), Error> {
+    let bad_field = |field, found| Err(Error::BadField { field, found });
+    if fields.layout != 0 {
+        return bad_field("layout", fields.layout.into());
+    }
+    if !fields.layers.is_empty() {
+        return bad_field("layers", fields.layers.len() as u64);
+    }
+    fields.check_extra_is_zero(1)?;
+    sizing::check_num_hashes(fields.num_hashes)?;
+    let group_bits = sizing::num_bits(1, fields.num_hashes);
+    let num_bits = fields.num_bits;
+    if !(1..=sizing::MAX_NUM_BITS).contains(&num_bits) || !num_bits.is_multiple_of(group_bits) {
+        return bad_field("num_bits", num_bits);
+    }
+    let num_sets = fields.extra[0];
+    if !(1..=BloomMatrix::MAX_SETS as u64).contains(&num_sets) {
+        return bad_field("num_sets", num_sets);
+    }
+    if fields.expected_items == 0 {
+        return Err(Error::ZeroItems);
+    }
+    check_fpp(fields.target_fpp)?;
+    let shape = Shape {
+        num_groups: num_bits / group_bits,
+        num_hashes: fields.num_hashes,
+        expected_items: fields.expected_items,
+        target_fpp: fields.target_fpp,
+    };
+    Ok((shape, num_sets as usize))
+}

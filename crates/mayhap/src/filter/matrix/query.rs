@@ -1,0 +1,168 @@
+//! Asking.
+
+use super::shape::Shape;
+use super::{BloomMatrix, Sets};
+use crate::bits::{Bitmap, Block};
+use crate::{Digest, Key, simd};
+
+/// How many rows' cache lines are asked for ahead of use: as many as a core can have on their way,
+/// and some more. Measured from 8 to 128 with 4 to 8 rows a key: no difference from 40 on.
+const ROWS_AHEAD: usize = 64;
+
+impl BloomMatrix {
+    /// Which sets may hold the key: a set that holds it is always among them, one that does not is
+    /// with its false-positive probability.
+    ///
+    /// Cache lines: k for each panel of 512 sets.
+    #[inline]
+    pub fn which<K: Key + ?Sized>(&self, key: &K) -> Sets {
+        let mut sets = Sets::new();
+        self.which_into(key, &mut sets);
+        sets
+    }
+
+    /// [`BloomMatrix::which`] into an answer that is used again.
+    #[inline]
+    pub fn which_into<K: Key + ?Sized>(&self, key: &K, sets: &mut Sets) {
+        self.which_digest_into(self.digest(key), sets);
+    }
+
+    /// [`BloomMatrix::which_into`] for a key that is already a digest.
+    #[inline]
+    pub fn which_digest_into(&self, digest: Digest, sets: &mut Sets) {
+        let (answers, _) = sets.reset(self.num_sets()).as_chunks_mut::<8>();
+        for (answer, rows) in answers.iter_mut().zip(&self.panels) {
+            *answer = and_rows(self.shape, rows.as_ref(), digest);
+        }
+    }
+
+    /// Asks for many keys: calls `answer(i, sets)` for each `keys[i]` in order, with what
+    /// [`BloomMatrix::which`] says of it. Rows are fetched several keys ahead, which is the faster
+    /// the further away they are.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut shards = mayhap::BloomMatrix::builder()
+    ///     .num_sets(600)
+    ///     .expected_items(100)
+    ///     .target_fpp(1e-4)
+    ///     .build()?;
+    /// shards.insert(1, "a");
+    /// shards.insert(599, "b");
+    /// let mut found = Vec::new();
+    /// shards.which_batch(&["a", "b", "c"], |i, sets| {
+    ///     found.extend(sets.iter().map(|set| (i, set)));
+    /// });
+    /// assert_eq!(found, [(0, 1), (1, 599)]);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn which_batch<K: Key>(&self, keys: &[K], mut answer: impl FnMut(usize, &Sets)) {
+        let mut digests = [Digest::default(); super::super::DIGESTS_AT_ONCE];
+        let mut sets = Sets::new();
+        for (chunk, keys) in keys.chunks(digests.len()).enumerate() {
+            let first = chunk * digests.len();
+            let digests = &mut digests[..keys.len()];
+            self.digest_function.digest_batch(keys, digests);
+            self.which_digests_reusing(digests, &mut sets, |i, sets| answer(first + i, sets));
+        }
+    }
+
+    /// [`BloomMatrix::which_batch`] for keys that are already digests.
+    pub fn which_digests(&self, digests: &[Digest], answer: impl FnMut(usize, &Sets)) {
+        self.which_digests_reusing(digests, &mut Sets::new(), answer);
+    }
+
+    fn which_digests_reusing(
+        &self,
+        digests: &[Digest],
+        sets: &mut Sets,
+        mut answer: impl FnMut(usize, &Sets),
+    ) {
+        let ahead = self.keys_ahead();
+        for &digest in &digests[..ahead.min(digests.len())] {
+            self.prefetch(digest);
+        }
+        for (i, &digest) in digests.iter().enumerate() {
+            if ahead != 0
+                && let Some(&later) = digests.get(i + ahead)
+            {
+                self.prefetch(later);
+            }
+            self.which_digest_into(digest, sets);
+            answer(i, sets);
+        }
+    }
+
+    /// For how many keys rows are fetched ahead; 0 where all rows are in the cache.
+    fn keys_ahead(&self) -> usize {
+        let rows_per_key = self.panels.len() * self.shape.num_hashes as usize;
+        if simd::fits_cache(self.panels.len() * self.shape.num_bits() as usize) {
+            0
+        } else {
+            (ROWS_AHEAD / rows_per_key).max(1)
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, digest: Digest) {
+        for rows in &self.panels {
+            self.shape.for_each_row(digest, |row| simd::prefetch(rows.as_ref(), row));
+        }
+    }
+
+    /// Whether set `set` may hold the key. Touches k cache lines.
+    ///
+    /// # Panics
+    ///
+    /// If `set` is not below [`BloomMatrix::num_sets`].
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, set: usize, key: &K) -> bool {
+        self.contains_digest(set, self.digest(key))
+    }
+
+    /// [`BloomMatrix::contains`] for a key that is already a digest.
+    ///
+    /// # Panics
+    ///
+    /// As [`BloomMatrix::contains`].
+    #[inline]
+    pub fn contains_digest(&self, set: usize, digest: Digest) -> bool {
+        let place = self.place(set);
+        let rows = self.panels[place.panel].as_ref();
+        let mut word = u64::MAX;
+        self.shape.for_each_row(digest, |row| word &= rows[row].0[place.word]);
+        word >> place.shift & 1 == 1
+    }
+
+    /// [`BloomMatrix::contains`] for many digests, into a bitmap that is used again.
+    ///
+    /// # Panics
+    ///
+    /// As [`BloomMatrix::contains`].
+    pub fn contains_digests_into(&self, set: usize, digests: &[Digest], found: &mut Bitmap) {
+        let rows = self.panels[self.place(set).panel].as_ref();
+        let words = found.reset(digests.len());
+        let ahead = ROWS_AHEAD / self.shape.num_hashes as usize;
+        let fetch = !simd::fits_cache(rows.len());
+        for (i, &digest) in digests.iter().enumerate() {
+            if fetch && let Some(&later) = digests.get(i + ahead) {
+                self.shape.for_each_row(later, |row| simd::prefetch(rows, row));
+            }
+            words[i / 64] |= u64::from(self.contains_digest(set, digest)) << (i % 64);
+        }
+    }
+}
+
+/// The AND of a digest's rows. No early exit: with 512 sets at 1 % five are left on average, so a 0
+/// hardly ever comes before the last row, and the rows are on their way already.
+#[inline(always)]
+fn and_rows(shape: Shape, rows: &[Block], digest: Digest) -> [u64; 8] {
+    let mut answer = [u64::MAX; 8];
+    shape.for_each_row(digest, |row| {
+        for (answer, word) in answer.iter_mut().zip(rows[row].0) {
+            *answer &= word;
+        }
+    });
+    answer
+}

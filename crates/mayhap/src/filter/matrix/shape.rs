@@ -1,0 +1,50 @@
+//! Digest → rows.
+
+use crate::Digest;
+use crate::bits::Block;
+use crate::layout::positions::{self, LANE_MULTIPLIERS, LANE_SHIFTS};
+use crate::sizing::matrix::{LANE_ROWS, lanes, num_bits};
+
+/// The numbers that all sets of a matrix share.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Shape {
+    pub(super) num_groups: u64,
+    pub(super) num_hashes: u32,
+    pub(super) expected_items: u64,
+    pub(super) target_fpp: f64,
+}
+
+impl Shape {
+    /// Lanes of 64 rows in a group.
+    pub(super) const fn lanes(self) -> usize {
+        lanes(self.num_hashes) as usize
+    }
+
+    pub(super) const fn num_bits(self) -> u64 {
+        num_bits(self.num_groups, self.num_hashes)
+    }
+
+    pub(super) const fn panel_bytes(self) -> u64 {
+        self.num_bits().saturating_mul(Block::BYTES as u64)
+    }
+
+    /// Calls `f` with each row of the digest: one per lane, two for k = 16.
+    #[inline(always)]
+    pub(super) fn for_each_row(self, digest: Digest, mut f: impl FnMut(usize)) {
+        self.for_each_bit(digest, |lane, bit| f(lane * LANE_ROWS as usize + bit as usize));
+    }
+
+    /// Calls `f` with each lane of the panel that the digest has a row in, and the row's number
+    /// there.
+    #[inline(always)]
+    pub(super) fn for_each_bit(self, digest: Digest, mut f: impl FnMut(usize, u64)) {
+        let first_lane = positions::block(digest, self.num_groups) as usize * self.lanes();
+        let passes = if self.num_hashes == 16 { 2 } else { 1 };
+        for multiplier in &LANE_MULTIPLIERS[..passes] {
+            let product = digest.get().wrapping_mul(*multiplier);
+            for (lane, shift) in LANE_SHIFTS[..self.lanes()].iter().enumerate() {
+                f(first_lane + lane, product >> shift & (LANE_ROWS - 1));
+            }
+        }
+    }
+}
