@@ -32,14 +32,6 @@ impl Standard {
     }
 
     #[inline(always)]
-    fn has_all(&self, words: &[u64], digest: Digest, multipliers: &[u64]) -> bool {
-        multipliers.iter().all(|&multiplier| {
-            let (word, bit) = self.position(digest, multiplier);
-            words[word] & bit != 0
-        })
-    }
-
-    #[inline(always)]
     fn prefetch_all<T>(&self, words: &[T], digest: Digest, multipliers: &[u64]) {
         for &multiplier in multipliers {
             simd::prefetch(words, self.position(digest, multiplier).0);
@@ -52,12 +44,12 @@ impl Standard {
         let (first, rest) = multipliers.split_at(FIRST_PROBES.min(multipliers.len()));
         let mut maybe = 0u64;
         for (i, &digest) in digests.iter().enumerate() {
-            maybe |= u64::from(self.has_all(words, digest, first)) << i;
+            maybe |= u64::from(self.probes.has_all(words, digest, first)) << i;
         }
         let survivors = maybe;
         for_each_one(survivors, |i| self.prefetch_all(words, digests[i], rest));
         for_each_one(survivors, |i| {
-            maybe &= !(u64::from(!self.has_all(words, digests[i], rest)) << i);
+            maybe &= !(u64::from(!self.probes.has_all(words, digests[i], rest)) << i);
         });
         maybe
     }
@@ -85,7 +77,7 @@ impl LayoutKind for Standard {
             // All at once: a mispredicted branch costs more than the probes that it saves.
             self.probes.contains(words, digest)
         } else {
-            self.has_all(words, digest, self.multipliers())
+            self.probes.has_all(words, digest, self.multipliers())
         }
     }
 

@@ -82,6 +82,14 @@ impl Probes {
         unsafe { (self.kernel.contains)(words, digest, self.range(words)) }
     }
 
+    /// Whether the bits of these probes are set; stops at the first that is not.
+    #[inline(always)]
+    pub(crate) fn has_all(&self, words: &[u64], digest: Digest, multipliers: &[u64]) -> bool {
+        let range = self.range(words);
+        // SAFETY: `range` checks the words.
+        unsafe { scalar::has_all(words, digest, range.num_bits, multipliers) }
+    }
+
     /// [`Probes::contains`] for words in the cache, key `i`'s answer or-ed into bit `i % 64` of word
     /// `i / 64`.
     pub(crate) fn contains_batch(&self, words: &[u64], digests: &[Digest], found: &mut [u64]) {

@@ -20,6 +20,26 @@ unsafe fn contains(words: &[u64], digest: Digest, range: Range) -> bool {
     found & 1 == 1
 }
 
+/// Some of the probes only, stopping at the first bit that is clear.
+///
+/// # Safety
+///
+/// `words` has at least `num_bits` bits.
+#[inline(always)]
+pub(super) unsafe fn has_all(
+    words: &[u64],
+    digest: Digest,
+    num_bits: u64,
+    multipliers: &[u64],
+) -> bool {
+    multipliers.iter().all(|&multiplier| {
+        let position = positions::standard(digest, multiplier, num_bits);
+        // SAFETY: positions are below `num_bits`, which the caller promises `words` to have.
+        let word = unsafe { *words.get_unchecked((position / 64) as usize) };
+        word >> (position % 64) & 1 == 1
+    })
+}
+
 unsafe fn contains_batch(words: &[u64], digests: &[Digest], range: Range, found: &mut [u64]) {
     for (group, found) in digests.chunks(64).zip(found) {
         for (i, &digest) in group.iter().enumerate() {
