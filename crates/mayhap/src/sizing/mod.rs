@@ -17,6 +17,7 @@
 pub mod blocked;
 pub mod matrix;
 mod params;
+pub mod scalable;
 pub mod standard;
 pub mod window;
 
