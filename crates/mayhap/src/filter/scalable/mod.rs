@@ -1,10 +1,11 @@
 //! A chain of growing layers for an unknown number of keys.
 //!
 //! `layer.rs` is one layer and a batch's way through all, `stats.rs` what a chain knows of itself,
-//! `union.rs` two chains as one, `concurrent.rs` the form that many threads fill.
+//! `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form that many threads fill.
 
 mod concurrent;
 mod layer;
+mod native;
 mod stats;
 mod union;
 
@@ -28,9 +29,10 @@ type OwnedLayer = Layer<BlockedBloomFilter>;
 /// higher rate each that all have to say "maybe" ([`scalable::layer`]). Growth and share come
 /// from a computation of what they cost (`docs/scalable-cost.md`).
 ///
-/// Memory: at 1 %, 15 bits a key at the first guess and 18 to 31 when a layer is full at up to
-/// 10,000 times of it; just after growth half of the memory is still empty. A query for an absent
-/// key touches one cache line a layer and hardly more, newest and largest layer first: 14 at
+/// Memory: at 1 %, 25 bits a key in the mean over all sizes up to 10,000 times the first guess: 14
+/// when the first layer is full, 16 to 22 when a later one is, and twice as many just after growth,
+/// while the newest is empty. A query for an absent key touches one cache line a layer and hardly
+/// more, newest and largest layer first: 14 at
 /// 10,000 times the first guess. An insertion touches one to three more. All layers share one
 /// digest. One thread writes or many read; for many writers see [`ConcurrentScalableBloomFilter`].
 ///
