@@ -59,22 +59,22 @@ impl Layer {
     fn miss(&self, items: f64) -> f64 {
         // The share of set bits rises as 1 − e^(−n); the rates of parts rise more slowly at first.
         let fill = 1.0 - (1.0 - self.fill).powf((items / self.items).min(1.0));
-        (0..self.lines).map(|i| fill.powi(i as i32)).sum()
+        (0..self.lines).map(|i| fill.powf(f64::from(i))).sum()
     }
 }
 
 /// What a chain costs at one n.
 #[derive(Clone, Copy)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// State bits per key, the empty ones included.
-    pub bits: f64,
+    pub(crate) bits: f64,
     /// Cache lines for an absent key, for a key that is there, newest and largest layer first, and
     /// for inserting a new one.
-    pub miss: f64,
+    pub(crate) miss: f64,
     /// See `miss`.
-    pub hit: f64,
+    pub(crate) hit: f64,
     /// See `miss`.
-    pub insert: f64,
+    pub(crate) insert: f64,
 }
 
 fn cost(chain: &[Layer], items: f64) -> Cost {
@@ -99,15 +99,15 @@ fn cost(chain: &[Layer], items: f64) -> Cost {
 }
 
 /// A chain's costs over all n.
-pub struct Summary {
+pub(crate) struct Summary {
     /// At [`TIMES`].
-    pub at: Vec<Cost>,
+    pub(crate) at: Vec<Cost>,
     /// The most bits per key up to the same points: just after the last growth.
-    pub worst_to: Vec<f64>,
+    pub(crate) worst_to: Vec<f64>,
     /// Means over log-uniform n.
-    pub mean: Cost,
+    pub(crate) mean: Cost,
     /// The most bits per key at any n.
-    pub worst: f64,
+    pub(crate) worst: f64,
 }
 
 fn summary(chain: &[Layer]) -> Summary {
@@ -151,9 +151,9 @@ fn chain(
     layers
 }
 
-/// Almeida, Baquero, Preguiça & Hutchison 2007: p_i = p (1 − r) r^i.
+/// Almeida, Baquero, Preguiça & Hutchison 2007: layer i gets p (1 − r) r^i.
 fn geometric(ratio: f64) -> impl Fn(usize) -> f64 {
-    move |i| (1.0 - ratio) * ratio.powi(i as i32)
+    move |i| (1.0 - ratio) * ratio.powf(i as f64)
 }
 
 /// The chain as the library grows it.
@@ -172,7 +172,7 @@ fn ours(target: f64) -> Vec<Layer> {
 }
 
 /// Named chains at one target: the textbook's first, ours last.
-pub fn comparison(target: f64) -> Vec<(&'static str, Summary)> {
+pub(crate) fn comparison(target: f64) -> Vec<(&'static str, Summary)> {
     let basel = |i: usize| 6.0 / (std::f64::consts::PI * (i + 1) as f64).powi(2);
     let two = |_| 2.0;
     vec![
@@ -197,38 +197,36 @@ pub fn comparison(target: f64) -> Vec<(&'static str, Summary)> {
 }
 
 /// A candidate of the search.
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// Growth by layer; the last one goes on.
-    pub growth: Vec<f64>,
+    pub(crate) growth: Vec<f64>,
     /// The share scheme.
-    pub shares: String,
-    /// The share of what is left, for schemes where it is always the same.
-    pub share_of_rest: Option<f64>,
+    pub(crate) shares: String,
     /// Its costs.
-    pub summary: Summary,
+    pub(crate) summary: Summary,
 }
 
 impl Candidate {
     /// Whether it keeps the limits of the objective.
-    pub fn is_allowed(&self, textbook: &Summary) -> bool {
+    pub(crate) fn is_allowed(&self, textbook: &Summary) -> bool {
         self.summary.mean.bits <= MEAN_LIMIT * textbook.mean.bits
             && self.summary.worst <= WORST_LIMIT * textbook.worst
     }
 
     /// The objective.
-    pub fn score(&self) -> f64 {
+    pub(crate) fn score(&self) -> f64 {
         self.summary.mean.bits * self.summary.mean.miss
     }
 }
 
 type Shares = Box<dyn Fn(usize) -> f64>;
 
-fn share_schemes() -> Vec<(String, Option<f64>, Shares)> {
-    let mut schemes: Vec<(String, Option<f64>, Shares)> = Vec::new();
+fn share_schemes() -> Vec<(String, Shares)> {
+    let mut schemes: Vec<(String, Shares)> = Vec::new();
     for n in [2, 3, 4, 5, 6, 7, 8, 10, 12] {
         let share = 1.0 / f64::from(n);
         let shares = geometric(1.0 - share);
-        schemes.push((format!("1/{n} of the rest"), Some(share), Box::new(shares)));
+        schemes.push((format!("1/{n} of the rest"), Box::new(shares)));
     }
     // Telescoping: the sum of a / ((i + a) (i + a + 1)) is 1.
     for a in [1u32, 2, 4, 6, 8] {
@@ -236,17 +234,17 @@ fn share_schemes() -> Vec<(String, Option<f64>, Shares)> {
             let (i, a) = (i as f64, f64::from(a));
             a / ((i + a) * (i + a + 1.0))
         };
-        schemes.push((format!("{a} / ((i + {a}) (i + {}))", a + 1), None, Box::new(shares)));
+        schemes.push((format!("{a} / ((i + {a}) (i + {}))", a + 1), Box::new(shares)));
     }
     let basel = |i: usize| 6.0 / (std::f64::consts::PI * (i + 1) as f64).powi(2);
-    schemes.push(("6 / (π i)²".into(), None, Box::new(basel)));
+    schemes.push(("6 / (π i)²".into(), Box::new(basel)));
     // A finite plan: as many layers as double 100 keys to 2^56 bits.
-    schemes.push(("1/46 each, for 46 layers".into(), None, Box::new(|_| 1.0 / 46.0)));
+    schemes.push(("1/46 each, for 46 layers".into(), Box::new(|_| 1.0 / 46.0)));
     schemes
 }
 
 /// Every growth with every share scheme, layers in parts as the library makes them.
-pub fn search(target: f64) -> Vec<Candidate> {
+pub(crate) fn search(target: f64) -> Vec<Candidate> {
     // Bits per key by rate; one in 2^(1/8) steps, and between them linear.
     let table: Vec<LayerParams> = (0..=8 * 30)
         .map(|i| scalable::layer(1_000_000, (-f64::from(i + 1) / 8.0).exp2()))
@@ -275,11 +273,11 @@ pub fn search(target: f64) -> Vec<Candidate> {
     ];
     let mut candidates = Vec::new();
     for growth in growths {
-        for (name, share_of_rest, shares) in share_schemes() {
+        for (name, shares) in share_schemes() {
             let by_layer = |i: usize| growth[i.min(growth.len() - 1)];
             let summary = summary(&chain(by_layer, shares, target, make));
             let growth = growth.to_vec();
-            candidates.push(Candidate { growth, shares: name, share_of_rest, summary });
+            candidates.push(Candidate { growth, shares: name, summary });
         }
     }
     candidates.sort_by(|a, b| a.score().total_cmp(&b.score()));
@@ -351,7 +349,7 @@ fn search_table(out: &mut String, target: f64) {
 }
 
 /// The page.
-pub fn report() -> String {
+pub(crate) fn report() -> String {
     let mut out = String::from(
         "# What a growing filter costs\n\n\
          Made by `cargo run -p mayhap --example scalable_cost`; a test compares it.\n\n\

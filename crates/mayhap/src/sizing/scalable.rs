@@ -188,18 +188,18 @@ mod tests {
     fn shares_sum_to_less_than_the_target_however_many_layers_come() {
         for target in [0.5, 0.01, 1e-6] {
             let mut promised = 0.0;
-            for step in 0..40 {
+            for step in 0..30 {
                 let layer = chain_layer(10, target, step, promised).unwrap();
                 promised += layer.expected_fpp(layer.expected_items());
                 assert!(promised < target, "step {step}: {promised} of {target}");
             }
-            assert!(promised > 0.99 * target, "{promised} of {target} is used");
+            assert!(promised > 0.98 * target, "{promised} of {target} is used");
         }
     }
 
     #[test]
     fn parts_keep_the_rate_with_the_fewest_bits() {
-        for (target, num_parts) in [(0.05, 1), (1e-2, 1), (1e-4, 2), (1e-6, 2), (1e-9, 3)] {
+        for (target, num_parts) in [(0.05, 1), (1e-2, 1), (1e-4, 2), (1e-6, 3), (1e-9, 4)] {
             let layer = layer(100_000, target).unwrap();
             let fpp = layer.expected_fpp(100_000);
             assert!(fpp <= target && fpp > 0.99 * target, "{fpp:e} for {target:e}");
@@ -215,7 +215,7 @@ mod tests {
         assert!(matches!(layer(1, 1.0), Err(Error::FppOutOfRange { .. })));
         assert!(matches!(layer(1 << 50, 1e-9), Err(Error::FppUnreachable { .. })));
         assert!(matches!(layer(1 << 54, 0.01), Err(Error::TooLarge { .. })));
-        assert!(matches!(chain_layer(1 << 40, 0.01, 60, 0.0), Err(_)));
+        assert!(chain_layer(1 << 40, 0.01, 60, 0.0).is_err());
         assert!(LayerParams::new(512, 8, 0, 1).is_err());
         assert!(LayerParams::new(512, 8, 5, 1).is_err());
         assert!(LayerParams::new(513, 8, 1, 1).is_err());

@@ -12,12 +12,12 @@ fn the_chosen_scheme_is_the_best_allowed_one() {
     let candidates = cost::search(0.01);
     let best = candidates.iter().find(|candidate| candidate.is_allowed(textbook)).unwrap();
     assert_eq!(best.growth, [GROWTH as f64], "{}", best.shares);
-    assert_eq!(best.share_of_rest, Some(SHARE), "{}", best.shares);
+    assert_eq!(best.shares, format!("1/{:.0} of the rest", 1.0 / SHARE));
 }
 
 #[test]
 fn the_chain_beats_the_textbook_in_bits_and_in_cache_lines() {
-    for (target, mean, worst) in [(0.05, 0.84, 0.66), (0.01, 0.89, 0.78), (0.001, 0.91, 0.84)] {
+    for (target, mean, worst) in [(0.05, 0.84, 0.66), (0.01, 0.89, 0.78), (0.001, 0.91, 0.88)] {
         let rows = cost::comparison(target);
         let (textbook, blocked, ours) = (&rows[0].1, &rows[1].1, &rows[rows.len() - 1].1);
         assert!(ours.mean.bits <= mean * textbook.mean.bits, "{target}: {}", ours.mean.bits);
@@ -36,10 +36,9 @@ fn the_chain_beats_the_textbook_in_bits_and_in_cache_lines() {
 #[test]
 fn the_page_is_what_the_computation_says() {
     // A line that differs is easier to find than two pages.
-    for (made, kept) in
-        cost::report().lines().zip(include_str!("../../../../docs/scalable-cost.md").lines())
-    {
+    let page = include_str!("../../../../docs/scalable-cost.md");
+    for (made, kept) in cost::report().lines().zip(page.lines()) {
         assert_eq!(made, kept, "run: cargo run -p mayhap --example scalable_cost");
     }
-    assert_eq!(cost::report(), include_str!("../../../../docs/scalable-cost.md"));
+    assert_eq!(cost::report(), page);
 }

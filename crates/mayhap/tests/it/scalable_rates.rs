@@ -87,8 +87,8 @@ fn check_at(times: u64, filters: u64) {
         for seed in 0..filters {
             let filter = filled(target, seed, 0..FIRST_ITEMS * times);
             assert!(filter.expected_fpp() <= target, "above the target");
-            // Enough of them to expect 1,000 found in all.
-            probes = (1_000.0 / filter.expected_fpp() / filters as f64) as u64 + 1;
+            // Enough of them to expect 600 found in all.
+            probes = (600.0 / filter.expected_fpp() / filters as f64) as u64 + 1;
             measured.add(&filter, probes);
             bits_per_key = filter.num_bits() as f64 / (FIRST_ITEMS * times) as f64;
         }
@@ -104,7 +104,7 @@ fn the_rate_holds_at_the_first_guess() {
 
 #[test]
 fn the_rate_holds_at_10_times_the_first_guess() {
-    check_at(10, 300);
+    check_at(10, 200);
 }
 
 #[test]
@@ -114,15 +114,15 @@ fn the_rate_holds_at_1000_times_the_first_guess() {
 
 #[test]
 fn the_rate_holds_at_10000_times_the_first_guess() {
-    check_at(10_000, 5);
+    check_at(10_000, 4);
 }
 
 /// Low rates are where layers have several parts: they must be as independent as the model says.
 #[test]
 fn layers_of_several_parts_keep_their_rate() {
     let mut measured = Measured::default();
-    let probes = 400_000;
-    for seed in 0..100 {
+    let probes = 300_000;
+    for seed in 0..80 {
         let filter = filled(3e-5, 10_000 + seed, 0..20_000);
         assert!(filter.layers().all(|(params, _)| params.num_parts() >= 2));
         measured.add(&filter, probes);
@@ -143,7 +143,7 @@ fn a_union_has_the_rate_that_it_tells() {
             // A tenth of the keys is in both.
             let start = left - left / 10;
             filter.union_with(&filled(target, seed, start..start + right)).unwrap();
-            probes = (1_000.0 / filter.expected_fpp() / filters as f64) as u64 + 1;
+            probes = (600.0 / filter.expected_fpp() / filters as f64) as u64 + 1;
             measured.add(&filter, probes);
             let mut found = Bitmap::new();
             for_each_chunk(*filter.digest_function(), 0..start + right, |digests| {

@@ -59,9 +59,9 @@ struct SharedLayer {
 }
 
 impl SharedLayer {
-    fn new(layer: Layer<BlockedBloomFilter>) -> Box<Arc<Self>> {
+    fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
         let taken = AtomicU64::new(layer.inserted_items);
-        Box::new(Arc::new(Self { layer: layer.into_concurrent(), taken }))
+        Arc::new(Self { layer: layer.into_concurrent(), taken })
     }
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
@@ -119,7 +119,7 @@ impl ConcurrentScalableBloomFilter {
         let mut layers = layers.into_iter();
         // A chain has at most `MAX_LAYERS` layers, so all of them find a slot.
         let slots = core::array::from_fn(|_| match layers.next() {
-            Some(layer) => OnceBox::with_value(SharedLayer::new(layer)),
+            Some(layer) => OnceBox::with_value(Box::new(SharedLayer::new(layer))),
             None => OnceBox::new(),
         });
         Self { layers: slots, num_layers, limits, digest_function }
@@ -263,7 +263,7 @@ impl ConcurrentScalableBloomFilter {
     /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         let newest_first = self.slice(0, self.num_layers()).rev().map(|shared| &shared.layer);
-        layer::contains_in(newest_first, digests, found);
+        layer::contains_in(&newest_first, digests, found);
     }
 
     /// How keys become digests.
@@ -329,7 +329,7 @@ impl ConcurrentScalableBloomFilter {
         let params = self.limits.next_layer(step, promised.sum(), count, self.num_bytes())?;
         let layer = Layer::empty(params, step, self.digest_function)?;
         // Whoever is first: the loser's layer is as good, and empty.
-        let _ = self.layers[count].set(SharedLayer::new(layer));
+        let _ = self.layers[count].set(Box::new(SharedLayer::new(layer)));
         self.num_layers.fetch_max(count as u64 + 1, Ordering::Relaxed);
         Ok(self.num_layers())
     }

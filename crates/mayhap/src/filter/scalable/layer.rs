@@ -288,7 +288,7 @@ fn ones(answers: &Answers) -> impl Iterator<Item = usize> + '_ {
 
 /// Asks layers, newest first, for many digests. A key that a layer holds is not asked for again.
 pub(super) fn contains_in<'a, F: Part + 'a>(
-    newest_first: impl Iterator<Item = &'a Layer<F>> + Clone,
+    newest_first: &(impl Iterator<Item = &'a Layer<F>> + Clone),
     digests: &[Digest],
     found: &mut Bitmap,
 ) {

@@ -191,7 +191,7 @@ impl ScalableBloomFilter {
 
     /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        layer::contains_in(self.layers.iter().rev(), digests, found);
+        layer::contains_in(&self.layers.iter().rev(), digests, found);
     }
 
     /// Forgets every key and gives back the memory of all layers but the first.

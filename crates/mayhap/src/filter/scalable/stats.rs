@@ -81,13 +81,14 @@ impl ScalableBloomFilter {
     }
 
     /// How many distinct keys the set bits speak of, with a 99 % interval: the layers' estimates
-    /// summed, their deviations as independent ones. Reads every layer.
+    /// summed, their deviations as independent ones. Keys that were taken for repeats when they came
+    /// are in no layer and not counted, a share of up to p. Reads every layer.
     ///
     /// # Examples
     ///
     /// ```
     /// use mayhap::{DigestFunction, ScalableBloomFilter};
-    /// let mut filter = ScalableBloomFilter::new(100, 0.01, DigestFunction::default())?;
+    /// let mut filter = ScalableBloomFilter::new(100, 1e-6, DigestFunction::default())?;
     /// filter.insert_batch(&(0..10_000u64).collect::<Vec<_>>())?;
     /// let estimate = filter.estimated_items();
     /// assert!(estimate.low < 10_000.0 && 10_000.0 < estimate.high);
