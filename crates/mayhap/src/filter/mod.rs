@@ -21,7 +21,7 @@ pub use any::AnyFilter;
 pub use builder::{Build, Builder};
 pub use estimate::{Estimate, Health};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
-pub use scalable::ScalableBloomFilter;
+pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
 pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
 
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, Storage};

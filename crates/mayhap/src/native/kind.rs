@@ -4,7 +4,8 @@ use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
 use crate::{
-    AnyFilter, BloomMatrix, DigestFunction, Error, Filter, FilterParams, WindowBloomFilter,
+    AnyFilter, BloomMatrix, DigestFunction, Error, Filter, FilterParams, ScalableBloomFilter,
+    WindowBloomFilter,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -17,7 +18,7 @@ pub enum Kind {
     Bloom = 1,
     /// A filter that deletes.
     Counting = 2,
-    /// A chain that grows.
+    /// [`ScalableBloomFilter`].
     Scalable = 3,
     /// [`WindowBloomFilter`].
     Window = 4,
@@ -64,7 +65,8 @@ impl Kind {
             Self::Bloom => AnyFilter::segment_blocks(fields),
             Self::Matrix => BloomMatrix::segment_blocks(fields),
             Self::Window => WindowBloomFilter::segment_blocks(fields),
-            Self::Counting | Self::Scalable | Self::Fuse => {
+            Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
+            Self::Counting | Self::Fuse => {
                 Err(Error::BadField { field: "kind", found: self.id().into() })
             }
         }

@@ -17,6 +17,7 @@
 pub mod blocked;
 pub mod matrix;
 mod params;
+pub mod scalable;
 pub mod standard;
 pub mod window;
 
@@ -163,7 +164,7 @@ pub(crate) fn check_fpp(target_fpp: f64) -> Result<(), Error> {
     }
 }
 
-fn check_target(expected_items: u64, target_fpp: f64) -> Result<(), Error> {
+pub(crate) fn check_target(expected_items: u64, target_fpp: f64) -> Result<(), Error> {
     check_fpp(target_fpp)?;
     if expected_items == 0 {
         return Err(Error::ZeroItems);

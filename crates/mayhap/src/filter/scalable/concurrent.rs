@@ -1,0 +1,336 @@
+//! The chain that many threads fill while it grows.
+
+use super::layer::{self, CHUNK, Layer, Pending, count_ones};
+use super::{Limits, ScalableBloomFilter};
+use crate::bits::Bitmap;
+use crate::sizing::scalable::MAX_LAYERS;
+use crate::sync::{AtomicU64, Ordering};
+use crate::{BlockedBloomFilter, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use once_cell::race::OnceBox;
+
+/// [`ScalableBloomFilter`] with `insert(&self)`, lock-free while it grows.
+///
+/// Layers and rates are those of the exclusive form. A thread that finds the newest layer full makes
+/// the next one and publishes it; where several do so at once one of theirs is kept, and no
+/// thread waits for another. (The others' memory, never touched, is given back.)
+///
+/// A thread reserves room before it inserts, so no layer ever holds more keys than it was made for
+/// and the rate is kept at every moment. At most 512 places a thread are reserved and not used
+/// yet, so a layer may be given up that many keys before it is full.
+///
+/// A key that was inserted is found once that insertion *happened before* the call (by a join, a
+/// channel, a lock). Of several threads that insert one new key at once, at least one is told "new",
+/// also where the chain grows in between; more than one may be. Memory and cache lines are as those of
+/// [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter per 512 keys.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{DigestFunction, ScalableBloomFilter};
+/// let seen = ScalableBloomFilter::new(10, 1e-4, DigestFunction::default())?.into_concurrent();
+/// std::thread::scope(|scope| {
+///     for half in [0..5_000u64, 5_000..10_000] {
+///         let seen = &seen;
+///         scope.spawn(move || half.for_each(|i| { seen.insert(&i).unwrap(); }));
+///     }
+/// });
+/// assert!((0..10_000u64).all(|i| seen.contains(&i)));
+/// assert!(seen.num_layers() >= 10 && seen.into_exclusive().expected_fpp() < 1e-4);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ConcurrentScalableBloomFilter {
+    /// Filled from the front. `Arc`, since what is in a `OnceBox` cannot be taken out again.
+    layers: [OnceBox<Arc<SharedLayer>>; MAX_LAYERS],
+    /// Layers published so far, or fewer: where to look for more from.
+    num_layers: AtomicU64,
+    limits: Limits,
+    digest_function: DigestFunction,
+}
+
+#[derive(Debug)]
+struct SharedLayer {
+    layer: Layer<ConcurrentBlockedBloomFilter>,
+    /// Keys inserted, and places that threads reserved and will use or give back.
+    taken: AtomicU64,
+}
+
+impl SharedLayer {
+    fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
+        let taken = AtomicU64::new(layer.inserted_items);
+        Arc::new(Self { layer: layer.into_concurrent(), taken })
+    }
+
+    /// Reserves up to `wanted` places; 0 if the layer is full.
+    fn reserve(&self, wanted: u64) -> u64 {
+        let capacity = self.layer.params.expected_items();
+        let mut taken = self.taken.load(Ordering::Relaxed);
+        loop {
+            let granted = wanted.min(capacity.saturating_sub(taken));
+            if granted == 0 {
+                return 0;
+            }
+            // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last value,
+            // so places are never granted twice.
+            match self.taken.compare_exchange_weak(
+                taken,
+                taken + granted,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return granted,
+                Err(now) => taken = now,
+            }
+        }
+    }
+
+    fn give_back(&self, places: u64) {
+        if places != 0 {
+            self.taken.fetch_sub(places, Ordering::Relaxed);
+        }
+    }
+
+    fn inserted_items(&self) -> u64 {
+        self.taken.load(Ordering::Relaxed)
+    }
+}
+
+impl ConcurrentScalableBloomFilter {
+    /// As [`ScalableBloomFilter::new`].
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::new`].
+    pub fn new(
+        first_items: u64,
+        target_fpp: f64,
+        digest_function: DigestFunction,
+    ) -> Result<Self, Error> {
+        Ok(ScalableBloomFilter::new(first_items, target_fpp, digest_function)?.into_concurrent())
+    }
+
+    pub(super) fn from_exclusive(filter: ScalableBloomFilter) -> Self {
+        let limits = filter.limits();
+        let ScalableBloomFilter { layers, digest_function, .. } = filter;
+        let num_layers = AtomicU64::new(layers.len() as u64);
+        let mut layers = layers.into_iter();
+        // A chain has at most `MAX_LAYERS` layers, so all of them find a slot.
+        let slots = core::array::from_fn(|_| match layers.next() {
+            Some(layer) => OnceBox::with_value(Box::new(SharedLayer::new(layer))),
+            None => OnceBox::new(),
+        });
+        Self { layers: slots, num_layers, limits, digest_function }
+    }
+
+    /// The same filter for one owner, without copying its bits.
+    pub fn into_exclusive(self) -> ScalableBloomFilter {
+        let Self { layers, limits, digest_function, .. } = self;
+        let shared: Vec<Arc<SharedLayer>> =
+            layers.iter().filter_map(|slot| slot.get().cloned()).collect();
+        drop(layers);
+        // With the slots gone these are the only ones.
+        let owned = shared.into_iter().filter_map(Arc::into_inner).map(|shared| {
+            let inserted_items = shared.inserted_items();
+            shared.layer.into_exclusive(inserted_items)
+        });
+        let Limits { first_items, target_fpp, max_bytes } = limits;
+        let layers = owned.collect();
+        ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes }
+    }
+
+    /// Refuses to grow beyond this many bytes in all.
+    pub fn set_max_bytes(&mut self, max_bytes: u64) {
+        self.limits.max_bytes = max_bytes;
+    }
+
+    /// Inserts a key; `true` if it is new: surely not in the filter before.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert`].
+    pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Error> {
+        self.insert_digest(self.digest_function.digest(key))
+    }
+
+    /// [`ConcurrentScalableBloomFilter::insert`] for a key that is already a digest.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert`].
+    pub fn insert_digest(&self, digest: Digest) -> Result<bool, Error> {
+        let (mut asked, mut count) = (0, self.num_layers());
+        loop {
+            if self.slice(asked, count).rev().any(|shared| shared.layer.contains(digest)) {
+                return Ok(false);
+            }
+            let newest = self.newest(count);
+            if newest.reserve(1) == 1 {
+                let new = newest.layer.insert_shared(digest);
+                // Another thread may have been faster with this key.
+                newest.give_back(u64::from(!new));
+                return Ok(new);
+            }
+            asked = count;
+            count = self.more_than(count)?;
+        }
+    }
+
+    /// Inserts many keys in order: bit `i` of the result tells whether `keys[i]` was new.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert`]; some of the first keys are then inserted.
+    pub fn insert_batch<K: Key>(&self, keys: &[K]) -> Result<Bitmap, Error> {
+        let mut digests = alloc::vec![Digest::default(); keys.len()];
+        self.digest_function.digest_batch(keys, &mut digests);
+        let mut new = Bitmap::new();
+        self.insert_digests_into(&digests, &mut new)?;
+        Ok(new)
+    }
+
+    /// Inserts many digests in order; bit `i` of `new` tells whether `digests[i]` was new.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert_digests_into`].
+    pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        let words = new.reset(digests.len()).chunks_mut(CHUNK / 64);
+        let mut pending = Pending::new();
+        for (digests, words) in digests.chunks(CHUNK).zip(words) {
+            pending.fill(digests);
+            self.insert_pending(&mut pending, words)?;
+        }
+        Ok(())
+    }
+
+    /// The newest layer is asked too before room in it is reserved, so that keys which are there
+    /// reserve nothing: threads that insert the same keys would else push each other on to
+    /// new layers.
+    fn insert_pending(&self, pending: &mut Pending, new: &mut [u64]) -> Result<(), Error> {
+        let (mut asked, mut count) = (0, self.num_layers());
+        loop {
+            for shared in self.slice(asked, count).rev() {
+                pending.keep_absent(&shared.layer.contains_batch(pending.digests()));
+            }
+            let newest = self.newest(count);
+            while !pending.digests().is_empty() {
+                let granted = newest.reserve(pending.digests().len() as u64);
+                if granted == 0 {
+                    break;
+                }
+                let inserted = &pending.digests()[..granted as usize];
+                let answers = newest.layer.insert_batch_shared(inserted);
+                newest.give_back(granted - count_ones(&answers));
+                pending.mark(&answers, new);
+                pending.advance(granted as usize);
+            }
+            if pending.digests().is_empty() {
+                return Ok(());
+            }
+            // Twice in one batch, and the first time took the last place.
+            pending.keep_absent(&newest.layer.contains_batch(pending.digests()));
+            if pending.digests().is_empty() {
+                return Ok(());
+            }
+            asked = count;
+            count = self.more_than(count)?;
+        }
+    }
+
+    /// Whether the key may have been inserted: `false` is certain.
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digest_function.digest(key))
+    }
+
+    /// [`ConcurrentScalableBloomFilter::contains`] for a key that is already a digest.
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        let mut newest_first = self.slice(0, self.num_layers()).rev();
+        newest_first.any(|shared| shared.layer.contains(digest))
+    }
+
+    /// Asks for many keys; bit `i` of the result answers for `keys[i]`.
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        let mut digests = alloc::vec![Digest::default(); keys.len()];
+        self.digest_function.digest_batch(keys, &mut digests);
+        let mut found = Bitmap::new();
+        self.contains_digests_into(&digests, &mut found);
+        found
+    }
+
+    /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        let newest_first = self.slice(0, self.num_layers()).rev().map(|shared| &shared.layer);
+        layer::contains_in(&newest_first, digests, found);
+    }
+
+    /// How keys become digests.
+    pub const fn digest_function(&self) -> &DigestFunction {
+        &self.digest_function
+    }
+
+    /// The rate that holds overall.
+    pub const fn target_fpp(&self) -> f64 {
+        self.limits.target_fpp
+    }
+
+    /// The number of layers now.
+    pub fn num_layers(&self) -> usize {
+        // ORDERING: Relaxed. Only where to begin: a layer is reached through its slot, whose load
+        // is an Acquire that sees the layer whole. One that this thread has to see, since a key
+        // was put into it before, is found by going on from a number that is too small.
+        let mut count = self.num_layers.load(Ordering::Relaxed) as usize;
+        while count < MAX_LAYERS && self.layers[count].get().is_some() {
+            count += 1;
+        }
+        count
+    }
+
+    /// Bytes of memory of all layers.
+    pub fn num_bytes(&self) -> u64 {
+        let layers = self.slice(0, self.num_layers());
+        layers.map(|shared| shared.layer.params.num_bytes()).sum()
+    }
+
+    /// Insertions that were answered "new" so far, with up to 512 more for each thread that is
+    /// inserting at this moment.
+    pub fn inserted_items(&self) -> u64 {
+        self.slice(0, self.num_layers()).map(SharedLayer::inserted_items).sum()
+    }
+
+    /// Layers `from..to`, oldest first.
+    fn slice(
+        &self,
+        from: usize,
+        to: usize,
+    ) -> impl DoubleEndedIterator<Item = &SharedLayer> + Clone {
+        self.layers[from..to].iter().filter_map(|slot| slot.get().map(|shared| &**shared))
+    }
+
+    /// The last of `count` layers, of which there is always one.
+    fn newest(&self, count: usize) -> &SharedLayer {
+        let newest = self.layers[count - 1].get();
+        newest.expect("layers are counted after they are published")
+    }
+
+    /// The number of layers, having added one if there are no more than `count`.
+    fn more_than(&self, count: usize) -> Result<usize, Error> {
+        let now = self.num_layers();
+        if now > count {
+            return Ok(now);
+        }
+        let step = self.newest(count).layer.step + 1;
+        let promised = self.slice(0, count).map(|shared| {
+            let items = shared.inserted_items().max(shared.layer.params.expected_items());
+            shared.layer.params.expected_fpp(items)
+        });
+        let params = self.limits.next_layer(step, promised.sum(), count, self.num_bytes())?;
+        let layer = Layer::empty(params, step, self.digest_function)?;
+        // Whoever is first: the loser's layer is as good, and empty.
+        let _ = self.layers[count].set(Box::new(SharedLayer::new(layer)));
+        self.num_layers.fetch_max(count as u64 + 1, Ordering::Relaxed);
+        Ok(self.num_layers())
+    }
+}

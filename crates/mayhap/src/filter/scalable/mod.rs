@@ -1,0 +1,279 @@
+//! A chain of growing layers for an unknown number of keys.
+//!
+//! `layer.rs` is one layer and a batch's way through all, `stats.rs` what a chain knows of itself,
+//! `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form that many threads fill.
+
+mod concurrent;
+mod layer;
+mod native;
+mod stats;
+mod union;
+
+pub use concurrent::ConcurrentScalableBloomFilter;
+
+use super::BlockedBloomFilter;
+use crate::bits::Bitmap;
+use crate::sizing::scalable::{self, LayerParams, MAX_LAYERS};
+use crate::{Digest, DigestFunction, Error, Key};
+use alloc::vec::Vec;
+use layer::{CHUNK, Layer, Pending};
+
+type OwnedLayer = Layer<BlockedBloomFilter>;
+
+/// A Bloom filter that grows with its keys and keeps the promised rate at every size.
+///
+/// Layer `i` holds n₀ · 2^i keys at a sixth of the rate that the layers before it left:
+/// p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come, and a query, which any layer may
+/// answer wrongly, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable Bloom
+/// Filters*, with shares 1/2, 1/4, …). Layers are blocked filters, at low rates two or three of a
+/// higher rate each that all have to say "maybe" ([`scalable::layer`]). Growth and share come
+/// from a computation of what they cost (`docs/scalable-cost.md`).
+///
+/// Memory: at 1 %, 25 bits a key in the mean over all sizes up to 10,000 times the first guess: 14
+/// when the first layer is full, 16 to 22 when a later one is, and twice as many just after growth,
+/// while the newest is empty. A query for an absent key touches one cache line a layer and hardly
+/// more, newest and largest layer first: 14 at
+/// 10,000 times the first guess. An insertion touches one to three more. All layers share one
+/// digest. One thread writes or many read; for many writers see [`ConcurrentScalableBloomFilter`].
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{DigestFunction, ScalableBloomFilter};
+///
+/// let mut seen = ScalableBloomFilter::new(100, 1e-4, DigestFunction::default())?;
+/// for i in 0..10_000u64 {
+///     seen.insert(&i)?;
+/// }
+/// assert!(seen.contains(&9_999u64) && !seen.contains(&10_000u64));
+/// assert_eq!(seen.num_layers(), 7);
+/// assert!(seen.expected_fpp() < 1e-4); // at 100 times the first guess
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ScalableBloomFilter {
+    /// Never empty. Only the last one, of the highest step, is inserted into.
+    layers: Vec<OwnedLayer>,
+    first_items: u64,
+    target_fpp: f64,
+    digest_function: DigestFunction,
+    max_bytes: u64,
+}
+
+impl ScalableBloomFilter {
+    /// Starts with room for `first_items` keys; `target_fpp` holds overall, whatever comes.
+    ///
+    /// # Errors
+    ///
+    /// As [`scalable::chain_layer`], and [`Error::OutOfMemory`].
+    pub fn new(
+        first_items: u64,
+        target_fpp: f64,
+        digest_function: DigestFunction,
+    ) -> Result<Self, Error> {
+        let layers = Vec::new();
+        let max_bytes = u64::MAX;
+        let mut filter = Self { layers, first_items, target_fpp, digest_function, max_bytes };
+        filter.grow()?;
+        Ok(filter)
+    }
+
+    /// Refuses to grow beyond this many bytes in all. No limit by default.
+    pub fn set_max_bytes(&mut self, max_bytes: u64) {
+        self.max_bytes = max_bytes;
+    }
+
+    /// Inserts a key; `true` if it is new: surely not in the filter before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], [`Error::TooLarge`] above [`ScalableBloomFilter::set_max_bytes`], or
+    /// [`Error::FppUnreachable`] near 2^64 · p keys, if the filter had to grow and could not; the key
+    /// is then not inserted. A key that is there already never needs to grow it.
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
+        self.insert_digest(self.digest_function.digest(key))
+    }
+
+    /// [`ScalableBloomFilter::insert`] for a key that is already a digest.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert`].
+    pub fn insert_digest(&mut self, digest: Digest) -> Result<bool, Error> {
+        if self.older().rev().any(|layer| layer.contains(digest)) {
+            return Ok(false);
+        }
+        if self.newest().room() == 0 {
+            if self.newest().contains(digest) {
+                return Ok(false);
+            }
+            self.grow()?;
+        }
+        Ok(self.newest_mut().insert(digest))
+    }
+
+    /// Inserts many keys in order: bit `i` of the result tells whether `keys[i]` was new.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert`]; some of the first keys are then inserted.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Result<Bitmap, Error> {
+        let mut digests = alloc::vec![Digest::default(); keys.len()];
+        self.digest_function.digest_batch(keys, &mut digests);
+        let mut new = Bitmap::new();
+        self.insert_digests_into(&digests, &mut new)?;
+        Ok(new)
+    }
+
+    /// Inserts many digests in order; bit `i` of `new` tells whether `digests[i]` was new.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScalableBloomFilter::insert`]; digests before the one for which there was no room are
+    /// inserted, and `new` has their answers and zeros for the rest.
+    pub fn insert_digests_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), Error> {
+        let words = new.reset(digests.len()).chunks_mut(CHUNK / 64);
+        let mut pending = Pending::new();
+        for (digests, words) in digests.chunks(CHUNK).zip(words) {
+            pending.fill(digests);
+            // The largest layer first: it holds most keys, and what it holds need not be asked again.
+            for layer in self.older().rev() {
+                pending.keep_absent(&layer.contains_batch(pending.digests()));
+            }
+            self.insert_pending(&mut pending, words)?;
+        }
+        Ok(())
+    }
+
+    /// Inserts keys that no older layer holds.
+    fn insert_pending(&mut self, pending: &mut Pending, new: &mut [u64]) -> Result<(), Error> {
+        while !pending.digests().is_empty() {
+            if self.newest().room() == 0 {
+                // What the full layer holds is no reason to grow.
+                pending.keep_absent(&self.newest().contains_batch(pending.digests()));
+                if pending.digests().is_empty() {
+                    return Ok(());
+                }
+                self.grow()?;
+            }
+            // No more than there is room for, so that no layer is ever overfilled.
+            let room = usize::try_from(self.newest().room()).unwrap_or(usize::MAX);
+            let count = pending.digests().len().min(room);
+            let answers = self.newest_mut().insert_batch(&pending.digests()[..count]);
+            pending.mark(&answers, new);
+            pending.advance(count);
+        }
+        Ok(())
+    }
+
+    /// Whether the key may have been inserted: `false` is certain.
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.contains_digest(self.digest_function.digest(key))
+    }
+
+    /// [`ScalableBloomFilter::contains`] for a key that is already a digest.
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.layers.iter().rev().any(|layer| layer.contains(digest))
+    }
+
+    /// Asks for many keys; bit `i` of the result answers for `keys[i]`.
+    pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
+        let mut digests = alloc::vec![Digest::default(); keys.len()];
+        self.digest_function.digest_batch(keys, &mut digests);
+        let mut found = Bitmap::new();
+        self.contains_digests_into(&digests, &mut found);
+        found
+    }
+
+    /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        layer::contains_in(&self.layers.iter().rev(), digests, found);
+    }
+
+    /// Forgets every key and gives back the memory of all layers but the first.
+    pub fn clear(&mut self) {
+        self.layers.truncate(1);
+        self.newest_mut().clear();
+    }
+
+    /// How keys become digests.
+    pub const fn digest_function(&self) -> &DigestFunction {
+        &self.digest_function
+    }
+
+    /// The same filter for many threads, without copying its bits.
+    pub fn into_concurrent(self) -> ConcurrentScalableBloomFilter {
+        ConcurrentScalableBloomFilter::from_exclusive(self)
+    }
+
+    /// Adds the next layer.
+    fn grow(&mut self) -> Result<(), Error> {
+        let step = self.layers.last().map_or(0, |layer| layer.step + 1);
+        let promised = self.layers.iter().map(OwnedLayer::promised_fpp).sum();
+        let (count, bytes) = (self.layers.len(), self.num_bytes());
+        let params = self.limits().next_layer(step, promised, count, bytes)?;
+        self.layers.push(Layer::empty(params, step, self.digest_function)?);
+        Ok(())
+    }
+
+    const fn limits(&self) -> Limits {
+        let &Self { first_items, target_fpp, max_bytes, .. } = self;
+        Limits { first_items, target_fpp, max_bytes }
+    }
+
+    fn newest(&self) -> &OwnedLayer {
+        &self.layers[self.layers.len() - 1]
+    }
+
+    fn newest_mut(&mut self) -> &mut OwnedLayer {
+        let last = self.layers.len() - 1;
+        &mut self.layers[last]
+    }
+
+    fn older(&self) -> core::slice::Iter<'_, OwnedLayer> {
+        self.layers[..self.layers.len() - 1].iter()
+    }
+}
+
+/// What decides on the next layer.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    first_items: u64,
+    target_fpp: f64,
+    max_bytes: u64,
+}
+
+impl Limits {
+    /// The layer to add to `num_layers` ones that take `num_bytes` and promise `promised_fpp`.
+    fn next_layer(
+        &self,
+        step: u32,
+        promised_fpp: f64,
+        num_layers: usize,
+        num_bytes: u64,
+    ) -> Result<LayerParams, Error> {
+        check_num_layers(num_layers + 1)?;
+        let params = scalable::chain_layer(self.first_items, self.target_fpp, step, promised_fpp)?;
+        self.check_bytes(num_bytes.saturating_add(params.num_bytes()))?;
+        Ok(params)
+    }
+
+    fn check_bytes(&self, found: u64) -> Result<(), Error> {
+        if found > self.max_bytes {
+            return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });
+        }
+        Ok(())
+    }
+}
+
+fn check_num_layers(num_layers: usize) -> Result<(), Error> {
+    if num_layers > MAX_LAYERS {
+        let (limit, found) = (MAX_LAYERS as u64, num_layers as u64);
+        return Err(Error::TooLarge { field: "layers", limit, found });
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! The chain in a file: a segment for each part of each layer, oldest first.
+
+use super::{Layer, OwnedLayer, ScalableBloomFilter};
+use crate::bits::{Block, OwnedBlocks};
+use crate::native::{Fields, Kind, Native};
+use crate::sizing::scalable::{GROWTH, LayerParams};
+use crate::{BlockedBloomFilter, DigestFunction, Error, Layout, sizing};
+use alloc::vec::Vec;
+
+/// The layer of an entry of [`Fields::layers`], without its bits.
+struct Entry {
+    params: LayerParams,
+    step: u32,
+    inserted_items: u64,
+}
+
+impl Entry {
+    fn of(layer: &OwnedLayer) -> [u64; 4] {
+        let (params, part) = (&layer.params, layer.params.part());
+        let numbers = u64::from(part.num_hashes())
+            | u64::from(params.num_parts()) << 16
+            | u64::from(layer.step) << 32;
+        [numbers, part.num_bits(), params.expected_items(), layer.inserted_items]
+    }
+
+    fn read(entry: [u64; 4], first_items: u64) -> Result<Self, Error> {
+        let [numbers, part_bits, expected_items, inserted_items] = entry;
+        let (num_hashes, num_parts) = (numbers as u16, (numbers >> 16) as u16);
+        let step = (numbers >> 32) as u32;
+        let items = GROWTH.checked_pow(step).and_then(|growth| first_items.checked_mul(growth));
+        if items != Some(expected_items) {
+            return bad_field("layer expected_items", expected_items);
+        }
+        if inserted_items > expected_items {
+            return bad_field("layer inserted_items", inserted_items);
+        }
+        let params =
+            LayerParams::new(part_bits, num_hashes.into(), num_parts.into(), expected_items)?;
+        Ok(Self { params, step, inserted_items })
+    }
+}
+
+fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
+    Err(Error::BadField { field, found })
+}
+
+fn entries(fields: &Fields) -> Result<Vec<Entry>, Error> {
+    if fields.layout != Layout::Blocked.id() {
+        return bad_field("layout", fields.layout.into());
+    }
+    if fields.num_hashes != 0 {
+        return bad_field("num_hashes", fields.num_hashes.into());
+    }
+    fields.check_extra_is_zero(1)?;
+    sizing::check_target(fields.expected_items, fields.target_fpp)?;
+    let entries: Vec<Entry> = fields
+        .layers
+        .iter()
+        .map(|&entry| Entry::read(entry, fields.expected_items))
+        .collect::<Result<_, _>>()?;
+    let Some(first) = entries.first() else { return bad_field("num_layers", 0) };
+    if first.step != 0 {
+        return bad_field("layer step", first.step.into());
+    }
+    // The order of a chain: the last layer is the one that is inserted into.
+    let room = |entry: &Entry| entry.params.expected_items() - entry.inserted_items;
+    for pair in entries.windows(2) {
+        let (older, newer) = (&pair[0], &pair[1]);
+        let in_order =
+            newer.step == older.step + 1 || newer.step == older.step && room(newer) >= room(older);
+        if !in_order {
+            return bad_field("layer step", newer.step.into());
+        }
+    }
+    let sum = |numbers: &dyn Fn(&Entry) -> u64| {
+        entries.iter().try_fold(0u64, |sum, entry| sum.checked_add(numbers(entry)))
+    };
+    if sum(&|entry| entry.params.num_bits()) != Some(fields.num_bits) {
+        return bad_field("num_bits", fields.num_bits);
+    }
+    if sum(&|entry| entry.inserted_items) != Some(fields.inserted_items) {
+        return bad_field("inserted_items", fields.inserted_items);
+    }
+    Ok(entries)
+}
+
+impl Native for ScalableBloomFilter {
+    const KIND: Kind = Kind::Scalable;
+
+    fn digest_function(&self) -> &DigestFunction {
+        self.digest_function()
+    }
+
+    fn fields(&self) -> Fields {
+        let mut extra = [0; 7];
+        extra[0] = self.max_bytes;
+        Fields {
+            layout: Layout::Blocked.id(),
+            num_bits: self.num_bits(),
+            num_hashes: 0,
+            expected_items: self.first_items,
+            target_fpp: self.target_fpp,
+            inserted_items: self.inserted_items(),
+            extra,
+            layers: self.layers.iter().map(Entry::of).collect(),
+        }
+    }
+
+    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
+        let entries = entries(fields)?;
+        let parts = entries.iter().flat_map(|entry| {
+            let num_blocks = entry.params.part().num_blocks();
+            (0..entry.params.num_parts()).map(move |_| num_blocks)
+        });
+        Ok(parts.collect())
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        let parts = self.layers.iter().flat_map(|layer| &layer.parts);
+        parts.map(|part| part.storage().as_ref()).collect()
+    }
+
+    fn from_segments(
+        fields: &Fields,
+        digest_function: DigestFunction,
+        segments: Vec<OwnedBlocks>,
+    ) -> Result<Self, Error> {
+        let (entries, found) = (entries(fields)?, segments.len() as u64);
+        let expected = entries.iter().map(|entry| u64::from(entry.params.num_parts())).sum();
+        if found != expected {
+            return Err(Error::WrongLength { field: "segments", expected, found });
+        }
+        let mut segments = segments.into_iter();
+        let layers = entries.into_iter().map(|Entry { params, step, inserted_items }| {
+            let blocks = segments.by_ref().take(params.num_parts() as usize);
+            let part =
+                |blocks| BlockedBloomFilter::from_parts(*params.part(), digest_function, blocks, 0);
+            let parts = blocks.map(part).collect::<Result<_, _>>()?;
+            Ok(Layer { params, step, parts, inserted_items })
+        });
+        Ok(Self {
+            layers: layers.collect::<Result<_, Error>>()?,
+            first_items: fields.expected_items,
+            target_fpp: fields.target_fpp,
+            digest_function,
+            max_bytes: fields.extra[0],
+        })
+    }
+}

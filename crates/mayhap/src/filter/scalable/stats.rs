@@ -1,0 +1,149 @@
+//! What a chain knows of itself.
+
+use super::{OwnedLayer, ScalableBloomFilter};
+use crate::filter::{Estimate, Health};
+use crate::sizing::scalable::{LayerParams, left_fpp};
+
+impl ScalableBloomFilter {
+    /// The rate that holds overall.
+    pub const fn target_fpp(&self) -> f64 {
+        self.target_fpp
+    }
+
+    /// The keys that the first layer was made for.
+    pub const fn first_items(&self) -> u64 {
+        self.first_items
+    }
+
+    /// The limit of [`ScalableBloomFilter::set_max_bytes`].
+    pub const fn max_bytes(&self) -> u64 {
+        self.max_bytes
+    }
+
+    /// The number of layers, hardly more than one cache line each per query for an absent key.
+    pub const fn num_layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// What each layer is made of and how many keys it holds, oldest first.
+    pub fn layers(&self) -> impl ExactSizeIterator<Item = (LayerParams, u64)> + '_ {
+        self.layers.iter().map(|layer| (layer.params, layer.inserted_items))
+    }
+
+    /// Bytes of memory of all layers.
+    pub fn num_bytes(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.params.num_bytes()).sum()
+    }
+
+    /// m, the bits of all layers.
+    pub fn num_bits(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.params.num_bits()).sum()
+    }
+
+    /// Insertions that were answered "new" so far; after a union, keys that both filters had count
+    /// twice where their layers could not be ored.
+    pub fn inserted_items(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.inserted_items).sum()
+    }
+
+    /// The predicted rate now: 1 − Π (1 − pᵢ) over the layers as full as they are.
+    pub fn expected_fpp(&self) -> f64 {
+        any_of(self.layers.iter().map(OwnedLayer::expected_fpp))
+    }
+
+    /// The bound of the rate at every size from now on: [`ScalableBloomFilter::target_fpp`], or more
+    /// after a union that used up what was left for later layers.
+    ///
+    /// The sum of the layers' rates when full, and of what further layers share.
+    pub fn promised_fpp(&self) -> f64 {
+        let promised: f64 = self.layers.iter().map(OwnedLayer::promised_fpp).sum();
+        let left = left_fpp(self.target_fpp, self.newest().step + 1, promised);
+        // The sum of both is the target but for rounding, unless the floor is in force.
+        if promised + left <= self.target_fpp * (1.0 + 1e-12) {
+            self.target_fpp
+        } else {
+            (promised + left).min(1.0)
+        }
+    }
+
+    /// The false-positive probability *now*, from the bits as they are. Reads every block.
+    ///
+    /// Exact for these contents: 1 − Π (1 − pᵢ), with a layer's pᵢ the product of its parts' (see
+    /// [`crate::Filter::estimated_fpp`]).
+    pub fn estimated_fpp(&self) -> f64 {
+        any_of(self.layers.iter().map(OwnedLayer::estimated_fpp))
+    }
+
+    /// The share of bits that are set in all layers. Reads every block.
+    pub fn fill_ratio(&self) -> f64 {
+        let ones = self.layers.iter().map(OwnedLayer::count_ones).sum::<u64>();
+        ones as f64 / self.num_bits() as f64
+    }
+
+    /// How many distinct keys the set bits speak of, with a 99 % interval: the layers' estimates
+    /// summed, their deviations as independent ones. Keys that were taken for repeats when they came
+    /// are in no layer and not counted, a share of up to p. Reads every layer.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{DigestFunction, ScalableBloomFilter};
+    /// let mut filter = ScalableBloomFilter::new(100, 1e-6, DigestFunction::default())?;
+    /// filter.insert_batch(&(0..10_000u64).collect::<Vec<_>>())?;
+    /// let estimate = filter.estimated_items();
+    /// assert!(estimate.low < 10_000.0 && 10_000.0 < estimate.high);
+    /// assert!(estimate.high - estimate.low < 500.0);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn estimated_items(&self) -> Estimate {
+        let (mut items, mut below, mut above) = (0.0, 0.0, 0.0);
+        let (mut low, mut full) = (0.0, false);
+        for layer in &self.layers {
+            let estimate = layer.estimated_items();
+            if estimate.items.is_infinite() {
+                (low, full) = (low + estimate.low, true);
+                continue;
+            }
+            items += estimate.items;
+            below += (estimate.items - estimate.low) * (estimate.items - estimate.low);
+            above += (estimate.high - estimate.items) * (estimate.high - estimate.items);
+        }
+        low += items - libm::sqrt(below);
+        if full {
+            return Estimate { items: f64::INFINITY, low, high: f64::INFINITY };
+        }
+        Estimate { items, low, high: items + libm::sqrt(above) }
+    }
+
+    /// Whether the filter keeps its promise. Reads no block.
+    ///
+    /// A chain that was never united is [`Health::Ok`] until it can grow no more.
+    /// [`Health::NearCapacity`]: the newest layer is 80 % full and the next one would be refused, or
+    /// a union has used up the rate, which will rise above the target as layers fill
+    /// ([`ScalableBloomFilter::promised_fpp`]). [`Health::OverCapacity`]: it is above the target.
+    pub fn health(&self) -> Health {
+        // The sum of the shares is the target but for rounding.
+        let bound = self.target_fpp * (1.0 + 1e-9);
+        if self.expected_fpp() > bound {
+            return Health::OverCapacity;
+        }
+        let newest = self.newest();
+        let items = newest.inserted_items as f64;
+        let nearly_full = Health::of(items, newest.params.expected_items()) != Health::Ok;
+        let last = || {
+            let promised = self.layers.iter().map(OwnedLayer::promised_fpp).sum();
+            let (count, bytes) = (self.layers.len(), self.num_bytes());
+            self.limits().next_layer(newest.step + 1, promised, count, bytes).is_err()
+        };
+        if self.promised_fpp() > bound || nearly_full && last() {
+            return Health::NearCapacity;
+        }
+        Health::Ok
+    }
+}
+
+/// The probability that at least one of independent events happens.
+fn any_of(probabilities: impl Iterator<Item = f64>) -> f64 {
+    // As logarithms: 1 − Π (1 − p) loses the digits of rates near 1e-16.
+    -libm::expm1(probabilities.map(|p| libm::log1p(-p)).sum())
+}

@@ -1,0 +1,137 @@
+//! Two chains as one.
+
+use super::{OwnedLayer, ScalableBloomFilter, check_num_layers};
+use crate::bits::Block;
+use crate::filter::{Estimate, check_same_digest};
+use crate::{Error, Storage};
+use alloc::vec::Vec;
+
+/// What becomes of a layer of the other chain.
+enum Plan {
+    /// Ored into our layer of this index, which then holds this many keys.
+    Or { ours: usize, theirs: usize, items: u64 },
+    /// It becomes a layer of ours.
+    Adopt(OwnedLayer),
+}
+
+impl ScalableBloomFilter {
+    /// Makes this filter the union of both: it then holds the keys of either.
+    ///
+    /// Layers of one shape are ored where all their keys fit into one: those of replicas that saw the
+    /// same keys, and newest layers that are not half full. Every other layer of `other` is copied
+    /// and becomes a further layer here, since its keys are gone and cannot be sorted in anew.
+    ///
+    /// The promise cannot always be kept: two full chains answer wrongly with the sum of both rates,
+    /// up to 2 p. [`ScalableBloomFilter::expected_fpp`] tells the rate as it is,
+    /// [`ScalableBloomFilter::promised_fpp`] the bound from then on, and
+    /// [`ScalableBloomFilter::health`] whether either is above the target. What the layers leave of p
+    /// is shared by those to come, so the union of two short chains still keeps p; one that shall be
+    /// the union of c long ones should have p / c as its target. Queries ask the adopted layers too.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] if the chains differ in digest function, first guess or target;
+    /// [`Error::TooLarge`] above [`ScalableBloomFilter::set_max_bytes`] or
+    /// [`crate::sizing::scalable::MAX_LAYERS`]; [`Error::OutOfMemory`]. Nothing is changed then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{DigestFunction, ScalableBloomFilter};
+    /// let mut left = ScalableBloomFilter::new(100, 1e-4, DigestFunction::default())?;
+    /// let mut right = ScalableBloomFilter::new(100, 1e-4, DigestFunction::default())?;
+    /// left.insert("a")?;
+    /// right.insert("b")?;
+    /// left.union_with(&right)?;
+    /// assert!(left.contains("a") && left.contains("b") && !left.contains("c"));
+    /// assert_eq!((left.num_layers(), left.inserted_items()), (1, 2));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        check_same_digest(&self.digest_function, &other.digest_function)?;
+        for (parameter, left, right) in [
+            ("first_items", self.first_items, other.first_items),
+            ("target_fpp (its bits)", self.target_fpp.to_bits(), other.target_fpp.to_bits()),
+        ] {
+            if left != right {
+                return Err(Error::Incompatible { parameter, left, right });
+            }
+        }
+        for plan in self.plan_union(other)? {
+            match plan {
+                Plan::Or { ours, theirs, items } => {
+                    let theirs = &other.layers[theirs].parts;
+                    for (ours, theirs) in self.layers[ours].parts.iter_mut().zip(theirs) {
+                        ours.union_with(theirs)?;
+                    }
+                    self.layers[ours].inserted_items = items;
+                }
+                Plan::Adopt(layer) => self.layers.push(layer),
+            }
+        }
+        // The last one is inserted into: the highest step, of those the one with the most room.
+        self.layers.sort_by_key(|layer| (layer.step, layer.room()));
+        Ok(())
+    }
+
+    /// Everything that can fail, and nothing that changes this filter.
+    fn plan_union(&self, other: &Self) -> Result<Vec<Plan>, Error> {
+        let mut free: Vec<bool> = alloc::vec![true; self.layers.len()];
+        let (mut count, mut bytes) = (self.layers.len(), self.num_bytes());
+        let mut plans = Vec::new();
+        for (theirs, layer) in other.layers.iter().enumerate() {
+            if layer.inserted_items == 0 && layer.count_ones() == 0 {
+                continue;
+            }
+            let fit = (0..self.layers.len()).filter(|&ours| free[ours]).find_map(|ours| {
+                let items = ored_items(&self.layers[ours], layer)?;
+                Some(Plan::Or { ours, theirs, items })
+            });
+            if let Some(Plan::Or { ours, .. }) = fit {
+                // One layer a layer: a second one would need to know what the first one added.
+                free[ours] = false;
+            } else {
+                count += 1;
+                bytes = bytes.saturating_add(layer.params.num_bytes());
+                check_num_layers(count)?;
+                self.limits().check_bytes(bytes)?;
+            }
+            plans.push(match fit {
+                Some(plan) => plan,
+                None => Plan::Adopt(layer.try_clone()?),
+            });
+        }
+        Ok(plans)
+    }
+}
+
+/// How many keys the OR of two layers of one shape holds, if they fit into one.
+fn ored_items(ours: &OwnedLayer, theirs: &OwnedLayer) -> Option<u64> {
+    if ours.step != theirs.step || ours.params != theirs.params {
+        return None;
+    }
+    let [mut union, mut ours_only, mut theirs_only] = [0u64; 3];
+    // All parts hold the same keys, so the first one tells.
+    let blocks = |layer: &OwnedLayer| layer.parts[0].storage().num_blocks();
+    for i in 0..blocks(ours) {
+        let (a, b): (Block, Block) =
+            (ours.parts[0].storage().block(i), theirs.parts[0].storage().block(i));
+        for (a, b) in a.0.into_iter().zip(b.0) {
+            union += u64::from((a | b).count_ones());
+            ours_only += u64::from((a & !b).count_ones());
+            theirs_only += u64::from((b & !a).count_ones());
+        }
+    }
+    let (left, right) = (ours.inserted_items, theirs.inserted_items);
+    // Where one holds all of the other no estimate is needed, nor could it say so of a full one.
+    match (ours_only, theirs_only) {
+        (0, 0) => return Some(left.max(right)),
+        (_, 0) => return Some(left),
+        (0, _) => return Some(right),
+        _ => {}
+    }
+    let items = Estimate::from_ones(ours.params.part(), union).rounded();
+    // Never fewer than either held, never more than both.
+    let items = items.clamp(left.max(right), left.saturating_add(right));
+    (items <= ours.params.expected_items()).then_some(items)
+}

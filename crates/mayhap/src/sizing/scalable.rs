@@ -1,0 +1,231 @@
+//! The sizes of a chain of layers for an unknown number of keys: growth, shares of the rate, and how
+//! each layer is cut into parts.
+//!
+//! A query asks every layer, so the chain answers wrongly with at most the sum of the layers' rates.
+//! Layer `i` holds n₀ · 2^i keys and gets a sixth of what the layers before it left of p: shares
+//! p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come. Both numbers are the result of a
+//! search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example scalable_cost`).
+//!
+//! A layer of rate q is cut into t parts of rate q^(1/t) each: blocked filters of their own that
+//! all hold every key of the layer. A key is "maybe" in the layer if all parts say so. An absent
+//! key is stopped by the first part, with 1 − q^(1/t), so it costs hardly more than one cache line
+//! however many parts there are; an insertion costs t. At low rates parts need far fewer bits than
+//! one blocked filter, 20.2 instead of 22.9 a key at 1e-4: the spread of keys over blocks, which
+//! blocked filters pay for, weighs less the higher the rate.
+
+use super::{FilterParams, blocked, check_target, digest_collisions, with_digest_collisions};
+use crate::{Error, Layout};
+
+/// Each layer holds this many times the keys of the one before.
+pub const GROWTH: u64 = 2;
+
+/// The share of what is left of the rate that the next layer gets.
+pub const SHARE: f64 = 1.0 / 6.0;
+
+/// The largest number of layers: more than any chain from one key to [`super::MAX_NUM_BITS`] has.
+pub const MAX_LAYERS: usize = 59;
+
+/// The largest number of parts of a layer.
+pub const MAX_PARTS: u32 = 4;
+
+/// A further part costs an insertion one more cache line and has to save 3 % of the bits.
+const BITS_WORTH_A_PART: f64 = 1.03;
+
+/// Where a union has used up the rate, later layers are planned as if this much of what they were
+/// to share was left: a sixteenth of the rate costs them 6 bits a key.
+const LEAST_LEFT: f64 = 1.0 / 16.0;
+
+/// What a layer of a chain is made of: parts, which are blocked filters of one shape.
+///
+/// # Examples
+///
+/// ```
+/// let layer = mayhap::sizing::scalable::layer(1_000_000, 1e-4)?;
+/// assert_eq!(layer.num_parts(), 2);
+/// let bits_per_key = layer.num_bits() as f64 / 1_000_000.0;
+/// assert!(bits_per_key < 20.3); // one blocked filter: 22.9
+/// assert!(layer.expected_fpp(1_000_000) <= 1e-4);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LayerParams {
+    part: FilterParams,
+    num_parts: u32,
+}
+
+impl LayerParams {
+    /// A layer of `num_parts` parts with these numbers each; what it promises is what the model
+    /// predicts for `expected_items`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] unless there are 1 to [`MAX_PARTS`] parts, and as
+    /// [`FilterParams::new`].
+    pub fn new(
+        part_bits: u64,
+        num_hashes: u32,
+        num_parts: u32,
+        expected_items: u64,
+    ) -> Result<Self, Error> {
+        if !(1..=MAX_PARTS).contains(&num_parts) {
+            let (min, max, found) = (1, u64::from(MAX_PARTS), u64::from(num_parts));
+            return Err(Error::OutOfRange { parameter: "num_parts", min, max, found });
+        }
+        FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, 0.5)?;
+        let fpp = blocked::expected_fpp(part_bits / 512, num_hashes, expected_items);
+        // A target has to stay below 1, which an absurdly small part does not.
+        let fpp = fpp.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0);
+        let part = FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, fpp)?;
+        Ok(Self { part, num_parts })
+    }
+
+    /// The numbers of each part.
+    pub const fn part(&self) -> &FilterParams {
+        &self.part
+    }
+
+    /// The number of parts.
+    pub const fn num_parts(&self) -> u32 {
+        self.num_parts
+    }
+
+    /// The bits of all parts.
+    pub const fn num_bits(&self) -> u64 {
+        self.part.num_bits() * self.num_parts as u64
+    }
+
+    /// Bytes of memory of all parts.
+    pub const fn num_bytes(&self) -> u64 {
+        self.part.num_bytes() * self.num_parts as u64
+    }
+
+    /// The keys that the layer was made for.
+    pub const fn expected_items(&self) -> u64 {
+        self.part.expected_items()
+    }
+
+    /// The predicted rate with `items` distinct keys: the parts' rate to the power of their number,
+    /// since they place keys independently; equal digests are taken for each other by all parts at
+    /// once, so n / 2^64 is added.
+    pub fn expected_fpp(&self, items: u64) -> f64 {
+        let part = self.part.expected_fpp(items);
+        let all = (0..self.num_parts).fold(1.0, |fpp, _| fpp * part);
+        with_digest_collisions(all, items)
+    }
+}
+
+/// The layer with the fewest bits for `items` keys at `target_fpp` or less, with as few parts as
+/// cost less than 3 % more bits than one more.
+///
+/// # Errors
+///
+/// As [`super::for_items`].
+pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
+    check_target(items, target_fpp)?;
+    // Twice this is allowed, so something is left for the bits.
+    let of_bits = target_fpp - digest_collisions(items);
+    let mut best: Option<LayerParams> = None;
+    for num_parts in 1..=MAX_PARTS {
+        // Rounding in the power must not put the product above the target.
+        let part = libm::pow(of_bits, 1.0 / f64::from(num_parts)) * (1.0 - 1e-12);
+        let found = blocked::solve_bits(items, part)
+            .and_then(|(bits, k)| LayerParams::new(bits, k, num_parts, items));
+        match (found, best) {
+            (Ok(found), None) => best = Some(found),
+            (Ok(found), Some(least))
+                if found.num_bits() as f64 * BITS_WORTH_A_PART < least.num_bits() as f64 =>
+            {
+                best = Some(found);
+            }
+            (Err(error), None) if num_parts == MAX_PARTS => return Err(error),
+            _ => {}
+        }
+    }
+    best.ok_or(Error::FppUnreachable { target_fpp, lowest_fpp: digest_collisions(items) })
+}
+
+/// What is left of `target_fpp` for the layers from `step` on where those before promise
+/// `promised_fpp` in all: the difference, or after a union at least a sixteenth of what would have
+/// been left without it, p · (5/6)^step.
+pub fn left_fpp(target_fpp: f64, step: u32, promised_fpp: f64) -> f64 {
+    let planned = target_fpp * libm::pow(1.0 - SHARE, f64::from(step));
+    (target_fpp - promised_fpp).max(planned * LEAST_LEFT)
+}
+
+/// The layer of `step`, counted from 0, of a chain that starts with `first_items` and whose layers
+/// before it promise `promised_fpp` in all.
+///
+/// # Errors
+///
+/// As [`layer`].
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::scalable;
+/// let first = scalable::chain_layer(1_000, 0.01, 0, 0.0)?;
+/// let promised = first.expected_fpp(1_000);
+/// let second = scalable::chain_layer(1_000, 0.01, 1, promised)?;
+/// assert_eq!(second.expected_items(), 2_000);
+/// assert!(promised + second.expected_fpp(2_000) < 0.01);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn chain_layer(
+    first_items: u64,
+    target_fpp: f64,
+    step: u32,
+    promised_fpp: f64,
+) -> Result<LayerParams, Error> {
+    let items = GROWTH.checked_pow(step).and_then(|growth| first_items.checked_mul(growth));
+    layer(items.unwrap_or(u64::MAX), SHARE * left_fpp(target_fpp, step, promised_fpp))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_sum_to_less_than_the_target_however_many_layers_come() {
+        for target in [0.5, 0.01, 1e-6] {
+            let mut promised = 0.0;
+            for step in 0..30 {
+                let layer = chain_layer(10, target, step, promised).unwrap();
+                promised += layer.expected_fpp(layer.expected_items());
+                assert!(promised < target, "step {step}: {promised} of {target}");
+            }
+            assert!(promised > 0.98 * target, "{promised} of {target} is used");
+        }
+    }
+
+    #[test]
+    fn parts_keep_the_rate_with_the_fewest_bits() {
+        for (target, num_parts) in [(0.05, 1), (1e-2, 1), (1e-4, 2), (1e-6, 3), (1e-9, 4)] {
+            let layer = layer(100_000, target).unwrap();
+            let fpp = layer.expected_fpp(100_000);
+            assert!(fpp <= target && fpp > 0.99 * target, "{fpp:e} for {target:e}");
+            assert_eq!(layer.num_parts(), num_parts, "{target:e}");
+            let one = crate::sizing::for_items(Layout::Blocked, 100_000, target).unwrap();
+            assert!(layer.num_bits() <= one.num_bits());
+        }
+    }
+
+    #[test]
+    fn what_no_layer_can_be_is_refused() {
+        assert_eq!(layer(0, 0.01), Err(Error::ZeroItems));
+        assert!(matches!(layer(1, 1.0), Err(Error::FppOutOfRange { .. })));
+        assert!(matches!(layer(1 << 50, 1e-9), Err(Error::FppUnreachable { .. })));
+        assert!(matches!(layer(1 << 54, 0.01), Err(Error::TooLarge { .. })));
+        assert!(chain_layer(1 << 40, 0.01, 60, 0.0).is_err());
+        assert!(LayerParams::new(512, 8, 0, 1).is_err());
+        assert!(LayerParams::new(512, 8, 5, 1).is_err());
+        assert!(LayerParams::new(513, 8, 1, 1).is_err());
+        assert!(LayerParams::new(512, 8, 1, u64::MAX).is_ok()); // p is 1, and it says so
+    }
+
+    #[test]
+    fn a_used_up_rate_leaves_later_layers_a_sixteenth() {
+        assert_eq!(left_fpp(0.01, 0, 0.0), 0.01);
+        assert_eq!(left_fpp(0.01, 1, 0.01), 0.01 * (5.0 / 6.0) / 16.0);
+        assert_eq!(left_fpp(0.01, 0, 5.0), 0.01 / 16.0);
+    }
+}
