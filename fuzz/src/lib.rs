@@ -1,6 +1,7 @@
 //! What the targets share: an allocation limit and right checksums.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
 use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -64,4 +65,17 @@ pub fn seal_header(data: &mut [u8]) {
     header[..8].copy_from_slice(b"\x89mayhap\n");
     let checksum = xxh3_64(&header[..4088]);
     header[4088..].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// Makes the checksums right of as many pages as there are bytes for.
+pub fn seal_pages(data: &mut [u8]) {
+    let Some(rest) = data.get_mut(HEADER_BYTES..) else { return };
+    let pages = rest.len() / (PAGE_BYTES + 8);
+    let (body, table) = rest.split_at_mut(pages * PAGE_BYTES);
+    for (page, entry) in body.chunks(PAGE_BYTES).zip(table.chunks_exact_mut(8)) {
+        entry.copy_from_slice(&xxh3_64(page).to_le_bytes());
+    }
+    let checksum = xxh3_64(table);
+    data[64..72].copy_from_slice(&checksum.to_le_bytes());
+    seal_header(data);
 }

@@ -6,9 +6,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::SecretKey;
-use mayhap::native::{self, HEADER_BYTES, PAGE_BYTES};
-use mayhap_fuzz::{limited_to, seal_header};
-use xxhash_rust::xxh3::xxh3_64;
+use mayhap::native;
+use mayhap_fuzz::{limited_to, seal_pages};
 
 fuzz_target!(|data: &[u8]| {
     check(data);
@@ -35,17 +34,4 @@ fn check(data: &[u8]) {
         assert_eq!(filter.insert("key"), new);
         assert!(filter.contains("key") && !filter.insert("key"));
     }
-}
-
-/// Makes the checksums right of as many pages as there are bytes for.
-fn seal_pages(data: &mut [u8]) {
-    let Some(rest) = data.get_mut(HEADER_BYTES..) else { return };
-    let pages = rest.len() / (PAGE_BYTES + 8);
-    let (body, table) = rest.split_at_mut(pages * PAGE_BYTES);
-    for (page, entry) in body.chunks(PAGE_BYTES).zip(table.chunks_exact_mut(8)) {
-        entry.copy_from_slice(&xxh3_64(page).to_le_bytes());
-    }
-    let checksum = xxh3_64(table);
-    data[64..72].copy_from_slice(&checksum.to_le_bytes());
-    seal_header(data);
 }
