@@ -8,6 +8,7 @@ mod any;
 mod builder;
 mod concurrent;
 mod contains;
+mod counting;
 mod estimate;
 mod insert;
 mod matrix;
@@ -19,6 +20,7 @@ mod window;
 
 pub use any::AnyFilter;
 pub use builder::{Build, Builder};
+pub use counting::{CounterBits, CountingBloomFilter, CountingBuilder};
 pub use estimate::{Estimate, Health};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
