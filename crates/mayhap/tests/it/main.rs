@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 mod builder;
+mod clearing;
 mod concurrent;
 mod counting;
 mod counting_saved;
@@ -12,6 +13,7 @@ mod huge;
 mod keys;
 mod matrix;
 mod model;
+mod presets;
 mod scalable;
 mod scalable_cost;
 mod scalable_rates;
