@@ -13,6 +13,11 @@ pub enum Error {
         /// The value asked for.
         found: f64,
     },
+    /// A fill ratio is not above 0 and at most 1 (NaN included).
+    FillRatioOutOfRange {
+        /// The value asked for.
+        found: f64,
+    },
     /// No filter of the given size, or of any size on 64-bit digests, reaches `target_fpp` with this
     /// many items.
     FppUnreachable {
@@ -118,6 +123,9 @@ impl fmt::Display for Error {
             Self::ZeroItems => f.write_str("expected_items is 0, must be at least 1"),
             Self::FppOutOfRange { found } => {
                 write!(f, "target_fpp is {found}, must be above 0 and below 1")
+            }
+            Self::FillRatioOutOfRange { found } => {
+                write!(f, "fill ratio is {found}, must be above 0 and at most 1")
             }
             Self::FppUnreachable { target_fpp, lowest_fpp } => write!(
                 f,

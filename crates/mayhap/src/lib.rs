@@ -21,6 +21,8 @@
 //! | [`BlockedBloomFilter`] | the default: one cache line per key |
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
+//! | [`CountingBloomFilter`] | keys are removed again |
+//! | [`ClearingFilter`] | a stream without an end: it starts again when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | the number of keys is unknown |
 //! | [`WindowBloomFilter`] | old keys shall be forgotten: the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | which of many sets (caches, shards, days) may hold a key |
@@ -54,12 +56,12 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    Age, AnyFilter, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
-    ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter, Estimate,
-    Filter, Health, MatrixBuilder, ScalableBloomFilter, Sets, Window, WindowBloomFilter,
-    WindowBuilder,
+    Age, AnyFilter, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder, ClearingFilter,
+    ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter,
+    CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, Health, MatrixBuilder,
+    Preset, ScalableBloomFilter, Sets, Window, WindowBloomFilter, WindowBuilder,
 };
-pub use layout::{Blocked, Layout, LayoutKind, Standard};
+pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use simd::kernel_names;
 pub use sizing::FilterParams;
 

@@ -2,10 +2,11 @@
 
 use super::{Build, Builder, Estimate, Filter, Health};
 use crate::bits::{Bitmap, Block, OwnedBlocks, StorageMut};
-use crate::layout::{Blocked, Standard};
+use crate::layout::{Blocked, Blocked64, Blocked128, Standard};
 use crate::{Digest, DigestFunction, Error, FilterParams, Key, Layout};
 
-/// A [`crate::BloomFilter`] or a [`crate::BlockedBloomFilter`].
+/// A [`crate::BloomFilter`], a [`crate::BlockedBloomFilter`], or what a
+/// [`crate::CountingBloomFilter`] became.
 ///
 /// One match per call stands between it and the filter inside; in batches that is nothing.
 #[derive(Debug)]
@@ -15,6 +16,10 @@ pub enum AnyFilter<S = OwnedBlocks> {
     Standard(Filter<Standard, S>),
     /// Layout `blocked`.
     Blocked(Filter<Blocked, S>),
+    /// Layout `blocked128`.
+    Blocked128(Filter<Blocked128, S>),
+    /// Layout `blocked64`.
+    Blocked64(Filter<Blocked64, S>),
 }
 
 macro_rules! with_filter {
@@ -22,6 +27,8 @@ macro_rules! with_filter {
         match $any {
             AnyFilter::Standard($filter) => $call,
             AnyFilter::Blocked($filter) => $call,
+            AnyFilter::Blocked128($filter) => $call,
+            AnyFilter::Blocked64($filter) => $call,
         }
     };
 }
@@ -45,13 +52,16 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         blocks: S,
         inserted_items: u64,
     ) -> Result<Self, Error> {
+        macro_rules! from_parts {
+            () => {
+                Filter::from_parts(params, digest_function, blocks, inserted_items)?
+            };
+        }
         Ok(match params.layout() {
-            Layout::Standard => {
-                Self::Standard(Filter::from_parts(params, digest_function, blocks, inserted_items)?)
-            }
-            Layout::Blocked => {
-                Self::Blocked(Filter::from_parts(params, digest_function, blocks, inserted_items)?)
-            }
+            Layout::Standard => Self::Standard(from_parts!()),
+            Layout::Blocked => Self::Blocked(from_parts!()),
+            Layout::Blocked128 => Self::Blocked128(from_parts!()),
+            Layout::Blocked64 => Self::Blocked64(from_parts!()),
         })
     }
 
@@ -155,6 +165,8 @@ impl<S: StorageMut> AnyFilter<S> {
         match (&mut *self, other) {
             (Self::Standard(ours), AnyFilter::Standard(theirs)) => ours.union_with(theirs),
             (Self::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union_with(theirs),
+            (Self::Blocked128(ours), AnyFilter::Blocked128(theirs)) => ours.union_with(theirs),
+            (Self::Blocked64(ours), AnyFilter::Blocked64(theirs)) => ours.union_with(theirs),
             _ => self.params().check_same_shape(other.params()),
         }
     }

@@ -1,6 +1,6 @@
 //! Making a filter: named numbers in, a sized filter out.
 
-use super::{AnyFilter, Filter};
+use super::{AnyFilter, Filter, Preset};
 use crate::bits::{OwnedBlocks, SharedBlocks};
 use crate::layout::{Layout, LayoutKind};
 use crate::{DigestFunction, Error, FilterParams, sizing};
@@ -15,8 +15,9 @@ use core::marker::PhantomData;
 /// | m and p | k and the largest n |
 /// | n, p and m | k; refused if m bits cannot keep p |
 ///
-/// m is `num_bits` (or `num_bytes`); `num_hashes` can be fixed as well. The digest function is `xxh3`
-/// with seed 0 unless said otherwise: use `sip13` with a secret key where strangers choose the keys.
+/// m is `num_bits` (or `num_bytes`, or n times the bits of a `preset`); `num_hashes` can be fixed
+/// as well. The digest function is `xxh3` with seed 0 unless said otherwise: use `sip13` with a
+/// secret key where strangers choose the keys.
 ///
 /// # Examples
 ///
@@ -36,6 +37,7 @@ pub struct Builder<F> {
     expected_items: Option<u64>,
     target_fpp: Option<f64>,
     num_bits: Option<u64>,
+    preset: Option<Preset>,
     num_hashes: Option<u32>,
     digest_function: DigestFunction,
     max_bytes: u64,
@@ -49,6 +51,7 @@ impl<F: Build> Builder<F> {
             expected_items: None,
             target_fpp: None,
             num_bits: None,
+            preset: None,
             num_hashes: None,
             digest_function: DigestFunction::default(),
             max_bytes: u64::MAX,
@@ -70,7 +73,7 @@ impl<F: Build> Builder<F> {
 
     /// m: the size in bits, at most; `blocked` uses whole blocks of 512.
     pub fn num_bits(mut self, num_bits: u64) -> Self {
-        self.num_bits = Some(num_bits);
+        (self.num_bits, self.preset) = (Some(num_bits), None);
         self
     }
 
@@ -79,8 +82,15 @@ impl<F: Build> Builder<F> {
         self.num_bits(num_bytes.saturating_mul(8))
     }
 
+    /// m as bits per item, up to whole blocks and at least the smallest filter. Needs
+    /// `expected_items`, and takes the place of `num_bits`.
+    pub fn preset(mut self, preset: Preset) -> Self {
+        (self.num_bits, self.preset) = (None, Some(preset));
+        self
+    }
+
     /// k: the number of bits per key, instead of the best one. Needs `expected_items` and
-    /// `num_bits`.
+    /// `num_bits` or a `preset`.
     pub fn num_hashes(mut self, num_hashes: u32) -> Self {
         self.num_hashes = Some(num_hashes);
         self
@@ -123,7 +133,11 @@ impl<F: Build> Builder<F> {
         let layout = |n, p| self.layout.map_or_else(|| sizing::default_layout(n, p), Ok);
         // A memory budget alone says nothing of the rate; one cache line a key is then the default.
         let layout_for_bits = self.layout.unwrap_or(Layout::Blocked);
-        match (self.expected_items, self.target_fpp, self.num_bits) {
+        let num_bits = match self.preset {
+            None => self.num_bits,
+            Some(preset) => Some(self.preset_bits(preset, layout_for_bits)?),
+        };
+        match (self.expected_items, self.target_fpp, num_bits) {
             (Some(n), Some(p), None) => {
                 if self.num_hashes.is_some() {
                     return Err(Error::Missing { parameter: "num_bits (num_hashes is given)" });
@@ -159,6 +173,18 @@ impl<F: Build> Builder<F> {
             (None, Some(_), None) => Err(Error::Missing { parameter: "expected_items" }),
             _ => Err(Error::Missing { parameter: "target_fpp" }),
         }
+    }
+
+    fn preset_bits(&self, preset: Preset, layout: Layout) -> Result<u64, Error> {
+        let items =
+            self.expected_items.ok_or(Error::Missing { parameter: "expected_items (preset)" })?;
+        let bits = items.saturating_mul(preset.bits_per_item()).max(layout.min_bits());
+        let found = bits.checked_next_multiple_of(layout.block_bits()).unwrap_or(u64::MAX);
+        if found > sizing::MAX_NUM_BITS {
+            let limit = sizing::MAX_NUM_BITS;
+            return Err(Error::TooLarge { field: "num_bits", limit, found });
+        }
+        Ok(found)
     }
 
     /// Sizes the filter and allocates it, zeroed.

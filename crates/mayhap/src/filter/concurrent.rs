@@ -14,8 +14,10 @@ use crate::{Bitmap, Digest, Error, Key};
 impl<L: LayoutKind> Filter<L, SharedBlocks> {
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
-    /// Lock-free, from any thread. A key that another thread inserted is found once that insertion
-    /// *happened before* this call (by a join, a channel, a lock).
+    /// Lock-free, from any thread; test and insertion are one step ("add if it does not exist"). Of
+    /// threads that insert one new key at the same time at least one is told "new", and sometimes
+    /// more than one. A key that another thread inserted is found once that insertion *happened
+    /// before* this call (by a join, a channel, a lock).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.insert_digest(self.digest_function.digest(key))

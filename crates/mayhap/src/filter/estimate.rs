@@ -21,7 +21,7 @@ impl Estimate {
     /// The estimate from `ones` set bits.
     ///
     /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). `blocked`: see
-    /// [`Estimate::from_lane_ones`].
+    /// [`Estimate::from_lanes`].
     pub(crate) fn from_ones(params: &FilterParams, ones: u64) -> Self {
         let m = params.num_bits() as f64;
         let k = f64::from(params.num_hashes());
@@ -34,24 +34,33 @@ impl Estimate {
                     fill_deviation / ((1.0 - ones as f64 / m) * k / m)
                 })
             }
-            Layout::Blocked => {
-                Self::from_lane_ones(params.num_blocks(), 8, params.num_hashes(), ones)
+            layout @ (Layout::Blocked | Layout::Blocked128 | Layout::Blocked64) => {
+                let num_blocks = params.num_bits() / layout.block_bits();
+                let lane_bits = layout.block_bits() / 8;
+                Self::from_lanes(num_blocks, [8, lane_bits], params.num_hashes(), ones)
             }
         }
     }
 
     /// The estimate from `ones` set bits in blocks of `lanes` lanes of 64 bits.
+    pub(crate) fn from_lane_ones(num_blocks: u64, lanes: u32, num_hashes: u32, ones: u64) -> Self {
+        Self::from_lanes(num_blocks, [lanes.into(), 64], num_hashes, ones)
+    }
+
+    /// The estimate from `ones` set bits in blocks of so many lanes of s bits.
     ///
     /// All k/lanes throws of a key into a lane go into one block, so a key leaves a bit clear with
-    /// probability 1 − (1 − (63/64)^(k/lanes)) / B. Taken as independent throws, n would come out
+    /// probability 1 − (1 − (1 − 1/s)^(k/lanes)) / B. Taken as independent throws, n would come out
     /// 0.8 % too low for k = 16.
-    pub(crate) fn from_lane_ones(num_blocks: u64, lanes: u32, num_hashes: u32, ones: u64) -> Self {
+    fn from_lanes(num_blocks: u64, lanes: [u64; 2], num_hashes: u32, ones: u64) -> Self {
         let blocks = num_blocks as f64;
-        let passes = f64::from(num_hashes / lanes);
-        let log_clear = libm::log1p(-(1.0 - libm::pow(63.0 / 64.0, passes)) / blocks);
-        let num_bits = num_blocks * u64::from(lanes) * 64;
+        let [num_lanes, lane_bits] = lanes;
+        let passes = f64::from(num_hashes / num_lanes as u32);
+        let clear_in_block = libm::pow(1.0 - 1.0 / lane_bits as f64, passes);
+        let log_clear = libm::log1p(-(1.0 - clear_in_block) / blocks);
+        let num_bits = num_blocks * num_lanes * lane_bits;
         Self::from_fill(ones, num_bits, log_clear, |items| {
-            blocked_deviation(blocks, f64::from(lanes), passes, items)
+            blocked_deviation(blocks, [num_lanes as f64, lane_bits as f64], passes, items)
         })
     }
 
@@ -89,22 +98,22 @@ impl Estimate {
     }
 }
 
-/// Standard deviation of the estimate from blocks of `lanes` lanes with `passes` throws per lane
-/// and key.
+/// Standard deviation of the estimate from blocks of so many lanes of s bits with `passes` throws
+/// per lane and key.
 ///
 /// Keys per block are Poisson(λ) with a fixed sum; with Y the ones of a block and J its keys,
 /// Var X = B (E[Var(Y|J)] + Var(E[Y|J]) − Cov(Y, J)² / λ), all closed forms of E[q^J] =
 /// e^(−λ(1−q)).
-fn blocked_deviation(num_blocks: f64, lanes: f64, passes: f64, items: f64) -> f64 {
+fn blocked_deviation(num_blocks: f64, [lanes, s]: [f64; 2], passes: f64, items: f64) -> f64 {
     let lambda = items / num_blocks;
     if lambda == 0.0 {
         return 0.0;
     }
-    let bits = lanes * 64.0;
+    let bits = lanes * s;
     let mean_power = |q: f64| libm::exp(-lambda * (1.0 - q));
-    let (q1, q2) = (libm::pow(63.0 / 64.0, passes), libm::pow(62.0 / 64.0, passes));
-    let within = lanes
-        * (64.0 * 63.0 * mean_power(q2) + 64.0 * mean_power(q1) - 4096.0 * mean_power(q1 * q1));
+    let (q1, q2) = (libm::pow(1.0 - 1.0 / s, passes), libm::pow(1.0 - 2.0 / s, passes));
+    let within =
+        lanes * (s * (s - 1.0) * mean_power(q2) + s * mean_power(q1) - s * s * mean_power(q1 * q1));
     let between = bits * bits * (mean_power(q1 * q1) - mean_power(q1) * mean_power(q1));
     let covariance = bits * lambda * (1.0 - q1) * mean_power(q1);
     let variance = num_blocks * (within + between - covariance * covariance / lambda);

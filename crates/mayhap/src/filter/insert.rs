@@ -8,6 +8,7 @@ use crate::{Bitmap, Digest, Error, Key};
 impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
+    /// Test and insertion are one step ("add if it does not exist").
     /// `false` means that all its bits were set, so either it was inserted before or it is one of
     /// the false positives. Inserting never fails; beyond `expected_items` the rate rises
     /// ([`Filter::health`]).

@@ -6,11 +6,14 @@
 
 mod any;
 mod builder;
+mod clearing;
 mod concurrent;
 mod contains;
+mod counting;
 mod estimate;
 mod insert;
 mod matrix;
+mod preset;
 mod scalable;
 mod stats;
 #[cfg(test)]
@@ -19,8 +22,11 @@ mod window;
 
 pub use any::AnyFilter;
 pub use builder::{Build, Builder};
+pub use clearing::ClearingFilter;
+pub use counting::{CounterBits, CountingBloomFilter, CountingBuilder};
 pub use estimate::{Estimate, Health};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
+pub use preset::Preset;
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
 pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};
 

@@ -8,9 +8,10 @@ use crate::{FilterParams, Layout};
 fn mean_ones(layout: Layout, m: f64, k: f64, n: f64) -> f64 {
     let clear_after_a_key = match layout {
         Layout::Standard => libm::pow(1.0 - 1.0 / m, k),
-        Layout::Blocked => {
-            let is_hit = 512.0 / m;
-            1.0 - is_hit + is_hit * libm::pow(63.0 / 64.0, k / 8.0)
+        Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
+            let block_bits = layout.block_bits() as f64;
+            let is_hit = block_bits / m;
+            1.0 - is_hit + is_hit * libm::pow(1.0 - 8.0 / block_bits, k / 8.0)
         }
     };
     m * (1.0 - libm::pow(clear_after_a_key, n))
@@ -23,6 +24,8 @@ fn the_mean_number_of_ones_is_taken_back_to_the_number_of_keys() {
         (Layout::Standard, (1 << 30) + 7, 32),
         (Layout::Blocked, 1 << 30, 8),
         (Layout::Blocked, 1 << 30, 16),
+        (Layout::Blocked128, 1 << 30, 8),
+        (Layout::Blocked64, 1 << 30, 8),
     ] {
         for load in [0.01, 0.5, 1.0, 3.0] {
             let n = libm::round(load * m as f64 / f64::from(k));
@@ -38,7 +41,13 @@ fn the_mean_number_of_ones_is_taken_back_to_the_number_of_keys() {
 
 #[test]
 fn the_interval_widens_with_the_fill_and_ends_at_infinity() {
-    for (layout, k) in [(Layout::Standard, 7), (Layout::Blocked, 8), (Layout::Blocked, 16)] {
+    for (layout, k) in [
+        (Layout::Standard, 7),
+        (Layout::Blocked, 8),
+        (Layout::Blocked, 16),
+        (Layout::Blocked128, 8),
+        (Layout::Blocked64, 8),
+    ] {
         let params = FilterParams::new(layout, 1 << 20, k, 100, 0.01).unwrap();
         let mut last = -1.0;
         for percent in [0, 1, 10, 50, 90, 99] {

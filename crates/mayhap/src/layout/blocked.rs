@@ -36,6 +36,22 @@ impl LayoutKind for Blocked {
         self.backend.insert(blocks, digest)
     }
 
+    #[inline(always)]
+    fn insert_counted(&self, blocks: &mut [Block], digest: Digest) -> u32 {
+        let index = positions::block(digest, blocks.len() as u64) as usize;
+        let mut set = 0;
+        for (lane, bits) in blocks[index].0.iter_mut().zip(self.mask(digest)) {
+            set += (bits & !*lane).count_ones();
+            *lane |= bits;
+        }
+        set
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, blocks: &[Block], digest: Digest) {
+        simd::prefetch(blocks, positions::block(digest, blocks.len() as u64) as usize);
+    }
+
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
         self.backend.contains_batch(blocks, digests, found);
     }

@@ -1,10 +1,12 @@
 //! Digest → positions → bits: one file per layout.
 
 mod blocked;
+mod narrow;
 pub(crate) mod positions;
 mod standard;
 
 pub use blocked::Blocked;
+pub use narrow::{Blocked64, Blocked128, NarrowBlocked};
 pub use standard::Standard;
 
 use crate::bits::Block;
@@ -17,6 +19,11 @@ use crate::{Digest, FilterParams};
 /// |---|---|---|---|
 /// | 1 | `standard` | 9.59 / 14.38 / 19.17 | up to k |
 /// | 2 | `blocked` | 10.10 / 15.72 / 22.88 | 1 |
+/// | 3 | `blocked128` | 11.43 / 19.40 / 32.48 | 1 |
+/// | 4 | `blocked64` | 13.43 / 25.34 / 48.51 | 1 |
+///
+/// The last two are what counting filters of 4 and 8 bits become when nothing more is removed
+/// ([`crate::CountingBloomFilter::to_blocked`]); no default chooses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Layout {
@@ -24,6 +31,10 @@ pub enum Layout {
     Standard,
     /// 8 or 16 bits in one 512-bit block: k/8 in each of its 8 lanes.
     Blocked,
+    /// 8 bits in one 128-bit block: one in each of its 8 lanes of 16 bits.
+    Blocked128,
+    /// 8 bits in one 64-bit block: one in each of its 8 lanes of 8 bits.
+    Blocked64,
 }
 
 impl Layout {
@@ -32,6 +43,8 @@ impl Layout {
         match self {
             Self::Standard => 1,
             Self::Blocked => 2,
+            Self::Blocked128 => 3,
+            Self::Blocked64 => 4,
         }
     }
 
@@ -40,15 +53,19 @@ impl Layout {
         match id {
             1 => Some(Self::Standard),
             2 => Some(Self::Blocked),
+            3 => Some(Self::Blocked128),
+            4 => Some(Self::Blocked64),
             _ => None,
         }
     }
 
-    /// The stable name: `standard` or `blocked`.
+    /// The stable name: `standard`, `blocked`, `blocked128` or `blocked64`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Standard => "standard",
             Self::Blocked => "blocked",
+            Self::Blocked128 => "blocked128",
+            Self::Blocked64 => "blocked64",
         }
     }
 
@@ -56,7 +73,18 @@ impl Layout {
     pub const fn min_bits(self) -> u64 {
         match self {
             Self::Standard => 64,
+            _ => self.block_bits(),
+        }
+    }
+
+    /// The bits of a block, which all bits of a key share and of which m is a multiple: 1 for
+    /// `standard`, whose keys share nothing.
+    pub const fn block_bits(self) -> u64 {
+        match self {
+            Self::Standard => 1,
             Self::Blocked => 512,
+            Self::Blocked128 => 128,
+            Self::Blocked64 => 64,
         }
     }
 }
@@ -67,7 +95,8 @@ impl core::fmt::Display for Layout {
     }
 }
 
-/// What a layout does with digests and blocks. Sealed: [`Standard`] and [`Blocked`] are all.
+/// What a layout does with digests and blocks. Sealed: [`Standard`], [`Blocked`] and
+/// [`NarrowBlocked`] are all.
 ///
 /// Batch results are words of bits, key `i` at bit `i % 64` of word `i / 64`; callers pass
 /// zeroed words, as many as needed.
@@ -78,6 +107,10 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     fn new(params: &FilterParams) -> Self;
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool;
     fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool;
+    /// Inserts and returns how many bits were clear before.
+    fn insert_counted(&self, blocks: &mut [Block], digest: Digest) -> u32;
+    /// Asks for the cache lines that the digest needs.
+    fn prefetch(&self, blocks: &[Block], digest: Digest);
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]);
     fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]);
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
@@ -92,4 +125,5 @@ pub(crate) mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Standard {}
     impl Sealed for super::Blocked {}
+    impl<const WORDS: usize> Sealed for super::NarrowBlocked<WORDS> {}
 }

@@ -69,9 +69,28 @@ pub(crate) fn block_mask<const PASSES: usize>(digest: Digest) -> [u64; 8] {
     core::array::from_fn(|lane| lane_bits::<PASSES>(digest, lane))
 }
 
+/// Where lane `lane`'s slot is among `1 << SLOT_BITS` in blocks with lanes of that many slots, for
+/// a product of the digest and a lane multiplier: `SLOT_BITS` bits a lane, from the top.
+#[inline(always)]
+pub(crate) const fn lane_slot<const SLOT_BITS: u32>(product: u64, lane: usize) -> u32 {
+    (product >> (64 - SLOT_BITS * (lane as u32 + 1))) as u32 & ((1 << SLOT_BITS) - 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slots_come_from_the_top_lane_after_lane() {
+        let product = 0x0123_4567_89AB_CDEF;
+        let nibbles: [u32; 8] = core::array::from_fn(|lane| lane_slot::<4>(product, lane));
+        assert_eq!(nibbles, [0, 1, 2, 3, 4, 5, 6, 7]);
+        let octets: [u32; 8] = core::array::from_fn(|lane| lane_slot::<3>(0o0123_4567 << 40, lane));
+        assert_eq!(octets, [0, 1, 2, 3, 4, 5, 6, 7]);
+        for (lane, shift) in LANE_SHIFTS.iter().enumerate() {
+            assert_eq!(u64::from(lane_slot::<6>(product, lane)), product >> shift & 63);
+        }
+    }
 
     /// Index arithmetic past 2^32 bits and 2^32 blocks: positions need no memory.
     #[test]

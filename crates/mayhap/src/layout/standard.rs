@@ -86,6 +86,24 @@ impl LayoutKind for Standard {
         self.probes.insert(block::words_mut(blocks), digest)
     }
 
+    #[inline(always)]
+    fn insert_counted(&self, blocks: &mut [Block], digest: Digest) -> u32 {
+        let words = block::words_mut(blocks);
+        let mut set = 0;
+        for &multiplier in self.multipliers() {
+            let (word, bit) = self.position(digest, multiplier);
+            let word = &mut words[word];
+            set += u32::from(*word & bit == 0);
+            *word |= bit;
+        }
+        set
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, blocks: &[Block], digest: Digest) {
+        self.prefetch_all(block::words(blocks), digest, self.multipliers());
+    }
+
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
         let words = block::words(blocks);
         if simd::fits_cache(blocks.len()) {

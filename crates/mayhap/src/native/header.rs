@@ -5,11 +5,11 @@
 //! | 0 | 8 | `magic` | `89 6D 61 79 68 61 70 0A` (`\x89mayhap\n`) |
 //! | 8 | 2 | `version` | 1, or 2 for what version 1 did not have |
 //! | 10 | 2 | `kind` | 1: Bloom filter, others: see [`Kind`] |
-//! | 12 | 2 | `layout` | 1: standard, 2: blocked |
+//! | 12 | 2 | `layout` | 1: standard, 2: blocked, 3: blocked128, 4: blocked64 |
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |
 //! | 16 | 8 | `digest_parameter` | the seed, or the id of the secret key |
-//! | 24 | 8 | `num_bits` | m: 64 (blocked: 512 and a multiple of it) to 2^56 |
-//! | 32 | 4 | `num_hashes` | k: 1–32 (blocked: 8 or 16) |
+//! | 24 | 8 | `num_bits` | m: 64 (blocked: whole blocks) to 2^56 |
+//! | 32 | 4 | `num_hashes` | k: 1–32 (blocked: 8 or 16; layouts 3 and 4: 8) |
 //! | 36 | 2 | `key_options_bytes` | 0–2048 |
 //! | 38 | 2 | reserved | 0 |
 //! | 40 | 8 | `expected_items` | n ≥ 1 |

@@ -65,7 +65,7 @@ fn ids_that_no_filter_has_are_refused_by_name() {
     for id in [0u16, 7, 0x100, u16::MAX] {
         assert_eq!(bad_field(10, &id.to_le_bytes()), ("kind", u64::from(id)));
     }
-    for id in [0u16, 3, u16::MAX] {
+    for id in [0u16, 5, u16::MAX] {
         assert_eq!(bad_field(12, &id.to_le_bytes()), ("layout", u64::from(id)));
         assert_eq!(bad_field(14, &id.to_le_bytes()), ("digest", u64::from(id)));
     }
@@ -270,6 +270,8 @@ fn a_keyed_file_opens_with_its_key_only() {
 #[test]
 fn a_file_says_what_its_filter_is() {
     for (layout, num_bits, num_hashes) in [
+        (Layout::Blocked128, 128 * 3, 8),
+        (Layout::Blocked64, 64 * 9, 8),
         (Layout::Standard, 64, 1),
         (Layout::Standard, 1000, 32),
         (Layout::Standard, 32_768, 7),

@@ -44,8 +44,10 @@ fn prefetch_group(blocks: &[Block], digests: &[Digest]) {
     }
 }
 
+/// Asks `contains` of each digest and its block, and sets the digest's bit of `found` if it says
+/// so.
 #[inline(always)]
-pub(super) fn contains(
+pub(crate) fn contains(
     blocks: &[Block],
     digests: &[Digest],
     found: &mut [u64],
@@ -66,8 +68,9 @@ pub(super) fn contains(
     );
 }
 
+/// As `contains`, with blocks to write.
 #[inline(always)]
-pub(super) fn insert(
+pub(crate) fn insert(
     blocks: &mut [Block],
     digests: &[Digest],
     new: &mut [u64],

@@ -35,6 +35,7 @@ mod scalar;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
 pub(crate) use digest::digest_batch;
 pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;

@@ -1,6 +1,7 @@
-//! The rate model of `blocked`: n keys thrown into blocks of 8 lanes of 64 bits.
+//! The rate model of `blocked`, `blocked128` and `blocked64`: n keys thrown into blocks of 8 lanes
+//! of s = 64, 16 or 8 bits. It is the model of counting filters too, with counters for bits.
 //!
-//! The number j of keys in a block is Binomial(n, 1/B) (Poisson with λ = n/B = 512 n/m as B
+//! The number j of keys in a block is Binomial(n, 1/B) (Poisson with λ = n/B = 8 s n/m as B
 //! grows), and given j the lanes are independent, so p is the mean over j of what a block of j
 //! keys answers (Putze, Sanders & Singler 2007, *Cache-, Hash- and Space-Efficient Bloom
 //! Filters*). Blocks with many keys weigh most: the textbook formula ignores them and
@@ -9,8 +10,9 @@
 use super::{MAX_NUM_BITS, smallest, with_digest_collisions};
 use crate::Error;
 
-const BLOCK_BITS: u64 = 512;
 const LANES: u32 = 8;
+/// Bits in a lane of `blocked`.
+const LANE_BITS: u64 = 64;
 /// Above this many keys per block every lane is full to the last digit of an `f64`.
 const FULL_BLOCK_ITEMS: f64 = 4096.0;
 /// Terms this much smaller than the largest cannot show in the sum, however high their rate.
@@ -33,28 +35,39 @@ const NEGLIGIBLE: f64 = 1e-40;
 /// assert!((expected_fpp(19_726, 8, 1_000_000) - 0.01).abs() < 1e-5);
 /// ```
 pub fn expected_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
+    expected_fpp_of_lanes(num_blocks, LANE_BITS, num_hashes, items)
+}
+
+/// [`expected_fpp`] for lanes of s = `lane_bits`: s stands for 64 in its formulas.
+pub(super) fn expected_fpp_of_lanes(
+    num_blocks: u64,
+    lane_bits: u64,
+    num_hashes: u32,
+    items: u64,
+) -> f64 {
     if items == 0 || num_blocks == 0 {
         return if items == 0 { 0.0 } else { 1.0 };
     }
     let mean = items as f64 / num_blocks as f64;
+    let in_block = |j| block_fpp(j, lane_bits as f64, num_hashes);
     let fpp = if mean > FULL_BLOCK_ITEMS || num_blocks == 1 {
-        block_fpp(mean, num_hashes)
+        in_block(mean)
     } else {
-        mean_over_blocks(items as f64, num_blocks as f64, |j| block_fpp(j, num_hashes))
+        mean_over_blocks(items as f64, num_blocks as f64, in_block)
     };
     with_digest_collisions(fpp, items)
 }
 
 /// What a block that holds `items` keys answers to an absent key.
-fn block_fpp(items: f64, num_hashes: u32) -> f64 {
-    let log_miss = libm::log1p(-1.0 / 64.0);
+fn block_fpp(items: f64, lane_bits: f64, num_hashes: u32) -> f64 {
+    let log_miss = libm::log1p(-1.0 / lane_bits);
     let lane = if num_hashes <= LANES {
         -libm::expm1(items * log_miss)
     } else {
         let one = -libm::expm1(2.0 * items * log_miss);
         let q1 = libm::exp(2.0 * items * log_miss);
-        let q2 = libm::exp(2.0 * items * libm::log1p(-2.0 / 64.0));
-        one / 64.0 + (1.0 - 2.0 * q1 + q2).max(0.0) * 63.0 / 64.0
+        let q2 = libm::exp(2.0 * items * libm::log1p(-2.0 / lane_bits));
+        one / lane_bits + (1.0 - 2.0 * q1 + q2).max(0.0) * (1.0 - 1.0 / lane_bits)
     };
     libm::pow(lane.clamp(0.0, 1.0), f64::from(num_hashes.min(LANES)))
 }
@@ -90,19 +103,30 @@ pub fn best_num_hashes(num_blocks: u64, items: u64) -> u32 {
 
 /// The fewest bits and their k for n items at p or less.
 pub(super) fn solve_bits(items: u64, target_fpp: f64) -> Result<(u64, u32), Error> {
-    let limit = MAX_NUM_BITS / BLOCK_BITS;
+    solve_bits_of_lanes(items, target_fpp, LANE_BITS, &[8, 16])
+}
+
+/// [`solve_bits`] for lanes of `lane_bits`, with k one of `num_hashes`.
+pub(super) fn solve_bits_of_lanes(
+    items: u64,
+    target_fpp: f64,
+    lane_bits: u64,
+    num_hashes: &[u32],
+) -> Result<(u64, u32), Error> {
+    let block_bits = u64::from(LANES) * lane_bits;
+    let limit = MAX_NUM_BITS / block_bits;
     // No layout needs fewer bits than the ideal standard filter.
     let ideal = super::standard::ideal_num_bits(items, target_fpp);
-    let low = (ideal / BLOCK_BITS as f64) as u64;
+    let low = (ideal / block_bits as f64) as u64;
     let too_large = Error::TooLarge { field: "num_bits", limit: MAX_NUM_BITS, found: ideal as u64 };
     if low > limit {
         return Err(too_large);
     }
-    [8, 16]
-        .into_iter()
-        .filter_map(|k| {
-            let meets = |blocks| expected_fpp(blocks, k, items) <= target_fpp;
-            Some((smallest(low.max(1), limit, meets)? * BLOCK_BITS, k))
+    num_hashes
+        .iter()
+        .filter_map(|&k| {
+            let meets = |blocks| expected_fpp_of_lanes(blocks, lane_bits, k, items) <= target_fpp;
+            Some((smallest(low.max(1), limit, meets)? * block_bits, k))
         })
         .min()
         .ok_or(too_large)

@@ -51,6 +51,10 @@ pub fn for_items(
     let (num_bits, num_hashes) = match layout {
         Layout::Standard => standard::solve_bits(expected_items, target_fpp)?,
         Layout::Blocked => blocked::solve_bits(expected_items, target_fpp)?,
+        Layout::Blocked128 | Layout::Blocked64 => {
+            let lane_bits = layout.block_bits() / 8;
+            blocked::solve_bits_of_lanes(expected_items, target_fpp, lane_bits, &[8])?
+        }
     };
     FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
 }
@@ -86,7 +90,7 @@ pub fn default_layout(expected_items: u64, target_fpp: f64) -> Result<Layout, Er
 /// # Errors
 ///
 /// [`Error::ZeroItems`]; [`Error::OutOfRange`] if `max_bits` is below the layout's smallest filter
-/// (64 bits, or one block of 512) or above [`MAX_NUM_BITS`].
+/// (64 bits, or one block) or above [`MAX_NUM_BITS`].
 pub fn for_bits(layout: Layout, max_bits: u64, expected_items: u64) -> Result<FilterParams, Error> {
     if expected_items == 0 {
         return Err(Error::ZeroItems);
@@ -98,6 +102,7 @@ pub fn for_bits(layout: Layout, max_bits: u64, expected_items: u64) -> Result<Fi
             let num_blocks = max_bits / 512;
             (num_blocks * 512, blocked::best_num_hashes(num_blocks, expected_items))
         }
+        Layout::Blocked128 | Layout::Blocked64 => (max_bits - max_bits % layout.block_bits(), 8),
     };
     let fpp = expected_fpp(layout, num_bits, num_hashes, expected_items);
     // An overfull filter has p = 1 to the last digit; a target has to stay below it.
@@ -138,7 +143,11 @@ pub fn max_items(layout: Layout, max_bits: u64, target_fpp: f64) -> Result<u64, 
 pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) -> f64 {
     match layout {
         Layout::Standard => standard::expected_fpp(num_bits, num_hashes, items),
-        Layout::Blocked => blocked::expected_fpp(num_bits / 512, num_hashes, items),
+        Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
+            let block_bits = layout.block_bits();
+            let num_blocks = num_bits / block_bits;
+            blocked::expected_fpp_of_lanes(num_blocks, block_bits / 8, num_hashes, items)
+        }
     }
 }
 
@@ -193,7 +202,7 @@ fn digest_collisions(items: u64) -> f64 {
 /// `p` or a digest collision, whichever happens.
 fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
     let collisions = digest_collisions(items);
-    (fpp + collisions - fpp * collisions).min(1.0)
+    (fpp + (1.0 - fpp) * collisions).min(1.0)
 }
 
 /// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` goes from false to true once.

@@ -21,10 +21,10 @@ impl FilterParams {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] unless `num_bits` is from 64 (512 and a multiple of 512 for
-    /// `blocked`) to [`super::MAX_NUM_BITS`] and `num_hashes` from 1 to
-    /// [`MAX_NUM_HASHES`] (8 or 16 for `blocked`); [`Error::ZeroItems`];
-    /// [`Error::FppOutOfRange`].
+    /// [`Error::OutOfRange`] unless `num_bits` is from 64 (a whole number of blocks, of 512, 128 or
+    /// 64 bits, for `blocked`, `blocked128` and `blocked64`) to [`super::MAX_NUM_BITS`] and
+    /// `num_hashes` from 1 to [`MAX_NUM_HASHES`] (8 or 16 for `blocked`, 8 for `blocked128` and
+    /// `blocked64`); [`Error::ZeroItems`]; [`Error::FppOutOfRange`].
     pub fn new(
         layout: Layout,
         num_bits: u64,
@@ -43,11 +43,15 @@ impl FilterParams {
             Layout::Blocked if num_hashes != 8 && num_hashes != 16 => {
                 return out_of_range("num_hashes (8 or 16)", 8, 16, k);
             }
-            Layout::Blocked if !num_bits.is_multiple_of(512) => {
-                let min = num_bits / 512 * 512;
-                return out_of_range("num_bits (a multiple of 512)", min, min + 512, num_bits);
+            Layout::Blocked128 | Layout::Blocked64 if num_hashes != 8 => {
+                return out_of_range("num_hashes", 8, 8, k);
             }
             _ => {}
+        }
+        let block_bits = layout.block_bits();
+        if !num_bits.is_multiple_of(block_bits) {
+            let min = num_bits - num_bits % block_bits;
+            return out_of_range("num_bits (whole blocks)", min, min + block_bits, num_bits);
         }
         if expected_items == 0 {
             return Err(Error::ZeroItems);

@@ -5,6 +5,9 @@ use alloc::string::ToString;
 use alloc::vec;
 use alloc::vec::Vec;
 
+const LAYOUTS: [Layout; 4] =
+    [Layout::Standard, Layout::Blocked, Layout::Blocked128, Layout::Blocked64];
+
 const TARGETS: [f64; 5] = [0.05, 0.01, 1e-3, 1e-4, 1e-6];
 
 /// E[(X/m)^k] by the distribution of the number X of occupied cells, throw by throw: no
@@ -65,6 +68,23 @@ fn the_blocked_model_equals_direct_sums() {
         let model = blocked::expected_fpp(blocks, 8, items) - digest_collisions(items);
         assert!((model / sum - 1.0).abs() < 1e-5, "λ {lambda}: {model:e} {sum:e}");
     }
+    // Narrow lanes: Σ Pois(j; λ) (1 − (1 − 1/s)^j)^8.
+    for (layout, slots) in [(Layout::Blocked128, 16.0), (Layout::Blocked64, 8.0f64)] {
+        for lambda in [0.5, 4.0, 11.0, 30.0f64] {
+            let mut poisson = libm::exp(-lambda);
+            let mut sum = 0.0;
+            for j in 1..200 {
+                poisson *= lambda / f64::from(j);
+                let miss = libm::pow(1.0 - 1.0 / slots, f64::from(j));
+                sum += poisson * libm::pow(1.0 - miss, 8.0);
+            }
+            let blocks = 10_000_000;
+            let items = (lambda * blocks as f64) as u64;
+            let model = expected_fpp(layout, blocks * layout.block_bits(), 8, items);
+            let model = model - digest_collisions(items);
+            assert!((model / sum - 1.0).abs() < 1e-5, "{layout} λ {lambda}: {model:e} {sum:e}");
+        }
+    }
     // One block: no mean to take.
     let one = blocked::expected_fpp(1, 8, 50);
     assert!((one / libm::pow(1.0 - libm::pow(63.0 / 64.0, 50.0), 8.0) - 1.0).abs() < 1e-12);
@@ -83,15 +103,25 @@ fn the_blocked_model_equals_direct_sums() {
 fn a_sized_filter_meets_its_target_and_one_bit_less_does_not() {
     for n in [1, 100, 12_345, 1_000_000, 10_000_000_000] {
         for p in TARGETS {
-            for layout in [Layout::Standard, Layout::Blocked] {
+            for layout in LAYOUTS {
                 let params = for_items(layout, n, p).unwrap();
                 let (m, k) = (params.num_bits(), params.num_hashes());
                 assert!(params.expected_fpp(n) <= p, "{layout} n {n} p {p}");
                 if m > layout.min_bits() {
-                    let step = if layout == Layout::Blocked { 512 } else { 1 };
+                    let step = layout.block_bits();
                     assert!(expected_fpp(layout, m - step, k, n) > p, "{layout} n {n} p {p}");
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn the_default_layout_is_never_a_narrow_one() {
+    for n in [1, 2, 10, 1000, 1 << 40] {
+        for p in [0.999, 0.5, 0.05, 1e-3, 1e-5] {
+            let layout = default_layout(n, p).unwrap();
+            assert!(matches!(layout, Layout::Standard | Layout::Blocked), "{n} {p}: {layout}");
         }
     }
 }
@@ -112,7 +142,7 @@ fn bits_per_key_are_as_promised() {
 
 #[test]
 fn bits_hashes_rate_and_items_are_solved_from_each_other() {
-    for layout in [Layout::Standard, Layout::Blocked] {
+    for layout in LAYOUTS {
         for p in TARGETS {
             let sized = for_items(layout, 50_000, p).unwrap();
             let items = max_items(layout, sized.num_bits(), p).unwrap();
@@ -158,6 +188,8 @@ fn the_rate_goes_from_0_to_1_and_never_falls() {
         (Layout::Standard, 1 << 40, 32),
         (Layout::Blocked, 512, 8),
         (Layout::Blocked, 51_200, 16),
+        (Layout::Blocked128, 12_800, 8),
+        (Layout::Blocked64, 64, 8),
     ] {
         assert_eq!(expected_fpp(layout, m, k, 0), 0.0);
         let mut last = 0.0;
@@ -172,7 +204,7 @@ fn the_rate_goes_from_0_to_1_and_never_falls() {
 
 #[test]
 fn impossible_wishes_are_refused() {
-    for layout in [Layout::Standard, Layout::Blocked] {
+    for layout in LAYOUTS {
         for p in [0.0, -0.1, 1.0, 5.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0] {
             let refused = for_items(layout, 10, p);
             assert!(matches!(refused, Err(Error::FppOutOfRange { .. })), "{layout} {p}");
@@ -185,7 +217,13 @@ fn impossible_wishes_are_refused() {
         assert!(matches!(for_items(layout, 1 << 60, 0.5), Err(Error::TooLarge { .. })));
         // Sized without allocating: 10^13 keys.
         let huge = for_items(layout, 10_000_000_000_000, 0.01).unwrap();
-        assert!((huge.bits_per_item() - 9.6).abs() < 0.6);
+        let expected = match layout {
+            Layout::Standard => 9.59,
+            Layout::Blocked => 10.10,
+            Layout::Blocked128 => 11.43,
+            Layout::Blocked64 => 13.43,
+        };
+        assert!((huge.bits_per_item() - expected).abs() < 0.01, "{layout}");
     }
     assert!(
         max_items(Layout::Standard, 64, 1e-18).is_err_and(|e| e.to_string().contains("num_bits"))
@@ -195,7 +233,7 @@ fn impossible_wishes_are_refused() {
 #[test]
 fn rates_near_one_and_tiny_rates_are_solved() {
     for p in [0.999_999, 0.9, 0.5, 1e-9, 1e-12] {
-        for layout in [Layout::Standard, Layout::Blocked] {
+        for layout in LAYOUTS {
             let params = for_items(layout, 1000, p).unwrap();
             assert!(params.expected_fpp(1000) <= p, "{layout} {p}");
         }
@@ -220,6 +258,11 @@ fn params_refuse_what_no_filter_has() {
         (Layout::Blocked, 513, 8, 1, 0.1),
         (Layout::Blocked, 512, 7, 1, 0.1),
         (Layout::Blocked, 512, 17, 1, 0.1),
+        (Layout::Blocked128, 64, 8, 1, 0.1),
+        (Layout::Blocked128, 192, 8, 1, 0.1),
+        (Layout::Blocked128, 128, 16, 1, 0.1),
+        (Layout::Blocked64, 65, 8, 1, 0.1),
+        (Layout::Blocked64, 64, 7, 1, 0.1),
     ];
     for (layout, m, k, n, p) in cases {
         assert!(FilterParams::new(layout, m, k, n, p).is_err(), "{layout} {m} {k} {n} {p}");

@@ -1,6 +1,6 @@
-//! Files of version 1, made from the specification by another program, open for ever.
+//! Files made from the specification by another program, open for ever.
 
-use mayhap::{AnyFilter, SecretKey, native};
+use mayhap::{AnyFilter, CountingBloomFilter, SecretKey, native};
 
 const ANSWERS: &str = include_str!("../golden/native/answers.txt");
 const OPTIONS: &str = "lower=true\ntrim=true\ndelim=→\n";
@@ -84,6 +84,43 @@ fn golden_files_open_answer_and_are_written_back_byte_for_byte() {
     }
 }
 
+const COUNTING_ANSWERS: &str = include_str!("../golden/native/answers_counting.txt");
+
+/// `absent-i` that are answered "maybe", as `answers_counting.txt` lists them.
+fn list_absent(count: impl Fn(&str) -> u32) -> String {
+    let found = (0..1000).filter_map(|i| match count(&format!("absent-{i}")) {
+        0 => None,
+        count => Some(format!("{i}:{count}")),
+    });
+    found.collect::<Vec<_>>().join(",")
+}
+
+#[test]
+fn golden_files_of_version_2_open_answer_and_are_written_back_byte_for_byte() {
+    let files = files!["v2-blocked128", "v2-blocked64", "v2-counting4", "v2-counting8"];
+    assert_eq!(COUNTING_ANSWERS.lines().count(), files.len());
+    for ((name, bytes), line) in files.iter().zip(COUNTING_ANSWERS.lines()) {
+        let [line_name, inserted, removed, absent] =
+            line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        assert_eq!(line_name, *name);
+        let members = (0..inserted.parse().unwrap()).map(|i: u32| format!("member-{i}"));
+        let mut inside = members.skip(removed.parse().unwrap());
+        if name.starts_with("v2-blocked") {
+            let (filter, _) = native::decode(bytes, None).unwrap();
+            assert!(inside.all(|key| filter.contains(&key)), "{name}: false negative");
+            assert_eq!(list_absent(|key| filter.contains(key).into()), absent, "{name}");
+            assert!(native::encode(&filter, "") == *bytes, "{name}: not the same");
+        } else {
+            let (mut filter, _) = native::decode_as::<CountingBloomFilter>(bytes, None).unwrap();
+            assert!(inside.all(|key| filter.contains(&key)), "{name}: false negative");
+            assert_eq!(list_absent(|key| filter.estimated_count(key)), absent, "{name}");
+            assert!(native::encode(&filter, "") == *bytes, "{name}: not the same");
+            assert_eq!(filter.saturated_counters() > 0, name.ends_with('4'), "{name}");
+            assert!(filter.remove("member-499") && native::encode(&filter, "") != *bytes);
+        }
+    }
+}
+
 #[test]
 fn the_keyed_golden_file_wants_its_key() {
     let (_, bytes) = FILES[1];
@@ -111,6 +148,8 @@ fn the_positions_of_the_worked_example_are_right() {
         (Layout::Standard, 1000, 7, vec![901, 607, 487, 227, 203, 533, 379]),
         (Layout::Blocked, 4096, 8, k8.to_vec()),
         (Layout::Blocked, 4096, 16, [k8, k16].concat()),
+        (Layout::Blocked128, 4096, 8, vec![3584, 3600, 3629, 3639, 3662, 3667, 3685, 3708]),
+        (Layout::Blocked64, 4096, 8, vec![3648, 3656, 3665, 3677, 3683, 3695, 3700, 3707]),
     ] {
         let params = FilterParams::new(layout, m, k, 100, 0.01).unwrap();
         let mut filter: AnyFilter = Build::empty(params, DigestFunction::default()).unwrap();

@@ -2,7 +2,10 @@
 #![cfg(not(loom))]
 
 mod builder;
+mod clearing;
 mod concurrent;
+mod counting;
+mod counting_saved;
 mod estimate;
 mod examples;
 mod golden;
@@ -10,6 +13,7 @@ mod huge;
 mod keys;
 mod matrix;
 mod model;
+mod presets;
 mod scalable;
 mod scalable_cost;
 mod scalable_rates;
@@ -42,6 +46,8 @@ fn shapes() -> impl Strategy<Value = FilterParams> {
     prop_oneof![
         (64u64..5000, 1u32..=32).prop_map(|(m, k)| shape(Layout::Standard, m, k)),
         (1u64..12, 1u32..=2).prop_map(|(b, k)| shape(Layout::Blocked, b * 512, k * 8)),
+        (1u64..30).prop_map(|b| shape(Layout::Blocked128, b * 128, 8)),
+        (1u64..40).prop_map(|b| shape(Layout::Blocked64, b * 64, 8)),
     ]
 }
 
@@ -73,6 +79,8 @@ macro_rules! with_layout {
         match $params.layout() {
             mayhap::Layout::Standard => $function::<mayhap::Standard>($params $(, $argument)*),
             mayhap::Layout::Blocked => $function::<mayhap::Blocked>($params $(, $argument)*),
+            mayhap::Layout::Blocked128 => $function::<mayhap::Blocked128>($params $(, $argument)*),
+            mayhap::Layout::Blocked64 => $function::<mayhap::Blocked64>($params $(, $argument)*),
             _ => unreachable!("a layout that this test does not know"),
         }
     };

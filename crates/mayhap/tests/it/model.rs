@@ -116,6 +116,8 @@ impl Run {
         self.filter = match std::mem::replace(&mut self.filter, Self::empty(self.params)) {
             AnyFilter::Standard(filter) => AnyFilter::Standard(share!(filter)),
             AnyFilter::Blocked(filter) => AnyFilter::Blocked(share!(filter)),
+            AnyFilter::Blocked128(filter) => AnyFilter::Blocked128(share!(filter)),
+            AnyFilter::Blocked64(filter) => AnyFilter::Blocked64(share!(filter)),
             other => {
                 return Err(TestCaseError::fail(format!("unknown layout: {:?}", other.params())));
             }

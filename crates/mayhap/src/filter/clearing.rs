@@ -1,0 +1,165 @@
+//! A filter that starts again when it is full.
+
+use super::{Filter, for_each_digest_chunk};
+use crate::bits::{OwnedBlocks, Storage, StorageMut};
+use crate::layout::LayoutKind;
+use crate::{Bitmap, Digest, Error, Estimate, Key};
+
+/// A filter that forgets everything when its fill reaches a limit: for streams without an end, in
+/// memory that stays as it is.
+///
+/// Once the share of set bits ([`Filter::fill_ratio`]) is at or above the limit after an insertion,
+/// the filter is cleared *before the next insertion*; between the two it is asked as it is. A key
+/// is found until that next insertion, and may be told "new" again after it: right after a
+/// clearing everything is new. A window that forgets a part at a time needs more memory and
+/// loses less at a time.
+///
+/// The number of set bits is kept up at every insertion and never counted again. Memory and cache
+/// lines per call are those of the filter inside. The rate grows within a round and never exceeds
+/// [`ClearingFilter::fpp_at_limit`] by more than chance. One thread writes or many read.
+///
+/// (The use rate of other implementations is `k · insertions / m`, repeated bits and keys counted
+/// again; theirs of 0.8 is a fill of 0.55.)
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::BlockedBloomFilter;
+///
+/// let filter = BlockedBloomFilter::builder().expected_items(1_000).target_fpp(0.01).build()?;
+/// let mut recent = filter.clear_at_fill_ratio(0.5)?;
+/// for key in 0..10_000u64 {
+///     recent.insert(&key);
+///     assert!(recent.contains(&key) && recent.filter().fill_ratio() < 0.51);
+/// }
+/// assert_eq!(recent.num_clears(), 11); // about 870 keys a round
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ClearingFilter<L, S = OwnedBlocks> {
+    filter: Filter<L, S>,
+    ones: u64,
+    /// Set bits at which the filter is full.
+    max_ones: u64,
+    num_clears: u64,
+}
+
+impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
+    /// The filter with a limit: it is cleared before an insertion that finds this share of its bits
+    /// set, or more.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::FillRatioOutOfRange`] unless `0 < max_fill_ratio <= 1` (NaN included).
+    pub fn clear_at_fill_ratio(self, max_fill_ratio: f64) -> Result<ClearingFilter<L, S>, Error> {
+        // `contains` is false for NaN.
+        if !(f64::MIN_POSITIVE..=1.0).contains(&max_fill_ratio) {
+            return Err(Error::FillRatioOutOfRange { found: max_fill_ratio });
+        }
+        let num_bits = self.params.num_bits();
+        let max_ones = libm::ceil(max_fill_ratio * num_bits as f64) as u64;
+        let ones = self.blocks.count_ones();
+        Ok(ClearingFilter { filter: self, ones, max_ones: max_ones.min(num_bits), num_clears: 0 })
+    }
+}
+
+impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
+    /// Inserts a key, after clearing the filter if it is full; `true` if the key is new since then.
+    #[inline]
+    pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
+        self.insert_digest(self.filter.digest(key))
+    }
+
+    /// [`ClearingFilter::insert`] for a key that is already a digest.
+    #[inline]
+    pub fn insert_digest(&mut self, digest: Digest) -> bool {
+        if self.ones >= self.max_ones {
+            self.clear();
+            self.num_clears += 1;
+        }
+        let filter = &mut self.filter;
+        let set = filter.layout.insert_counted(filter.blocks.as_mut(), digest);
+        self.ones += u64::from(set);
+        filter.inserted_items += u64::from(set != 0);
+        set != 0
+    }
+
+    /// Inserts many keys, in order: bit `i` of the result is what [`ClearingFilter::insert`] would
+    /// have said for `keys[i]`.
+    pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
+        let mut new = Bitmap::new();
+        let digest_function = self.filter.digest_function;
+        for_each_digest_chunk(&digest_function, keys, &mut new, |digests, words| {
+            self.insert_each(digests, words);
+        });
+        new
+    }
+
+    /// [`ClearingFilter::insert_batch`] for keys that are already digests, into a bitmap that is
+    /// used again.
+    pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
+        self.insert_each(digests, new.reset(digests.len()));
+    }
+
+    fn insert_each(&mut self, digests: &[Digest], new: &mut [u64]) {
+        let prefetch = !crate::simd::fits_cache(self.filter.blocks.num_blocks());
+        for (group, new) in digests.chunks(64).zip(new) {
+            if prefetch {
+                for &digest in group {
+                    self.filter.layout.prefetch(self.filter.blocks.as_ref(), digest);
+                }
+            }
+            for (i, &digest) in group.iter().enumerate() {
+                *new |= u64::from(self.insert_digest(digest)) << i;
+            }
+        }
+    }
+
+    /// Whether the key may have been inserted since the last clearing: `false` is certain.
+    #[inline]
+    pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
+        self.filter.contains(key)
+    }
+
+    /// [`ClearingFilter::contains`] for a key that is already a digest.
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        self.filter.contains_digest(digest)
+    }
+
+    /// Asks for many digests, as [`Filter::contains_digests_into`].
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.filter.contains_digests_into(digests, found);
+    }
+
+    /// Forgets every key now; not counted in [`ClearingFilter::num_clears`].
+    pub fn clear(&mut self) {
+        self.filter.clear();
+        self.ones = 0;
+    }
+
+    /// How often the filter was full and cleared itself.
+    pub const fn num_clears(&self) -> u64 {
+        self.num_clears
+    }
+
+    /// How many distinct keys fill the filter to its limit, by the mean: the length of a round.
+    pub fn items_at_limit(&self) -> Estimate {
+        Estimate::from_ones(&self.filter.params, self.max_ones)
+    }
+
+    /// The predicted false-positive probability at the limit, the highest of a round.
+    pub fn fpp_at_limit(&self) -> f64 {
+        self.filter.expected_fpp(self.items_at_limit().rounded())
+    }
+
+    /// The filter as it is, to ask it for anything else or to save it.
+    pub const fn filter(&self) -> &Filter<L, S> {
+        &self.filter
+    }
+
+    /// The filter without its limit.
+    pub fn into_filter(self) -> Filter<L, S> {
+        self.filter
+    }
+}

@@ -1,0 +1,190 @@
+//! Making a counting filter.
+
+use super::CountingBloomFilter;
+use crate::{DigestFunction, Error, FilterParams, Layout, sizing};
+
+/// The bits of a counter of a [`CountingBloomFilter`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum CounterBits {
+    /// 4 bits: counts to 14, 15 is saturated. Half of the memory, and enough for distinct keys.
+    #[default]
+    Four,
+    /// 8 bits: counts to 254, 255 is saturated. For keys that are inserted many times.
+    Eight,
+}
+
+impl CounterBits {
+    /// 4 or 8.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Four => 4,
+            Self::Eight => 8,
+        }
+    }
+
+    /// The value that means "this many or more": 15 or 255.
+    pub const fn max(self) -> u32 {
+        (1 << self.bits()) - 1
+    }
+
+    /// From 4 or 8.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] for all others.
+    pub const fn new(bits: u32) -> Result<Self, Error> {
+        match bits {
+            4 => Ok(Self::Four),
+            8 => Ok(Self::Eight),
+            _ => {
+                let (parameter, found) = ("counter_bits (4 or 8)", bits as u64);
+                Err(Error::OutOfRange { parameter, min: 4, max: 8, found })
+            }
+        }
+    }
+
+    /// The layout of the plain filter with a bit for each counter.
+    const fn layout(self) -> Layout {
+        match self {
+            Self::Four => Layout::Blocked128,
+            Self::Eight => Layout::Blocked64,
+        }
+    }
+}
+
+/// Makes a [`CountingBloomFilter`] from two of n, p and memory; the third is solved for. All three
+/// are checked against each other.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{CounterBits, CountingBloomFilter};
+///
+/// let by_memory = CountingBloomFilter::builder().num_bytes(1 << 20).target_fpp(0.01).build()?;
+/// assert_eq!(by_memory.params().expected_items(), 183_475);
+/// let wide = CountingBloomFilter::builder()
+///     .expected_items(1_000)
+///     .target_fpp(0.01)
+///     .counter_bits(CounterBits::Eight)
+///     .build()?;
+/// assert_eq!(wide.counter_bits().max(), 255);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct CountingBuilder {
+    expected_items: Option<u64>,
+    target_fpp: Option<f64>,
+    num_bytes: Option<u64>,
+    counter_bits: CounterBits,
+    digest_function: DigestFunction,
+    max_bytes: u64,
+}
+
+impl CountingBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            expected_items: None,
+            target_fpp: None,
+            num_bytes: None,
+            counter_bits: CounterBits::default(),
+            digest_function: DigestFunction::default(),
+            max_bytes: u64::MAX,
+        }
+    }
+
+    /// n: how many distinct keys the filter will hold at one time.
+    pub fn expected_items(mut self, expected_items: u64) -> Self {
+        self.expected_items = Some(expected_items);
+        self
+    }
+
+    /// p: the false-positive probability to keep up to `expected_items`, above 0 and below 1.
+    pub fn target_fpp(mut self, target_fpp: f64) -> Self {
+        self.target_fpp = Some(target_fpp);
+        self
+    }
+
+    /// The memory of the counters, at most; whole blocks of 64 bytes are used.
+    pub fn num_bytes(mut self, num_bytes: u64) -> Self {
+        self.num_bytes = Some(num_bytes);
+        self
+    }
+
+    /// The bits of a counter, 4 unless said otherwise.
+    pub fn counter_bits(mut self, counter_bits: CounterBits) -> Self {
+        self.counter_bits = counter_bits;
+        self
+    }
+
+    /// How keys become digests: `xxh3` with seed 0 unless said otherwise.
+    pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
+        self.digest_function = digest_function;
+        self
+    }
+
+    /// `xxh3` with this seed.
+    pub fn seed(self, seed: u64) -> Self {
+        self.digest_function(DigestFunction::xxh3(seed))
+    }
+
+    /// Refuses filters larger than this, before any memory is asked for. No limit by default.
+    pub fn max_bytes(mut self, max_bytes: u64) -> Self {
+        self.max_bytes = max_bytes;
+        self
+    }
+
+    /// Sizes the filter without making it: the numbers of its plain form, with a bit for each
+    /// counter.
+    ///
+    /// # Errors
+    ///
+    /// As the functions of [`crate::sizing`]; [`Error::Missing`] if too few numbers are given;
+    /// [`Error::FppUnreachable`] if `num_bytes` cannot keep `target_fpp`; [`Error::TooLarge`] above
+    /// [`CountingBuilder::max_bytes`].
+    pub fn params(&self) -> Result<FilterParams, Error> {
+        let params = self.solve()?;
+        let found = super::num_blocks(&params) * 64;
+        if found > self.max_bytes {
+            let (field, limit) = ("filter bytes", self.max_bytes);
+            return Err(Error::TooLarge { field, limit, found });
+        }
+        Ok(params)
+    }
+
+    fn solve(&self) -> Result<FilterParams, Error> {
+        let layout = self.counter_bits.layout();
+        // Less than a block has no counters; `sizing` says so.
+        let counters = |bytes: u64| (bytes / 64).saturating_mul(layout.block_bits());
+        let num_counters = self.num_bytes.map(counters);
+        match (self.expected_items, self.target_fpp, num_counters) {
+            (Some(n), Some(p), None) => sizing::for_items(layout, n, p),
+            (Some(n), None, Some(m)) => sizing::for_bits(layout, m, n),
+            (None, Some(p), Some(m)) => {
+                let n = sizing::max_items(layout, m, p)?;
+                let best = sizing::for_bits(layout, m, n)?;
+                FilterParams::new(layout, best.num_bits(), best.num_hashes(), n, p)
+            }
+            (Some(n), Some(p), Some(m)) => {
+                let best = sizing::for_bits(layout, m, n)?;
+                let lowest_fpp = best.expected_fpp(n);
+                let params = FilterParams::new(layout, best.num_bits(), best.num_hashes(), n, p)?;
+                if lowest_fpp > p {
+                    return Err(Error::FppUnreachable { target_fpp: p, lowest_fpp });
+                }
+                Ok(params)
+            }
+            (None, Some(_), None) => Err(Error::Missing { parameter: "expected_items" }),
+            _ => Err(Error::Missing { parameter: "target_fpp" }),
+        }
+    }
+
+    /// Sizes the filter and allocates it, zeroed.
+    ///
+    /// # Errors
+    ///
+    /// As [`CountingBuilder::params`], and [`Error::OutOfMemory`].
+    pub fn build(self) -> Result<CountingBloomFilter, Error> {
+        CountingBloomFilter::empty(self.params()?, self.digest_function)
+    }
+}
