@@ -24,6 +24,7 @@
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | the number of keys is unknown |
 //! | [`WindowBloomFilter`] | old keys shall be forgotten: the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | which of many sets (caches, shards, days) may hold a key |
+//! | [`BinaryFuse`] | the set never changes: built once, smallest at 1/256 and 1/65,536 |
 //! | [`AnyFilter`] | a file or a command line says which layout it is |
 //!
 //! # Data flow
@@ -54,14 +55,15 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    Age, AnyFilter, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
+    Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
     ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter, Estimate,
-    Filter, Health, MatrixBuilder, ScalableBloomFilter, Sets, Window, WindowBloomFilter,
-    WindowBuilder,
+    Filter, FuseParams, Health, MatrixBuilder, ScalableBloomFilter, Sets, Window,
+    WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Layout, LayoutKind, Standard};
 pub use simd::kernel_names;
 pub use sizing::FilterParams;
+pub use sizing::fuse::FuseWidth;
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

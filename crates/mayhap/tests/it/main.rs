@@ -5,6 +5,7 @@ mod builder;
 mod concurrent;
 mod estimate;
 mod examples;
+mod fuse;
 mod golden;
 mod huge;
 mod keys;
