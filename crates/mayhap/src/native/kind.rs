@@ -4,8 +4,8 @@ use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
 use crate::{
-    AnyFilter, BloomMatrix, DigestFunction, Error, Filter, FilterParams, ScalableBloomFilter,
-    WindowBloomFilter,
+    AnyFilter, BinaryFuse, BloomMatrix, DigestFunction, Error, Filter, FilterParams,
+    ScalableBloomFilter, WindowBloomFilter,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -63,12 +63,11 @@ impl Kind {
     pub(super) fn segment_blocks(self, fields: &Fields) -> Result<Vec<u64>, Error> {
         match self {
             Self::Bloom => AnyFilter::segment_blocks(fields),
+            Self::Fuse => BinaryFuse::segment_blocks(fields),
             Self::Matrix => BloomMatrix::segment_blocks(fields),
             Self::Window => WindowBloomFilter::segment_blocks(fields),
             Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
-            Self::Counting | Self::Fuse => {
-                Err(Error::BadField { field: "kind", found: self.id().into() })
-            }
+            Self::Counting => Err(Error::BadField { field: "kind", found: self.id().into() }),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! slots. The fingerprint is independent of the slots, so whatever they hold this happens with
 //! probability 2^−w: exactly, for every filter, without a spread between filters.
 
-use super::{MAX_NUM_BITS, with_digest_collisions};
+use super::{MAX_NUM_BITS, largest, with_digest_collisions};
 use crate::Error;
 
 /// How many bits a fingerprint of a [`crate::BinaryFuse`] has: this alone decides its rate.
@@ -38,6 +38,11 @@ impl FuseWidth {
         }
     }
 
+    /// 2^−bits, the rate that the width alone gives.
+    pub fn fpp(self) -> f64 {
+        libm::ldexp(1.0, -self.bits().cast_signed())
+    }
+
     /// The narrowest width that keeps `target_fpp` for `items` keys, if one does.
     ///
     /// # Examples
@@ -68,12 +73,12 @@ pub(crate) struct Segments {
 impl Segments {
     /// The segments for `items` distinct keys.
     ///
-    /// Length 2^floor(log_3.33 n + 2.25) and n · max(1.125, 0.875 + 0.25 ln 10^6 / ln n) slots (Graf &
-    /// Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, section 4), rounded up
-    /// to whole segments. And at most 0.898 keys (0.91 in long segments) for each slot that can be a
-    /// key's first: with few segments the paper's numbers alone go up to 0.97 (at n = 3961, 11,500, 12,300, 39,100 and
-    /// others), where 64 seeds in a row may fail: the limit for large n is 0.918 (Walzer 2021, *Peeling
-    /// Close to the Orientability Threshold*).
+    /// Length `2^floor(log_3.33 n + 2.25)` and n · max(1.125, 0.875 + 0.25 ln 10^6 / ln n) slots
+    /// (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, section 4),
+    /// rounded up to whole segments. And at most 0.898 keys (0.91 in long segments) for each slot
+    /// that can be a key's first: with few segments the paper's numbers alone go up to 0.97 (at n =
+    /// 3961, 11,500, 12,300, 39,100 and others), where 64 seeds in a row may fail: the limit for
+    /// large n is 0.918 (Walzer 2021, *Peeling Close to the Orientability Threshold*).
     pub(crate) fn for_items(items: u64) -> Self {
         let n = items.max(2) as f64;
         let log2_length = libm::log(n) / libm::log(3.33) + 2.25;
@@ -130,5 +135,19 @@ pub fn expected_fpp(width: FuseWidth, items: u64) -> f64 {
     if items == 0 {
         return 0.0;
     }
-    with_digest_collisions(libm::ldexp(1.0, -(width.bits() as i32)), items)
+    with_digest_collisions(width.fpp(), items)
+}
+
+/// How many keys a filter of at most `max_bits` holds, 0 if not one.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::fuse::{FuseWidth, max_items, num_bits};
+/// let items = max_items(FuseWidth::Bits8, 8 << 30); // in 1 GiB
+/// assert!(items > 950_000_000 && num_bits(FuseWidth::Bits8, items)? <= 8 << 30);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn max_items(width: FuseWidth, max_bits: u64) -> u64 {
+    largest(|items| num_bits(width, items).is_ok_and(|bits| bits <= max_bits))
 }

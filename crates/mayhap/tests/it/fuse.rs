@@ -1,6 +1,7 @@
 //! The frozen filter: nothing is missed whatever it is built from, and p is exact.
 
 use super::{cases, digests};
+use mayhap::native::{self, Fields, Kind, Native};
 use mayhap::{BinaryFuse, Block, Digest, DigestFunction, Error, FuseParams, FuseWidth};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -112,7 +113,7 @@ fn the_rate_is_exact() {
                 ((1 << 40)..(1 << 40) + probes).map(|key| function.digest(&key)).collect();
             let deviation = check_rate(&filter, &absent);
             assert!(deviation.abs() <= 3.0);
-            let expected = 0.5f64.powi(width.bits() as i32);
+            let expected = 0.5f64.powi(width.bits().cast_signed());
             assert!((filter.expected_fpp() / expected - 1.0).abs() < 1e-6);
         }
     }
@@ -145,9 +146,9 @@ fn the_filter_is_what_the_format_page_says() {
         }
         h ^= h >> 33;
         let q = u128::from(h.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let a = u128::from(h) * u128::from(params.segment_count()) * length >> 64;
-        let b = (a + length) ^ (q >> 44) % length;
-        let c = (a + 2 * length) ^ (q >> 24) % length;
+        let a = (u128::from(h) * u128::from(params.segment_count()) * length) >> 64;
+        let b = (a + length) ^ ((q >> 44) % length);
+        let c = (a + 2 * length) ^ ((q >> 24) % length);
         [a, b, c].iter().fold(0, |x, &slot| x ^ bytes[slot as usize]) == (q >> 8) as u8
     };
     assert!((0..1000).all(found));
@@ -175,4 +176,64 @@ fn parts_that_no_filter_has_are_refused() {
     // Without keys nothing is set.
     blocks[0].0[1] = 1;
     assert!(matches!(from(new(0, 2, 1).unwrap(), &blocks[..1]), Err(Error::BadField { .. })));
+}
+
+#[test]
+fn a_saved_filter_comes_back_bit_for_bit() {
+    let function = DigestFunction::xxh3(9);
+    for width in FuseWidth::ALL {
+        for items in [0u64, 1, 2, 1000] {
+            let filter = BinaryFuse::from_keys(width, function, 0..items).unwrap();
+            let bytes = native::encode(&filter, "trim=yes\n");
+            let (copy, header): (BinaryFuse, _) = native::decode_as(&bytes, None).unwrap();
+            assert_eq!((header.kind(), header.key_options()), (Kind::Fuse, "trim=yes\n"));
+            assert_eq!(copy.params(), filter.params());
+            assert!((0..3000u64).all(|key| copy.contains(&key) == filter.contains(&key)));
+            assert!((0..items).all(|key| copy.contains(&key)));
+            assert_eq!(native::encode(&copy, "trim=yes\n"), bytes);
+            assert!(matches!(native::decode(&bytes, None), Err(Error::WrongKind { .. })));
+        }
+    }
+}
+
+/// Each field, forged under a right checksum: a sender must not choose panics or memory.
+#[test]
+fn forged_fields_are_refused() {
+    let filter = BinaryFuse::from_keys(FuseWidth::Bits8, DigestFunction::default(), 0..99u64);
+    let good = filter.unwrap().fields();
+    assert_eq!(BinaryFuse::segment_blocks(&good).unwrap().len(), 1);
+    let forge = |change: &dyn Fn(&mut Fields)| {
+        let mut fields = good.clone();
+        change(&mut fields);
+        BinaryFuse::segment_blocks(&fields)
+    };
+    for value in [0, 1, 7, 9, 16, 64, 1 << 32, (1 << 32) + 8, 1 << 63, u64::MAX] {
+        for i in 0..7 {
+            if i != 3 && good.extra[i] != value {
+                assert!(forge(&|f| f.extra[i] = value).is_err(), "extra {i} = {value}");
+            }
+        }
+        assert!(forge(&|f| f.num_bits = value).is_err(), "num_bits = {value}");
+        assert!(forge(&|f| f.inserted_items = value).is_err(), "inserted_items = {value}");
+        assert!(forge(&|f| f.expected_items = value).is_err(), "expected_items = {value}");
+        assert!(forge(&|f| f.num_hashes = value as u32).is_err(), "num_hashes = {value}");
+        assert!(forge(&|f| f.target_fpp = f64::from_bits(value)).is_err());
+    }
+    assert!(forge(&|f| f.layout = 1).is_err());
+    assert!(forge(&|f| f.layers.push([1; 4])).is_err());
+    // Any seed is one that could have served.
+    assert!(forge(&|f| f.extra[3] ^= 1).is_ok());
+}
+
+/// The example of `docs/native-format.md`.
+#[test]
+fn the_example_of_the_format_page_is_right() {
+    let function = DigestFunction::default();
+    let filter = BinaryFuse::from_keys(FuseWidth::Bits8, function, ["a", "b", "c"]).unwrap();
+    let params = filter.params();
+    assert_eq!(params.seed(), 0xE220_A839_7B1D_CDAF);
+    assert_eq!((params.log2_segment_length(), params.segment_count()), (3, 1));
+    let lanes: Vec<u64> = filter.storage().as_ref().iter().flat_map(|block| block.0).collect();
+    assert_eq!(lanes[0], 0xEA9B_0000_0000_00F6);
+    assert!(lanes[1..].iter().all(|&lane| lane == 0));
 }

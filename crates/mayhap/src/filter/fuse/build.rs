@@ -1,9 +1,9 @@
 //! Finding fingerprints such that the three slots of every key give that key's.
 //!
 //! Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*: keys are edges of
-//! three slots each; a slot with one key left can be set last for it, so that key is taken away, and
-//! so on until none is left (which a random seed nearly always allows with 1.125 slots a key); then
-//! the slots are set in the reverse order.
+//! three slots each; a slot with one key left can be set last for it, so that key is taken away,
+//! and so on until none is left (which a random seed nearly always allows with 1.125 slots a key);
+//! then the slots are set in the reverse order.
 
 use super::slots::{Places, fingerprint, mix, unmix};
 use crate::Error;
@@ -70,14 +70,18 @@ pub(super) const fn seed(attempt: u32) -> u64 {
 /// Mixes digests in place and sorts them, so that their slots are walked through in order; equal
 /// ones become one.
 pub(super) fn mix_all(digests: &mut Vec<u64>, seed: u64) {
-    digests.iter_mut().for_each(|digest| *digest = mix(*digest, seed));
+    for digest in digests.iter_mut() {
+        *digest = mix(*digest, seed);
+    }
     digests.sort_unstable();
     digests.dedup();
 }
 
 /// [`mix_all`] for the next seed, of what it made for the last one.
 pub(super) fn remix_all(hashes: &mut [u64], last_seed: u64, seed: u64) {
-    hashes.iter_mut().for_each(|hash| *hash = mix(unmix(*hash, last_seed), seed));
+    for hash in hashes.iter_mut() {
+        *hash = mix(unmix(*hash, last_seed), seed);
+    }
     hashes.sort_unstable();
 }
 

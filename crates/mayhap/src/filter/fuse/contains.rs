@@ -26,7 +26,8 @@ pub(super) const fn half_index(slot: usize) -> usize {
 type Probe<F> = ([usize; 3], F);
 
 impl<S: AsRef<[Block]>> BinaryFuse<S> {
-    /// Whether the key may be in the set: `false` is certain, `true` is wrong with probability 2^−w.
+    /// Whether the key may be in the set: `false` is certain, `true` is wrong with probability
+    /// 2^−w.
     ///
     /// Cache lines: 3.
     #[inline]

@@ -1,14 +1,15 @@
 //! A filter for a set that never changes: fewer bits than any Bloom filter of its rate.
 //!
-//! `slots.rs` says where a digest's fingerprint is, `build.rs` finds the fingerprints, `contains.rs`
-//! asks, `params.rs` are the numbers.
+//! `slots.rs` says where a digest's fingerprint is, `build.rs` finds the fingerprints,
+//! `contains.rs` asks, `params.rs` are the numbers, `native.rs` is how it is saved.
 //!
 //! Ours and not a crate's, as `xorf` (0.12) has the construction but not what is needed around it:
-//! sizes in 32 bits, duplicates a panic in debug builds, memory that aborts when there is none and a
-//! slice of its own for the fingerprints, where we save and map cache-line aligned blocks.
+//! sizes in 32 bits, duplicates a panic in debug builds, memory that aborts when there is none and
+//! a slice of its own for the fingerprints, where we save and map cache-line aligned blocks.
 
 mod build;
 mod contains;
+mod native;
 mod params;
 mod slots;
 #[cfg(test)]
@@ -30,9 +31,9 @@ use slots::Places;
 /// exactly, whatever is in the filter (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller
 /// Than Xor Filters*).
 ///
-/// Memory: 9.0 (18.1) bits per key from a million keys on, where [`crate::BlockedBloomFilter`] needs
-/// 12.2 (27.4). A query touches 3 cache lines. To build takes 19 (20) bytes per key, 12 more for
-/// 2^32 slots or more; nothing of it stays. Any number of threads may ask.
+/// Memory: 9.0 (18.1) bits per key from a million keys on, where [`crate::BlockedBloomFilter`]
+/// needs 12.2 (27.4). A query touches 3 cache lines. To build takes 19 (20) bytes per key, 9 more
+/// for 2^32 slots or more, of which the fingerprints stay. Any number of threads may ask.
 ///
 /// # Examples
 ///
@@ -54,16 +55,16 @@ pub struct BinaryFuse<S = OwnedBlocks> {
 }
 
 impl BinaryFuse {
-    /// Builds the filter of these digests, which must be made by `digest_function`; equal ones count
-    /// once, in any order.
+    /// Builds the filter of these digests, which must be made by `digest_function`; equal ones
+    /// count once, in any order.
     ///
-    /// The same set gives the same filter, bit for bit. 64 seeds are tried; each alone serves for five
-    /// sets in six at least, and for most sizes nearly always.
+    /// The same set gives the same filter, bit for bit. 64 seeds are tried; each alone serves for
+    /// five sets in six at least, and for most sizes nearly always.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSeedFound`] if none of 64 seeds served, which happens only to digests made for it;
-    /// [`Error::OutOfMemory`]; [`Error::TooLarge`] above [`crate::sizing::MAX_NUM_BITS`].
+    /// [`Error::NoSeedFound`] if none of 64 seeds served, which happens only to digests made for
+    /// it; [`Error::OutOfMemory`]; [`Error::TooLarge`] above [`crate::sizing::MAX_NUM_BITS`].
     ///
     /// # Examples
     ///
@@ -97,7 +98,7 @@ impl BinaryFuse {
             }
             let params = FuseParams::new(width, items, seed, segments.log2_length, segments.count)?;
             // Numbers of keys and slots: 32 bits where they are enough.
-            let blocks = if segments.num_slots() <= u64::from(u32::MAX) {
+            let blocks = if u32::try_from(segments.num_slots()).is_ok() {
                 try_seed::<u32>(&hashes, &params)?
             } else {
                 try_seed::<u64>(&hashes, &params)?

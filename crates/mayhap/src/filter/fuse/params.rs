@@ -21,8 +21,8 @@ impl FuseParams {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] unless `log2_segment_length` is at most 18, `segment_count` is at least 1
-    /// and there are as many slots as items; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
+    /// [`Error::OutOfRange`] unless `log2_segment_length` is at most 18, `segment_count` is at
+    /// least 1 and there are as many slots as items; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
     pub fn new(
         width: FuseWidth,
         items: u64,

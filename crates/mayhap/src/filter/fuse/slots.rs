@@ -43,8 +43,8 @@ impl Places {
     }
 
     /// The three slots of a mixed digest, in three neighbouring segments: the first from the top of
-    /// the hash, the places in the other two from an odd multiple of it. Ordered as the hashes are, so
-    /// sorted keys walk through the slots.
+    /// the hash, the places in the other two from an odd multiple of it. Ordered as the hashes are,
+    /// so sorted keys walk through the slots.
     #[inline(always)]
     pub(super) const fn slots(self, hash: u64) -> [u64; 3] {
         let product = hash.wrapping_mul(MULTIPLIER);
