@@ -47,6 +47,7 @@ mod error;
 mod filter;
 mod layout;
 pub mod native;
+pub mod plan;
 mod simd;
 pub mod sizing;
 mod sync;
