@@ -1,6 +1,6 @@
 //! What one kind offers.
 
-use super::{MemorySizes, bloom, fuse};
+use super::{MemorySizes, bloom, fuse, matrix, window};
 use crate::Layout;
 use crate::native::Kind;
 
@@ -88,7 +88,7 @@ pub struct Candidate {
     pub num_bits: u64,
     /// k: bits of a key, or the 3 slots of [`Kind::Fuse`].
     pub num_hashes: u32,
-    /// Sets: this many filters side by side.
+    /// Sets: this many filters side by side, or in one matrix.
     pub sets: u64,
     /// Bytes of memory, all sets together.
     pub num_bytes: u64,
@@ -163,6 +163,8 @@ impl Candidate {
         match (self.kind.kind, self.kind.layout) {
             (Kind::Bloom, Some(layout)) => Some(bloom::fpp_after(self, layout, items)),
             (Kind::Fuse, _) => fuse::fpp_after(self, items),
+            (Kind::Matrix, _) => Some(matrix::fpp_after(self, items)),
+            (Kind::Window, _) => Some(window::fpp_after(self, items)),
             _ => None,
         }
     }

@@ -1,9 +1,10 @@
 //! The choice.
 
 use super::needs::Wish;
-use super::{Candidate, Cost, Fits, KindName, Needs, Reason, bloom, fuse, memory};
+use super::{Candidate, Cost, Fits, KindName, Needs, Reason, bloom, fuse, matrix, memory, window};
 use crate::native::Kind;
 use crate::{Error, Layout};
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// A candidate may take this many times the bits of the smallest one if it touches fewer cache
@@ -77,13 +78,25 @@ pub fn plan(needs: &Needs) -> Result<Plan, Error> {
 }
 
 /// Every kind, sized or refused. A new kind is one more line here and one more file.
-fn all(needs: &Needs, wish: &Wish) -> [(KindName, Result<Candidate, Reason>); 3] {
+fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)> {
     let plain = |layout| {
         let kind = KindName::bloom(layout);
         (kind, can_change(needs).and_then(|()| bloom::candidate(layout, wish)))
     };
     let frozen = fits_frozen(needs).and_then(|()| fuse::candidate(wish));
-    [plain(Layout::Blocked), plain(Layout::Standard), (KindName::only(Kind::Fuse), frozen)]
+    let fuse = (KindName::only(Kind::Fuse), frozen);
+    let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard), fuse];
+    if needs.sets > 1 {
+        let sized = can_change(needs).and_then(|()| matrix::candidate(needs, wish));
+        kinds.push((KindName::only(Kind::Matrix), sized));
+    }
+    if needs.forget {
+        // All else it must be able to do.
+        let rest = Needs { forget: false, ..needs.clone() };
+        let sized = can_change(&rest).and_then(|()| window::candidate(wish));
+        kinds.push((KindName::only(Kind::Window), sized));
+    }
+    kinds
 }
 
 /// What plain filters cannot.
@@ -109,9 +122,13 @@ fn fits_frozen(needs: &Needs) -> Result<(), Reason> {
 fn within_budget(mut candidate: Candidate, needs: &Needs) -> Result<Candidate, Reason> {
     let sets = needs.sets as f64;
     candidate.sets = needs.sets;
-    candidate.num_bytes = candidate.num_bytes.saturating_mul(needs.sets);
-    candidate.cache_lines.hit *= sets;
-    candidate.cache_lines.miss *= sets;
+    if candidate.kind.kind == Kind::Matrix {
+        matrix::scale(&mut candidate, needs.sets);
+    } else {
+        candidate.num_bytes = candidate.num_bytes.saturating_mul(needs.sets);
+        candidate.cache_lines.hit *= sets;
+        candidate.cache_lines.miss *= sets;
+    }
     candidate.fits = Fits::of(candidate.num_bytes, &needs.memory);
     match needs.max_bytes {
         Some(max_bytes) if candidate.num_bytes > max_bytes => {

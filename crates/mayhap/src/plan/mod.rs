@@ -24,11 +24,13 @@ mod candidate;
 mod choose;
 mod cost;
 mod fuse;
+mod matrix;
 pub mod memory;
 mod needs;
 mod reason;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use candidate::{CacheLines, Candidate, Fits, KindName};
 pub use choose::{Plan, plan};

@@ -128,6 +128,45 @@ impl Wish {
         }
     }
 
+    /// The budget of one set in bits, if the bits are not to be found.
+    pub(super) const fn max_bits(&self) -> u64 {
+        match *self {
+            Self::Bits { .. } => 0,
+            Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. } => max_bytes * 8,
+        }
+    }
+
+    /// n, m and k by a kind's `bits_and_hashes(n, p)`, which grows with n and with 1/p
+    /// (where it does so with steps back, what is found fits but may not be the best).
+    pub(super) fn solve(
+        &self,
+        max_bits: u64,
+        bits_and_hashes: impl Fn(u64, f64) -> Result<(u64, u32), Error>,
+    ) -> Result<(u64, u64, u32), Reason> {
+        let fits = |items: u64, target_fpp: f64| {
+            bits_and_hashes(items, target_fpp).is_ok_and(|(bits, _)| bits <= max_bits)
+        };
+        let (items, target_fpp) = match *self {
+            Self::Bits { items, target_fpp } => (items, target_fpp),
+            Self::Items { target_fpp, .. } => {
+                (sizing::largest(|items| fits(items, target_fpp)).max(1), target_fpp)
+            }
+            // Steps of p by 2^(1/8), from 1/2 to 2^-64.
+            Self::Fpp { items, .. } => {
+                let rate = |step: u64| libm::exp2(-(step as f64) / 8.0);
+                let step = sizing::largest(|step| step <= 512 && fits(items, rate(step)));
+                (items, rate(step.max(1)))
+            }
+        };
+        let (bits, k) = bits_and_hashes(items, target_fpp).map_err(|error| self.refusal(&error))?;
+        match *self {
+            Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. } if bits > max_bits => {
+                Err(Reason::BudgetTooSmall { max_bytes })
+            }
+            _ => Ok((items, bits, k)),
+        }
+    }
+
     /// Why a kind that sizing refuses cannot be had.
     pub(super) fn refusal(&self, error: &Error) -> Reason {
         match (error, self) {

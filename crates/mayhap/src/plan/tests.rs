@@ -140,7 +140,8 @@ fn what_no_kind_can_is_said() {
         for name in ["standard", "blocked", "fuse"] {
             assert_eq!(unfit(&plan, name), reason);
         }
-        assert_eq!((plan.best, plan.no_filter), (None, Some(Reason::NothingServes)));
+        assert_eq!(plan.best.is_none(), !needs.forget);
+        assert_eq!(plan.best.is_none(), plan.no_filter == Some(Reason::NothingServes));
     }
     assert_eq!(unfit(&plan(&needs).unwrap(), "fuse"), Reason::CannotInsert);
 }
@@ -163,18 +164,51 @@ fn a_budget_rejects_what_is_above_it() {
 #[test]
 fn many_sets_share_the_memory_and_add_up() {
     let one = best(&sized(1_000_000, 0.01));
-    let all = best(&Needs { sets: 512, ..sized(1_000_000, 0.01) });
-    assert_eq!((all.num_bytes, all.num_bits), (one.num_bytes * 512, one.num_bits));
-    assert_eq!(all.cache_lines.miss, one.cache_lines.miss * 512.0);
-    assert_eq!(all.expected_wrong_sets(), one.expected_fpp * 512.0);
+    // Three filters; 512 sets are a matrix.
+    let three = best(&Needs { sets: 3, ..sized(1_000_000, 0.01) });
+    assert_eq!((three.name(), three.num_bytes), ("blocked", one.num_bytes * 3));
+    assert_eq!((three.num_bits, three.cache_lines.miss), (one.num_bits, 3.0));
+    let needs = Needs { sets: 512, ..sized(1_000_000, 0.01) };
+    let all = best(&needs);
+    let (groups, k) = sizing::matrix::solve(1_000_000, 0.01).unwrap();
+    assert_eq!((all.name(), all.num_bits), ("matrix", sizing::matrix::num_bits(groups, k)));
+    assert_eq!((all.num_bytes, all.cache_lines.miss), (all.num_bits * 64, f64::from(k)));
+    assert!(all.expected_fpp <= 0.01 && all.fpp_at_2x.unwrap() > 0.05);
+    assert_eq!(all.expected_wrong_sets(), all.expected_fpp * 512.0);
     assert_eq!((one.fits, all.fits), (Fits::L3, Fits::Ram));
-    let needs = Needs {
-        items: None,
-        max_bytes: Some(one.num_bytes * 512 + 511),
-        sets: 512,
-        ..sized(1, 0.01)
-    };
-    assert_eq!(best(&needs).num_bytes, one.num_bytes * 512);
+    // Solved backwards; one set more is one panel more.
+    let max_bytes = Some(all.num_bytes + 511);
+    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    assert!(number.name() == "matrix" && number.num_bytes <= all.num_bytes + 511);
+    assert!((1_000_000..1_010_000).contains(&number.items), "{}", number.items);
+    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+    assert!(rate.name() == "matrix" && rate.num_bytes <= all.num_bytes + 511);
+    // A matrix spends up to a tenth of its bits on fewer rows: the rate found is not the lowest.
+    assert!(rate.expected_fpp <= 0.014, "{}", rate.expected_fpp);
+    let one_more = plan(&Needs { sets: 513, ..needs }).unwrap();
+    let (matrix, _) = one_more.rejected.iter().find(|(other, _)| other.name() == "matrix").unwrap();
+    assert_eq!(matrix.num_bytes, all.num_bytes * 2);
+}
+
+#[test]
+fn what_forgets_is_a_window() {
+    let needs = Needs { forget: true, ..sized(1_400_000, 0.01) };
+    let window = best(&needs);
+    assert_eq!((window.name(), window.num_hashes), ("window", 11));
+    assert!(window.bits_per_item() < 17.5 && window.expected_fpp <= 0.01);
+    let model = crate::WindowBloomFilter::builder();
+    let filter = model.window_items(1_400_000).target_fpp(0.01).build().unwrap();
+    assert_eq!(window.num_bits, filter.num_bits());
+    // It forgets instead of overfilling.
+    assert_eq!(window.fpp_at_10x, Some(window.expected_fpp));
+    assert!(window.fpp_after(700_000).unwrap() < window.expected_fpp);
+    let max_bytes = Some(window.num_bytes);
+    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    assert!((1_400_000..1_400_100).contains(&number.items), "{}", number.items);
+    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+    assert!(rate.num_bytes <= window.num_bytes && rate.expected_fpp <= 0.0111);
+    let both = plan(&Needs { delete: true, ..needs }).unwrap();
+    assert_eq!(unfit(&both, "window"), Reason::CannotDelete);
 }
 
 /// F6: with no use for it a filter is refused, with one its costs are the document's.
@@ -237,7 +271,10 @@ fn extremes_are_planned_or_refused() {
                         ..Needs::default()
                     };
                     let Ok(plan) = plan(&needs) else { continue };
-                    assert_eq!(plan.rejected.len() + plan.unfit.len(), 3 - plan.best.iter().len());
+                    assert_eq!(
+                        plan.rejected.len() + plan.unfit.len(),
+                        3 + usize::from(sets > 1) - plan.best.iter().len()
+                    );
                     assert_eq!(plan.best.is_none(), plan.no_filter == Some(Reason::NothingServes));
                     let fits = |best: &Candidate| best.num_bytes <= max_bytes.unwrap_or(u64::MAX);
                     assert!(plan.best.iter().all(fits), "{needs:?}");
