@@ -56,6 +56,11 @@ pub enum Error {
         /// The value found.
         found: u64,
     },
+    /// No seed gave a static filter for these digests: they are no hashes, or chosen against it.
+    NoSeedFound {
+        /// How many seeds were tried.
+        seeds_tried: u32,
+    },
     /// Two filters that differ in a parameter cannot be united.
     Incompatible {
         /// The parameter that differs.
@@ -141,6 +146,9 @@ impl fmt::Display for Error {
             }
             Self::TooLarge { field, limit, found } => {
                 write!(f, "{field} is {found}, above the limit of {limit}")
+            }
+            Self::NoSeedFound { seeds_tried } => {
+                write!(f, "none of {seeds_tried} seeds gives a filter for these digests")
             }
             Self::Incompatible { parameter, left, right } => {
                 write!(f, "the filters differ in {parameter}: {left} against {right}")

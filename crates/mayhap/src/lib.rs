@@ -26,6 +26,7 @@
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | the number of keys is unknown |
 //! | [`WindowBloomFilter`] | old keys shall be forgotten: the last w keys, or the last w seconds |
 //! | [`BloomMatrix`] | which of many sets (caches, shards, days) may hold a key |
+//! | [`BinaryFuse`] | the set never changes: built once, smallest at 1/256 and 1/65,536 |
 //! | [`AnyFilter`] | a file or a command line says which layout it is |
 //!
 //! # Data flow
@@ -48,6 +49,7 @@ mod error;
 mod filter;
 mod layout;
 pub mod native;
+pub mod plan;
 mod simd;
 pub mod sizing;
 mod sync;
@@ -56,14 +58,16 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    Age, AnyFilter, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder, ClearingFilter,
-    ConcurrentBlockedBloomFilter, ConcurrentBloomFilter, ConcurrentScalableBloomFilter,
-    CounterBits, CountingBloomFilter, CountingBuilder, Estimate, Filter, Health, MatrixBuilder,
-    Preset, ScalableBloomFilter, Sets, Window, WindowBloomFilter, WindowBuilder,
+    Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
+    ClearingFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
+    ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter, CountingBuilder, Estimate,
+    Filter, FuseParams, Health, MatrixBuilder, Preset, ScalableBloomFilter, Sets, Window,
+    WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use simd::kernel_names;
 pub use sizing::FilterParams;
+pub use sizing::fuse::FuseWidth;
 
 /// The example of the README, run as a test.
 #[cfg(doctest)]

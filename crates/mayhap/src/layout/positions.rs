@@ -24,7 +24,7 @@ pub(crate) const PROBE_MULTIPLIERS: [u64; MAX_NUM_HASHES as usize] = {
 };
 
 /// Steele, Lea & Flood 2014, *Fast Splittable Pseudorandom Number Generators*: output i from 0.
-const fn splitmix64(i: u64) -> u64 {
+pub(crate) const fn splitmix64(i: u64) -> u64 {
     let z = i.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -4,8 +4,8 @@ use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::LayoutKind;
 use crate::{
-    AnyFilter, BloomMatrix, CountingBloomFilter, DigestFunction, Error, Filter, FilterParams,
-    ScalableBloomFilter, WindowBloomFilter,
+    AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, Error, Filter,
+    FilterParams, ScalableBloomFilter, WindowBloomFilter,
 };
 use alloc::vec;
 use alloc::vec::Vec;
@@ -64,10 +64,10 @@ impl Kind {
         match self {
             Self::Bloom => AnyFilter::segment_blocks(fields),
             Self::Counting => CountingBloomFilter::segment_blocks(fields),
+            Self::Fuse => BinaryFuse::segment_blocks(fields),
             Self::Matrix => BloomMatrix::segment_blocks(fields),
-            Self::Window => WindowBloomFilter::segment_blocks(fields),
             Self::Scalable => ScalableBloomFilter::segment_blocks(fields),
-            Self::Fuse => Err(Error::BadField { field: "kind", found: self.id().into() }),
+            Self::Window => WindowBloomFilter::segment_blocks(fields),
         }
     }
 }

@@ -15,6 +15,7 @@
 //! ```
 
 pub mod blocked;
+pub mod fuse;
 pub mod matrix;
 mod params;
 pub mod scalable;
@@ -235,7 +236,7 @@ fn smallest(low: u64, high: u64, meets: impl Fn(u64) -> bool) -> Option<u64> {
 }
 
 /// The largest `x ≥ 1` with `meets(x)`, or 0; `meets` goes from true to false once.
-fn largest(meets: impl Fn(u64) -> bool) -> u64 {
+pub(crate) fn largest(meets: impl Fn(u64) -> bool) -> u64 {
     smallest(0, 1 << 62, |x| !meets(x + 1)).unwrap_or(1 << 62)
 }
 

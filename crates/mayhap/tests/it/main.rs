@@ -8,6 +8,7 @@ mod counting;
 mod counting_saved;
 mod estimate;
 mod examples;
+mod fuse;
 mod golden;
 mod huge;
 mod keys;

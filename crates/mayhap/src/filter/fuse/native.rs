@@ -1,0 +1,94 @@
+//! The native form of a frozen filter (`docs/native-format.md`, kind fuse).
+
+use super::{BinaryFuse, FuseParams};
+use crate::bits::{Block, OwnedBlocks};
+use crate::native::kind::only_segment;
+use crate::native::{Fields, Kind, Native};
+use crate::sizing::fuse::FuseWidth;
+use crate::{DigestFunction, Error};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Slots that a key has.
+const NUM_SLOTS: u32 = 3;
+
+impl FuseParams {
+    fn to_fields(self) -> Fields {
+        let extra = [
+            self.width().bits().into(),
+            self.log2_segment_length().into(),
+            self.segment_count(),
+            self.seed(),
+            0,
+            0,
+            0,
+        ];
+        Fields {
+            layout: 0,
+            num_bits: self.num_bits(),
+            num_hashes: NUM_SLOTS,
+            expected_items: self.items(),
+            target_fpp: self.width().fpp(),
+            inserted_items: self.items(),
+            extra,
+            layers: Vec::new(),
+        }
+    }
+
+    fn from_fields(fields: &Fields) -> Result<Self, Error> {
+        let bad_field = |field, found| Err(Error::BadField { field, found });
+        let [width, log2_segment_length, segment_count, seed, ..] = fields.extra;
+        let Some(width) = u32::try_from(width).ok().and_then(FuseWidth::from_bits) else {
+            return bad_field("width", width);
+        };
+        let Ok(log2_segment_length) = u32::try_from(log2_segment_length) else {
+            return bad_field("log2_segment_length", log2_segment_length);
+        };
+        let items = fields.inserted_items;
+        let params = Self::new(width, items, seed, log2_segment_length, segment_count)?;
+        // Everything else follows, and must be what we would write.
+        let expected = params.to_fields();
+        for (field, found, expected) in [
+            ("layout", fields.layout.into(), expected.layout.into()),
+            ("num_bits", fields.num_bits, expected.num_bits),
+            ("num_hashes", fields.num_hashes.into(), expected.num_hashes.into()),
+            ("expected_items", fields.expected_items, expected.expected_items),
+            ("target_fpp", fields.target_fpp.to_bits(), expected.target_fpp.to_bits()),
+            ("layers", fields.layers.len() as u64, 0),
+        ] {
+            if found != expected {
+                return bad_field(field, found);
+            }
+        }
+        fields.check_extra_is_zero(4)?;
+        Ok(params)
+    }
+}
+
+impl Native for BinaryFuse {
+    const KIND: Kind = Kind::Fuse;
+
+    fn digest_function(&self) -> &DigestFunction {
+        self.digest_function()
+    }
+
+    fn fields(&self) -> Fields {
+        self.params.to_fields()
+    }
+
+    fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
+        Ok(vec![FuseParams::from_fields(fields)?.num_blocks()])
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        vec![self.blocks.as_ref()]
+    }
+
+    fn from_segments(
+        fields: &Fields,
+        digest_function: DigestFunction,
+        segments: Vec<OwnedBlocks>,
+    ) -> Result<Self, Error> {
+        Self::from_parts(FuseParams::from_fields(fields)?, digest_function, only_segment(segments)?)
+    }
+}

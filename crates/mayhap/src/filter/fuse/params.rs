@@ -1,0 +1,99 @@
+//! A frozen filter's numbers, checked once.
+
+use crate::sizing::MAX_NUM_BITS;
+use crate::sizing::fuse::{FuseWidth, MAX_LOG2_SEGMENT, Segments, expected_fpp};
+use crate::{Block, Error};
+
+/// What a [`crate::BinaryFuse`] is beside its fingerprints: width, number of keys, seed, segments.
+///
+/// Always consistent: it can only be made by building a filter and by [`FuseParams::new`], which
+/// refuses what no filter has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FuseParams {
+    width: FuseWidth,
+    items: u64,
+    seed: u64,
+    segments: Segments,
+}
+
+impl FuseParams {
+    /// Checks and keeps the numbers as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`] unless `log2_segment_length` is at most 18, `segment_count` is at
+    /// least 1 and there are as many slots as items; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
+    pub fn new(
+        width: FuseWidth,
+        items: u64,
+        seed: u64,
+        log2_segment_length: u32,
+        segment_count: u64,
+    ) -> Result<Self, Error> {
+        let out_of_range =
+            |parameter, min, max, found| Err(Error::OutOfRange { parameter, min, max, found });
+        if log2_segment_length > MAX_LOG2_SEGMENT {
+            let (max, found) = (MAX_LOG2_SEGMENT.into(), log2_segment_length.into());
+            return out_of_range("log2_segment_length", 0, max, found);
+        }
+        let segments = Segments { log2_length: log2_segment_length, count: segment_count };
+        let max_slots = MAX_NUM_BITS / u64::from(width.bits());
+        let max_count = (max_slots >> log2_segment_length) - 2;
+        if !(1..=max_count).contains(&segment_count) {
+            return out_of_range("segment_count", 1, max_count, segment_count);
+        }
+        if items > segments.num_slots() {
+            return out_of_range("items", 0, segments.num_slots(), items);
+        }
+        Ok(Self { width, items, seed, segments })
+    }
+
+    /// The width of the fingerprints.
+    pub const fn width(&self) -> FuseWidth {
+        self.width
+    }
+
+    /// The number of distinct keys.
+    pub const fn items(&self) -> u64 {
+        self.items
+    }
+
+    /// The seed under which the fingerprints were found.
+    pub const fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The length of a segment in slots, as a power of two.
+    pub const fn log2_segment_length(&self) -> u32 {
+        self.segments.log2_length
+    }
+
+    /// The number of segments less two.
+    pub const fn segment_count(&self) -> u64 {
+        self.segments.count
+    }
+
+    /// The bits of all slots.
+    pub const fn num_bits(&self) -> u64 {
+        self.segments.num_slots() * self.width.bits() as u64
+    }
+
+    /// The slots in memory and in files, in 64-byte blocks.
+    pub const fn num_blocks(&self) -> u64 {
+        self.num_bits().div_ceil(Block::BITS)
+    }
+
+    /// Bytes of memory: 64 · `num_blocks`.
+    pub const fn num_bytes(&self) -> u64 {
+        self.num_blocks() * 64
+    }
+
+    /// The false-positive probability: [`expected_fpp`].
+    pub fn expected_fpp(&self) -> f64 {
+        expected_fpp(self.width, self.items)
+    }
+
+    pub(super) const fn segments(&self) -> Segments {
+        self.segments
+    }
+}

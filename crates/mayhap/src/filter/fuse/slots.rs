@@ -1,0 +1,64 @@
+//! Digest → three slots and a fingerprint: plain arithmetic, the same in every language.
+
+use crate::layout::positions::mulhi;
+use crate::sizing::fuse::Segments;
+
+/// The multiplier that makes the places in the segments and the fingerprint.
+pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// The digest under a seed, as 64 bits that no digest, however chosen without looking at the seeds,
+/// has a pattern in: `fmix64(digest + seed)` (`MurmurHash3`'s finaliser, Appleby 2011).
+///
+/// One to one, so that equal digests, and only those, stay equal.
+#[inline(always)]
+pub(super) const fn mix(digest: u64, seed: u64) -> u64 {
+    let z = digest.wrapping_add(seed);
+    let z = (z ^ (z >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+    let z = (z ^ (z >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
+    z ^ (z >> 33)
+}
+
+/// The digest that [`mix`] made `hash` of.
+pub(super) const fn unmix(hash: u64, seed: u64) -> u64 {
+    // Shifts by more than half are their own inverse; the factors are inverse modulo 2^64.
+    let z = (hash ^ (hash >> 33)).wrapping_mul(0x9CB4_B2F8_1293_37DB);
+    let z = (z ^ (z >> 33)).wrapping_mul(0x4F74_430C_22A5_4005);
+    (z ^ (z >> 33)).wrapping_sub(seed)
+}
+
+/// What is computed once from the segments, and asked with every key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Places {
+    /// Slots in which a key's first can be.
+    first_slots: u64,
+    length: u64,
+}
+
+impl Places {
+    pub(super) const fn new(segments: Segments) -> Self {
+        Self {
+            first_slots: segments.count << segments.log2_length,
+            length: 1 << segments.log2_length,
+        }
+    }
+
+    /// The three slots of a mixed digest, in three neighbouring segments: the first from the top of
+    /// the hash, the places in the other two from an odd multiple of it. Ordered as the hashes are,
+    /// so sorted keys walk through the slots.
+    #[inline(always)]
+    pub(super) const fn slots(self, hash: u64) -> [u64; 3] {
+        let product = hash.wrapping_mul(MULTIPLIER);
+        let mask = self.length - 1;
+        let first = mulhi(hash, self.first_slots);
+        let second = (first + self.length) ^ (product >> 44 & mask);
+        let third = (first + 2 * self.length) ^ (product >> 24 & mask);
+        [first, second, third]
+    }
+}
+
+/// The fingerprint of a mixed digest; width 8 takes the low byte. From bits of the product that the
+/// slots do not use.
+#[inline(always)]
+pub(super) const fn fingerprint(hash: u64) -> u16 {
+    (hash.wrapping_mul(MULTIPLIER) >> 8) as u16
+}

@@ -1,0 +1,176 @@
+//! What one kind offers.
+
+use super::{MemorySizes, bloom, fuse, matrix, window};
+use crate::Layout;
+use crate::native::Kind;
+
+/// Cache lines that a question touches, on average.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CacheLines {
+    /// For a key that is there.
+    pub hit: f64,
+    /// For a key that is absent.
+    pub miss: f64,
+}
+
+impl CacheLines {
+    /// The mean, when this share of the questions is about absent keys.
+    pub fn mean(&self, absent_share: f64) -> f64 {
+        absent_share * self.miss + (1.0 - absent_share) * self.hit
+    }
+}
+
+/// The nearest memory that holds the whole filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fits {
+    /// The second-level cache.
+    L2,
+    /// The third-level cache.
+    L3,
+    /// Main memory.
+    Ram,
+    /// None: it is larger than the memory.
+    Nothing,
+}
+
+impl Fits {
+    /// Where so many bytes fit.
+    pub const fn of(bytes: u64, memory: &MemorySizes) -> Self {
+        if bytes <= memory.l2_bytes {
+            Self::L2
+        } else if bytes <= memory.l3_bytes {
+            Self::L3
+        } else if bytes <= memory.ram_bytes {
+            Self::Ram
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
+/// Which kind of filter, and which of its layouts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct KindName {
+    /// The kind.
+    pub kind: Kind,
+    /// The layout, of [`Kind::Bloom`].
+    pub layout: Option<Layout>,
+}
+
+impl KindName {
+    /// A plain filter of a layout.
+    pub const fn bloom(layout: Layout) -> Self {
+        Self { kind: Kind::Bloom, layout: Some(layout) }
+    }
+
+    /// A kind that has but one layout.
+    pub const fn only(kind: Kind) -> Self {
+        Self { kind, layout: None }
+    }
+
+    /// `standard` and `blocked` for the layouts of the plain filter, else the kind's name.
+    pub const fn name(self) -> &'static str {
+        match self.layout {
+            Some(layout) => layout.name(),
+            None => self.kind.name(),
+        }
+    }
+}
+
+/// A kind, sized for what is wished.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// Which kind.
+    pub kind: KindName,
+    /// n, per set.
+    pub items: u64,
+    /// m, per set.
+    pub num_bits: u64,
+    /// k: bits of a key, or the 3 slots of [`Kind::Fuse`].
+    pub num_hashes: u32,
+    /// Sets: this many filters side by side, or in one matrix.
+    pub sets: u64,
+    /// Bytes of memory, all sets together.
+    pub num_bytes: u64,
+    /// The predicted rate with n keys, per set.
+    pub expected_fpp: f64,
+    /// The rate with 2 n keys, `None` for a kind that takes no more than n.
+    pub fpp_at_2x: Option<f64>,
+    /// The rate with 10 n keys, likewise.
+    pub fpp_at_10x: Option<f64>,
+    /// Cache lines per question, all sets together.
+    pub cache_lines: CacheLines,
+    /// Where it fits.
+    pub fits: Fits,
+}
+
+impl Candidate {
+    /// One set of a kind; the planner sets `sets` and `fits`.
+    pub(super) fn new(
+        kind: KindName,
+        items: u64,
+        num_bits: u64,
+        num_hashes: u32,
+        cache_lines: CacheLines,
+    ) -> Self {
+        let mut candidate = Self {
+            kind,
+            items,
+            num_bits,
+            num_hashes,
+            sets: 1,
+            num_bytes: num_bits.div_ceil(512) * 64,
+            expected_fpp: 0.0,
+            fpp_at_2x: None,
+            fpp_at_10x: None,
+            cache_lines,
+            fits: Fits::Nothing,
+        };
+        let fpp_after = |times: u64| candidate.fpp_after(items.saturating_mul(times));
+        let (fpp, at_2x, at_10x) = (fpp_after(1), fpp_after(2), fpp_after(10));
+        candidate.expected_fpp = fpp.unwrap_or(1.0);
+        candidate.fpp_at_2x = at_2x;
+        candidate.fpp_at_10x = at_10x;
+        candidate
+    }
+
+    /// The kind's name.
+    pub const fn name(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    /// Bits per key of one set.
+    pub fn bits_per_item(&self) -> f64 {
+        self.num_bits as f64 / self.items as f64
+    }
+
+    /// The rate with `items` keys, also more than it is made for; `None` where it takes no more.
+    ///
+    /// The curve of "what overfilling does", by kind.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::plan::{Needs, plan};
+    /// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(1_000_000) };
+    /// let best = plan(&needs)?.best.unwrap();
+    /// let curve: Vec<f64> =
+    ///     (1..=4).filter_map(|times| best.fpp_after(times * 1_000_000)).collect();
+    /// assert!(curve[0] <= 0.01 && curve.is_sorted() && curve[3] > 0.5);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn fpp_after(&self, items: u64) -> Option<f64> {
+        match (self.kind.kind, self.kind.layout) {
+            (Kind::Bloom, Some(layout)) => Some(bloom::fpp_after(self, layout, items)),
+            (Kind::Fuse, _) => fuse::fpp_after(self, items),
+            (Kind::Matrix, _) => Some(matrix::fpp_after(self, items)),
+            (Kind::Window, _) => Some(window::fpp_after(self, items)),
+            _ => None,
+        }
+    }
+
+    /// Wrong sets that a question about an absent key finds, on average: p · sets.
+    pub fn expected_wrong_sets(&self) -> f64 {
+        self.expected_fpp * self.sets as f64
+    }
+}

@@ -1,0 +1,205 @@
+//! The choice.
+
+use super::needs::Wish;
+use super::{Candidate, Cost, Fits, KindName, Needs, Reason, bloom, fuse, matrix, memory, window};
+use crate::native::Kind;
+use crate::{Error, Layout};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// A candidate may take this many times the bits of the smallest one if it touches fewer cache
+/// lines: the rule of [`crate::sizing::default_layout`] for all kinds.
+const BITS_FOR_SPEED: f64 = 1.25;
+
+/// The share of questions about absent keys when nothing is known of it.
+const ABSENT_SHARE: f64 = 0.5;
+
+/// The answer of [`plan`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The kind to take, or to take if one insists on a filter; `None` if none serves.
+    pub best: Option<Candidate>,
+    /// Why no filter should be used at all, if so.
+    pub no_filter: Option<Reason>,
+    /// The kinds that could have been taken and why not; the runner-up first.
+    pub rejected: Vec<(Candidate, Reason)>,
+    /// The kinds that do not serve the needs, and why.
+    pub unfit: Vec<(KindName, Reason)>,
+    /// The costs of one question with the best kind, if [`Needs::costs`] are known.
+    pub cost: Option<Cost>,
+    /// Questions per second that go to the disk for nothing, if [`Needs::queries_per_second`] and
+    /// [`Needs::costs`] are known.
+    pub false_positives_per_second: Option<f64>,
+    /// Bytes of a hash set of the keys, if [`Needs::key_bytes`] is known.
+    pub hash_set_bytes: Option<f64>,
+}
+
+/// Finds the kind, layout and size of filter for these needs.
+///
+/// Of the kinds that serve, the one with the fewest cache lines per question is taken (half of them
+/// about absent keys, unless [`Needs::costs`] says how many), among those within 1.25 times the
+/// bits of the smallest (with the memory given: 0.8 times the bits of information log2 1/p of the
+/// lowest rate; or 0.8 times the most keys).
+///
+/// # Errors
+///
+/// [`Error::Missing`] unless two of `items`, `target_fpp` and `max_bytes` are given;
+/// [`Error::ZeroItems`], [`Error::FppOutOfRange`]; [`Error::OutOfRange`] for no sets.
+pub fn plan(needs: &Needs) -> Result<Plan, Error> {
+    let wish = Wish::of(needs)?;
+    let (mut served, mut unfit) = (Vec::new(), Vec::new());
+    for (kind, sized) in all(needs, &wish) {
+        match sized.and_then(|candidate| within_budget(candidate, needs)) {
+            Ok(candidate) => served.push(candidate),
+            Err(reason) => unfit.push((kind, reason)),
+        }
+    }
+    let absent_share = needs.costs.map_or(ABSENT_SHARE, |costs| costs.absent_share);
+    let lines = |candidate: &Candidate| candidate.cache_lines.mean(absent_share);
+    let best = choose(&mut served, &wish, lines);
+    let mut rejected: Vec<(Candidate, Reason)> = Vec::new();
+    if let Some(best) = &best {
+        served.sort_by(|a, b| size(a, &wish).total_cmp(&size(b, &wish)));
+        rejected.extend(served.into_iter().map(|other| {
+            let reason = why_not(&other, best, &wish, lines);
+            (other, reason)
+        }));
+    }
+    let costs_of = |best: &Candidate| needs.costs.map(|costs| costs.of(best.expected_fpp));
+    let cost = best.as_ref().and_then(costs_of);
+    let hash_set_bytes = best.as_ref().and_then(|best| {
+        let one = memory::hash_set_bytes(best.items, needs.key_bytes?);
+        Some(one * needs.sets as f64)
+    });
+    let false_positives_per_second =
+        needs.queries_per_second.and_then(|queries| Some(queries * cost?.false_positives));
+    let no_filter = no_filter(needs, best.as_ref(), cost.as_ref(), hash_set_bytes);
+    Ok(Plan { best, no_filter, rejected, unfit, cost, false_positives_per_second, hash_set_bytes })
+}
+
+/// Every kind, sized or refused. A new kind is one more line here and one more file.
+fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)> {
+    let plain = |layout| {
+        let kind = KindName::bloom(layout);
+        (kind, can_change(needs).and_then(|()| bloom::candidate(layout, wish)))
+    };
+    let frozen = fits_frozen(needs).and_then(|()| fuse::candidate(wish));
+    let fuse = (KindName::only(Kind::Fuse), frozen);
+    let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard), fuse];
+    if needs.sets > 1 {
+        let sized = can_change(needs).and_then(|()| matrix::candidate(needs, wish));
+        kinds.push((KindName::only(Kind::Matrix), sized));
+    }
+    if needs.forget {
+        // All else it must be able to do.
+        let rest = Needs { forget: false, ..needs.clone() };
+        let sized = can_change(&rest).and_then(|()| window::candidate(wish));
+        kinds.push((KindName::only(Kind::Window), sized));
+    }
+    kinds
+}
+
+/// What plain filters cannot.
+fn can_change(needs: &Needs) -> Result<(), Reason> {
+    if needs.delete {
+        Err(Reason::CannotDelete)
+    } else if needs.forget {
+        Err(Reason::CannotForget)
+    } else if needs.unknown_items {
+        Err(Reason::CannotGrow)
+    } else {
+        Ok(())
+    }
+}
+
+/// A frozen set is built again for every change.
+fn fits_frozen(needs: &Needs) -> Result<(), Reason> {
+    can_change(needs)?;
+    if needs.frozen { Ok(()) } else { Err(Reason::CannotInsert) }
+}
+
+/// The candidate for all sets, if they fit in the budget.
+fn within_budget(mut candidate: Candidate, needs: &Needs) -> Result<Candidate, Reason> {
+    let sets = needs.sets as f64;
+    candidate.sets = needs.sets;
+    if candidate.kind.kind == Kind::Matrix {
+        matrix::scale(&mut candidate, needs.sets);
+    } else {
+        candidate.num_bytes = candidate.num_bytes.saturating_mul(needs.sets);
+        candidate.cache_lines.hit *= sets;
+        candidate.cache_lines.miss *= sets;
+    }
+    candidate.fits = Fits::of(candidate.num_bytes, &needs.memory);
+    match needs.max_bytes {
+        Some(max_bytes) if candidate.num_bytes > max_bytes => {
+            Err(Reason::OverBudget { num_bytes: candidate.num_bytes })
+        }
+        _ => Ok(candidate),
+    }
+}
+
+/// What is to be small, whatever was wished: the bits, or 1 / log2(1/p), or 1 / n.
+fn size(candidate: &Candidate, wish: &Wish) -> f64 {
+    match wish {
+        Wish::Bits { .. } => candidate.num_bytes as f64,
+        Wish::Fpp { .. } => 1.0 / -libm::log2(candidate.expected_fpp.min(1.0 - f64::EPSILON)),
+        Wish::Items { .. } => 1.0 / candidate.items as f64,
+    }
+}
+
+/// Takes the best out of the candidates.
+fn choose(
+    served: &mut Vec<Candidate>,
+    wish: &Wish,
+    lines: impl Fn(&Candidate) -> f64,
+) -> Option<Candidate> {
+    let smallest = served.iter().map(|other| size(other, wish)).min_by(f64::total_cmp)?;
+    let (index, _) = served
+        .iter()
+        .enumerate()
+        .filter(|(_, other)| size(other, wish) <= smallest * BITS_FOR_SPEED)
+        .min_by(|(_, a), (_, b)| {
+            let by_lines = lines(a).total_cmp(&lines(b));
+            by_lines.then(size(a, wish).total_cmp(&size(b, wish)))
+        })?;
+    Some(served.swap_remove(index))
+}
+
+/// Why `best` and not this one: it is larger, or not enough smaller for its cache lines.
+fn why_not(
+    other: &Candidate,
+    best: &Candidate,
+    wish: &Wish,
+    lines: impl Fn(&Candidate) -> f64,
+) -> Reason {
+    if size(other, wish) <= size(best, wish) {
+        return Reason::MoreCacheLines { lines: lines(other), best: lines(best) };
+    }
+    match wish {
+        Wish::Bits { .. } => {
+            Reason::MoreBits { times: other.num_bytes as f64 / best.num_bytes as f64 }
+        }
+        Wish::Fpp { .. } => Reason::HigherRate { times: other.expected_fpp / best.expected_fpp },
+        Wish::Items { .. } => Reason::FewerItems { share: other.items as f64 / best.items as f64 },
+    }
+}
+
+/// Whether to do without: no kind serves, the keys are smaller, or the disk is not slow enough.
+fn no_filter(
+    needs: &Needs,
+    best: Option<&Candidate>,
+    cost: Option<&Cost>,
+    hash_set_bytes: Option<f64>,
+) -> Option<Reason> {
+    let Some(best) = best else { return Some(Reason::NothingServes) };
+    if let Some(bytes) = hash_set_bytes
+        && bytes <= best.num_bytes as f64
+    {
+        return Some(Reason::KeysAreSmaller { num_bytes: bytes as u64 });
+    }
+    let (costs, cost) = (needs.costs?, cost?);
+    // Cost(filter) < C2 − C1 solved for C1.
+    let saved = cost.true_negatives * (costs.with_disk - costs.without_disk);
+    let spent = costs.without_disk;
+    (spent >= saved).then_some(Reason::SavesTooLittle { saved, spent })
+}

@@ -1,0 +1,54 @@
+//! The frozen filter.
+
+use super::needs::Wish;
+use super::{CacheLines, Candidate, KindName, Reason};
+use crate::native::Kind;
+use crate::sizing::fuse::{FuseWidth, expected_fpp, max_items, num_bits};
+
+/// Slots, and so cache lines, of a question.
+const NUM_SLOTS: u32 = 3;
+
+/// A frozen filter for the wish.
+pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
+    let bits = |width, items| num_bits(width, items).map_err(|error| wish.refusal(&error));
+    let (items, num_bits) = match *wish {
+        Wish::Bits { items, target_fpp } => {
+            let Some(width) = FuseWidth::for_target(items, target_fpp) else {
+                let lowest_fpp = expected_fpp(FuseWidth::Bits16, items);
+                return Err(Reason::RateUnreachable { lowest_fpp });
+            };
+            (items, bits(width, items)?)
+        }
+        Wish::Fpp { items, max_bytes } => {
+            let fitting = FuseWidth::ALL.into_iter().rev().find_map(|width| {
+                let bits = num_bits(width, items).ok()?;
+                (bits.div_ceil(512) <= max_bytes / 64).then_some(bits)
+            });
+            (items, fitting.ok_or(Reason::BudgetTooSmall { max_bytes })?)
+        }
+        Wish::Items { target_fpp, max_bytes } => {
+            let max_bits = max_bytes * 8;
+            // The rate hardly depends on n: n / 2^64.
+            let Some(width) = FuseWidth::for_target(max_bits, target_fpp) else {
+                let lowest_fpp = expected_fpp(FuseWidth::Bits16, max_bits);
+                return Err(Reason::RateUnreachable { lowest_fpp });
+            };
+            match max_items(width, max_bits) {
+                0 => return Err(Reason::BudgetTooSmall { max_bytes }),
+                items => (items, bits(width, items)?),
+            }
+        }
+    };
+    let lines = f64::from(NUM_SLOTS).min(num_bits.div_ceil(512) as f64);
+    let cache_lines = CacheLines { hit: lines, miss: lines };
+    Ok(Candidate::new(KindName::only(Kind::Fuse), items, num_bits, NUM_SLOTS, cache_lines))
+}
+
+/// The rate it has; it cannot be overfilled.
+pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
+    if items > candidate.items {
+        return None;
+    }
+    let is_of = |width: &FuseWidth| num_bits(*width, candidate.items) == Ok(candidate.num_bits);
+    FuseWidth::ALL.into_iter().find(is_of).map(|width| expected_fpp(width, items))
+}

@@ -1,0 +1,39 @@
+//! The planner: from what is known and needed to which filter, how big, and whether it pays.
+//!
+//! `needs.rs` is the question, `candidate.rs` what one kind offers, `reason.rs` why not,
+//! `cost.rs` the cost model, `memory.rs` what the alternatives without a filter take, `choose.rs`
+//! the choice. One file per kind: `bloom.rs`, `fuse.rs`, …, each with `candidate(&Wish)` (the kind
+//! sized for what is wished) and `fpp_after` (its rate with any number of keys, also too many).
+//!
+//! ```
+//! use mayhap::plan::{Needs, plan};
+//!
+//! let plan = plan(&Needs { target_fpp: Some(1e-3), ..Needs::for_items(100_000_000) })?;
+//! let best = plan.best.unwrap();
+//! assert_eq!(best.name(), "blocked");
+//! assert_eq!(best.bits_per_item() as u32, 15);
+//! assert!(best.fpp_at_2x.unwrap() > 0.02); // overfilled twice, 20 times the rate
+//! let (second, why) = &plan.rejected[0];
+//! assert_eq!(second.name(), "standard");
+//! assert_eq!(why.to_string(), "touches 6.0 cache lines per question, the best 1.0");
+//! # Ok::<(), mayhap::Error>(())
+//! ```
+
+mod bloom;
+mod candidate;
+mod choose;
+mod cost;
+mod fuse;
+mod matrix;
+pub mod memory;
+mod needs;
+mod reason;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use candidate::{CacheLines, Candidate, Fits, KindName};
+pub use choose::{Plan, plan};
+pub use cost::{Cost, Costs};
+pub use needs::{MemorySizes, Needs};
+pub use reason::Reason;

@@ -1,0 +1,182 @@
+//! The question: what is known, and what the filter must be able to do.
+
+use super::{Costs, Reason};
+use crate::Error;
+use crate::sizing::{self, MAX_NUM_BITS};
+
+/// What is known and needed; unset is unknown or not needed.
+///
+/// Of `items`, `target_fpp` and `max_bytes` two are needed: the third is solved from them. If all
+/// are given, kinds that keep the rate only above the budget are rejected.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::plan::{Needs, plan};
+///
+/// // How many keys fit in 2 GiB at 0.1 %?
+/// let needs =
+///     Needs { target_fpp: Some(1e-3), max_bytes: Some(2 << 30), ..Needs::default() };
+/// assert_eq!(plan(&needs)?.best.unwrap().items / 10_000_000, 109);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no needs, not states")]
+pub struct Needs {
+    /// n: how many distinct keys there will be, per set; a first guess if `unknown_items`.
+    pub items: Option<u64>,
+    /// Whether `items` is but a guess and the filter has to grow.
+    pub unknown_items: bool,
+    /// p: the false-positive probability to keep.
+    pub target_fpp: Option<f64>,
+    /// The memory for all sets together.
+    pub max_bytes: Option<u64>,
+    /// Whether keys are removed one by one.
+    pub delete: bool,
+    /// Whether old keys have to be forgotten, `items` being how many are remembered.
+    pub forget: bool,
+    /// Whether all keys are there before the first question and never change.
+    pub frozen: bool,
+    /// How many sets there are of which each question asks "which hold it?".
+    pub sets: u64,
+    /// Bytes of a key on average, for the comparison with a set that holds the keys.
+    pub key_bytes: Option<f64>,
+    /// What answers cost with and without the filter.
+    pub costs: Option<Costs>,
+    /// Questions per second.
+    pub queries_per_second: Option<f64>,
+    /// How big the machine's memories are.
+    pub memory: MemorySizes,
+}
+
+impl Default for Needs {
+    fn default() -> Self {
+        Self {
+            items: None,
+            unknown_items: false,
+            target_fpp: None,
+            max_bytes: None,
+            delete: false,
+            forget: false,
+            frozen: false,
+            sets: 1,
+            key_bytes: None,
+            costs: None,
+            queries_per_second: None,
+            memory: MemorySizes::default(),
+        }
+    }
+}
+
+impl Needs {
+    /// Needs of which only the number of keys is known yet.
+    pub fn for_items(items: u64) -> Self {
+        Self { items: Some(items), ..Self::default() }
+    }
+}
+
+/// Bytes of the caches that one core reaches, and of the machine's memory.
+///
+/// The default is a common server: 1 MiB, 32 MiB, 16 GiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySizes {
+    /// Second-level cache of a core.
+    pub l2_bytes: u64,
+    /// Third-level cache.
+    pub l3_bytes: u64,
+    /// Main memory that the filter may take.
+    pub ram_bytes: u64,
+}
+
+impl Default for MemorySizes {
+    fn default() -> Self {
+        Self { l2_bytes: 1 << 20, l3_bytes: 32 << 20, ram_bytes: 16 << 30 }
+    }
+}
+
+/// What every kind is sized for: two of n, p and bytes, of one set, checked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Wish {
+    /// The fewest bits; the budget, if any, is compared later.
+    Bits { items: u64, target_fpp: f64 },
+    /// The lowest rate.
+    Fpp { items: u64, max_bytes: u64 },
+    /// The most keys.
+    Items { target_fpp: f64, max_bytes: u64 },
+}
+
+impl Wish {
+    pub(super) fn of(needs: &Needs) -> Result<Self, Error> {
+        if needs.sets == 0 {
+            return Err(Error::OutOfRange { parameter: "sets", min: 1, max: u64::MAX, found: 0 });
+        }
+        if needs.items == Some(0) {
+            return Err(Error::ZeroItems);
+        }
+        if let Some(target_fpp) = needs.target_fpp {
+            sizing::check_fpp(target_fpp)?;
+        }
+        // Per set, in whole blocks, and no more than a filter can use.
+        let per_set = |bytes: u64| (bytes / needs.sets / 64 * 64).min(MAX_NUM_BITS / 8);
+        let max_bytes = needs.max_bytes.map(per_set);
+        match (needs.items, needs.target_fpp, max_bytes) {
+            (Some(items), Some(target_fpp), _) => Ok(Self::Bits { items, target_fpp }),
+            (Some(items), None, Some(max_bytes)) => Ok(Self::Fpp { items, max_bytes }),
+            (None, Some(target_fpp), Some(max_bytes)) => Ok(Self::Items { target_fpp, max_bytes }),
+            (None, _, None) => Err(Error::Missing { parameter: "items or max_bytes" }),
+            (_, None, _) => Err(Error::Missing { parameter: "target_fpp or max_bytes" }),
+        }
+    }
+
+    /// The budget of one set in bits, if the bits are not to be found.
+    pub(super) const fn max_bits(&self) -> u64 {
+        match *self {
+            Self::Bits { .. } => 0,
+            Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. } => max_bytes * 8,
+        }
+    }
+
+    /// n, m and k by a kind's `bits_and_hashes(n, p)`, which grows with n and with 1/p
+    /// (where it does so with steps back, what is found fits but may not be the best).
+    pub(super) fn solve(
+        &self,
+        max_bits: u64,
+        bits_and_hashes: impl Fn(u64, f64) -> Result<(u64, u32), Error>,
+    ) -> Result<(u64, u64, u32), Reason> {
+        let fits = |items: u64, target_fpp: f64| {
+            bits_and_hashes(items, target_fpp).is_ok_and(|(bits, _)| bits <= max_bits)
+        };
+        let (items, target_fpp) = match *self {
+            Self::Bits { items, target_fpp } => (items, target_fpp),
+            Self::Items { target_fpp, .. } => {
+                (sizing::largest(|items| fits(items, target_fpp)).max(1), target_fpp)
+            }
+            // Steps of p by 2^(1/8), from 1/2 to 2^-64.
+            Self::Fpp { items, .. } => {
+                let rate = |step: u64| libm::exp2(-(step as f64) / 8.0);
+                let step = sizing::largest(|step| step <= 512 && fits(items, rate(step)));
+                (items, rate(step.max(1)))
+            }
+        };
+        let (bits, k) = bits_and_hashes(items, target_fpp).map_err(|error| self.refusal(&error))?;
+        match *self {
+            Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. } if bits > max_bits => {
+                Err(Reason::BudgetTooSmall { max_bytes })
+            }
+            _ => Ok((items, bits, k)),
+        }
+    }
+
+    /// Why a kind that sizing refuses cannot be had.
+    pub(super) fn refusal(&self, error: &Error) -> Reason {
+        match (error, self) {
+            (&Error::FppUnreachable { lowest_fpp, .. }, _) => {
+                Reason::RateUnreachable { lowest_fpp }
+            }
+            (_, Self::Bits { .. }) => Reason::TooLarge,
+            (_, Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. }) => {
+                Reason::BudgetTooSmall { max_bytes: *max_bytes }
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What is planned: the documents' tables, each way to solve, each need, and when to do without.
+
+use super::memory::{hash_set_bytes, keys_bytes, one_hash_bits, textbook_bytes};
+use super::{Candidate, Costs, Fits, Needs, Plan, Reason, plan};
+use crate::native::Kind;
+use crate::sizing::{self, fuse::FuseWidth};
+use crate::{Error, Layout};
+use alloc::format;
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+fn sized(items: u64, target_fpp: f64) -> Needs {
+    Needs { target_fpp: Some(target_fpp), ..Needs::for_items(items) }
+}
+
+fn best(needs: &Needs) -> Candidate {
+    plan(needs).unwrap().best.unwrap()
+}
+
+fn unfit(plan: &Plan, name: &str) -> Reason {
+    let found = plan.unfit.iter().find(|(kind, _)| kind.name() == name);
+    found.unwrap_or_else(|| panic!("{name} serves")).1
+}
+
+/// F7, document 004: its "MB" are MiB. Its `HashSet` column (18.28 MB for a million phone numbers
+/// of 22 bytes, less than the keys alone) is the 1e-4 filter's number of bits read as bytes.
+#[test]
+fn the_memory_table() {
+    for (items, hash_set, one_in_10_000, one_in_10_million) in [
+        (1_000_000, "18.28", "2.29", "4.00"),
+        (10_000_000, "182.82", "22.85", "39.99"),
+        (100_000_000, "1828.20", "228.53", "399.92"),
+    ] {
+        let mib = |bytes: f64| format!("{:.2}", bytes / MIB);
+        assert_eq!(mib(textbook_bytes(items, 1e-4)), one_in_10_000);
+        assert_eq!(mib(textbook_bytes(items, 1e-7)), one_in_10_million);
+        assert_eq!(mib(textbook_bytes(items, 1e-4) * 8.0), hash_set);
+        let real = hash_set_bytes(items, 22.0);
+        assert!(real > keys_bytes(items, 22.0) && keys_bytes(items, 22.0) / MIB > 20.0);
+        // What we take: the smallest kind within 1 % of the textbook, the chosen one within 25 %.
+        for target_fpp in [1e-4, 1e-7] {
+            let plan = plan(&Needs { key_bytes: Some(22.0), ..sized(items, target_fpp) }).unwrap();
+            let best = plan.best.unwrap();
+            let ratio = |bytes: u64| bytes as f64 / textbook_bytes(items, target_fpp);
+            let others = plan.rejected.iter().map(|(other, _)| ratio(other.num_bytes));
+            let smallest = others.fold(ratio(best.num_bytes), f64::min);
+            assert!((1.0..1.01).contains(&smallest), "{smallest}");
+            assert!(ratio(best.num_bytes) <= smallest * 1.25);
+            assert_eq!((plan.hash_set_bytes, plan.no_filter), (Some(real), None));
+        }
+    }
+}
+
+/// F7, documents 000 and 001.
+#[test]
+fn the_other_numbers() {
+    let needs = Needs { target_fpp: Some(1e-4), max_bytes: Some(512 << 20), ..Needs::default() };
+    let plan = plan(&needs).unwrap();
+    // "About 200 million": on either side of it, as the layout is.
+    let (blocked, standard) = (plan.best.unwrap(), &plan.rejected[0].0);
+    assert_eq!((blocked.name(), blocked.items / 1_000_000), ("blocked", 187));
+    assert_eq!((standard.name(), standard.items / 1_000_000), ("standard", 224));
+    assert_eq!((one_hash_bits(100_000_000, 0.01) / 1e8).round(), 99.0);
+    assert_eq!(keys_bytes(100_000_000, 50.0), 5e9);
+}
+
+#[test]
+fn each_of_three_is_solved_from_the_others() {
+    for target_fpp in [0.05, 1e-2, 1e-3, 1e-4, 1e-6] {
+        for frozen in [false, true] {
+            let needs = Needs { frozen, ..sized(1_000_000, target_fpp) };
+            let bits = best(&needs);
+            assert!(bits.expected_fpp <= target_fpp);
+            let max_bytes = Some(bits.num_bytes);
+            let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+            let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+            for solved in [&rate, &number] {
+                assert!(solved.num_bytes <= bits.num_bytes);
+                assert_eq!(solved.num_bytes * 8, solved.num_bits.div_ceil(512) * 512);
+            }
+            assert!(number.expected_fpp <= target_fpp);
+            // Never worse than 0.8 times what is known to be possible.
+            assert!(number.items as f64 >= 0.8 * 1e6, "{number:?}");
+            assert!(rate.expected_fpp.log2() <= 0.8 * bits.expected_fpp.log2(), "{rate:?}");
+        }
+    }
+}
+
+/// The layout that a builder would take.
+#[test]
+fn a_plain_set_gets_the_default_layout() {
+    for items in [10_000, 1_000_000, 1_000_000_000] {
+        for target_fpp in [0.3, 0.05, 0.01, 1e-3, 1e-4, 1e-6, 1e-9] {
+            let best = best(&sized(items, target_fpp));
+            let layout = sizing::default_layout(items, target_fpp).unwrap();
+            let params = sizing::for_items(layout, items, target_fpp).unwrap();
+            assert_eq!(best.name(), layout.name(), "n = {items}, p = {target_fpp}");
+            assert_eq!(
+                (best.num_bits, best.num_hashes, best.expected_fpp),
+                (params.num_bits(), params.num_hashes(), params.expected_fpp(items))
+            );
+            assert_eq!(best.fpp_at_2x, Some(params.expected_fpp(2 * items)));
+            assert_eq!(best.fpp_at_10x, Some(params.expected_fpp(10 * items)));
+        }
+    }
+}
+
+#[test]
+fn a_frozen_set_gets_a_fuse_filter_where_that_is_smaller() {
+    let million = |target_fpp| Needs { frozen: true, ..sized(1_000_000, target_fpp) };
+    for (target_fpp, width) in [(0.004, FuseWidth::Bits8), (2e-5, FuseWidth::Bits16)] {
+        let best = best(&million(target_fpp));
+        assert_eq!((best.kind.kind, best.cache_lines.miss), (Kind::Fuse, 3.0));
+        assert_eq!(best.num_bits, sizing::fuse::num_bits(width, 1_000_000).unwrap());
+        assert_eq!(best.expected_fpp, sizing::fuse::expected_fpp(width, 1_000_000));
+        // It takes no more.
+        assert_eq!((best.fpp_at_2x, best.fpp_after(1_000_001)), (None, None));
+    }
+    // A rate between its two: 18 bits where 15 do, in one cache line.
+    let between = plan(&million(1e-3)).unwrap();
+    assert_eq!(between.best.unwrap().name(), "blocked");
+    let (other, reason) = between.rejected.last().unwrap();
+    assert_eq!(other.name(), "fuse");
+    assert!(matches!(reason, Reason::MoreBits { times } if *times > 1.1), "{reason}");
+    let plan = plan(&million(1e-6)).unwrap();
+    assert!(
+        matches!(unfit(&plan, "fuse"), Reason::RateUnreachable { lowest_fpp } if lowest_fpp > 1e-6)
+    );
+}
+
+#[test]
+fn what_no_kind_can_is_said() {
+    let needs = sized(1000, 0.01);
+    for (needs, reason) in [
+        (Needs { delete: true, ..needs.clone() }, Reason::CannotDelete),
+        (Needs { forget: true, ..needs.clone() }, Reason::CannotForget),
+        (Needs { unknown_items: true, ..needs.clone() }, Reason::CannotGrow),
+    ] {
+        let plan = plan(&needs).unwrap();
+        for name in ["standard", "blocked", "fuse"] {
+            assert_eq!(unfit(&plan, name), reason);
+        }
+        assert_eq!(plan.best.is_none(), !needs.forget);
+        assert_eq!(plan.best.is_none(), plan.no_filter == Some(Reason::NothingServes));
+    }
+    assert_eq!(unfit(&plan(&needs).unwrap(), "fuse"), Reason::CannotInsert);
+}
+
+#[test]
+fn a_budget_rejects_what_is_above_it() {
+    let standard = sizing::for_items(Layout::Standard, 1_000_000, 0.01).unwrap();
+    let num_bytes = standard.num_bits().div_ceil(512) * 64;
+    let tight = Needs { max_bytes: Some(num_bytes), ..sized(1_000_000, 0.01) };
+    let plan_of = |max_bytes| plan(&Needs { max_bytes: Some(max_bytes), ..tight.clone() }).unwrap();
+    let fits = plan_of(num_bytes);
+    assert_eq!(fits.best.as_ref().unwrap().name(), "standard");
+    assert!(
+        matches!(unfit(&fits, "blocked"), Reason::OverBudget { num_bytes: n } if n > num_bytes)
+    );
+    let none = plan_of(num_bytes - 1);
+    assert_eq!((none.best, none.no_filter), (None, Some(Reason::NothingServes)));
+}
+
+#[test]
+fn many_sets_share_the_memory_and_add_up() {
+    let one = best(&sized(1_000_000, 0.01));
+    // Three filters; 512 sets are a matrix.
+    let three = best(&Needs { sets: 3, ..sized(1_000_000, 0.01) });
+    assert_eq!((three.name(), three.num_bytes), ("blocked", one.num_bytes * 3));
+    assert_eq!((three.num_bits, three.cache_lines.miss), (one.num_bits, 3.0));
+    let needs = Needs { sets: 512, ..sized(1_000_000, 0.01) };
+    let all = best(&needs);
+    let (groups, k) = sizing::matrix::solve(1_000_000, 0.01).unwrap();
+    assert_eq!((all.name(), all.num_bits), ("matrix", sizing::matrix::num_bits(groups, k)));
+    assert_eq!((all.num_bytes, all.cache_lines.miss), (all.num_bits * 64, f64::from(k)));
+    assert!(all.expected_fpp <= 0.01 && all.fpp_at_2x.unwrap() > 0.05);
+    assert_eq!(all.expected_wrong_sets(), all.expected_fpp * 512.0);
+    assert_eq!((one.fits, all.fits), (Fits::L3, Fits::Ram));
+    // Solved backwards; one set more is one panel more.
+    let max_bytes = Some(all.num_bytes + 511);
+    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    assert!(number.name() == "matrix" && number.num_bytes <= all.num_bytes + 511);
+    assert!((1_000_000..1_010_000).contains(&number.items), "{}", number.items);
+    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+    assert!(rate.name() == "matrix" && rate.num_bytes <= all.num_bytes + 511);
+    // A matrix spends up to a tenth of its bits on fewer rows: the rate found is not the lowest.
+    assert!(rate.expected_fpp <= 0.014, "{}", rate.expected_fpp);
+    let one_more = plan(&Needs { sets: 513, ..needs }).unwrap();
+    let (matrix, _) = one_more.rejected.iter().find(|(other, _)| other.name() == "matrix").unwrap();
+    assert_eq!(matrix.num_bytes, all.num_bytes * 2);
+}
+
+#[test]
+fn what_forgets_is_a_window() {
+    let needs = Needs { forget: true, ..sized(1_400_000, 0.01) };
+    let window = best(&needs);
+    assert_eq!((window.name(), window.num_hashes), ("window", 11));
+    assert!(window.bits_per_item() < 17.5 && window.expected_fpp <= 0.01);
+    let model = crate::WindowBloomFilter::builder();
+    let filter = model.window_items(1_400_000).target_fpp(0.01).build().unwrap();
+    assert_eq!(window.num_bits, filter.num_bits());
+    // It forgets instead of overfilling.
+    assert_eq!(window.fpp_at_10x, Some(window.expected_fpp));
+    assert!(window.fpp_after(700_000).unwrap() < window.expected_fpp);
+    let max_bytes = Some(window.num_bytes);
+    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    assert!((1_400_000..1_400_100).contains(&number.items), "{}", number.items);
+    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
+    assert!(rate.num_bytes <= window.num_bytes && rate.expected_fpp <= 0.0111);
+    let both = plan(&Needs { delete: true, ..needs }).unwrap();
+    assert_eq!(unfit(&both, "window"), Reason::CannotDelete);
+}
+
+/// F6: with no use for it a filter is refused, with one its costs are the document's.
+#[test]
+fn a_filter_that_does_not_pay_is_not_advised() {
+    let with = |without_disk, absent_share| {
+        let costs = Costs { without_disk, with_disk: 100.0, absent_share };
+        let needs =
+            Needs { costs: Some(costs), queries_per_second: Some(1e6), ..sized(1_000_000, 0.01) };
+        plan(&needs).unwrap()
+    };
+    let pays = with(0.1, 0.5);
+    assert_eq!(pays.no_filter, None);
+    let (cost, p) = (pays.cost.unwrap(), pays.best.unwrap().expected_fpp);
+    assert!((cost.with_filter - cost.with_hash_map - cost.of_false_positives).abs() < 1e-9);
+    assert!((pays.false_positives_per_second.unwrap() - 1e6 * 0.5 * p).abs() < 1e-6);
+    // Whether it pays is whether it is cheaper than without.
+    for absent_share in [0.0, 0.01, 0.1, 0.2, 0.5, 0.9, 1.0] {
+        let plan = with(10.0, absent_share);
+        let cost = plan.cost.unwrap();
+        let refused = matches!(plan.no_filter, Some(Reason::SavesTooLittle { .. }));
+        assert_eq!(refused, cost.with_filter >= cost.without_filter, "{absent_share}");
+        assert_eq!(refused, absent_share < 0.15);
+    }
+    let small = plan(&Needs { key_bytes: Some(1.0), ..sized(1_000_000, 1e-9) }).unwrap();
+    assert!(matches!(small.no_filter, Some(Reason::KeysAreSmaller { num_bytes: 4_194_304 })));
+}
+
+#[test]
+fn too_little_is_said_and_nonsense_refused() {
+    let default = Needs::default();
+    let missing = |needs: Needs| matches!(plan(&needs), Err(Error::Missing { .. }));
+    assert!(missing(default.clone()));
+    assert!(missing(Needs::for_items(5)));
+    assert!(missing(Needs { target_fpp: Some(0.5), ..default.clone() }));
+    assert!(missing(Needs { max_bytes: Some(64), ..default.clone() }));
+    assert!(matches!(plan(&sized(0, 0.5)), Err(Error::ZeroItems)));
+    for p in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(plan(&sized(5, p)), Err(Error::FppOutOfRange { .. })));
+    }
+    let no_sets = Needs { sets: 0, ..sized(5, 0.5) };
+    assert!(matches!(plan(&no_sets), Err(Error::OutOfRange { parameter: "sets", .. })));
+}
+
+/// Extremes end, and without a panic.
+#[test]
+fn extremes_are_planned_or_refused() {
+    for items in [None, Some(1), Some(1 << 56), Some(u64::MAX)] {
+        for target_fpp in
+            [None, Some(f64::MIN_POSITIVE), Some(1e-3), Some(1.0 - f64::EPSILON / 2.0)]
+        {
+            for max_bytes in [None, Some(0), Some(63), Some(64), Some(1 << 53), Some(u64::MAX)] {
+                for sets in [1, u64::MAX] {
+                    let needs = Needs {
+                        items,
+                        target_fpp,
+                        max_bytes,
+                        sets,
+                        frozen: true,
+                        ..Needs::default()
+                    };
+                    let Ok(plan) = plan(&needs) else { continue };
+                    assert_eq!(
+                        plan.rejected.len() + plan.unfit.len(),
+                        3 + usize::from(sets > 1) - plan.best.iter().len()
+                    );
+                    assert_eq!(plan.best.is_none(), plan.no_filter == Some(Reason::NothingServes));
+                    let fits = |best: &Candidate| best.num_bytes <= max_bytes.unwrap_or(u64::MAX);
+                    assert!(plan.best.iter().all(fits), "{needs:?}");
+                }
+            }
+        }
+    }
+    let huge = plan(&sized(u64::MAX, 0.01)).unwrap();
+    assert!(matches!(unfit(&huge, "blocked"), Reason::RateUnreachable { .. }));
+    assert_eq!(unfit(&plan(&sized(1 << 56, 0.01)).unwrap(), "blocked"), Reason::TooLarge);
+}

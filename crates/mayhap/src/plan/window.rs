@@ -1,0 +1,41 @@
+//! The filter that forgets, as a window of the last n keys.
+
+use super::needs::Wish;
+use super::{CacheLines, Candidate, KindName, Reason};
+use crate::native::Kind;
+use crate::sizing::window::{Load, MAX_OLDER_GENERATIONS, NUM_COLUMNS, expected_fpp, for_items};
+
+/// A window that remembers the last n keys.
+pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
+    let (items, num_bits, k) = wish.solve(wish.max_bits(), |items, target_fpp| {
+        let step = step(items);
+        let live = live(items, step) + 1;
+        let (rows, k) = for_items(Load::Counted(step), live, target_fpp)?;
+        Ok((rows * u64::from(NUM_COLUMNS), k))
+    })?;
+    // A miss ends where no column is left; without a model of that, all k rows: an upper bound.
+    let lines = CacheLines { hit: k.into(), miss: k.into() };
+    Ok(Candidate::new(KindName::only(Kind::Window), items, num_bits, k, lines))
+}
+
+/// Keys of a generation.
+const fn step(items: u64) -> u64 {
+    items.div_ceil(MAX_OLDER_GENERATIONS as u64)
+}
+
+/// Generations that so many keys fill.
+fn live(items: u64, step: u64) -> u32 {
+    items.div_ceil(step) as u32
+}
+
+/// The rate after `items` keys, each generation begun taken as full: it stays, once the window is
+/// full.
+pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> f64 {
+    let step = step(candidate.items);
+    let most = live(candidate.items, step) + 1;
+    let generations = u64::from(most).min(items.div_ceil(step)) as usize;
+    let generations = if items >= candidate.items { most as usize } else { generations };
+    let rows = candidate.num_bits / u64::from(NUM_COLUMNS);
+    let loads = core::iter::repeat_n(Load::Counted(step), generations);
+    expected_fpp(rows, candidate.num_hashes, loads)
+}

@@ -1,0 +1,153 @@
+//! The size and rate of a binary fuse filter: the set is fixed, so the rate is too.
+//!
+//! An absent key is answered "maybe" if its fingerprint of w bits equals the exclusive or of three
+//! slots. The fingerprint is independent of the slots, so whatever they hold this happens with
+//! probability 2^−w: exactly, for every filter, without a spread between filters.
+
+use super::{MAX_NUM_BITS, largest, with_digest_collisions};
+use crate::Error;
+
+/// How many bits a fingerprint of a [`crate::BinaryFuse`] has: this alone decides its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FuseWidth {
+    /// p = 1/256 = 0.39 % in 9.0 bits per key.
+    Bits8,
+    /// p = 1/65,536 = 0.0015 % in 18.0 bits per key.
+    Bits16,
+}
+
+impl FuseWidth {
+    /// Both, the narrow one first.
+    pub const ALL: [Self; 2] = [Self::Bits8, Self::Bits16];
+
+    /// The number of bits: 8 or 16.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Bits8 => 8,
+            Self::Bits16 => 16,
+        }
+    }
+
+    /// The width with this many bits.
+    pub const fn from_bits(bits: u32) -> Option<Self> {
+        match bits {
+            8 => Some(Self::Bits8),
+            16 => Some(Self::Bits16),
+            _ => None,
+        }
+    }
+
+    /// 2^−bits, the rate that the width alone gives.
+    pub fn fpp(self) -> f64 {
+        libm::ldexp(1.0, -self.bits().cast_signed())
+    }
+
+    /// The narrowest width that keeps `target_fpp` for `items` keys, if one does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::sizing::fuse::FuseWidth;
+    /// assert_eq!(FuseWidth::for_target(1_000_000, 0.01), Some(FuseWidth::Bits8));
+    /// assert_eq!(FuseWidth::for_target(1_000_000, 1e-4), Some(FuseWidth::Bits16));
+    /// assert_eq!(FuseWidth::for_target(1_000_000, 1e-6), None);
+    /// ```
+    pub fn for_target(items: u64, target_fpp: f64) -> Option<Self> {
+        Self::ALL.into_iter().find(|&width| expected_fpp(width, items) <= target_fpp)
+    }
+}
+
+/// The longest segment, as a power of two: what keeps three segments near the processor.
+pub(crate) const MAX_LOG2_SEGMENT: u32 = 18;
+
+/// Where the slots are: `count + 2` segments of `2^log2_length` slots, of which a key has one in
+/// each of three neighbouring ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segments {
+    pub(crate) log2_length: u32,
+    /// Segments in which a key's first slot can be.
+    pub(crate) count: u64,
+}
+
+impl Segments {
+    /// The segments for `items` distinct keys.
+    ///
+    /// Length `2^floor(log_3.33 n + 2.25)` and n · max(1.125, 0.875 + 0.25 ln 10^6 / ln n) slots
+    /// (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, section 4),
+    /// rounded up to whole segments. And at most 0.898 keys (0.91 in long segments) for each slot
+    /// that can be a key's first: with few segments the paper's numbers alone go up to 0.97 (at n =
+    /// 3961, 11,500, 12,300, 39,100 and others), where 64 seeds in a row may fail: the limit for
+    /// large n is 0.918 (Walzer 2021, *Peeling Close to the Orientability Threshold*).
+    pub(crate) fn for_items(items: u64) -> Self {
+        let n = items.max(2) as f64;
+        let log2_length = libm::log(n) / libm::log(3.33) + 2.25;
+        let log2_length = (log2_length as u32).min(MAX_LOG2_SEGMENT);
+        let factor = (0.875 + 0.25 * libm::log(1e6) / libm::log(n)).max(1.125);
+        let slots = libm::ceil(n * factor) as u64;
+        let count = slots.div_ceil(1 << log2_length).saturating_sub(2);
+        let density = match log2_length {
+            0..13 => 0.898,
+            13 => 0.905,
+            _ => 0.91,
+        };
+        let least_count = libm::ceil(n / density / f64::from(1u32 << log2_length)) as u64;
+        Self { log2_length, count: count.max(least_count) }
+    }
+
+    /// All slots.
+    pub(crate) const fn num_slots(self) -> u64 {
+        (self.count + 2) << self.log2_length
+    }
+}
+
+/// The bits of a filter of `items` distinct keys: 9.0 or 18.0 a key from a million keys on, more
+/// for fewer (10.0 at 10,000 keys, 12 at 100, for width 8).
+///
+/// # Errors
+///
+/// [`Error::TooLarge`] above [`MAX_NUM_BITS`].
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::fuse::{FuseWidth, num_bits};
+/// let bits = num_bits(FuseWidth::Bits8, 10_000_000)?;
+/// assert!(9.0 < bits as f64 / 1e7 && bits as f64 / 1e7 < 9.1);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn num_bits(width: FuseWidth, items: u64) -> Result<u64, Error> {
+    // More keys than bits cannot be; and so nothing below overflows.
+    let num_bits = if items > MAX_NUM_BITS {
+        items
+    } else {
+        Segments::for_items(items).num_slots() * u64::from(width.bits())
+    };
+    if num_bits > MAX_NUM_BITS {
+        return Err(Error::TooLarge { field: "num_bits", limit: MAX_NUM_BITS, found: num_bits });
+    }
+    Ok(num_bits)
+}
+
+/// The probability that an absent key is answered "maybe": 2^−w and digest collisions (n / 2^64);
+/// 0 for an empty filter.
+pub fn expected_fpp(width: FuseWidth, items: u64) -> f64 {
+    if items == 0 {
+        return 0.0;
+    }
+    with_digest_collisions(width.fpp(), items)
+}
+
+/// How many keys a filter of at most `max_bits` holds, 0 if not one.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::fuse::{FuseWidth, max_items, num_bits};
+/// let items = max_items(FuseWidth::Bits8, 8 << 30); // in 1 GiB
+/// assert!(items > 950_000_000 && num_bits(FuseWidth::Bits8, items)? <= 8 << 30);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn max_items(width: FuseWidth, max_bits: u64) -> u64 {
+    largest(|items| num_bits(width, items).is_ok_and(|bits| bits <= max_bits))
+}
