@@ -11,7 +11,9 @@ pub(super) fn candidate(layout: Layout, wish: &Wish) -> Result<Candidate, Reason
     let (items, num_bits) = (params.expected_items(), params.num_bits());
     let k = f64::from(params.num_hashes());
     let cache_lines = match layout {
-        Layout::Blocked => CacheLines { hit: 1.0, miss: 1.0 },
+        Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
+            CacheLines { hit: 1.0, miss: 1.0 }
+        }
         Layout::Standard => {
             // A small filter has fewer lines than probes: expected number of different ones.
             let lines = num_bits.div_ceil(512) as f64;
