@@ -5,6 +5,7 @@ mod common;
 mod faults;
 mod files;
 mod headers;
+mod kinds;
 mod live;
 mod log;
 mod map;
