@@ -1,5 +1,8 @@
 //! A block changed two lanes at a time: half of the locked instructions.
-#![expect(unsafe_code, reason = "an instruction that Rust has no stable name for")]
+#![cfg_attr(
+    all(target_arch = "x86_64", not(any(loom, miri))),
+    expect(unsafe_code, reason = "an instruction that Rust has no stable name for")
+)]
 
 use crate::sync::AtomicU64;
 
