@@ -18,8 +18,8 @@ pub enum Error {
         /// The value asked for.
         found: f64,
     },
-    /// No filter of the given size, or of any size on 64-bit digests, reaches `target_fpp` with this
-    /// many items.
+    /// No filter of the given size, or of any size on 64-bit digests, reaches `target_fpp` with
+    /// this many items.
     FppUnreachable {
         /// The rate asked for.
         target_fpp: f64,
@@ -36,6 +36,17 @@ pub enum Error {
         max: u64,
         /// The value asked for.
         found: u64,
+    },
+    /// A number that need not be whole is outside its range (NaN included).
+    NumberOutOfRange {
+        /// The name of the parameter.
+        parameter: &'static str,
+        /// The smallest allowed value.
+        min: f64,
+        /// The largest allowed value.
+        max: f64,
+        /// The value asked for.
+        found: f64,
     },
     /// A parameter that is needed to size the filter was not given.
     Missing {
@@ -134,10 +145,16 @@ impl fmt::Display for Error {
             }
             Self::FppUnreachable { target_fpp, lowest_fpp } => write!(
                 f,
-                "target_fpp is {target_fpp:e}, below the lowest rate possible here, {lowest_fpp:.3e}; \
-                 use more bits or fewer items"
+                "target_fpp is {target_fpp:e}, below the lowest rate possible here, \
+                 {lowest_fpp:.3e}; use more bits or fewer items"
             ),
             Self::OutOfRange { parameter, min, max, found } => {
+                write!(f, "{parameter} is {found}, must be from {min} to {max}")
+            }
+            Self::NumberOutOfRange { parameter, min, max: f64::MAX, found } => {
+                write!(f, "{parameter} is {found}, must be finite and at least {min}")
+            }
+            Self::NumberOutOfRange { parameter, min, max, found } => {
                 write!(f, "{parameter} is {found}, must be from {min} to {max}")
             }
             Self::Missing { parameter } => write!(f, "{parameter} is needed to size the filter"),

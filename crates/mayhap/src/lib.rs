@@ -6,7 +6,8 @@
 //! ```
 //! use mayhap::BlockedBloomFilter;
 //!
-//! let mut seen = BlockedBloomFilter::builder().expected_items(1_000_000).target_fpp(0.01).build()?;
+//! let builder = BlockedBloomFilter::builder().expected_items(1_000_000).target_fpp(0.01);
+//! let mut seen = builder.build()?;
 //! assert!(seen.insert("https://example.org/")); // new
 //! assert!(!seen.insert("https://example.org/")); // was there
 //! assert!(seen.contains("https://example.org/"));
@@ -20,7 +21,7 @@
 //! |---|---|
 //! | [`BlockedBloomFilter`] | the default: one cache line per key |
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
-//! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts through `&self` from many threads |
+//! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
 //! | [`CountingBloomFilter`] | keys are removed again |
 //! | [`ClearingFilter`] | a stream without an end: it starts again when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | the number of keys is unknown |

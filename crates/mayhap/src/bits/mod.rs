@@ -24,7 +24,8 @@ pub trait Storage {
 
     /// The number of set bits in all blocks. Reads them all.
     fn count_ones(&self) -> u64 {
-        // A plain loop: an iterator's `fold` may stay a function of its own, without the instruction.
+        // A plain loop: an iterator's `fold` may stay a function of its own, without the
+        // instruction.
         crate::simd::with_popcount(
             #[inline(always)]
             || {

@@ -6,8 +6,8 @@ use crate::layout::LayoutKind;
 use crate::{Bitmap, Digest, Key};
 
 impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
-    /// Whether the key may have been inserted: `false` is certain, `true` is wrong with the filter's
-    /// false-positive probability.
+    /// Whether the key may have been inserted: `false` is certain, `true` is wrong with the
+    /// filter's false-positive probability.
     ///
     /// Cache lines: 1 for `blocked`; up to k, 2 on average for an absent key, for `standard`.
     #[inline]
@@ -49,9 +49,9 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
         self.layout.contains_batch(self.blocks.as_ref(), digests, found.reset(digests.len()));
     }
 
-    /// Insertions that were answered "new" so far: a little below the number of distinct keys, since
-    /// a false positive is counted as old. Kept in files; after a union or a concurrent phase it is
-    /// the estimate from the fill.
+    /// Insertions that were answered "new" so far: a little below the number of distinct keys,
+    /// since a false positive is counted as old. Kept in files; after a union or a concurrent phase
+    /// it is the estimate from the fill.
     pub const fn inserted_items(&self) -> u64 {
         self.inserted_items
     }

@@ -26,8 +26,8 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
         new
     }
 
-    /// Inserts many keys, in order: bit `i` of the result is what [`Filter::insert`] would have said
-    /// for `keys[i]`.
+    /// Inserts many keys, in order: bit `i` of the result is what [`Filter::insert`] would have
+    /// said for `keys[i]`.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         self.insert_batch_into(keys, &mut new);

@@ -115,8 +115,9 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`] if the layout is another one; [`Error::WrongLength`] unless there are
-    /// exactly `params.num_blocks()` blocks; [`Error::BadField`] if a bit past `num_bits` is set.
+    /// [`Error::Incompatible`] if the layout is another one; [`Error::WrongLength`] unless there
+    /// are exactly `params.num_blocks()` blocks; [`Error::BadField`] if a bit past `num_bits` is
+    /// set.
     pub fn from_parts(
         params: FilterParams,
         digest_function: DigestFunction,

@@ -15,7 +15,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// # Examples
     ///
     /// ```
-    /// let mut filter = mayhap::BloomFilter::builder().expected_items(10_000).target_fpp(0.01).build()?;
+    /// let builder = mayhap::BloomFilter::builder().expected_items(10_000).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
     /// filter.insert_batch(&(0..5_000u64).collect::<Vec<_>>());
     /// let estimate = filter.estimated_items();
     /// assert!(estimate.low < 5_000.0 && 5_000.0 < estimate.high);
@@ -34,15 +35,16 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
 
     /// The false-positive probability *now*, from the bits as they are. Reads every block.
     ///
-    /// Exact for these contents, whoever put them there: `standard` (X/m)^k; `blocked` the mean over
-    /// blocks of the product over lanes of (ones/64)^(k/8). Well above [`Filter::expected_fpp`] of
-    /// the estimated items means that the keys were not random (a pollution attack, or digests
-    /// that are no hashes).
+    /// Exact for these contents, whoever put them there: `standard` (X/m)^k; `blocked` the mean
+    /// over blocks of the product over lanes of (ones/64)^(k/8). Well above
+    /// [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
+    /// pollution attack, or digests that are no hashes).
     ///
     /// # Examples
     ///
     /// ```
-    /// let mut filter = mayhap::BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// let builder = mayhap::BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
     /// assert_eq!(filter.estimated_fpp(), 0.0);
     /// filter.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
     /// assert!(filter.estimated_fpp() > 0.999); // overfilled, and it says so

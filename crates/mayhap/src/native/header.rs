@@ -143,8 +143,8 @@ impl Header {
 
     /// How key bytes are cut from input lines: `name=value` lines; empty means "as they are".
     ///
-    /// The core carries the text and gives it no meaning. A reader that finds a name it does not know
-    /// must refuse the file, since it would ask for other keys than were inserted.
+    /// The core carries the text and gives it no meaning. A reader that finds a name it does not
+    /// know must refuse the file, since it would ask for other keys than were inserted.
     pub fn key_options(&self) -> &str {
         &self.key_options
     }
@@ -231,9 +231,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::WrongLength`] if there are fewer than
-    /// [`HEADER_BYTES`], [`Error::HeaderDamaged`], and [`Error::BadField`] or a sizing error for values
-    /// that no filter has.
+    /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::WrongLength`] if there are fewer
+    /// than [`HEADER_BYTES`], [`Error::HeaderDamaged`], and [`Error::BadField`] or a sizing error
+    /// for values that no filter has.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::NotAFilter);

@@ -145,8 +145,8 @@ impl Fields {
     }
 }
 
-/// A filter kind that has a native form: a header and a body of one or more segments of blocks, each
-/// filled up with zeros to whole pages.
+/// A filter kind that has a native form: a header and a body of one or more segments of blocks,
+/// each filled up with zeros to whole pages.
 pub trait Native: Sized {
     /// Which kind it is.
     const KIND: Kind;

@@ -75,8 +75,8 @@ pub fn decode(bytes: &[u8], secret_key: Option<SecretKey>) -> Result<(AnyFilter,
 ///
 /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::HeaderDamaged`], [`Error::BadField`],
 /// [`Error::WrongKind`], [`Error::WrongLength`], [`Error::PageDamaged`], [`Error::WrongKey`],
-/// [`Error::OutOfMemory`]. Nothing is allocated before the length of `bytes` has been found to agree
-/// with the header.
+/// [`Error::OutOfMemory`]. Nothing is allocated before the length of `bytes` has been found to
+/// agree with the header.
 pub fn decode_as<F: Native>(
     bytes: &[u8],
     secret_key: Option<SecretKey>,

@@ -1,5 +1,6 @@
 //! The plain filter of both layouts.
 
+use super::candidate::Size;
 use super::needs::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::sizing::{self, standard::fill_moments};
@@ -30,11 +31,13 @@ pub(super) fn candidate(layout: Layout, wish: &Wish) -> Result<Candidate, Reason
             CacheLines { hit: different(k), miss: different(probes) }
         }
     };
-    let kind = KindName::bloom(layout);
-    Ok(Candidate::new(kind, items, num_bits, params.num_hashes(), cache_lines))
+    let (target_fpp, num_hashes) = (params.target_fpp(), params.num_hashes());
+    let size = Size { items, target_fpp, num_bits, num_hashes };
+    Ok(Candidate::new(KindName::bloom(layout), size, cache_lines))
 }
 
-fn params(layout: Layout, wish: &Wish) -> Result<FilterParams, Error> {
+/// The numbers of a plain filter of this layout for the wish.
+pub(super) fn params(layout: Layout, wish: &Wish) -> Result<FilterParams, Error> {
     match *wish {
         Wish::Bits { items, target_fpp } => sizing::for_items(layout, items, target_fpp),
         Wish::Fpp { items, max_bytes } => sizing::for_bits(layout, max_bytes * 8, items),

@@ -1,6 +1,6 @@
 //! What one kind offers.
 
-use super::{MemorySizes, bloom, fuse, matrix, window};
+use super::{MemorySizes, bloom, counting, fuse, matrix, scalable, window};
 use crate::Layout;
 use crate::native::Kind;
 
@@ -77,16 +77,28 @@ impl KindName {
     }
 }
 
+/// The numbers of one set of a kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Size {
+    pub(super) items: u64,
+    pub(super) target_fpp: f64,
+    pub(super) num_bits: u64,
+    pub(super) num_hashes: u32,
+}
+
 /// A kind, sized for what is wished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// Which kind.
     pub kind: KindName,
-    /// n, per set.
+    /// n, per set; of [`Kind::Scalable`] the keys of its first layer.
     pub items: u64,
-    /// m, per set.
+    /// p: the rate it is made for. Only [`Kind::Scalable`] keeps it beyond n keys.
+    pub target_fpp: f64,
+    /// Bits of memory, per set: m, or 4 m of [`Kind::Counting`]. [`Kind::Scalable`] grows: see
+    /// [`Candidate::num_bytes_after`].
     pub num_bits: u64,
-    /// k: bits of a key, or the 3 slots of [`Kind::Fuse`].
+    /// k: bits (or counters) of a key, or the 3 slots of [`Kind::Fuse`].
     pub num_hashes: u32,
     /// Sets: this many filters side by side, or in one matrix.
     pub sets: u64,
@@ -106,16 +118,12 @@ pub struct Candidate {
 
 impl Candidate {
     /// One set of a kind; the planner sets `sets` and `fits`.
-    pub(super) fn new(
-        kind: KindName,
-        items: u64,
-        num_bits: u64,
-        num_hashes: u32,
-        cache_lines: CacheLines,
-    ) -> Self {
+    pub(super) fn new(kind: KindName, size: Size, cache_lines: CacheLines) -> Self {
+        let Size { items, target_fpp, num_bits, num_hashes } = size;
         let mut candidate = Self {
             kind,
             items,
+            target_fpp,
             num_bits,
             num_hashes,
             sets: 1,
@@ -165,8 +173,34 @@ impl Candidate {
             (Kind::Fuse, _) => fuse::fpp_after(self, items),
             (Kind::Matrix, _) => Some(matrix::fpp_after(self, items)),
             (Kind::Window, _) => Some(window::fpp_after(self, items)),
-            _ => None,
+            (Kind::Counting, _) => Some(counting::fpp_after(self, items)),
+            (Kind::Scalable, _) => scalable::fpp_after(self, items),
+            (Kind::Bloom, None) => None,
         }
+    }
+
+    /// Bytes of memory with `items` keys in each set, all sets together: more than
+    /// [`Candidate::num_bytes`] only of [`Kind::Scalable`], the one kind that grows. `None` where
+    /// it cannot grow so far.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::plan::{Needs, plan};
+    /// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(1_000_000) };
+    /// let best = plan(&Needs { unknown_items: true, ..needs })?.best.unwrap();
+    /// let bytes = |times: u64| best.num_bytes_after(times * 1_000_000).unwrap();
+    /// assert_eq!(bytes(1), best.num_bytes);
+    /// // Layers for 1, 2, 4 and 8 million keys.
+    /// assert_eq!(bytes(10) / bytes(1), 16);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn num_bytes_after(&self, items: u64) -> Option<u64> {
+        if self.kind.kind != Kind::Scalable {
+            return Some(self.num_bytes);
+        }
+        let num_bits = scalable::num_bits_after(self, items)?;
+        Some((num_bits / 8).saturating_mul(self.sets))
     }
 
     /// Wrong sets that a question about an absent key finds, on average: p · sets.

@@ -1,7 +1,8 @@
 //! The choice.
 
 use super::needs::Wish;
-use super::{Candidate, Cost, Fits, KindName, Needs, Reason, bloom, fuse, matrix, memory, window};
+use super::{Candidate, Cost, Fits, KindName, Needs, Reason};
+use super::{bloom, counting, fuse, matrix, memory, scalable, window};
 use crate::native::Kind;
 use crate::{Error, Layout};
 use alloc::vec;
@@ -44,7 +45,31 @@ pub struct Plan {
 /// # Errors
 ///
 /// [`Error::Missing`] unless two of `items`, `target_fpp` and `max_bytes` are given;
-/// [`Error::ZeroItems`], [`Error::FppOutOfRange`]; [`Error::OutOfRange`] for no sets.
+/// [`Error::ZeroItems`], [`Error::FppOutOfRange`]; [`Error::OutOfRange`] for no sets;
+/// [`Error::NumberOutOfRange`] for costs, bytes of a key or questions per second that are negative,
+/// infinite or NaN, and for a share above 1.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::native::Kind;
+/// use mayhap::plan::{Needs, Reason, plan};
+///
+/// // A million sessions at 1 %, each removed when it ends.
+/// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(1_000_000) };
+/// let removing = plan(&Needs { delete: true, ..needs.clone() })?;
+/// let best = removing.best.unwrap();
+/// assert_eq!(best.kind.kind, Kind::Counting);
+/// assert_eq!((best.bits_per_item() as u32, best.cache_lines.miss), (45, 1.0));
+/// let (other, why) = &removing.unfit[0];
+/// assert_eq!((other.name(), *why), ("blocked", Reason::CannotDelete));
+///
+/// // Nobody knows how many will come: the rate still holds with ten times as many.
+/// let growing = plan(&Needs { unknown_items: true, ..needs })?.best.unwrap();
+/// assert_eq!(growing.kind.kind, Kind::Scalable);
+/// assert!(growing.fpp_at_10x.unwrap() <= 0.01);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
 pub fn plan(needs: &Needs) -> Result<Plan, Error> {
     let wish = Wish::of(needs)?;
     let (mut served, mut unfit) = (Vec::new(), Vec::new());
@@ -78,44 +103,50 @@ pub fn plan(needs: &Needs) -> Result<Plan, Error> {
 }
 
 /// Every kind, sized or refused. A new kind is one more line here and one more file.
+///
+/// A kind that can more than is needed is left out: it would be a plain filter of more bits.
 fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)> {
     let plain = |layout| {
-        let kind = KindName::bloom(layout);
-        (kind, can_change(needs).and_then(|()| bloom::candidate(layout, wish)))
+        let sized = lacks(needs, Kind::Bloom).and_then(|()| bloom::candidate(layout, wish));
+        (KindName::bloom(layout), sized)
     };
-    let frozen = fits_frozen(needs).and_then(|()| fuse::candidate(wish));
-    let fuse = (KindName::only(Kind::Fuse), frozen);
-    let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard), fuse];
-    if needs.sets > 1 {
-        let sized = can_change(needs).and_then(|()| matrix::candidate(needs, wish));
-        kinds.push((KindName::only(Kind::Matrix), sized));
-    }
-    if needs.forget {
-        // All else it must be able to do.
-        let rest = Needs { forget: false, ..needs.clone() };
-        let sized = can_change(&rest).and_then(|()| window::candidate(wish));
-        kinds.push((KindName::only(Kind::Window), sized));
+    let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard)];
+    for (kind, asked) in [
+        (Kind::Fuse, true),
+        (Kind::Matrix, needs.sets > 1),
+        (Kind::Window, needs.forget),
+        (Kind::Scalable, needs.unknown_items),
+        (Kind::Counting, needs.delete),
+    ] {
+        let sized = match (lacks(needs, kind), kind) {
+            (Err(reason), _) => Err(reason),
+            _ if !asked => continue,
+            (_, Kind::Bloom) => continue,
+            (_, Kind::Fuse) => fuse::candidate(wish),
+            (_, Kind::Matrix) => matrix::candidate(needs, wish),
+            (_, Kind::Window) => window::candidate(wish),
+            (_, Kind::Scalable) => scalable::candidate(wish),
+            (_, Kind::Counting) => counting::candidate(wish),
+        };
+        kinds.push((KindName::only(kind), sized));
     }
     kinds
 }
 
-/// What plain filters cannot.
-fn can_change(needs: &Needs) -> Result<(), Reason> {
-    if needs.delete {
+/// What is needed and this kind cannot, if anything.
+fn lacks(needs: &Needs, kind: Kind) -> Result<(), Reason> {
+    if needs.delete && kind != Kind::Counting {
         Err(Reason::CannotDelete)
-    } else if needs.forget {
+    } else if needs.forget && kind != Kind::Window {
         Err(Reason::CannotForget)
-    } else if needs.unknown_items {
+    } else if needs.unknown_items && kind != Kind::Scalable {
         Err(Reason::CannotGrow)
+    } else if !needs.frozen && kind == Kind::Fuse {
+        // Built again for every change.
+        Err(Reason::CannotInsert)
     } else {
         Ok(())
     }
-}
-
-/// A frozen set is built again for every change.
-fn fits_frozen(needs: &Needs) -> Result<(), Reason> {
-    can_change(needs)?;
-    if needs.frozen { Ok(()) } else { Err(Reason::CannotInsert) }
 }
 
 /// The candidate for all sets, if they fit in the budget.

@@ -1,5 +1,8 @@
 //! The cost model (F6): what a question costs with a filter, with a set of all keys, with neither.
 
+use super::needs::check_number;
+use crate::Error;
+
 /// What answers cost, in any one unit (seconds, requests, money).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
@@ -34,6 +37,14 @@ pub struct Cost {
 }
 
 impl Costs {
+    /// [`Error::NumberOutOfRange`] unless both costs are finite and not negative, and the share is
+    /// from 0 to 1.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        check_number("costs.without_disk", f64::MAX, self.without_disk)?;
+        check_number("costs.with_disk", f64::MAX, self.with_disk)?;
+        check_number("costs.absent_share", 1.0, self.absent_share)
+    }
+
     /// The costs with a filter of rate `fpp`.
     ///
     /// # Examples

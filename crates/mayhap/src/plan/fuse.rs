@@ -1,5 +1,6 @@
 //! The frozen filter.
 
+use super::candidate::Size;
 use super::needs::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
@@ -41,7 +42,13 @@ pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     };
     let lines = f64::from(NUM_SLOTS).min(num_bits.div_ceil(512) as f64);
     let cache_lines = CacheLines { hit: lines, miss: lines };
-    Ok(Candidate::new(KindName::only(Kind::Fuse), items, num_bits, NUM_SLOTS, cache_lines))
+    let width = width_of(items, num_bits);
+    let target_fpp = match *wish {
+        Wish::Bits { target_fpp, .. } | Wish::Items { target_fpp, .. } => target_fpp,
+        Wish::Fpp { .. } => width.map_or(1.0, |width| expected_fpp(width, items)),
+    };
+    let size = Size { items, target_fpp, num_bits, num_hashes: NUM_SLOTS };
+    Ok(Candidate::new(KindName::only(Kind::Fuse), size, cache_lines))
 }
 
 /// The rate it has; it cannot be overfilled.
@@ -49,6 +56,9 @@ pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
     if items > candidate.items {
         return None;
     }
-    let is_of = |width: &FuseWidth| num_bits(*width, candidate.items) == Ok(candidate.num_bits);
-    FuseWidth::ALL.into_iter().find(is_of).map(|width| expected_fpp(width, items))
+    width_of(candidate.items, candidate.num_bits).map(|width| expected_fpp(width, items))
+}
+
+fn width_of(items: u64, bits: u64) -> Option<FuseWidth> {
+    FuseWidth::ALL.into_iter().find(|&width| num_bits(width, items) == Ok(bits))
 }

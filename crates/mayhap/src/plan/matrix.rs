@@ -1,5 +1,6 @@
 //! The matrix of many sets.
 
+use super::candidate::Size;
 use super::needs::Wish;
 use super::{CacheLines, Candidate, KindName, Needs, Reason};
 use crate::native::Kind;
@@ -17,15 +18,40 @@ pub(super) const fn panels(sets: u64) -> u64 {
 pub(super) fn candidate(needs: &Needs, wish: &Wish) -> Result<Candidate, Reason> {
     let places = panels(needs.sets).saturating_mul(PANEL_SETS);
     let budget_bits = needs.max_bytes.unwrap_or(0) / places * 8;
-    let (items, num_bits, k) = wish.solve(budget_bits, |items, target_fpp| {
-        let (groups, k) = matrix::solve(items, target_fpp)?;
-        Ok((matrix::num_bits(groups, k), k))
-    })?;
+    let size = if let Wish::Fpp { items, max_bytes } = *wish {
+        lowest_rate(items, budget_bits).ok_or(Reason::BudgetTooSmall { max_bytes })?
+    } else {
+        wish.solve(budget_bits, |items, target_fpp| {
+            let (groups, k) = matrix::solve(items, target_fpp)?;
+            Ok((matrix::num_bits(groups, k), k))
+        })?
+    };
     // A query touches k lines, whatever the answer.
-    let lines = CacheLines { hit: k.into(), miss: k.into() };
-    let mut candidate = Candidate::new(KindName::only(Kind::Matrix), items, num_bits, k, lines);
-    candidate.num_bytes = num_bits / 8;
+    let lines = f64::from(size.num_hashes);
+    let lines = CacheLines { hit: lines, miss: lines };
+    let mut candidate = Candidate::new(KindName::only(Kind::Matrix), size, lines);
+    candidate.num_bytes = size.num_bits / 8;
     Ok(candidate)
+}
+
+/// The lowest rate below 1 in so many bits, whatever the number of rows.
+///
+/// Not through `matrix::solve`: it spends up to a tenth of the bits on fewer rows, so its bits fall
+/// with the rate where it goes from k to k + 1 rows, and a search for the rate ends at the first
+/// such step.
+fn lowest_rate(items: u64, max_bits: u64) -> Option<Size> {
+    let max_bits = max_bits.min(matrix::MAX_NUM_BITS);
+    let of_rows = |num_hashes: u32| {
+        let groups = max_bits / matrix::num_bits(1, num_hashes);
+        if groups == 0 {
+            return None;
+        }
+        let target_fpp = matrix::expected_fpp(groups, num_hashes, items);
+        let num_bits = matrix::num_bits(groups, num_hashes);
+        (target_fpp < 1.0).then_some(Size { items, target_fpp, num_bits, num_hashes })
+    };
+    let sizes = matrix::NUM_HASHES.into_iter().filter_map(of_rows);
+    sizes.min_by(|a, b| a.target_fpp.total_cmp(&b.target_fpp))
 }
 
 /// Bytes and cache lines of all sets.

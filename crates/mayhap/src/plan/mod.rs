@@ -23,11 +23,13 @@ mod bloom;
 mod candidate;
 mod choose;
 mod cost;
+mod counting;
 mod fuse;
 mod matrix;
 pub mod memory;
 mod needs;
 mod reason;
+mod scalable;
 #[cfg(test)]
 mod tests;
 mod window;

@@ -1,5 +1,6 @@
 //! The question: what is known, and what the filter must be able to do.
 
+use super::candidate::Size;
 use super::{Costs, Reason};
 use crate::Error;
 use crate::sizing::{self, MAX_NUM_BITS};
@@ -29,7 +30,7 @@ pub struct Needs {
     pub unknown_items: bool,
     /// p: the false-positive probability to keep.
     pub target_fpp: Option<f64>,
-    /// The memory for all sets together.
+    /// The memory for all sets together, before growth if `unknown_items`.
     pub max_bytes: Option<u64>,
     /// Whether keys are removed one by one.
     pub delete: bool,
@@ -94,6 +95,15 @@ impl Default for MemorySizes {
     }
 }
 
+/// [`Error::NumberOutOfRange`] unless the number is from 0 to `max`; NaN is not.
+pub(super) fn check_number(parameter: &'static str, max: f64, found: f64) -> Result<(), Error> {
+    if (0.0..=max).contains(&found) {
+        Ok(())
+    } else {
+        Err(Error::NumberOutOfRange { parameter, min: 0.0, max, found })
+    }
+}
+
 /// What every kind is sized for: two of n, p and bytes, of one set, checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Wish {
@@ -116,6 +126,14 @@ impl Wish {
         if let Some(target_fpp) = needs.target_fpp {
             sizing::check_fpp(target_fpp)?;
         }
+        if let Some(costs) = &needs.costs {
+            costs.check()?;
+        }
+        for (parameter, found) in
+            [("key_bytes", needs.key_bytes), ("queries_per_second", needs.queries_per_second)]
+        {
+            check_number(parameter, f64::MAX, found.unwrap_or(0.0))?;
+        }
         // Per set, in whole blocks, and no more than a filter can use.
         let per_set = |bytes: u64| (bytes / needs.sets / 64 * 64).min(MAX_NUM_BITS / 8);
         let max_bytes = needs.max_bytes.map(per_set);
@@ -128,6 +146,17 @@ impl Wish {
         }
     }
 
+    /// The wish of a filter that gets but one in `times` of the bytes.
+    pub(super) const fn with_share_of_bytes(self, times: u64) -> Self {
+        match self {
+            Self::Bits { .. } => self,
+            Self::Fpp { items, max_bytes } => Self::Fpp { items, max_bytes: max_bytes / times },
+            Self::Items { target_fpp, max_bytes } => {
+                Self::Items { target_fpp, max_bytes: max_bytes / times }
+            }
+        }
+    }
+
     /// The budget of one set in bits, if the bits are not to be found.
     pub(super) const fn max_bits(&self) -> u64 {
         match *self {
@@ -136,13 +165,13 @@ impl Wish {
         }
     }
 
-    /// n, m and k by a kind's `bits_and_hashes(n, p)`, which grows with n and with 1/p
+    /// The size by a kind's `bits_and_hashes(n, p)`, which grows with n and with 1/p
     /// (where it does so with steps back, what is found fits but may not be the best).
     pub(super) fn solve(
         &self,
         max_bits: u64,
         bits_and_hashes: impl Fn(u64, f64) -> Result<(u64, u32), Error>,
-    ) -> Result<(u64, u64, u32), Reason> {
+    ) -> Result<Size, Reason> {
         let fits = |items: u64, target_fpp: f64| {
             bits_and_hashes(items, target_fpp).is_ok_and(|(bits, _)| bits <= max_bits)
         };
@@ -158,12 +187,13 @@ impl Wish {
                 (items, rate(step.max(1)))
             }
         };
-        let (bits, k) = bits_and_hashes(items, target_fpp).map_err(|error| self.refusal(&error))?;
+        let (num_bits, num_hashes) =
+            bits_and_hashes(items, target_fpp).map_err(|error| self.refusal(&error))?;
         match *self {
-            Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. } if bits > max_bits => {
+            Self::Fpp { max_bytes, .. } | Self::Items { max_bytes, .. } if num_bits > max_bits => {
                 Err(Reason::BudgetTooSmall { max_bytes })
             }
-            _ => Ok((items, bits, k)),
+            _ => Ok(Size { items, target_fpp, num_bits, num_hashes }),
         }
     }
 

@@ -1,5 +1,7 @@
 //! What is planned: the documents' tables, each way to solve, each need, and when to do without.
 
+mod kinds;
+
 use super::memory::{hash_set_bytes, keys_bytes, one_hash_bits, textbook_bytes};
 use super::{Candidate, Costs, Fits, Needs, Plan, Reason, plan};
 use crate::native::Kind;
@@ -140,8 +142,7 @@ fn what_no_kind_can_is_said() {
         for name in ["standard", "blocked", "fuse"] {
             assert_eq!(unfit(&plan, name), reason);
         }
-        assert_eq!(plan.best.is_none(), !needs.forget);
-        assert_eq!(plan.best.is_none(), plan.no_filter == Some(Reason::NothingServes));
+        assert!(plan.best.is_some() && plan.no_filter.is_none());
     }
     assert_eq!(unfit(&plan(&needs).unwrap(), "fuse"), Reason::CannotInsert);
 }
@@ -183,8 +184,7 @@ fn many_sets_share_the_memory_and_add_up() {
     assert!((1_000_000..1_010_000).contains(&number.items), "{}", number.items);
     let rate = best(&Needs { target_fpp: None, max_bytes, ..needs.clone() });
     assert!(rate.name() == "matrix" && rate.num_bytes <= all.num_bytes + 511);
-    // A matrix spends up to a tenth of its bits on fewer rows: the rate found is not the lowest.
-    assert!(rate.expected_fpp <= 0.014, "{}", rate.expected_fpp);
+    assert!(rate.expected_fpp < 0.01, "{}", rate.expected_fpp);
     let one_more = plan(&Needs { sets: 513, ..needs }).unwrap();
     let (matrix, _) = one_more.rejected.iter().find(|(other, _)| other.name() == "matrix").unwrap();
     assert_eq!(matrix.num_bytes, all.num_bytes * 2);

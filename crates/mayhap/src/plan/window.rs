@@ -7,15 +7,16 @@ use crate::sizing::window::{Load, MAX_OLDER_GENERATIONS, NUM_COLUMNS, expected_f
 
 /// A window that remembers the last n keys.
 pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
-    let (items, num_bits, k) = wish.solve(wish.max_bits(), |items, target_fpp| {
+    let size = wish.solve(wish.max_bits(), |items, target_fpp| {
         let step = step(items);
         let live = live(items, step) + 1;
         let (rows, k) = for_items(Load::Counted(step), live, target_fpp)?;
         Ok((rows * u64::from(NUM_COLUMNS), k))
     })?;
     // A miss ends where no column is left; without a model of that, all k rows: an upper bound.
-    let lines = CacheLines { hit: k.into(), miss: k.into() };
-    Ok(Candidate::new(KindName::only(Kind::Window), items, num_bits, k, lines))
+    let lines = f64::from(size.num_hashes);
+    let lines = CacheLines { hit: lines, miss: lines };
+    Ok(Candidate::new(KindName::only(Kind::Window), size, lines))
 }
 
 /// Keys of a generation.

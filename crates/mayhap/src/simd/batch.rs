@@ -8,7 +8,8 @@ use crate::bits::Block;
 /// Keys per group: one word of answers, and as many lines in flight as a core can have.
 pub(super) const GROUP: usize = 64;
 
-/// Calls `answer(group, digests)` for each group of 64, having asked for its lines one group before.
+/// Calls `answer(group, digests)` for each group of 64, having asked for its lines one group
+/// before.
 ///
 /// `inline(always)`, and so are the closures: they become part of the caller, which may be compiled
 /// for more instructions than this crate.

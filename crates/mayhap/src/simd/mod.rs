@@ -1,8 +1,8 @@
 //! Kernels: the hot loops per instruction set, chosen at run time, all bit-identical.
 //!
 //! Each instruction set is one file with a [`Kernel`]: a table of functions for k = 8 and one for
-//! k = 16 for `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests` compares every kernel of this machine with it and
-//! prints which ran.
+//! k = 16 for `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests`
+//! compares every kernel of this machine with it and prints which ran.
 #![expect(unsafe_code, reason = "calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
@@ -79,7 +79,8 @@ use kernels;
 pub(crate) struct Backend(&'static Kernel);
 
 impl Backend {
-    /// All kernels for k = 8 · `passes` that this CPU can run, the fastest first; the last is scalar.
+    /// All kernels for k = 8 · `passes` that this CPU can run, the fastest first; the last is
+    /// scalar.
     pub(crate) fn all(passes: u32) -> impl Iterator<Item = Self> {
         [
             #[cfg(all(target_arch = "x86_64", not(loom)))]

@@ -30,8 +30,8 @@ impl Pairs {
         has_features!("cmpxchg16b").then_some(Self(()))
     }
 
-    /// Sets `bits` in the lanes, as one `fetch_or` per lane would; bits that this call set, over all
-    /// lanes, or-ed.
+    /// Sets `bits` in the lanes, as one `fetch_or` per lane would; bits that this call set, over
+    /// all lanes, or-ed.
     ///
     /// `before` is what the lanes held a moment ago: a guess that is checked. Pairs that lack
     /// nothing are written too, since no predictor knows which they are and a wrong guess costs
@@ -66,9 +66,9 @@ impl Pairs {
 /// If the two lanes at `lanes` hold `expected`, makes them `wanted`; else puts what they hold into
 /// `expected`.
 ///
-/// To Rust's memory model, which has no atomics of two lanes, the first is a compare-exchange of each
-/// lane and the second a load of each, with no step of another thread in between, as that model
-/// allows.
+/// To Rust's memory model, which has no atomics of two lanes, the first is a compare-exchange of
+/// each lane and the second a load of each, with no step of another thread in between, as that
+/// model allows.
 ///
 /// # Safety
 ///

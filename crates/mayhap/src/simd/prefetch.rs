@@ -31,8 +31,8 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let _ = line;
 }
 
-/// Asks for the cache line of `slice[index]`, to write it: one transfer from another core instead of
-/// one to look and one to own. Does nothing on other architectures.
+/// Asks for the cache line of `slice[index]`, to write it: one transfer from another core instead
+/// of one to look and one to own. Does nothing on other architectures.
 #[inline(always)]
 pub(crate) fn prefetch_write<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);

@@ -24,6 +24,9 @@ pub(crate) const LANE_ROWS: u64 = 64;
 /// The largest number of bits per set: 2^40, which is a panel of 64 TiB.
 pub const MAX_NUM_BITS: u64 = 1 << 40;
 
+/// The rows per key that a matrix can have.
+pub(crate) const NUM_HASHES: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 16];
+
 /// Fewer rows are taken where they cost at most this many times the fewest bits.
 const BITS_RATIO_LIMIT: f64 = 1.1;
 
@@ -97,8 +100,8 @@ pub fn num_groups(expected_items: u64, target_fpp: f64, num_hashes: u32) -> Resu
 /// ```
 pub fn solve(expected_items: u64, target_fpp: f64) -> Result<(u64, u32), Error> {
     let mut error = None;
-    let mut found = [None; 9];
-    for (found, num_hashes) in found.iter_mut().zip([1, 2, 3, 4, 5, 6, 7, 8, 16]) {
+    let mut found = [None; NUM_HASHES.len()];
+    for (found, num_hashes) in found.iter_mut().zip(NUM_HASHES) {
         match num_groups(expected_items, target_fpp, num_hashes) {
             Ok(groups) => *found = Some((groups, num_hashes)),
             Err(e) => error = Some(e),

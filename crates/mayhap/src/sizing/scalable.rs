@@ -1,10 +1,11 @@
-//! The sizes of a chain of layers for an unknown number of keys: growth, shares of the rate, and how
-//! each layer is cut into parts.
+//! The sizes of a chain of layers for an unknown number of keys: growth, shares of the rate, and
+//! how each layer is cut into parts.
 //!
-//! A query asks every layer, so the chain answers wrongly with at most the sum of the layers' rates.
-//! Layer `i` holds n₀ · 2^i keys and gets a sixth of what the layers before it left of p: shares
-//! p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come. Both numbers are the result of a
-//! search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example scalable_cost`).
+//! A query asks every layer, so the chain answers wrongly with at most the sum of the layers'
+//! rates. Layer `i` holds n₀ · 2^i keys and gets a sixth of what the layers before it left of p:
+//! shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come. Both numbers are the
+//! result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example
+//! scalable_cost`).
 //!
 //! A layer of rate q is cut into t parts of rate q^(1/t) each: blocked filters of their own that
 //! all hold every key of the layer. A key is "maybe" in the layer if all parts say so. An absent

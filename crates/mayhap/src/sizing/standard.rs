@@ -15,10 +15,10 @@ const EXACT_THROWS: f64 = 4096.0;
 
 /// The false-positive probability of m bits and k hashes with `items` distinct keys.
 ///
-/// E[(X/m)^k], with X the number of occupied cells after t = k·n throws into m cells. Up to 512 bits
-/// the distribution of X is computed throw by throw; above, its mean and variance are the exact
-/// occupancy moments (Johnson & Kotz 1977, *Urn Models*, ch. 3) and its shape is taken as normal,
-/// which is right within 0.5 %. Digest collisions (n / 2^64) are added.
+/// E[(X/m)^k], with X the number of occupied cells after t = k·n throws into m cells. Up to 512
+/// bits the distribution of X is computed throw by throw; above, its mean and variance are the
+/// exact occupancy moments (Johnson & Kotz 1977, *Urn Models*, ch. 3) and its shape is taken as
+/// normal, which is right within 0.5 %. Digest collisions (n / 2^64) are added.
 ///
 /// # Examples
 ///

@@ -1,16 +1,16 @@
 //! The rate model of a window: the generations' columns are `standard` filters of their own.
 //!
-//! A window of 16 generations is a table of rows, one 16-bit word each; generation `c` is the column
-//! of the words' bits `c`, a `standard` filter of as many bits as there are rows, and all columns
-//! are asked with the same k rows. A key that was never inserted is answered "maybe" if any live
-//! column says so. The columns hold different keys, so that their fills are independent, and
+//! A window of 16 generations is a table of rows, one 16-bit word each; generation `c` is the
+//! column of the words' bits `c`, a `standard` filter of as many bits as there are rows, and all
+//! columns are asked with the same k rows. A key that was never inserted is answered "maybe" if any
+//! live column says so. The columns hold different keys, so that their fills are independent, and
 //!
 //! ```text
 //! p = 1 − Π over live generations c of (1 − p_c),   p_c = E[(X_c / rows)^k]
 //! ```
 //!
-//! with the exact occupancy model of [`super::standard`] for each. That is exact where the k rows of
-//! the key that is asked for differ from one another, and an upper bound where some coincide (a
+//! with the exact occupancy model of [`super::standard`] for each. That is exact where the k rows
+//! of the key that is asked for differ from one another, and an upper bound where some coincide (a
 //! chance of k² / (2 · rows)).
 
 use super::{MAX_NUM_BITS, MAX_NUM_HASHES, check_fpp, check_target, smallest, standard};
@@ -148,8 +148,8 @@ fn thrown(num_rows: u64, num_hashes: u32, items: u64) -> u64 {
     libm::round(thrown) as u64
 }
 
-/// The mean of a column's rate, (1 − e^(−x))^k, while its load x = kn / rows grows from 0 to `load`:
-/// Simpson's rule.
+/// The mean of a column's rate, (1 − e^(−x))^k, while its load x = kn / rows grows from 0 to
+/// `load`: Simpson's rule.
 fn mean_fpp_until(load: f64, k: f64) -> f64 {
     const INTERVALS: u32 = 64;
     let fpp = |i: u32| {

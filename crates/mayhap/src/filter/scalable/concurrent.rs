@@ -13,8 +13,8 @@ use once_cell::race::OnceBox;
 
 /// [`ScalableBloomFilter`] with `insert(&self)`, lock-free while it grows.
 ///
-/// Layers and rates are those of the exclusive form. A thread that finds the newest layer full makes
-/// the next one and publishes it; where several do so at once one of theirs is kept, and no
+/// Layers and rates are those of the exclusive form. A thread that finds the newest layer full
+/// makes the next one and publishes it; where several do so at once one of theirs is kept, and no
 /// thread waits for another. (The others' memory, never touched, is given back.)
 ///
 /// A thread reserves room before it inserts, so no layer ever holds more keys than it was made for
@@ -22,9 +22,10 @@ use once_cell::race::OnceBox;
 /// yet, so a layer may be given up that many keys before it is full.
 ///
 /// A key that was inserted is found once that insertion *happened before* the call (by a join, a
-/// channel, a lock). Of several threads that insert one new key at once, at least one is told "new",
-/// also where the chain grows in between; more than one may be. Memory and cache lines are as those of
-/// [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter per 512 keys.
+/// channel, a lock). Of several threads that insert one new key at once, at least one is told
+/// "new", also where the chain grows in between; more than one may be. Memory and cache lines are
+/// as those of [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter per 512
+/// keys.
 ///
 /// # Examples
 ///
@@ -73,8 +74,8 @@ impl SharedLayer {
             if granted == 0 {
                 return 0;
             }
-            // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last value,
-            // so places are never granted twice.
+            // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last
+            // value, so places are never granted twice.
             match self.taken.compare_exchange_weak(
                 taken,
                 taken + granted,

@@ -1,7 +1,8 @@
 //! A chain of growing layers for an unknown number of keys.
 //!
 //! `layer.rs` is one layer and a batch's way through all, `stats.rs` what a chain knows of itself,
-//! `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form that many threads fill.
+//! `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form that
+//! many threads fill.
 
 mod concurrent;
 mod layer;
@@ -23,10 +24,10 @@ type OwnedLayer = Layer<BlockedBloomFilter>;
 /// A Bloom filter that grows with its keys and keeps the promised rate at every size.
 ///
 /// Layer `i` holds n₀ · 2^i keys at a sixth of the rate that the layers before it left:
-/// p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come, and a query, which any layer may
-/// answer wrongly, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable Bloom
-/// Filters*, with shares 1/2, 1/4, …). Layers are blocked filters, at low rates two or three of a
-/// higher rate each that all have to say "maybe" ([`scalable::layer`]). Growth and share come
+/// p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come, and a query, which any layer
+/// may answer wrongly, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable
+/// Bloom Filters*, with shares 1/2, 1/4, …). Layers are blocked filters, at low rates two or three
+/// of a higher rate each that all have to say "maybe" ([`scalable::layer`]). Growth and share come
 /// from a computation of what they cost (`docs/scalable-cost.md`).
 ///
 /// Memory: at 1 %, 25 bits a key in the mean over all sizes up to 10,000 times the first guess: 14
@@ -88,8 +89,8 @@ impl ScalableBloomFilter {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::TooLarge`] above [`ScalableBloomFilter::set_max_bytes`], or
-    /// [`Error::FppUnreachable`] near 2^64 · p keys, if the filter had to grow and could not; the key
-    /// is then not inserted. A key that is there already never needs to grow it.
+    /// [`Error::FppUnreachable`] near 2^64 · p keys, if the filter had to grow and could not; the
+    /// key is then not inserted. A key that is there already never needs to grow it.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
         self.insert_digest(self.digest_function.digest(key))
     }
@@ -140,7 +141,8 @@ impl ScalableBloomFilter {
         let mut pending = Pending::new();
         for (digests, words) in digests.chunks(CHUNK).zip(words) {
             pending.fill(digests);
-            // The largest layer first: it holds most keys, and what it holds need not be asked again.
+            // The largest layer first: it holds most keys, and what it holds need not be asked
+            // again.
             for layer in self.older().rev() {
                 pending.keep_absent(&layer.contains_batch(pending.digests()));
             }

@@ -51,8 +51,8 @@ impl ScalableBloomFilter {
         any_of(self.layers.iter().map(OwnedLayer::expected_fpp))
     }
 
-    /// The bound of the rate at every size from now on: [`ScalableBloomFilter::target_fpp`], or more
-    /// after a union that used up what was left for later layers.
+    /// The bound of the rate at every size from now on: [`ScalableBloomFilter::target_fpp`], or
+    /// more after a union that used up what was left for later layers.
     ///
     /// The sum of the layers' rates when full, and of what further layers share.
     pub fn promised_fpp(&self) -> f64 {
@@ -81,8 +81,8 @@ impl ScalableBloomFilter {
     }
 
     /// How many distinct keys the set bits speak of, with a 99 % interval: the layers' estimates
-    /// summed, their deviations as independent ones. Keys that were taken for repeats when they came
-    /// are in no layer and not counted, a share of up to p. Reads every layer.
+    /// summed, their deviations as independent ones. Keys that were taken for repeats when they
+    /// came are in no layer and not counted, a share of up to p. Reads every layer.
     ///
     /// # Examples
     ///
@@ -118,8 +118,8 @@ impl ScalableBloomFilter {
     /// Whether the filter keeps its promise. Reads no block.
     ///
     /// A chain that was never united is [`Health::Ok`] until it can grow no more.
-    /// [`Health::NearCapacity`]: the newest layer is 80 % full and the next one would be refused, or
-    /// a union has used up the rate, which will rise above the target as layers fill
+    /// [`Health::NearCapacity`]: the newest layer is 80 % full and the next one would be refused,
+    /// or a union has used up the rate, which will rise above the target as layers fill
     /// ([`ScalableBloomFilter::promised_fpp`]). [`Health::OverCapacity`]: it is above the target.
     pub fn health(&self) -> Health {
         // The sum of the shares is the target but for rounding.

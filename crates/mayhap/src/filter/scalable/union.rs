@@ -17,16 +17,18 @@ enum Plan {
 impl ScalableBloomFilter {
     /// Makes this filter the union of both: it then holds the keys of either.
     ///
-    /// Layers of one shape are ored where all their keys fit into one: those of replicas that saw the
-    /// same keys, and newest layers that are not half full. Every other layer of `other` is copied
-    /// and becomes a further layer here, since its keys are gone and cannot be sorted in anew.
+    /// Layers of one shape are ored where all their keys fit into one: those of replicas that saw
+    /// the same keys, and newest layers that are not half full. Every other layer of `other` is
+    /// copied and becomes a further layer here, since its keys are gone and cannot be sorted in
+    /// anew.
     ///
-    /// The promise cannot always be kept: two full chains answer wrongly with the sum of both rates,
-    /// up to 2 p. [`ScalableBloomFilter::expected_fpp`] tells the rate as it is,
+    /// The promise cannot always be kept: two full chains answer wrongly with the sum of both
+    /// rates, up to 2 p. [`ScalableBloomFilter::expected_fpp`] tells the rate as it is,
     /// [`ScalableBloomFilter::promised_fpp`] the bound from then on, and
-    /// [`ScalableBloomFilter::health`] whether either is above the target. What the layers leave of p
-    /// is shared by those to come, so the union of two short chains still keeps p; one that shall be
-    /// the union of c long ones should have p / c as its target. Queries ask the adopted layers too.
+    /// [`ScalableBloomFilter::health`] whether either is above the target. What the layers leave of
+    /// p is shared by those to come, so the union of two short chains still keeps p; one that shall
+    /// be the union of c long ones should have p / c as its target. Queries ask the adopted layers
+    /// too.
     ///
     /// # Errors
     ///

@@ -47,8 +47,8 @@ impl WindowBloomFilter {
         found
     }
 
-    /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a bitmap that is
-    /// used again.
+    /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a bitmap that
+    /// is used again.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_digests_at_into(digests, self.now, found);
     }

@@ -52,20 +52,21 @@ use table::{ROWS_PER_BLOCK, Table};
 /// [`WindowBloomFilter::advance`]); calls without a time mean the latest time that was passed. A
 /// clock that goes backwards is one that stands still: nothing is forgotten early, and keys that
 /// come meanwhile are as young as the latest time. So a time that is far too late forgets all and
-/// holds until it comes; [`WindowBloomFilter::clear`] resets it. In a count window times are ignored.
+/// holds until it comes; [`WindowBloomFilter::clear`] resets it. In a count window times are
+/// ignored.
 ///
 /// # Cost
 ///
 /// Memory: 17.4 bits per key at 1 %, 22.9 at 0.1 %, with all 16 columns, per key of the window. The
-/// same slack and rate with 15 separate filters, one at a time cleared at once, are 16.3 bits and 15
-/// times the cache lines; two filters that take turns are 22.1 bits and remember up to 2 · w
+/// same slack and rate with 15 separate filters, one at a time cleared at once, are 16.3 bits and
+/// 15 times the cache lines; two filters that take turns are 22.1 bits and remember up to 2 · w
 /// keys; keeping the keys' 64-bit digests in a queue and rebuilding one filter from them is 73.6
 /// bits; rows of one cache line a key would be 45.2.
 ///
-/// An insertion touches k cache lines (11 at 1 %), a query up to k, 5.3 on average for an absent key.
-/// Clearing adds half a block to a counted insertion, in order, and no pause. In a time
-/// window the column is cleared as time goes by; after an idle period what is left, at most one pass
-/// over the table as for [`WindowBloomFilter::clear`], is done in the next call with a time,
+/// An insertion touches k cache lines (11 at 1 %), a query up to k, 5.3 on average for an absent
+/// key. Clearing adds half a block to a counted insertion, in order, and no pause. In a time
+/// window the column is cleared as time goes by; after an idle period what is left, at most one
+/// pass over the table as for [`WindowBloomFilter::clear`], is done in the next call with a time,
 /// and nothing where the columns are empty. Queries never write.
 ///
 /// One thread writes or many read.
@@ -84,7 +85,8 @@ use table::{ROWS_PER_BLOCK, Table};
 /// assert_eq!(seen.age(&9_999u64).map(|age| age.generations), Some(0));
 ///
 /// // Times in milliseconds: what was seen in the last minute.
-/// let mut seen = WindowBloomFilter::builder().window_time(60_000, 1_000).target_fpp(1e-6).build()?;
+/// let builder = WindowBloomFilter::builder().window_time(60_000, 1_000).target_fpp(1e-6);
+/// let mut seen = builder.build()?;
 /// seen.insert_at("key", 1_000_000);
 /// assert!(seen.contains_at("key", 1_060_000)); // a minute later
 /// assert!(!seen.contains_at("key", 1_065_000)); // more than 15/14 of a minute later

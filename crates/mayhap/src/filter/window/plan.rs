@@ -81,8 +81,8 @@ impl Plan {
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// What `items` of a generation are: a count window ends one when so many were counted, to a time
-    /// window so many come.
+    /// What `items` of a generation are: a count window ends one when so many were counted, to a
+    /// time window so many come.
     pub(super) const fn load(&self, items: u64) -> Load {
         match self.window {
             Window::Items(_) => Load::Counted(items),

@@ -92,8 +92,8 @@ impl WindowBloomFilter {
         self.table.count_ones(self.live_columns(0), 0, self.table.num_blocks()) as f64 / bits
     }
 
-    /// The predicted false-positive probability with `items` keys in a window, evenly spread, at the
-    /// highest load: just before a generation ends ([`window::expected_fpp`]).
+    /// The predicted false-positive probability with `items` keys in a window, evenly spread, at
+    /// the highest load: just before a generation ends ([`window::expected_fpp`]).
     ///
     /// A count window never holds more than w.
     pub fn expected_fpp(&self, items: u64) -> f64 {
@@ -109,8 +109,8 @@ impl WindowBloomFilter {
         window::expected_fpp(self.table.num_rows, self.table.num_hashes, loads)
     }
 
-    /// The false-positive probability *now*, from the bits as they are. Reads every block, and takes
-    /// 512 KiB and a millisecond besides.
+    /// The false-positive probability *now*, from the bits as they are. Reads every block, and
+    /// takes 512 KiB and a millisecond besides.
     ///
     /// Exact for these contents, whoever put them there: by inclusion and exclusion over the sets T
     /// of live columns, Σ −(−1)^|T| · (rows with all of T / rows)^k. So keys that come in every

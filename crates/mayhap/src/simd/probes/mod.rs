@@ -78,7 +78,8 @@ impl Probes {
     /// Whether all bits of the digest are set; looks at all of them at once.
     #[inline(always)]
     pub(crate) fn contains(&self, words: &[u64], digest: Digest) -> bool {
-        // SAFETY: `all` found the instructions of this kernel on this CPU; `range` checks the words.
+        // SAFETY: `all` found the instructions of this kernel on this CPU; `range` checks the
+        // words.
         unsafe { (self.kernel.contains)(words, digest, self.range(words)) }
     }
 
@@ -90,8 +91,8 @@ impl Probes {
         unsafe { scalar::has_all(words, digest, range.num_bits, multipliers) }
     }
 
-    /// [`Probes::contains`] for words in the cache, key `i`'s answer or-ed into bit `i % 64` of word
-    /// `i / 64`.
+    /// [`Probes::contains`] for words in the cache, key `i`'s answer or-ed into bit `i % 64` of
+    /// word `i / 64`.
     pub(crate) fn contains_batch(&self, words: &[u64], digests: &[Digest], found: &mut [u64]) {
         // SAFETY: as in `contains`.
         unsafe { (self.kernel.contains_batch)(words, digests, self.range(words), found) }

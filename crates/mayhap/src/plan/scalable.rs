@@ -1,0 +1,62 @@
+//! The chain of layers that grows with its keys.
+
+use super::needs::Wish;
+use super::{CacheLines, Candidate, KindName, Reason};
+use crate::native::Kind;
+use crate::sizing::scalable::{LayerParams, MAX_LAYERS, chain_layer};
+
+/// A chain whose first layer is for the wish: its bits are those at the first guess.
+pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
+    let size = wish.solve(wish.max_bits(), |items, target_fpp| {
+        let first = chain_layer(items, target_fpp, 0, 0.0)?;
+        Ok((first.num_bits(), first.part().num_hashes() * first.num_parts()))
+    })?;
+    let first = chain_layer(size.items, size.target_fpp, 0, 0.0);
+    let first = first.map_err(|error| wish.refusal(&error))?;
+    // A key that is there is asked of all parts; an absent one of the next only after a "maybe".
+    let (parts, part_fpp) = (first.num_parts(), first.part().expected_fpp(size.items));
+    let miss = (0..parts).fold(0.0, |lines, _| 1.0 + part_fpp * lines);
+    let lines = CacheLines { hit: parts.into(), miss };
+    Ok(Candidate::new(KindName::only(Kind::Scalable), size, lines))
+}
+
+/// The rate of the chain when it has grown to `items` keys: 1 − Π (1 − pᵢ).
+pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
+    let mut none_of = 0.0;
+    let grown = for_each_layer(candidate, items, |layer, items| {
+        none_of += libm::log1p(-layer.expected_fpp(items));
+    });
+    grown.then(|| -libm::expm1(none_of))
+}
+
+/// The bits of the chain when it has grown to `items` keys.
+pub(super) fn num_bits_after(candidate: &Candidate, items: u64) -> Option<u64> {
+    let mut num_bits = 0u64;
+    let grown = for_each_layer(candidate, items, |layer, _| {
+        num_bits = num_bits.saturating_add(layer.num_bits());
+    });
+    grown.then_some(num_bits)
+}
+
+/// Visits the layers that `items` keys need, each with the keys that it holds; `false` if the chain
+/// cannot grow so far.
+fn for_each_layer(
+    candidate: &Candidate,
+    items: u64,
+    mut visit: impl FnMut(&LayerParams, u64),
+) -> bool {
+    let (mut rest, mut promised) = (items, 0.0);
+    for step in 0..MAX_LAYERS as u32 {
+        let Ok(layer) = chain_layer(candidate.items, candidate.target_fpp, step, promised) else {
+            return false;
+        };
+        let held = rest.min(layer.expected_items());
+        visit(&layer, held);
+        promised += layer.expected_fpp(layer.expected_items());
+        rest -= held;
+        if rest == 0 {
+            return true;
+        }
+    }
+    false
+}
