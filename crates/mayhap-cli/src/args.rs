@@ -2,10 +2,11 @@
 
 use crate::error::Error;
 use crate::key_options::KeyOptions;
+use crate::layout_name::LayoutName;
 use crate::memory;
 use crate::number::{parse_bytes, parse_count, parse_fpp};
-use clap::{Args, ValueEnum};
-use mayhap::{AnyFilter, Builder, DigestFunction, Layout, SecretKey};
+use clap::Args;
+use mayhap::{AnyFilter, Builder, DigestFunction, SecretKey};
 use std::path::{Path, PathBuf};
 
 /// The rate when none is asked for: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.
@@ -24,36 +25,26 @@ pub struct SizeArgs {
     /// Memory for the filter: 512M, 2GiB; then -n or -p follows from it
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
-    /// Where a key's bits lie [default: blocked, standard for rates below 2e-5]
-    #[arg(long, value_enum)]
+    /// blocked (fast), standard (fewest bits), or a kind: counting (for removing), scalable
+    /// (grows), window:10M or window:7d (forget), fuse (build only: small, never changes)
+    /// [default: blocked, standard for rates below 2e-5]
+    #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
     /// Refuse larger filters [default: the memory of this machine]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
 }
 
-/// A layout by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LayoutName {
-    /// One cache line per key: fast
-    Blocked,
-    /// k bits anywhere: the fewest bits
-    Standard,
-}
-
-impl From<LayoutName> for Layout {
-    fn from(name: LayoutName) -> Self {
-        match name {
-            LayoutName::Blocked => Self::Blocked,
-            LayoutName::Standard => Self::Standard,
-        }
-    }
-}
-
 impl SizeArgs {
     /// Whether the size of a filter follows from the arguments alone.
     pub fn is_fixed(&self) -> bool {
         self.items.is_some() || self.mem.is_some()
+    }
+
+    /// Whether the kind needs no number of keys in all: it grows, or forgets.
+    pub fn grows_or_forgets(&self) -> bool {
+        use LayoutName::{Scalable, WindowItems, WindowMillis};
+        matches!(self.layout, Some(Scalable | WindowItems(_) | WindowMillis(_)))
     }
 
     /// Whether any of the numbers is given.
@@ -73,8 +64,14 @@ impl SizeArgs {
     /// [`Error::TooMuchMemory`], [`Error::Filter`], those of [`DigestArgs::function`].
     pub fn build(&self, items: Option<u64>, digest: &DigestArgs) -> Result<AnyFilter, Error> {
         let mut builder: Builder<AnyFilter> = AnyFilter::builder();
-        if let Some(layout) = self.layout {
-            builder = builder.layout(layout.into());
+        if let Some(name) = self.layout {
+            let Some(layout) = name.layout() else {
+                return Err(Error::usage(
+                    format!("--layout {} is not for this command", name.name()),
+                    "make the file with mayhap build, or with mayhap create and mayhap add",
+                ));
+            };
+            builder = builder.layout(layout);
         }
         if let Some(items) = items {
             builder = builder.expected_items(items);
@@ -159,7 +156,7 @@ pub struct LineArgs {
 impl LineArgs {
     /// As key options.
     pub fn key_options(&self) -> KeyOptions {
-        KeyOptions { nul: self.null, strip_cr: self.crlf }
+        KeyOptions { nul: self.null, strip_cr: self.crlf, unix_ms: false }
     }
 
     /// The longest line, at least 1.

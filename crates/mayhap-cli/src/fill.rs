@@ -84,17 +84,22 @@ pub fn count_lines(
 /// The state of a filter, as the summaries of several verbs print it.
 #[derive(Debug, Clone, Serialize)]
 pub struct State {
-    layout: &'static str,
-    filter_bytes: u64,
+    /// Layout or kind.
+    pub layout: &'static str,
+    /// Bytes of memory.
+    pub filter_bytes: u64,
     /// Insertions that were new.
     pub items: u64,
-    expected_items: u64,
-    target_fpp: f64,
+    /// Keys that it was made for; a growing one has no such number.
+    pub expected_items: Option<u64>,
+    /// The rate that was asked for.
+    pub target_fpp: f64,
     /// The rate now, from the bits.
     pub fpp_now: f64,
     /// The share of bits set.
     pub fill_ratio: f64,
-    health: &'static str,
+    /// [`Health::name`].
+    pub health: &'static str,
 }
 
 impl State {
@@ -106,7 +111,7 @@ impl State {
             layout: params.layout().name(),
             filter_bytes: params.num_bytes(),
             items,
-            expected_items: params.expected_items(),
+            expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
             fpp_now: filter.estimated_fpp(),
             fill_ratio: filter.fill_ratio(),
@@ -116,12 +121,13 @@ impl State {
 
     /// In two lines.
     pub fn text(&self) -> String {
+        let of = self.expected_items.map(|items| format!(" of {}", format_count(items)));
         format!(
-            "{} filter of {}: {} of {} keys, fill {:.1} %\nrate now {}, asked {}",
+            "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, asked {}",
             self.layout,
             format_bytes(self.filter_bytes),
             format_count(self.items),
-            format_count(self.expected_items),
+            of.unwrap_or_default(),
             self.fill_ratio * 100.0,
             rate(self.fpp_now),
             rate(self.target_fpp),

@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::fill::State;
-use mayhap::native::Header;
+use crate::kind::{self, Detail, KindFilter};
+use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, SecretKey};
 use mayhap_store::{Loaded, MappedFilter};
 use std::fs::{File, OpenOptions};
@@ -66,38 +67,29 @@ pub fn new_secret_key(path: &Path) -> Result<SecretKey, Error> {
     Ok(SecretKey::new(key))
 }
 
-/// A filter that is only asked: mapped, or loaded where its log has more than its file.
+/// A filter that is only asked: mapped, or loaded where its log has more than its file, or where
+/// it is of another kind than the plain one.
 #[derive(Debug)]
 pub enum ReadFilter {
     /// Opened in an instant.
     Mapped(Box<MappedFilter>),
     /// With what the log adds.
     Loaded(Box<Loaded>),
-}
-
-macro_rules! with_filter {
-    ($read:expr, $filter:ident => $call:expr) => {
-        match $read {
-            ReadFilter::Mapped(mapped) => {
-                let $filter = mapped.filter();
-                $call
-            }
-            ReadFilter::Loaded(loaded) => {
-                let $filter = &loaded.filter;
-                $call
-            }
-        }
-    };
+    /// Of another kind, with the header of its file.
+    Kind(Box<dyn KindFilter>, Box<Header>),
 }
 
 impl ReadFilter {
-    /// Opens a filter file.
+    /// Opens a filter file of any kind.
     ///
     /// # Errors
     ///
     /// [`Error::Store`].
     pub fn open(path: &Path, key: Option<SecretKey>) -> Result<Self, Error> {
-        Ok(if mayhap_store::pending_log_bytes(path)? > 0 {
+        let header = mayhap_store::read_header(path)?;
+        Ok(if header.kind() != Kind::Bloom {
+            Self::Kind(kind::load(path, &header, key)?, Box::new(header))
+        } else if mayhap_store::pending_log_bytes(path)? > 0 {
             Self::Loaded(Box::new(mayhap_store::load_live(path, key)?.0))
         } else {
             Self::Mapped(Box::new(mayhap_store::open_mapped(path, key)?))
@@ -109,26 +101,51 @@ impl ReadFilter {
         match self {
             Self::Mapped(mapped) => mapped.header(),
             Self::Loaded(loaded) => &loaded.header,
+            Self::Kind(_, header) => header,
         }
     }
 
     /// How keys become digests.
-    pub fn digest_function(&self) -> &DigestFunction {
-        with_filter!(self, filter => filter.digest_function())
+    pub fn digest_function(&self) -> DigestFunction {
+        match self {
+            Self::Mapped(mapped) => *mapped.filter().digest_function(),
+            Self::Loaded(loaded) => *loaded.filter.digest_function(),
+            Self::Kind(filter, _) => filter.digest_function(),
+        }
     }
 
     /// Asks for many digests.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        with_filter!(self, filter => filter.contains_digests_into(digests, found));
+        match self {
+            Self::Mapped(mapped) => mapped.filter().contains_digests_into(digests, found),
+            Self::Loaded(loaded) => loaded.filter.contains_digests_into(digests, found),
+            Self::Kind(filter, _) => filter.contains_digests_into(digests, found),
+        }
     }
 
     /// The numbers of its state. Reads all bits.
     pub fn state(&self) -> State {
-        with_filter!(self, filter => State::of(filter))
+        match self {
+            Self::Mapped(mapped) => State::of(mapped.filter()),
+            Self::Loaded(loaded) => State::of(&loaded.filter),
+            Self::Kind(filter, _) => filter.state(),
+        }
     }
 
-    /// How many keys the bits speak of. Reads all bits.
-    pub fn estimated_items(&self) -> Estimate {
-        with_filter!(self, filter => filter.estimated_items())
+    /// How many keys the bits speak of, where the kind can tell. Reads all bits.
+    pub fn estimated_items(&self) -> Option<Estimate> {
+        match self {
+            Self::Mapped(mapped) => Some(mapped.filter().estimated_items()),
+            Self::Loaded(loaded) => Some(loaded.filter.estimated_items()),
+            Self::Kind(..) => None,
+        }
+    }
+
+    /// What only its kind has.
+    pub fn details(&self) -> Vec<Detail> {
+        match self {
+            Self::Mapped(_) | Self::Loaded(_) => Vec::new(),
+            Self::Kind(filter, _) => filter.details(),
+        }
     }
 }

@@ -9,6 +9,8 @@ pub struct KeyOptions {
     pub nul: bool,
     /// One carriage return at the end of a line is not part of its key (`--crlf`).
     pub strip_cr: bool,
+    /// The times of a window are milliseconds since 1970: no matter of keys, but kept with them.
+    pub unix_ms: bool,
 }
 
 impl KeyOptions {
@@ -26,6 +28,9 @@ impl KeyOptions {
         if self.strip_cr {
             text.push_str("crlf=strip\n");
         }
+        if self.unix_ms {
+            text.push_str("clock=unix-ms\n");
+        }
         text
     }
 
@@ -41,6 +46,7 @@ impl KeyOptions {
             match line {
                 "separator=nul" => options.nul = true,
                 "crlf=strip" => options.strip_cr = true,
+                "clock=unix-ms" => options.unix_ms = true,
                 _ => {
                     return Err(Error::usage(
                         format!("{name}: the filter has the key option {line:?}, unknown here"),
@@ -50,6 +56,11 @@ impl KeyOptions {
             }
         }
         Ok(options)
+    }
+
+    /// Whether both cut the same keys.
+    pub fn cuts_like(self, other: Self) -> bool {
+        (self.nul, self.strip_cr) == (other.nul, other.strip_cr)
     }
 
     /// The options of a filter file, if the flags that were given do not contradict them.

@@ -4,7 +4,7 @@
 //! what verbs share stands beside it:
 //!
 //! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → digests
-//! → a filter ([`seen`], [`filter_file`]) → [`output`] (lines to stdout) and [`talk`] (to stderr).
+//! → a filter ([`seen`], [`filter_file`], [`kind`]) → [`output`] (lines to stdout) and [`talk`] (to stderr).
 
 pub mod args;
 pub mod cmd;
@@ -13,6 +13,8 @@ pub mod fill;
 pub mod filter_file;
 pub mod input;
 pub mod key_options;
+pub mod kind;
+pub mod layout_name;
 pub mod lines;
 pub mod loss;
 pub mod memory;
@@ -20,7 +22,9 @@ pub mod number;
 pub mod output;
 pub mod progress;
 pub mod seen;
+pub mod sets;
 pub mod signals;
+pub mod span;
 pub mod talk;
 
 pub use error::Error;

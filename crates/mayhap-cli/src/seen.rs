@@ -1,6 +1,8 @@
 //! The set of keys seen so far, and inserting into it with an eye on its capacity.
 
 use crate::error::Error;
+use crate::fill::State;
+use crate::kind::KindFilter;
 use crate::lines::Batch;
 use crate::loss::Loss;
 use crate::memory;
@@ -13,7 +15,7 @@ use mayhap_store::LiveFilter;
 const MIN_LOG_BYTES: u64 = 64 << 20;
 
 /// Room in the first filter of a growing chain: 3 MiB at 1e-4, and each further one is larger.
-const FIRST_ITEMS: u64 = 1 << 20;
+pub const FIRST_ITEMS: u64 = 1 << 20;
 
 /// What remembers the keys.
 #[derive(Debug)]
@@ -24,6 +26,8 @@ pub enum Seen {
     Live(Box<LiveFilter>),
     /// A chain of filters that grows.
     Growing(ScalableBloomFilter),
+    /// One of another kind, of a file.
+    Kind(Box<dyn KindFilter>),
 }
 
 impl Seen {
@@ -55,7 +59,15 @@ impl Seen {
         match self {
             Self::Fixed(filter) => Some(filter),
             Self::Live(live) => Some(live.filter()),
-            Self::Growing(_) => None,
+            Self::Growing(_) | Self::Kind(_) => None,
+        }
+    }
+
+    /// The numbers of its state, for what has a file. Reads all bits.
+    pub fn state(&self) -> Option<State> {
+        match self {
+            Self::Kind(filter) => Some(filter.state()),
+            _ => self.filter().map(State::of),
         }
     }
 
@@ -65,6 +77,7 @@ impl Seen {
             Self::Fixed(filter) => *filter.digest_function(),
             Self::Live(live) => *live.filter().digest_function(),
             Self::Growing(chain) => *chain.digest_function(),
+            Self::Kind(filter) => filter.digest_function(),
         }
     }
 
@@ -74,12 +87,16 @@ impl Seen {
             Self::Fixed(filter) => filter.inserted_items(),
             Self::Live(live) => live.filter().inserted_items(),
             Self::Growing(chain) => chain.inserted_items(),
+            Self::Kind(filter) => filter.items(),
         }
     }
 
     /// Keys that it was made for; a growing one has no such number.
     pub fn expected_items(&self) -> Option<u64> {
-        self.filter().map(|filter| filter.params().expected_items())
+        match self {
+            Self::Kind(filter) => filter.capacity(),
+            _ => self.filter().map(|filter| filter.params().expected_items()),
+        }
     }
 
     /// The predicted rate with `items` keys; for a growing one the rate now.
@@ -88,6 +105,7 @@ impl Seen {
             Self::Fixed(filter) => filter.expected_fpp(items),
             Self::Live(live) => live.filter().expected_fpp(items),
             Self::Growing(chain) => chain.expected_fpp(),
+            Self::Kind(filter) => filter.fpp_at(items),
         }
     }
 
@@ -97,12 +115,16 @@ impl Seen {
             Self::Fixed(filter) => filter.params().num_bytes(),
             Self::Live(live) => live.filter().params().num_bytes(),
             Self::Growing(chain) => chain.num_bytes(),
+            Self::Kind(filter) => filter.num_bytes(),
         }
     }
 
     /// The layout's name, or `growing`.
     pub fn kind(&self) -> &'static str {
-        self.filter().map_or("growing", |filter| filter.params().layout().name())
+        match self {
+            Self::Kind(filter) => filter.name(),
+            _ => self.filter().map_or("growing", |filter| filter.params().layout().name()),
+        }
     }
 
     /// The rate that was asked for.
@@ -111,6 +133,7 @@ impl Seen {
             Self::Fixed(filter) => filter.params().target_fpp(),
             Self::Live(live) => live.filter().params().target_fpp(),
             Self::Growing(chain) => chain.target_fpp(),
+            Self::Kind(filter) => filter.target_fpp(),
         }
     }
 
@@ -120,6 +143,7 @@ impl Seen {
             Self::Fixed(filter) => filter.estimated_fpp(),
             Self::Live(live) => live.filter().estimated_fpp(),
             Self::Growing(chain) => chain.expected_fpp(),
+            Self::Kind(filter) => filter.state().fpp_now,
         }
     }
 
@@ -129,6 +153,7 @@ impl Seen {
             Self::Fixed(filter) => filter.fill_ratio(),
             Self::Live(live) => live.filter().fill_ratio(),
             Self::Growing(chain) => chain.fill_ratio(),
+            Self::Kind(filter) => filter.state().fill_ratio,
         }
     }
 
@@ -137,6 +162,7 @@ impl Seen {
             Self::Fixed(filter) => filter.insert_digests_into(digests, new),
             Self::Live(live) => live.filter_mut().insert_digests_into(digests, new),
             Self::Growing(chain) => return chain.insert_digests_into(digests, new),
+            Self::Kind(filter) => return filter.insert_digests_into(digests, new),
         }
         Ok(())
     }
@@ -146,6 +172,7 @@ impl Seen {
             Self::Fixed(filter) => filter.contains_digests_into(digests, found),
             Self::Live(live) => live.filter().contains_digests_into(digests, found),
             Self::Growing(chain) => chain.contains_digests_into(digests, found),
+            Self::Kind(filter) => filter.contains_digests_into(digests, found),
         }
     }
 }
@@ -197,6 +224,11 @@ impl Inserter {
     /// What remembers the keys.
     pub fn seen(&self) -> &Seen {
         &self.seen
+    }
+
+    /// What remembers the keys, to be saved.
+    pub fn seen_mut(&mut self) -> &mut Seen {
+        &mut self.seen
     }
 
     /// The loss so far.
@@ -258,14 +290,20 @@ impl Inserter {
             // the rest, inserts nothing, and then gets the error.
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
             if count == 0 {
-                return Err(error.into());
+                return Err(match error {
+                    mayhap::Error::TooLarge { limit, found, .. } => {
+                        Error::TooMuchMemory { needed: found, limit }
+                    }
+                    error => error.into(),
+                });
             }
         }
         if let Seen::Live(_) = self.seen {
             self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
         }
         let items = self.seen.items();
-        if self.loss.is_due(items) {
+        // What forgets has no sum of losses, and its number of items goes up and down.
+        if !matches!(self.seen, Seen::Kind(_)) && self.loss.is_due(items) {
             let seen = &self.seen;
             self.loss.advance(items, |items| seen.fpp_at(items));
         }
@@ -314,7 +352,7 @@ impl Inserter {
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         match &mut self.seen {
             Seen::Live(live) => Ok(live.checkpoint()?),
-            Seen::Fixed(_) | Seen::Growing(_) => Ok(()),
+            Seen::Fixed(_) | Seen::Growing(_) | Seen::Kind(_) => Ok(()),
         }
     }
 }

@@ -3,9 +3,10 @@
 use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
-use crate::fill::{self, Counts, State, Summary};
+use crate::fill::{self, Counts, Summary};
 use crate::input::Source;
 use crate::key_options::KeyOptions;
+use crate::kind;
 use crate::lines::LineReader;
 use crate::memory;
 use crate::number::parse_bytes;
@@ -13,6 +14,7 @@ use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
+use mayhap::native::{Header, Kind};
 use mayhap_store::LiveFilter;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -26,7 +28,12 @@ const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \
 full and stops at 100 % (exit code 2), unless --overfill is given; the keys up to there are \
 saved, and so are those up to Ctrl-C. The file is replaced at the end, whole or not at all. \
-How keys are cut (-0, --crlf) is known from the file.";
+How keys are cut (-0, --crlf) is known from the file.
+
+Filters of other kinds are added to in the same way (but have no log, as the state of a dedup \
+has): a window forgets its oldest keys instead of being full, a window of time takes this \
+machine's clock; a scalable one grows, up to --max-memory; a counting one \
+counts every line, so that one added twice has to be removed twice.";
 
 /// Add keys, one per line, to a filter file
 #[derive(Debug, clap::Args)]
@@ -66,11 +73,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
-    memory::check(header.params()?.num_bytes(), limit)?;
+    memory::check(header.body_bytes(), limit)?;
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, args.lines.key_options())?;
     let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
-    let seen = open(&args.file, args.key_file.as_deref())?;
+    let seen = open(&args.file, &header, args.key_file.as_deref(), limit)?;
     let mut reader = LineReader::new(sources, options, args.lines.max_line(), Some(stop));
     let mut inserter = Inserter::new(seen, args.overfill);
     let mut progress = Progress::new(talk, total_bytes);
@@ -81,19 +88,31 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     inserter.record()?;
     inserter.checkpoint()?;
-    if let Seen::Fixed(filter) = inserter.seen() {
-        super::save(&args.file, filter, options, true)?;
+    match inserter.seen_mut() {
+        Seen::Fixed(filter) => super::save(&args.file, filter, options, true)?,
+        Seen::Kind(filter) => filter.save(&args.file, options, true)?,
+        Seen::Live(_) | Seen::Growing(_) => {}
     }
-    if let Some(filter) = inserter.seen().filter() {
-        let state = State::of(filter);
+    if let Some(state) = inserter.seen().state() {
         Summary::new(name, counts, seconds, result.is_ok(), state).print(talk, args.json)?;
     }
     result.map(|()| Outcome::Done)
 }
 
 /// The filter; with its log, and the lock on it, if it is the state of a `dedup`.
-fn open(path: &Path, key_file: Option<&Path>) -> Result<Seen, Error> {
+fn open(
+    path: &Path,
+    header: &Header,
+    key_file: Option<&Path>,
+    max_bytes: u64,
+) -> Result<Seen, Error> {
     let key = secret_key(key_file)?;
+    if header.kind() != Kind::Bloom {
+        let mut filter = kind::load(path, header, key)?;
+        filter.check_insert(&path.display().to_string())?;
+        filter.set_max_bytes(max_bytes);
+        return Ok(Seen::Kind(filter));
+    }
     if mayhap_store::log_path(path)?.exists() {
         return Ok(Seen::Live(Box::new(LiveFilter::open(path, key)?.0)));
     }

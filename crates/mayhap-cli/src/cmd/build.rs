@@ -5,6 +5,8 @@ use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, State, Summary};
 use crate::input::Source;
+use crate::kind::{self, KindFilter, Make};
+use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
@@ -16,12 +18,16 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     counts, then fills
   sort -u a b | mayhap build -o ab.mayhap -n 20M         a pipe needs -n
-  mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst";
+  mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
+  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   smaller, never changes";
 
 const NOTES: &str = "\
 Without -n the lines are counted first, so repeats make the filter larger than it has to be. \
 At -n distinct keys it stops (exit code 2) and writes nothing, unless --overfill is given. The \
 file appears whole or not at all.
+
+A fuse filter is made of all keys at once: about 28 bytes of memory per line while it is built, \
+up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
 
 -0 and --crlf are kept in the file: check and add then cut keys in the same way.";
 
@@ -64,9 +70,15 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     super::refuse_existing(&args.output, args.force)?;
     let total_bytes = total_size(&sources)?;
     let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
-    let items = if args.size.is_fixed() {
-        args.size.items
-    } else {
+    let mut reader = LineReader::new(sources.clone(), options, max_line, None);
+    let mut progress = Progress::new(talk, total_bytes);
+    if args.size.layout == Some(LayoutName::Fuse) {
+        let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
+        let counts = Counts { lines: reader.lines(), new: filter.len() };
+        return finish(args, &mut filter, counts, &mut progress, talk);
+    }
+    let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
+    let items = if counted {
         let Some(lines) = fill::count_lines(&sources, options, max_line)? else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",
@@ -75,21 +87,45 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         };
         talk.say(&format!("counted {} lines", format_count(lines)));
         Some(lines.max(1))
+    } else {
+        args.size.items
     };
-    let filter = args.size.build(items, &args.digest)?;
-    let mut reader = LineReader::new(sources, options, max_line, None);
-    let mut inserter =
-        Inserter::new(Seen::Fixed(filter), args.overfill).without_warning(!args.size.is_fixed());
-    let mut progress = Progress::new(talk, total_bytes);
+    let seen = match Make::of(&args.size, items)? {
+        Some(make) => Seen::Kind(make.build(&args.size, &args.digest)?),
+        None => Seen::Fixed(args.size.build(items, &args.digest)?),
+    };
+    let mut inserter = Inserter::new(seen, args.overfill).without_warning(counted);
+    progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
     fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice)?;
+    match inserter.seen_mut() {
+        Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
+        seen => {
+            let seconds = progress.elapsed();
+            progress.clear();
+            if let Some(filter) = seen.filter() {
+                super::save(&args.output, filter, options, args.force)?;
+                let state = State::of(filter);
+                Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
+            }
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+/// Saves a filter of another kind than the plain one, and says what it is.
+fn finish(
+    args: &Args,
+    filter: &mut dyn KindFilter,
+    counts: Counts,
+    progress: &mut Progress,
+    talk: Talk,
+) -> Result<Outcome, Error> {
     let seconds = progress.elapsed();
     progress.clear();
-    if let Some(filter) = inserter.seen().filter() {
-        super::save(&args.output, filter, options, args.force)?;
-        let state = State::of(filter);
-        Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
-    }
+    filter.save(&args.output, args.lines.key_options(), args.force)?;
+    let name = args.output.display().to_string();
+    Summary::new(name, counts, seconds, true, filter.state()).print(talk, args.json)?;
     Ok(Outcome::Done)
 }

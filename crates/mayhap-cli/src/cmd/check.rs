@@ -100,7 +100,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let own = KeyOptions::from_header(&name, filter.header().key_options())?
             .agree(&name, args.lines.key_options())?;
         if let Some((first, theirs)) = options.replace((name.clone(), own))
-            && theirs != own
+            && !theirs.cuts_like(own)
         {
             return Err(Error::usage(
                 format!("{first} and {name} cut keys in different ways"),
@@ -180,7 +180,7 @@ impl Run<'_> {
         self.any.clear();
         self.any.resize(batch.len().div_ceil(64), 0);
         for asked in &mut self.asked {
-            let own = *asked.filter.digest_function();
+            let own = asked.filter.digest_function();
             if function.replace(own) != Some(own) {
                 batch.digest_into(&own, &mut self.digests);
             }

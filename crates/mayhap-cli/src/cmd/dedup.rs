@@ -1,10 +1,11 @@
 //! `mayhap dedup`: the first of equal lines, in order, in bounded memory.
 
 use super::{Outcome, refuse_terminal, total_size};
-use crate::args::{DEFAULT_FPP, DigestArgs, LayoutName, LineArgs, SizeArgs, secret_key};
+use crate::args::{DEFAULT_FPP, DigestArgs, LineArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::input::Source;
 use crate::key_options::KeyOptions;
+use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::memory;
 use crate::number::{format_bytes, format_count};
@@ -13,8 +14,7 @@ use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped, rate};
-use mayhap::Layout;
-use mayhap::native::Header;
+use mayhap::native::{Header, Kind};
 use mayhap_store::LiveFilter;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -154,7 +154,8 @@ fn open(args: &Args, sources: &[Source], talk: Talk) -> Result<(Seen, KeyOptions
     if args.size.is_fixed() {
         return Ok((Seen::Fixed(args.size.build(args.size.items, &args.digest)?), options));
     }
-    let mut lines = Some(0u64);
+    let grows = args.size.layout == Some(LayoutName::Scalable);
+    let mut lines = Some(0u64).filter(|_| !grows);
     for source in sources {
         // Counting stops at the first source that cannot be counted.
         let Some(before) = lines else { break };
@@ -175,7 +176,7 @@ fn open(args: &Args, sources: &[Source], talk: Talk) -> Result<(Seen, KeyOptions
             }
         }
     }
-    if args.size.layout == Some(LayoutName::Standard) {
+    if !matches!(args.size.layout, None | Some(LayoutName::Blocked | LayoutName::Scalable)) {
         return Err(Error::usage(
             "a filter that grows has the layout blocked",
             "give -n or --mem for another layout",
@@ -203,6 +204,15 @@ fn open_state(args: &Args, path: &Path, talk: Talk) -> Result<(Seen, KeyOptions)
         return Ok((Seen::Live(Box::new(live)), options));
     }
     let header = mayhap_store::read_header(path)?;
+    if header.kind() != Kind::Bloom {
+        return Err(Error::usage(
+            format!(
+                "{name} is a {} filter, and the state of dedup is a plain one",
+                header.kind().name()
+            ),
+            "name another file; mayhap check -v tells new lines from those in any filter",
+        ));
+    }
     memory::check(header.params()?.num_bytes(), args.size.max_bytes())?;
     check_state_arguments(args, path, &header)?;
     let options = KeyOptions::from_header(&name.to_string(), header.key_options())?
@@ -239,10 +249,10 @@ fn check_state_arguments(args: &Args, path: &Path, header: &Header) -> Result<()
         }
         _ => {}
     }
-    if let Some(given) = args.size.layout.map(Layout::from)
-        && given != params.layout()
+    if let Some(given) = args.size.layout
+        && given.layout() != Some(params.layout())
     {
-        return conflict("--layout", given.to_string(), params.layout().to_string());
+        return conflict("--layout", given.name().into(), params.layout().to_string());
     }
     if let Some(given) = args.size.mem
         && given / 64 != params.num_bytes() / 64

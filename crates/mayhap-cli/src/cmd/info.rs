@@ -6,11 +6,13 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
 use crate::key_options::KeyOptions;
+use crate::kind::{self, Detail, matrix};
 use crate::number::format_bytes;
 use crate::talk::{Talk, grouped, print_stdout, rate};
-use mayhap::native::Header;
-use mayhap::{Estimate, FilterParams, Health};
+use mayhap::native::{Header, Kind};
+use mayhap::{Block, Estimate, FilterParams, Health};
 use serde::Serialize;
+use serde_json::Value;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -37,17 +39,19 @@ pub struct Args {
     key_file: Option<PathBuf>,
 }
 
-/// All that is known, as `--json` prints it; `null` where the secret key is needed.
+/// All that is known, as `--json` prints it; `null` where the secret key is needed, and where the
+/// kind has no such number.
 #[derive(Debug, Serialize)]
 struct Info {
     file: String,
     file_bytes: u64,
+    kind: &'static str,
     layout: &'static str,
     num_bits: u64,
     num_hashes: u32,
     filter_bytes: u64,
-    bits_per_item: f64,
-    expected_items: u64,
+    bits_per_item: Option<f64>,
+    expected_items: Option<u64>,
     target_fpp: f64,
     inserted_items: u64,
     estimated_items: Option<f64>,
@@ -55,8 +59,8 @@ struct Info {
     estimated_items_high: Option<f64>,
     fill_ratio: Option<f64>,
     fpp_now: Option<f64>,
-    health: &'static str,
-    headroom_items: u64,
+    health: Option<&'static str>,
+    headroom_items: Option<u64>,
     digest: &'static str,
     digest_seed: Option<u64>,
     digest_key_id: Option<String>,
@@ -64,6 +68,11 @@ struct Info {
     crlf: &'static str,
     unsaved_log_bytes: u64,
     checksums: &'static str,
+    /// What only this kind has.
+    #[serde(flatten)]
+    details: serde_json::Map<String, Value>,
+    #[serde(skip)]
+    detail_rows: Vec<(&'static str, String)>,
 }
 
 /// Runs the verb.
@@ -80,15 +89,24 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     };
     let key = secret_key(args.key_file.as_deref())?;
     // A keyed filter tells its numbers without the key, but not what its bits say.
-    let filter = match header.digest_function(key) {
-        Err(_) if key.is_none() => None,
-        _ => Some(ReadFilter::open(&args.file, key)?),
-    };
+    let known = key.is_some() || header.digest_function(None).is_ok();
     let options = KeyOptions::from_header(&name, header.key_options())?;
     let log_bytes = mayhap_store::pending_log_bytes(&args.file)?;
-    let params = header.params()?;
-    let bits = filter.map(|filter| (filter.state(), filter.estimated_items()));
-    let info = Info::new(name, &header, &params, options, bits.as_ref(), log_bytes, args.fast);
+    let mut info = Info::of_header(name, &header, options);
+    info.unsaved_log_bytes = log_bytes;
+    info.checksums = if args.fast { "not checked" } else { "good" };
+    let mut estimate = None;
+    if known && header.kind() == Kind::Matrix {
+        let matrix = kind::load_as(&args.file, key)?;
+        info.look_into(&matrix::state(&matrix), None, matrix::details(&matrix));
+    } else if known {
+        let filter = ReadFilter::open(&args.file, key)?;
+        estimate = filter.estimated_items();
+        info.look_into(&filter.state(), estimate, filter.details());
+    }
+    if let Ok(params) = header.params() {
+        info.look_at_room(&params, estimate);
+    }
     if args.json {
         Talk::json(&info, true)?;
     } else {
@@ -98,58 +116,88 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
 }
 
 impl Info {
-    fn new(
-        file: String,
-        header: &Header,
-        params: &FilterParams,
-        options: KeyOptions,
-        bits: Option<&(State, Estimate)>,
-        unsaved_log_bytes: u64,
-        fast: bool,
-    ) -> Self {
-        let (state, estimate) = (bits.map(|bits| &bits.0), bits.map(|bits| &bits.1));
-        let inserted = state.map_or(header.inserted_items(), |state| state.items);
-        // Whichever is higher: a union or an overfilled filter holds more than was counted.
-        let items = estimate.map_or(0.0, |estimate| estimate.items).max(inserted as f64);
-        let counted = Health::of(inserted as f64, params.expected_items());
-        let health = match estimate {
-            Some(estimate) => estimate.health(params.expected_items()).max(counted),
-            None => counted,
-        };
-        let finite = |number: f64| number.is_finite().then_some(number);
+    /// What the header alone tells.
+    fn of_header(file: String, header: &Header, options: KeyOptions) -> Self {
+        let fields = header.fields();
+        // A chain says there how its first layer was sized.
+        let expected_items = (header.kind() != Kind::Scalable).then_some(fields.expected_items);
         let keyed = header.digest_id() != 1;
+        let params = header.params().ok();
+        let memory = header.segment_blocks().iter().sum::<u64>() * Block::BYTES as u64;
+        let (num_bits, bits_per_item) = match (header.kind(), fields.expected_items as f64) {
+            // Their m is the counters, or the rows of each set.
+            (Kind::Counting, items) => (memory * 8, (memory * 8) as f64 / items),
+            (Kind::Matrix, items) => (memory * 8, fields.num_bits as f64 / items),
+            (_, items) => (fields.num_bits, fields.num_bits as f64 / items),
+        };
         Self {
             file,
             file_bytes: header.file_bytes(),
-            layout: params.layout().name(),
-            num_bits: params.num_bits(),
-            num_hashes: params.num_hashes(),
-            filter_bytes: params.num_bytes(),
-            bits_per_item: params.bits_per_item(),
-            expected_items: params.expected_items(),
-            target_fpp: params.target_fpp(),
-            inserted_items: inserted,
-            estimated_items: estimate.and_then(|estimate| finite(estimate.items)),
-            estimated_items_low: estimate.and_then(|estimate| finite(estimate.low)),
-            estimated_items_high: estimate.and_then(|estimate| finite(estimate.high)),
-            fill_ratio: state.map(|state| state.fill_ratio),
-            fpp_now: state.map(|state| state.fpp_now),
-            health: health.name(),
-            headroom_items: params.expected_items().saturating_sub(items.round() as u64),
+            kind: header.kind().name(),
+            layout: params.as_ref().map_or(header.kind().name(), |params| params.layout().name()),
+            num_bits,
+            num_hashes: fields.num_hashes,
+            filter_bytes: params.map_or(memory, |params| params.num_bytes()),
+            bits_per_item: expected_items.map(|_| bits_per_item),
+            expected_items,
+            target_fpp: fields.target_fpp,
+            inserted_items: fields.inserted_items,
+            estimated_items: None,
+            estimated_items_low: None,
+            estimated_items_high: None,
+            fill_ratio: None,
+            fpp_now: None,
+            health: None,
+            headroom_items: None,
             digest: if keyed { "sip13" } else { "xxh3" },
             digest_seed: (!keyed).then(|| header.digest_parameter()),
             digest_key_id: keyed.then(|| format!("{:016x}", header.digest_parameter())),
             separator: if options.nul { "nul" } else { "lf" },
             crlf: if options.strip_cr { "strip" } else { "keep" },
-            unsaved_log_bytes,
-            checksums: if fast { "not checked" } else { "good" },
+            unsaved_log_bytes: 0,
+            checksums: "not checked",
+            details: serde_json::Map::new(),
+            detail_rows: Vec::new(),
         }
     }
 
-    fn text(&self) -> String {
-        let needs_key = || String::from("not known without --key-file");
+    /// What the bits tell.
+    fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
+        let finite = |number: f64| number.is_finite().then_some(number);
+        self.inserted_items = state.items;
+        self.filter_bytes = state.filter_bytes;
+        self.fill_ratio = Some(state.fill_ratio);
+        self.fpp_now = Some(state.fpp_now);
+        self.health = Some(state.health);
+        if let Some(estimate) = estimate {
+            self.estimated_items = finite(estimate.items);
+            self.estimated_items_low = finite(estimate.low);
+            self.estimated_items_high = finite(estimate.high);
+        }
+        for detail in details {
+            self.details.insert(detail.key.into(), detail.value);
+            if !detail.label.is_empty() {
+                self.detail_rows.push((detail.label, detail.text));
+            }
+        }
+    }
+
+    /// How many keys a plain filter has room for.
+    fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
+        let expected = params.expected_items();
+        let counted = self.inserted_items as f64;
+        // Whichever is higher: a union or an overfilled filter holds more than was counted.
+        let items = estimate.map_or(0.0, |estimate| estimate.items).max(counted);
+        let counted = Health::of(counted, expected);
+        let health = estimate.map_or(counted, |estimate| estimate.health(expected).max(counted));
+        self.health = Some(health.name());
+        self.headroom_items = Some(expected.saturating_sub(items.round() as u64));
+    }
+
+    /// How many keys the bits speak of, in words.
+    fn estimated(&self) -> String {
         let whole = |items: f64| grouped(items.round() as u64);
-        let estimated = match (self.estimated_items, self.fill_ratio) {
+        match (self.estimated_items, self.fill_ratio) {
             (Some(items), _) => {
                 let low = self.estimated_items_low.unwrap_or(0.0);
                 let high = self.estimated_items_high.map_or("any".into(), whole);
@@ -160,52 +208,60 @@ impl Info {
                 None => "any number: every bit is set".into(),
             },
             (None, None) => needs_key(),
-        };
-        let now = self.fpp_now.map_or_else(needs_key, rate);
-        let fill = self.fill_ratio.map_or_else(needs_key, |fill| format!("{:.2} %", fill * 100.0));
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut rows = vec![("file", format!("{} ({})", self.file, format_bytes(self.file_bytes)))];
+        rows.push(match self.kind {
+            "bloom" => ("layout", format!("{}, {} bits per key", self.layout, self.num_hashes)),
+            kind => ("kind", kind.into()),
+        });
+        let (bytes, bits) = (format_bytes(self.filter_bytes), grouped(self.num_bits));
+        rows.push(("size", format!("{bytes} ({bits} bits)")));
+        let asked = rate(self.target_fpp);
+        rows.push((
+            "made for",
+            match (self.expected_items, self.bits_per_item) {
+                (Some(items), Some(bits)) => {
+                    format!("{} keys at a rate of {asked} ({bits:.2} bits a key)", grouped(items))
+                }
+                _ => format!("any number of keys at a rate of {asked}"),
+            },
+        ));
+        rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));
+        if self.kind == "bloom" {
+            rows.push(("estimated", self.estimated()));
+        }
+        rows.extend(self.detail_rows.clone());
+        let fill = |fill: f64| format!("{:.2} %", fill * 100.0);
+        rows.push(("fill", self.fill_ratio.map_or_else(needs_key, fill)));
+        rows.push(("rate now", self.fpp_now.map_or_else(needs_key, rate)));
+        let health = self.health.map_or_else(needs_key, Into::into);
         let room = match self.headroom_items {
-            0 => "no more keys without a higher rate".into(),
-            items => format!("room for {} more keys", grouped(items)),
+            None => String::new(),
+            Some(0) => ": no more keys without a higher rate".into(),
+            Some(items) => format!(": room for {} more keys", grouped(items)),
         };
+        rows.push(("health", health + &room));
         let digest = match (&self.digest_key_id, self.digest_seed) {
             (Some(id), _) => format!("sip13, secret key with id {id}"),
             (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
         };
+        rows.push(("digest", digest));
         let end = if self.separator == "nul" { "NUL" } else { "line feed" };
         let crlf = if self.crlf == "strip" { ", without \\r before it" } else { "" };
-        let mut rows = vec![
-            ("file", format!("{} ({})", self.file, format_bytes(self.file_bytes))),
-            ("layout", format!("{}, {} bits per key", self.layout, self.num_hashes)),
-            (
-                "size",
-                format!("{} ({} bits)", format_bytes(self.filter_bytes), grouped(self.num_bits)),
-            ),
-            (
-                "made for",
-                format!(
-                    "{} keys at a rate of {} ({:.2} bits a key)",
-                    grouped(self.expected_items),
-                    rate(self.target_fpp),
-                    self.bits_per_item
-                ),
-            ),
-            ("inserted", format!("{} keys", grouped(self.inserted_items))),
-            ("estimated", estimated),
-            ("fill", fill),
-            ("rate now", now),
-            ("health", format!("{}: {room}", self.health)),
-            ("digest", digest),
-            ("key", format!("a line up to its {end}{crlf}")),
-            ("checksums", self.checksums.into()),
-        ];
+        rows.push(("key", format!("a line up to its {end}{crlf}")));
+        rows.push(("checksums", self.checksums.into()));
         if self.unsaved_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);
             rows.push(("log", format!("{bytes} newer than the file, counted above")));
         }
-        let mut text = String::new();
-        for (name, value) in rows {
-            text.extend([&format!("{name:<12}"), value.as_str(), "\n"]);
-        }
-        text
+        let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
+        rows.iter().map(line).collect()
     }
+}
+
+fn needs_key() -> String {
+    "not known without --key-file".into()
 }

@@ -6,6 +6,8 @@ pub mod check;
 pub mod create;
 pub mod dedup;
 pub mod info;
+pub mod remove;
+pub mod which;
 
 use crate::error::Error;
 use crate::input::Source;
@@ -14,7 +16,7 @@ use crate::output::already_there;
 use crate::talk::{self, Color, Talk};
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
-use mayhap::AnyFilter;
+use mayhap::native::Native;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -58,11 +60,12 @@ Examples:
   tail -f log | mayhap dedup -n 10M           of a stream, as it comes
   mayhap build -o pw.mayhap passwords.txt.gz  make a filter of a list
   mayhap check pw.mayhap < words              print the lines that may be in it
-  mayhap info pw.mayhap                       look inside";
+  mayhap info pw.mayhap                       look inside
+  mayhap which -f a.mayhap -f b.mayhap < keys say which of many sets may hold each line";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or found; 1 nothing found (check); 2 error, or the filter is full; 130 and \
-143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are typed as 10M, \
+Exit codes: 0 done, or found; 1 nothing found (check, which); 2 error, or the filter is full; \
+130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are typed as 10M, \
 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. Input may be compressed \
 (.gz, .zst); any bytes are a key.";
 
@@ -72,8 +75,10 @@ enum Verb {
     Build(build::Args),
     Create(create::Args),
     Add(add::Args),
+    Remove(remove::Args),
     Check(check::Args),
     Info(info::Args),
+    Which(which::Args),
 }
 
 /// How a verb ended.
@@ -103,8 +108,10 @@ pub fn main() -> ExitCode {
         Verb::Build(args) => build::run(&args, talk),
         Verb::Create(args) => create::run(&args, talk),
         Verb::Add(args) => add::run(&args, talk),
+        Verb::Remove(args) => remove::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),
         Verb::Info(args) => info::run(&args),
+        Verb::Which(args) => which::run(&args, talk),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -213,12 +220,17 @@ pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
 }
 
 /// Saves a filter; replaces a file only if `force` is set.
-pub(crate) fn save(
+pub(crate) fn save<F: Native>(
     path: &Path,
-    filter: &AnyFilter,
+    filter: &F,
     options: KeyOptions,
     force: bool,
 ) -> Result<(), Error> {
-    let save = if force { mayhap_store::save } else { mayhap_store::save_new };
-    Ok(save(path, filter, &options.to_header())?)
+    let options = options.to_header();
+    let saved = if force {
+        mayhap_store::save(path, filter, &options)
+    } else {
+        mayhap_store::save_new(path, filter, &options)
+    };
+    Ok(saved?)
 }

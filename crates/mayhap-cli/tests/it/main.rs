@@ -3,6 +3,7 @@
 mod check;
 mod dedup;
 mod files;
+mod kinds;
 mod manners;
 mod state;
 mod support;

@@ -1,0 +1,150 @@
+//! `mayhap which`: which of many sets may hold a line.
+
+use super::{Outcome, refuse_terminal, total_size};
+use crate::args::{LineArgs, secret_key};
+use crate::error::Error;
+use crate::input::Source;
+use crate::lines::LineReader;
+use crate::memory;
+use crate::number::parse_bytes;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::sets::NamedSets;
+use crate::talk::Talk;
+use serde::Serialize;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap which -f mon.mayhap -f tue.mayhap -f wed.mayhap < keys.txt
+  mayhap which shards.mayhap < keys.txt          sets of a matrix file, by number
+  mayhap which -a -f a.mayhap -f b.mayhap keys   lines of no set too";
+
+const NOTES: &str = "\
+Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \
+A set that holds it is always named, one that does not with the rate of its filter. Lines that \
+surely no set holds are left out, unless -a is given. Exit codes: 0 if a set may hold a line, 1 \
+if none does, 2 after an error.
+
+A line is digested once for all filters of one digest. Where there are many filters of one shape \
+(made with the same -n, -p and digest) and much input, they are turned into a matrix on the way, \
+which is asked for all of them at once.";
+
+/// Tell which of many sets may hold each line
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// A matrix file (unless -f is given) and the input; - or none is standard input
+    #[arg(value_name = "MATRIX] [INPUT")]
+    files: Vec<PathBuf>,
+    /// A filter for each set, of any kind; given several times
+    #[arg(short = 'f', long = "filter", value_name = "FILTER")]
+    filters: Vec<PathBuf>,
+    /// Print lines that no set holds too, with nothing before the tab
+    #[arg(short = 'a', long)]
+    all: bool,
+    /// Print a summary as JSON, on stderr
+    #[arg(long)]
+    json: bool,
+    /// The filters' secret key, if they have one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Use no more than this for a matrix [default: half the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// What was found, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Summary<'a> {
+    lines_read: u64,
+    lines_in_a_set: u64,
+    asked_as: &'static str,
+    sets: Vec<Found<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Found<'a> {
+    name: &'a str,
+    maybe_present: u64,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let key = secret_key(args.key_file.as_deref())?;
+    let given = args.lines.key_options();
+    let half = || memory::physical_bytes().map(|bytes| bytes / 2);
+    let limit = args.max_memory.or_else(half).unwrap_or(u64::MAX);
+    let (sets, options, inputs) = match (args.filters.as_slice(), args.files.split_first()) {
+        ([], None) => {
+            return Err(Error::usage(
+                "which sets? No filter is named",
+                "for example: mayhap which -f a.mayhap -f b.mayhap < keys.txt",
+            ));
+        }
+        ([], Some((matrix, inputs))) => {
+            let (sets, options) = NamedSets::open_matrix(matrix, key, given)?;
+            (sets, options, inputs)
+        }
+        (filters, _) => {
+            let (sets, options) = NamedSets::open_filters(filters, key, given, limit)?;
+            (sets, options, args.files.as_slice())
+        }
+    };
+    let sources = Source::from_paths(inputs);
+    refuse_terminal("which", &sources)?;
+    let progress = Progress::new(talk, total_size(&sources)?);
+    let output = Output::stdout(&sources)?;
+    let reader = LineReader::new(sources, options, args.lines.max_line(), None);
+    pump(args, sets, reader, output, (talk, progress))
+}
+
+fn pump(
+    args: &Args,
+    mut sets: NamedSets,
+    mut reader: LineReader,
+    mut output: Output,
+    (talk, mut progress): (Talk, Progress),
+) -> Result<Outcome, Error> {
+    let prints = !talk.is_quiet();
+    let mut selected = 0;
+    let mut line = Vec::new();
+    loop {
+        let raw_bytes = reader.raw_bytes();
+        let Some(batch) = reader.next_batch(|| output.flush())? else { break };
+        let names = sets.ask(&batch);
+        for i in 0..batch.len() {
+            line.clear();
+            let any = names.of_line(i, &mut line);
+            selected += u64::from(any);
+            if prints && (any || args.all) {
+                output.write(&line)?;
+                output.write(b"\t")?;
+                output.write(batch.lines(i..i + 1))?;
+            }
+        }
+        if talk.is_quiet() && !args.json && selected > 0 {
+            break;
+        }
+        progress.tick(reader.lines(), raw_bytes, String::new);
+    }
+    progress.clear();
+    output.flush()?;
+    if args.json {
+        let found = |(name, maybe_present)| Found { name, maybe_present };
+        let summary = Summary {
+            lines_read: reader.lines(),
+            lines_in_a_set: selected,
+            asked_as: sets.asked_as(),
+            sets: sets.counts().map(found).collect(),
+        };
+        Talk::json(&summary, false)?;
+    }
+    Ok(if selected > 0 { Outcome::Done } else { Outcome::Nothing })
+}

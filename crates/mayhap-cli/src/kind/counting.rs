@@ -1,0 +1,89 @@
+//! Filters that keys can be removed from.
+
+use super::{Detail, KindFilter};
+use crate::error::Error;
+use crate::fill::State;
+use crate::key_options::KeyOptions;
+use crate::talk::grouped;
+use mayhap::{Bitmap, CountingBloomFilter, Digest, DigestFunction};
+use std::path::Path;
+
+impl KindFilter for CountingBloomFilter {
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+
+    fn digest_function(&self) -> DigestFunction {
+        *self.digest_function()
+    }
+
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.contains_digests_into(digests, found);
+    }
+
+    fn insert_digests_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), mayhap::Error> {
+        self.insert_digests_into(digests, new);
+        Ok(())
+    }
+
+    fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) -> bool {
+        self.remove_digests_into(digests, removed);
+        true
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        Some(self.params().expected_items())
+    }
+
+    fn items(&self) -> u64 {
+        self.inserted_items()
+    }
+
+    fn num_bytes(&self) -> u64 {
+        self.num_bytes()
+    }
+
+    fn target_fpp(&self) -> f64 {
+        self.params().target_fpp()
+    }
+
+    fn fpp_at(&self, items: u64) -> f64 {
+        self.expected_fpp(items)
+    }
+
+    fn state(&self) -> State {
+        State {
+            layout: KindFilter::name(self),
+            filter_bytes: self.num_bytes(),
+            items: self.inserted_items(),
+            expected_items: self.capacity(),
+            target_fpp: self.params().target_fpp(),
+            fpp_now: self.estimated_fpp(),
+            fill_ratio: self.fill_ratio(),
+            health: self.health().name(),
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let (counters, bits) = (self.num_counters(), self.counter_bits());
+        let (k, saturated) = (self.num_hashes(), self.saturated_counters());
+        let text = format!("{} of {} bits, {k} per key", grouped(counters), bits.bits());
+        let stuck = match saturated {
+            0 => format!("none at {}: every key can be removed", bits.max()),
+            count => format!("{} at {}, which stay for ever", grouped(count), bits.max()),
+        };
+        vec![
+            Detail::new("num_counters", "counters", text, counters),
+            Detail::new("counter_bits", "", String::new(), bits.bits()),
+            Detail::new("saturated_counters", "saturated", stuck, saturated),
+        ]
+    }
+
+    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error> {
+        crate::cmd::save(path, self, options, force)
+    }
+}

@@ -1,0 +1,155 @@
+//! Filters that forget.
+
+use super::{Detail, KindFilter};
+use crate::error::Error;
+use crate::fill::State;
+use crate::key_options::KeyOptions;
+use crate::span::format_millis;
+use crate::talk::grouped;
+use mayhap::{Bitmap, Digest, DigestFunction, Window, WindowBloomFilter};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A window, and whether its time is this program's: milliseconds since 1970.
+#[derive(Debug)]
+pub struct WindowFile {
+    filter: WindowBloomFilter,
+    unix_ms: bool,
+}
+
+/// The time. A clock before 1970 stands still.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl WindowFile {
+    /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
+    /// nothing is known otherwise.
+    pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
+        Self { filter, unix_ms }
+    }
+
+    /// The time in the filter's unit: of a unit that is not known, the latest one that was told.
+    fn time(&self) -> u64 {
+        if self.unix_ms { now() } else { self.filter.now() }
+    }
+
+    /// Time as people say it, if the unit is known.
+    fn span(&self, time: u64) -> String {
+        if self.unix_ms { format_millis(time) } else { format!("{} ticks", grouped(time)) }
+    }
+}
+
+impl KindFilter for WindowFile {
+    fn name(&self) -> &'static str {
+        "window"
+    }
+
+    fn digest_function(&self) -> DigestFunction {
+        *self.filter.digest_function()
+    }
+
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.filter.contains_digests_at_into(digests, self.time(), found);
+    }
+
+    fn insert_digests_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), mayhap::Error> {
+        self.filter.advance(self.time());
+        self.filter.insert_digests_into(digests, new);
+        Ok(())
+    }
+
+    fn check_insert(&self, name: &str) -> Result<(), Error> {
+        if self.unix_ms || matches!(self.filter.window(), Window::Items(_)) {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!("{name} is a window of time whose unit is not known here"),
+            "add to it with the program that made it: its times are that program's",
+        ))
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        None
+    }
+
+    fn items(&self) -> u64 {
+        self.filter.inserted_items()
+    }
+
+    fn num_bytes(&self) -> u64 {
+        self.filter.num_bytes()
+    }
+
+    fn target_fpp(&self) -> f64 {
+        self.filter.target_fpp()
+    }
+
+    fn fpp_at(&self, items: u64) -> f64 {
+        self.filter.expected_fpp(items)
+    }
+
+    fn state(&self) -> State {
+        State {
+            layout: self.name(),
+            filter_bytes: self.num_bytes(),
+            items: self.items(),
+            expected_items: Some(self.filter.expected_items()),
+            target_fpp: self.target_fpp(),
+            fpp_now: self.filter.estimated_fpp(),
+            fill_ratio: self.filter.fill_ratio(),
+            health: self.filter.health().name(),
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let filter = &self.filter;
+        let (generations, size) = (filter.num_generations(), filter.generation_size());
+        let forgotten = size.saturating_mul(generations.into());
+        let mut details = Vec::new();
+        match filter.window() {
+            Window::Items(items) => {
+                let text = format!(
+                    "the last {} keys; older than {} are surely forgotten",
+                    grouped(items),
+                    grouped(forgotten)
+                );
+                details.push(Detail::new("window_items", "window", text, items));
+            }
+            Window::Time { span, .. } => {
+                let (window, most) = (self.span(span), self.span(forgotten));
+                let text = format!("the last {window}; older than {most} is surely forgotten");
+                details.push(Detail::new("window_time", "window", text, span));
+                let ago = match (self.unix_ms, filter.now()) {
+                    (_, 0) => "nothing was ever added".into(),
+                    (true, then) => {
+                        format!("last added to {} ago", format_millis(now().saturating_sub(then)))
+                    }
+                    (false, then) => format!("tick {} was the latest", grouped(then)),
+                };
+                details.push(Detail::new("window_now", "time", ago, filter.now()));
+            }
+            _ => {}
+        }
+        let each = match filter.window() {
+            Window::Time { .. } => self.span(size),
+            _ => format!("{} keys", grouped(size)),
+        };
+        let text = format!("{generations} of {each}");
+        details.push(Detail::new("num_generations", "generations", text, generations));
+        details.push(Detail::new("generation_size", "", String::new(), size));
+        let (rows, k) = (filter.num_rows(), filter.num_hashes());
+        let text = format!("{} of 16 bits, {k} per key", grouped(rows));
+        details.push(Detail::new("num_rows", "rows", text, rows));
+        details
+    }
+
+    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error> {
+        crate::cmd::save(path, &self.filter, KeyOptions { unix_ms: self.unix_ms, ..options }, force)
+    }
+}

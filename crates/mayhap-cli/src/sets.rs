@@ -1,0 +1,213 @@
+//! Many sets with names, asked for all at once.
+
+use crate::error::Error;
+use crate::filter_file::ReadFilter;
+use crate::key_options::KeyOptions;
+use crate::lines::Batch;
+use mayhap::native::Kind;
+use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Digest, Filter, SecretKey};
+use mayhap_store::MappedBlocks;
+use std::path::{Path, PathBuf};
+
+/// Fewer filters are asked one by one: each takes one cache line of a key, and a matrix the k rows
+/// (about 8) of as many as 512 sets, of which it takes the memory even if there are fewer.
+const MIN_MATRIX_SETS: usize = 64;
+
+/// Sets with names, and what they answered.
+#[derive(Debug)]
+pub struct NamedSets {
+    names: Vec<String>,
+    asked: Asked,
+    /// How many lines each set may hold.
+    counts: Vec<u64>,
+    digests: Vec<Digest>,
+    /// The sets of each line of the batch, one after another, and where the next line's begin.
+    sets: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Asked {
+    Filters {
+        filters: Vec<ReadFilter>,
+        found: Vec<Bitmap>,
+        /// Lines to ask before a matrix pays for itself; `None` if it never does.
+        lines_left: Option<u64>,
+    },
+    Matrix(BloomMatrix),
+}
+
+impl NamedSets {
+    fn new(names: Vec<String>, asked: Asked) -> Self {
+        let counts = vec![0; names.len()];
+        Self { names, asked, counts, digests: Vec::new(), sets: Vec::new(), ends: Vec::new() }
+    }
+
+    /// The sets of a matrix file, named by their numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`]; [`Error::Usage`] for other kinds, and for key options that contradict.
+    pub fn open_matrix(
+        path: &Path,
+        key: Option<SecretKey>,
+        given: KeyOptions,
+    ) -> Result<(Self, KeyOptions), Error> {
+        let name = path.display().to_string();
+        let header = mayhap_store::read_header(path)?;
+        if header.kind() != Kind::Matrix {
+            return Err(Error::usage(
+                format!("{name} is a {} filter, one set alone", header.kind().name()),
+                "name each filter with -f, or ask it with mayhap check",
+            ));
+        }
+        let options = KeyOptions::from_header(&name, header.key_options())?.agree(&name, given)?;
+        let matrix: BloomMatrix = mayhap_store::load_as(path, key)?.filter;
+        let names = (0..matrix.num_sets()).map(|set| set.to_string()).collect();
+        Ok((Self::new(names, Asked::Matrix(matrix)), options))
+    }
+
+    /// Filters, named by their files; a matrix is made of them if it takes at most `max_bytes`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`]; [`Error::Usage`] for matrix files, and for key options that contradict.
+    pub fn open_filters(
+        paths: &[PathBuf],
+        key: Option<SecretKey>,
+        given: KeyOptions,
+        max_bytes: u64,
+    ) -> Result<(Self, KeyOptions), Error> {
+        let mut filters = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        let mut options = given;
+        for path in paths {
+            let name = path.display().to_string();
+            let filter = ReadFilter::open(path, key)?;
+            let own = KeyOptions::from_header(&name, filter.header().key_options())?
+                .agree(&name, given)?;
+            if let Some(first) = names.first()
+                && !own.cuts_like(options)
+            {
+                return Err(Error::usage(
+                    format!("{first} and {name} cut keys in different ways"),
+                    "ask them one at a time",
+                ));
+            }
+            options = own;
+            filters.push(filter);
+            names.push(name);
+        }
+        let lines_left = matrix_bytes(&filters)
+            .filter(|&bytes| bytes <= max_bytes)
+            // Making it touches all its bytes, asking one by one a cache line of each filter: go
+            // over when as much was spent on asking, which is at most twice the least.
+            .map(|bytes| bytes / 64 / filters.len() as u64);
+        let found = filters.iter().map(|_| Bitmap::new()).collect();
+        Ok((Self::new(names, Asked::Filters { filters, found, lines_left }), options))
+    }
+
+    /// How the sets were asked in the end.
+    pub fn asked_as(&self) -> &'static str {
+        match self.asked {
+            Asked::Filters { .. } => "filters",
+            Asked::Matrix(_) => "matrix",
+        }
+    }
+
+    /// Each set's name, and how many lines it may hold.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().map(String::as_str).zip(self.counts.iter().copied())
+    }
+
+    /// Asks for the lines of a batch.
+    pub fn ask(&mut self, batch: &Batch<'_>) -> &Self {
+        self.sets.clear();
+        self.ends.clear();
+        self.make_matrix(batch.len() as u64);
+        match &mut self.asked {
+            Asked::Matrix(matrix) => {
+                batch.digest_into(matrix.digest_function(), &mut self.digests);
+                matrix.which_digests(&self.digests, |_, sets| {
+                    self.sets.extend(sets.iter().map(|set| set as u32));
+                    self.ends.push(self.sets.len());
+                });
+            }
+            Asked::Filters { filters, found, .. } => {
+                let mut function = None;
+                for (filter, found) in filters.iter().zip(&mut *found) {
+                    let own = filter.digest_function();
+                    if function.replace(own) != Some(own) {
+                        batch.digest_into(&own, &mut self.digests);
+                    }
+                    filter.contains_digests_into(&self.digests, found);
+                }
+                for i in 0..batch.len() {
+                    let holds = |set: &usize| found[*set].get(i);
+                    let sets = (0..found.len()).filter(holds).map(|set| set as u32);
+                    self.sets.extend(sets);
+                    self.ends.push(self.sets.len());
+                }
+            }
+        }
+        for &set in &self.sets {
+            self.counts[set as usize] += 1;
+        }
+        self
+    }
+
+    /// Appends the names of the sets that may hold line `i` of the batch asked last; whether there
+    /// is any.
+    pub fn of_line(&self, i: usize, line: &mut Vec<u8>) -> bool {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        let sets = &self.sets[start..self.ends[i]];
+        for (at, &set) in sets.iter().enumerate() {
+            if at > 0 {
+                line.push(b',');
+            }
+            line.extend_from_slice(self.names[set as usize].as_bytes());
+        }
+        !sets.is_empty()
+    }
+
+    /// Goes over to a matrix when the next lines make it worth it.
+    fn make_matrix(&mut self, lines: u64) {
+        let Asked::Filters { filters, lines_left, .. } = &mut self.asked else { return };
+        let Some(left) = lines_left else { return };
+        if let Some(left) = left.checked_sub(lines) {
+            *lines_left = Some(left);
+            return;
+        }
+        *lines_left = None;
+        // Where there is too little memory after all, the filters go on.
+        let matrix =
+            of_one_shape(filters).and_then(|filters| BloomMatrix::from_filters(&filters).ok());
+        if let Some(matrix) = matrix {
+            self.asked = Asked::Matrix(matrix);
+        }
+    }
+}
+
+/// The filters, if all are mapped and of one shape and digest.
+fn of_one_shape(filters: &[ReadFilter]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
+    let mut blocked: Vec<&Filter<Blocked, MappedBlocks>> = Vec::new();
+    for filter in filters {
+        let ReadFilter::Mapped(mapped) = filter else { return None };
+        let AnyFilter::Blocked(filter) = mapped.filter() else { return None };
+        if let Some(first) = blocked.first() {
+            first.check_compatible(filter).ok()?;
+        }
+        blocked.push(filter);
+    }
+    Some(blocked)
+}
+
+/// The bytes of a matrix of these filters; `None` if there are too few, or of several shapes.
+fn matrix_bytes(filters: &[ReadFilter]) -> Option<u64> {
+    let len = filters.len();
+    if !(MIN_MATRIX_SETS..=BloomMatrix::MAX_SETS).contains(&len) {
+        return None;
+    }
+    let rows = of_one_shape(filters)?.first()?.params().num_bits();
+    rows.checked_mul(64)?.checked_mul(len.div_ceil(512) as u64)
+}

@@ -1,0 +1,43 @@
+//! Lengths of time as people type them: `90s`, `15min`, `7d`.
+
+/// Units and their milliseconds, the longest first. No `m`: that is a million.
+const UNITS: [(&str, u64); 6] = [
+    ("w", 604_800_000),
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("min", 60_000),
+    ("s", 1000),
+    ("ms", 1),
+];
+
+/// Reads a whole number of weeks, days, hours, minutes, seconds or milliseconds, in milliseconds;
+/// `None` if it is no length of time.
+///
+/// ```
+/// use mayhap_cli::span::parse_millis;
+/// assert_eq!(parse_millis("90s"), Some(90_000));
+/// assert_eq!(parse_millis("7d"), Some(604_800_000));
+/// assert_eq!(parse_millis("10M"), None); // a count
+/// ```
+pub fn parse_millis(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit.trim_start())?;
+    number.parse::<u64>().ok()?.checked_mul(millis)
+}
+
+/// Writes milliseconds for people, rounded to a tenth of the longest unit that fits.
+///
+/// ```
+/// use mayhap_cli::span::format_millis;
+/// assert_eq!(format_millis(86_400_000), "1 d");
+/// assert_eq!(format_millis(93_600_000), "1.1 d");
+/// assert_eq!(format_millis(999), "999 ms");
+/// ```
+pub fn format_millis(millis: u64) -> String {
+    // Weeks are typed, but days are read more easily.
+    let unit = UNITS.into_iter().skip(1).find(|(_, unit)| millis >= *unit);
+    let (name, unit) = unit.unwrap_or(("ms", 1));
+    let text = format!("{:.1}", millis as f64 / unit as f64);
+    format!("{} {name}", text.trim_end_matches(".0"))
+}
