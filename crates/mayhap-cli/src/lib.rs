@@ -18,6 +18,7 @@ pub mod loss;
 pub mod memory;
 pub mod number;
 pub mod output;
+pub mod plot;
 pub mod progress;
 pub mod seen;
 pub mod signals;

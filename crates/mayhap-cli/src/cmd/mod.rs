@@ -6,6 +6,7 @@ pub mod check;
 pub mod create;
 pub mod dedup;
 pub mod info;
+pub mod plot;
 
 use crate::error::Error;
 use crate::input::Source;
@@ -74,6 +75,7 @@ enum Verb {
     Add(add::Args),
     Check(check::Args),
     Info(info::Args),
+    Plot(plot::Args),
 }
 
 /// How a verb ended.
@@ -105,6 +107,7 @@ pub fn main() -> ExitCode {
         Verb::Add(args) => add::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),
         Verb::Info(args) => info::run(&args),
+        Verb::Plot(args) => plot::run(&args),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
