@@ -44,7 +44,7 @@ fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, mayhap::Error> {
     Ok(sizing::for_items(layout, ITEMS, target_fpp)?.num_bits() as f64)
 }
 
-/// Counters of 4 bits, one for each bit of a filter whose blocks have as many as a line has counters.
+/// Counters of 4 bits, 128 to a line: one for each bit of a filter with blocks of 128 bits.
 fn of_counters(target_fpp: f64) -> Result<f64, mayhap::Error> {
     Ok(in_layout(Layout::Blocked128, target_fpp)? * 4.0)
 }

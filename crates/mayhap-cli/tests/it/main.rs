@@ -4,5 +4,6 @@ mod check;
 mod dedup;
 mod files;
 mod manners;
+mod plot;
 mod state;
 mod support;
