@@ -2,11 +2,12 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
-.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny bench bench-cli clean
+.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny plots bench bench-cli clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
+	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (20 minutes); writes bench/results/'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
@@ -74,6 +75,11 @@ deny:
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 		$(CARGO) deny --all-features check bans licenses sources; \
 	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
+
+# The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
+plots:
+	for what in fpp bits overfill; do \
+		$(CARGO) run --release --locked -p mayhap-cli -- plot $$what --force -o docs/plots/$$what.svg || exit 1; done
 
 bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters

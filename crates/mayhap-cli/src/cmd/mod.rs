@@ -6,6 +6,7 @@ pub mod check;
 pub mod create;
 pub mod dedup;
 pub mod info;
+pub mod plot;
 pub mod remove;
 pub mod which;
 
@@ -79,6 +80,7 @@ enum Verb {
     Check(check::Args),
     Info(info::Args),
     Which(which::Args),
+    Plot(plot::Args),
 }
 
 /// How a verb ended.
@@ -112,6 +114,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args, talk),
         Verb::Info(args) => info::run(&args),
         Verb::Which(args) => which::run(&args, talk),
+        Verb::Plot(args) => plot::run(&args),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -5,5 +5,6 @@ mod dedup;
 mod files;
 mod kinds;
 mod manners;
+mod plot;
 mod state;
 mod support;

@@ -1,0 +1,44 @@
+//! `mayhap plot`: the rate models as pictures.
+
+use super::Outcome;
+use crate::error::Error;
+use crate::output::Output;
+use crate::plot::{self, Plot};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap plot fpp -o fpp.svg        the rate against the number of keys
+  mayhap plot bits -o bits.svg      what each kind of filter costs
+  mayhap plot overfill > over.svg   what becomes of a filter with too many keys";
+
+/// Draw the rate models as an SVG picture
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES)]
+pub struct Args {
+    /// What to draw
+    #[arg(value_enum, value_name = "WHAT")]
+    what: Plot,
+    /// Write the picture to this file instead of stdout
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args) -> Result<Outcome, Error> {
+    let svg = plot::svg(args.what)?;
+    let mut output = match &args.output {
+        Some(path) => Output::create(path, args.force, &[])?,
+        None => Output::stdout(&[])?,
+    };
+    output.write(svg.as_bytes())?;
+    output.flush()?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,149 @@
+//! The pictures, and the page that shows them: both say what the models say today.
+
+use crate::support::{fail, file, folder, succeed};
+use mayhap::sizing::window::{self, Load};
+use mayhap::sizing::{self, blocked, fuse, matrix, scalable, standard};
+use mayhap::{FilterParams, Layout};
+use mayhap_cli::number::format_bytes;
+use std::path::Path;
+
+const PAGE: &str = include_str!("../../../../docs/choosing.md");
+
+const ITEMS: u64 = 10_000_000;
+
+#[test]
+fn the_pictures_in_docs_are_what_the_command_draws() {
+    let folder = folder();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plots");
+    for what in ["fpp", "bits", "overfill"] {
+        let drawn = succeed(folder.path(), &["plot", what], b"");
+        let kept = std::fs::read(docs.join(format!("{what}.svg"))).unwrap();
+        assert!(drawn == kept, "docs/plots/{what}.svg is old: run make plots, and look at it");
+        assert!(PAGE.contains(&format!("(plots/{what}.svg)")), "{what} is not in the page");
+        // White behind it, so that it can be read on a dark page too.
+        let text = String::from_utf8(drawn).unwrap();
+        assert!(text.contains(r##"height="3600" opacity="1" fill="#FFFFFF""##), "{what}");
+    }
+}
+
+#[test]
+fn a_picture_goes_to_a_file_and_replaces_none_unasked() {
+    let folder = folder();
+    succeed(folder.path(), &["plot", "fpp", "-o", "p.svg"], b"");
+    let svg = std::fs::read_to_string(folder.path().join("p.svg")).unwrap();
+    assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    file(folder.path(), "q.svg", b"mine");
+    assert!(fail(folder.path(), &["plot", "bits", "-o", "q.svg"], b"").contains("--force"));
+    assert_eq!(std::fs::read(folder.path().join("q.svg")).unwrap(), b"mine");
+    succeed(folder.path(), &["plot", "bits", "--force", "-o", "q.svg"], b"");
+    assert_ne!(std::fs::read(folder.path().join("q.svg")).unwrap(), b"mine");
+    assert!(fail(folder.path(), &["plot", "cake"], b"").contains("fpp"));
+}
+
+fn sized(layout: Layout, items: u64, target_fpp: f64) -> FilterParams {
+    sizing::for_items(layout, items, target_fpp).unwrap()
+}
+
+/// Bits per key of a window that remembers [`ITEMS`] keys.
+fn of_window(target_fpp: f64) -> f64 {
+    let older = window::MAX_OLDER_GENERATIONS;
+    let load = Load::Counted(ITEMS.div_ceil(older.into()));
+    let (rows, _) = window::for_items(load, older + 1, target_fpp).unwrap();
+    (rows * u64::from(window::NUM_COLUMNS)) as f64 / ITEMS as f64
+}
+
+/// Bits per key of ten full layers.
+fn of_chain(target_fpp: f64) -> f64 {
+    let (mut bits, mut items, mut promised) = (0, 0, 0.0);
+    for step in 0..10 {
+        let layer = scalable::chain_layer(ITEMS / 1023, target_fpp, step, promised).unwrap();
+        promised += layer.expected_fpp(layer.expected_items());
+        (bits, items) = (bits + layer.num_bits(), items + layer.expected_items());
+    }
+    bits as f64 / items as f64
+}
+
+fn of_matrix(target_fpp: f64) -> f64 {
+    let (groups, num_hashes) = matrix::solve(ITEMS, target_fpp).unwrap();
+    matrix::num_bits(groups, num_hashes) as f64 / ITEMS as f64
+}
+
+/// A rate in three digits: `1.00 %`, `15.7 %`, `0.999 %`, `1.2e-4`.
+fn rate(fpp: f64) -> String {
+    match fpp * 100.0 {
+        percent if percent >= 99.95 => "100 %".into(),
+        percent if percent >= 9.995 => format!("{percent:.1} %"),
+        percent if percent >= 0.9995 => format!("{percent:.2} %"),
+        percent if percent >= 0.09995 => format!("{percent:.3} %"),
+        _ => format!("{fpp:.2e}"),
+    }
+}
+
+fn assert_in_page(rows: impl IntoIterator<Item = String>) {
+    let rows: Vec<String> = rows.into_iter().collect();
+    let missing: Vec<&String> = rows.iter().filter(|row| !PAGE.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "docs/choosing.md does not say\n{missing:#?}");
+}
+
+/// A kind, and its bits per key at a rate.
+type Kind = (&'static str, fn(f64) -> f64);
+
+#[test]
+fn the_page_says_the_models_bits_per_key() {
+    let kinds: [Kind; 6] = [
+        ("BlockedBloomFilter", |p| sized(Layout::Blocked, ITEMS, p).bits_per_item()),
+        ("BloomFilter", |p| sized(Layout::Standard, ITEMS, p).bits_per_item()),
+        ("ScalableBloomFilter", of_chain),
+        ("WindowBloomFilter", of_window),
+        ("BloomMatrix", of_matrix),
+        ("CountingBloomFilter", |p| sized(Layout::Blocked128, ITEMS, p).bits_per_item() * 4.0),
+    ];
+    let cells = |bits: fn(f64) -> f64| format!("{:.1} / {:.1}", bits(0.01), bits(1e-3));
+    assert_in_page(kinds.map(|(name, bits)| format!("| `{name}` | {} |", cells(bits))));
+    let frozen = fuse::FuseWidth::ALL.map(|width| {
+        let bits = fuse::num_bits(width, ITEMS).unwrap() as f64 / ITEMS as f64;
+        format!("{bits:.1} at {}", rate(fuse::expected_fpp(width, ITEMS)))
+    });
+    assert_in_page([format!("| `BinaryFuse` | {} |", frozen.join(", "))]);
+}
+
+#[test]
+fn the_page_says_what_overfilling_does() {
+    let filters = [
+        ("standard", Layout::Standard, 0.01, "1 %"),
+        ("blocked", Layout::Blocked, 0.01, "1 %"),
+        ("standard", Layout::Standard, 1e-3, "0.1 %"),
+        ("blocked", Layout::Blocked, 1e-3, "0.1 %"),
+    ];
+    assert_in_page(filters.map(|(name, layout, target, asked)| {
+        let params = sized(layout, ITEMS, target);
+        let cells = [2, 3, 5, 10].map(|times| rate(params.expected_fpp(times * ITEMS)));
+        format!("| {name}, {asked} | {} |", cells.join(" | "))
+    }));
+}
+
+#[test]
+fn the_page_says_how_large_filters_are() {
+    let counts =
+        [(1_000_000, "1 million"), (10_000_000, "10 million"), (100_000_000, "100 million")];
+    let counts = counts.into_iter().chain([(1_000_000_000, "1 billion")]);
+    assert_in_page(counts.map(|(items, name)| {
+        let filters = [(Layout::Blocked, 0.01), (Layout::Blocked, 1e-3)];
+        let filters = filters.into_iter().chain([1e-4, 1e-6].map(|p| (Layout::Standard, p)));
+        let bytes = filters.map(|(layout, p)| format_bytes(sized(layout, items, p).num_bytes()));
+        format!("| {name} | {} |", bytes.collect::<Vec<_>>().join(" | "))
+    }));
+}
+
+#[test]
+fn the_page_says_what_the_textbook_formula_makes_of_blocks() {
+    assert_in_page([(0.01, "1 %"), (1e-3, "0.1 %"), (1e-4, "1e-4")].map(|(target, asked)| {
+        let bits = standard::ideal_num_bits(ITEMS, target);
+        let num_blocks = (bits / 512.0).ceil() as u64;
+        let num_hashes = blocked::best_num_hashes(num_blocks, ITEMS);
+        let got = blocked::expected_fpp(num_blocks, num_hashes, ITEMS);
+        let needed = sized(Layout::Blocked, ITEMS, target).bits_per_item();
+        let textbook = bits / ITEMS as f64;
+        format!("| {asked} | {textbook:.2} | {} | {needed:.2} |", rate(got))
+    }));
+}
