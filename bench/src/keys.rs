@@ -5,7 +5,7 @@ use mayhap::Key;
 use std::hash::{Hash, Hasher};
 
 /// A key type of the benchmark.
-pub(crate) trait BenchKey: Key + Hash + Eq + Copy + Send + Sync + 'static {
+pub trait BenchKey: Key + Hash + Eq + Copy + Send + Sync + 'static {
     /// Its name in the table.
     const NAME: &'static str;
 
@@ -23,7 +23,7 @@ impl BenchKey for u64 {
 
 /// A URL of 35 to 47 bytes, 40 on average, stored in place: no pointer to chase, for anybody.
 #[derive(Clone, Copy)]
-pub(crate) struct Url {
+pub struct Url {
     bytes: [u8; 47],
     len: u8,
 }
@@ -82,7 +82,7 @@ impl PartialEq for Url {
 impl Eq for Url {}
 
 /// The finalizer of `splitmix64` (Steele, Lea & Flood 2014): a permutation of the 64-bit numbers.
-pub(crate) const fn mix(number: u64) -> u64 {
+pub const fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -91,19 +91,25 @@ pub(crate) const fn mix(number: u64) -> u64 {
 
 /// Which keys a measurement asks for. Members of a filter of n keys are the ids below n.
 #[derive(Clone, Copy)]
-pub(crate) enum Stream {
+pub enum Stream {
     /// Ids from `start` on, each once.
-    Sequence { start: u64 },
+    Sequence {
+        /// The first of them.
+        start: u64,
+    },
     /// Random members of `0..n`.
+    #[expect(missing_docs)]
     Hit { n: u64, seed: u64 },
     /// Random absent keys.
+    #[expect(missing_docs)]
     Miss { seed: u64 },
     /// Half of each, in random order.
+    #[expect(missing_docs)]
     Mix { n: u64, seed: u64 },
 }
 
 /// Ids from here on are never members.
-pub(crate) const FIRST_ABSENT: u64 = 1 << 40;
+pub const FIRST_ABSENT: u64 = 1 << 40;
 
 impl Stream {
     fn id(self, i: u64) -> u64 {
@@ -121,7 +127,7 @@ impl Stream {
     }
 
     /// Replaces `keys` by keys `from..to` of the stream.
-    pub(crate) fn fill<K: BenchKey>(self, from: u64, to: u64, keys: &mut Vec<K>) {
+    pub fn fill<K: BenchKey>(self, from: u64, to: u64, keys: &mut Vec<K>) {
         keys.clear();
         keys.extend((from..to).map(|i| K::nth(self.id(i))));
     }
