@@ -16,6 +16,7 @@ pub trait BenchKey: Key + Hash + Eq + Copy + Send + Sync + 'static {
 impl BenchKey for u64 {
     const NAME: &'static str = "u64";
 
+    #[inline]
     fn nth(id: u64) -> Self {
         mix(id)
     }
@@ -40,6 +41,7 @@ const PREFIXES: [&str; 8] = [
 ];
 
 impl Url {
+    #[inline]
     fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -48,6 +50,7 @@ impl Url {
 impl BenchKey for Url {
     const NAME: &'static str = "URL";
 
+    #[inline]
     fn nth(id: u64) -> Self {
         let number = mix(id);
         let prefix = PREFIXES[(number % 8) as usize].as_bytes();
@@ -74,6 +77,7 @@ impl Hash for Url {
 }
 
 impl PartialEq for Url {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()
     }
@@ -82,6 +86,7 @@ impl PartialEq for Url {
 impl Eq for Url {}
 
 /// The finalizer of `splitmix64` (Steele, Lea & Flood 2014): a permutation of the 64-bit numbers.
+#[inline]
 pub const fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -98,14 +103,24 @@ pub enum Stream {
         start: u64,
     },
     /// Random members of `0..n`.
-    #[expect(missing_docs)]
-    Hit { n: u64, seed: u64 },
+    Hit {
+        /// How many members there are.
+        n: u64,
+        /// Another seed, another order.
+        seed: u64,
+    },
     /// Random absent keys.
-    #[expect(missing_docs)]
-    Miss { seed: u64 },
+    Miss {
+        /// Another seed, other keys.
+        seed: u64,
+    },
     /// Half of each, in random order.
-    #[expect(missing_docs)]
-    Mix { n: u64, seed: u64 },
+    Mix {
+        /// How many members there are.
+        n: u64,
+        /// Another seed, other keys.
+        seed: u64,
+    },
 }
 
 /// Ids from here on are never members.
