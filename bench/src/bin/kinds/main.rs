@@ -19,7 +19,7 @@ use timing::Plan;
 const USAGE: &str = "\
 Usage: kinds [--large] [--quick] [--rounds 5] [--budget-ms 10] [--out DIR] [--json FILE]
 
---large adds 10 M keys, and 512 sets of 1.7 M keys (1.1 GB; 7 GB for all who take part).
+--large adds 10 M keys, and 512 sets of 1.7 M keys (1.1 GB; 3.5 GB for all who take part).
 Writes DIR/kinds.md and DIR/kinds.json (default: bench/results); with --quick only if --out or
 --json says where.
 ";

@@ -1,7 +1,6 @@
 //! Which of 512 sets may hold a key: the matrix, and one filter for each set.
 
 use crate::contestants::{DIGEST, digest};
-use crate::memory::freed_by;
 use crate::report::Record;
 use crate::timing::{Plan, random_below, turns};
 use mayhap::{Bitmap, BlockedBloomFilter, BloomMatrix, Digest, Sets};
@@ -23,6 +22,8 @@ const TARGET_FPP: f64 = 0.01;
 
 /// Sets that are asked all together, with ready digests.
 trait Collection {
+    fn num_bytes(&self) -> u64;
+
     fn insert(&mut self, set: usize, digests: &[Digest], new: &mut Bitmap);
 
     fn holds(&self, set: usize, digest: Digest) -> bool;
@@ -37,6 +38,10 @@ trait Collection {
 }
 
 impl Collection for BloomMatrix {
+    fn num_bytes(&self) -> u64 {
+        BloomMatrix::num_bytes(self)
+    }
+
     fn insert(&mut self, set: usize, digests: &[Digest], new: &mut Bitmap) {
         self.insert_digests_into(set, digests, new);
     }
@@ -64,6 +69,10 @@ impl Collection for BloomMatrix {
 }
 
 impl Collection for Vec<BlockedBloomFilter> {
+    fn num_bytes(&self) -> u64 {
+        self.iter().map(|set| set.params().num_bytes()).sum()
+    }
+
     fn insert(&mut self, set: usize, digests: &[Digest], new: &mut Bitmap) {
         self[set].insert_digests_into(digests, new);
     }
@@ -87,6 +96,10 @@ impl Collection for Vec<BlockedBloomFilter> {
 }
 
 impl Collection for Vec<fastbloom::BloomFilter> {
+    fn num_bytes(&self) -> u64 {
+        self.iter().map(|set| set.num_bits() as u64 / 8).sum()
+    }
+
     fn insert(&mut self, set: usize, digests: &[Digest], _new: &mut Bitmap) {
         for digest in digests {
             self[set].insert_hash(digest.get());
@@ -138,7 +151,7 @@ pub(crate) fn run(n: u64, plan: Plan) -> Vec<Record> {
         }
     }
     let rates: Vec<f64> = collections.iter().map(|sets| measured_fpr(&**sets)).collect();
-    let bytes: Vec<f64> = collections.into_iter().map(|sets| freed_by(sets) as f64).collect();
+    let bytes: Vec<f64> = collections.iter().map(|sets| sets.num_bytes() as f64).collect();
     ROWS.iter()
         .zip(times)
         .map(|(row, (hit, miss))| Record {

@@ -33,26 +33,46 @@ macro_rules! insert {
 impl Kind for BlockedBloomFilter {
     insert!();
     contains!();
+
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.params().num_bytes())
+    }
 }
 
 impl Kind for WindowBloomFilter {
     insert!();
     contains!();
+
+    fn num_bytes(&self) -> Option<u64> {
+        Some(WindowBloomFilter::num_bytes(self))
+    }
 }
 
 impl Kind for ScalableBloomFilter {
     insert!(.expect("enough memory"));
     contains!();
+
+    fn num_bytes(&self) -> Option<u64> {
+        Some(ScalableBloomFilter::num_bytes(self))
+    }
 }
 
 impl Kind for ConcurrentScalableBloomFilter {
     insert!(.expect("enough memory"));
     contains!();
+
+    fn num_bytes(&self) -> Option<u64> {
+        Some(ConcurrentScalableBloomFilter::num_bytes(self))
+    }
 }
 
 impl Kind for CountingBloomFilter {
     insert!();
     contains!();
+
+    fn num_bytes(&self) -> Option<u64> {
+        Some(CountingBloomFilter::num_bytes(self))
+    }
 
     fn remove(&mut self, key: u64) -> bool {
         self.remove_digest(digest(key))
@@ -102,5 +122,8 @@ impl Kind for Fuse {
 
     fn contains_batch(&self, digests: &[Digest], found: &mut Bitmap) {
         self.filter().contains_digests_into(digests, found);
+    }
+    fn num_bytes(&self) -> Option<u64> {
+        Some(self.filter().num_bytes())
     }
 }
