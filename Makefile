@@ -8,7 +8,7 @@ help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
-	@echo 'make bench   measure against other filters and tools (20 minutes); writes bench/results/'
+	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
 
@@ -83,6 +83,7 @@ plots:
 
 bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
+	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
 
 clean:

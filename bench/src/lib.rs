@@ -1,5 +1,6 @@
-//! What the benchmark programs share: facts about the machine, medians, ratios against targets.
+//! What the benchmark programs share: keys, facts about the machine, medians, ratios against targets.
 
+pub mod keys;
 pub mod machine;
 pub mod ratio;
 pub mod stats;

@@ -1,8 +1,8 @@
 //! What is measured: every filter behind one trait, called with whole slices of keys so that the
 //! loop over the keys is compiled together with the filter.
 
-use crate::keys::BenchKey;
 use mayhap::{Bitmap, Digest, DigestFunction};
+use mayhap_bench::keys::BenchKey;
 
 /// The digest of all contestants that do not bring their own hash.
 pub(crate) const DIGEST: DigestFunction = DigestFunction::xxh3(0);

@@ -2,8 +2,8 @@
 #![expect(unsafe_code, reason = "prefetch intrinsic")]
 
 use crate::contestants::{Contestant, DIGEST, Rows, Scratch};
-use crate::keys::BenchKey;
 use mayhap::{Block, BlockedBloomFilter, Digest, OwnedBlocks};
+use mayhap_bench::keys::BenchKey;
 
 /// Adds the floors, with a buffer as large as the blocked filter and in the same kind of pages.
 pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {

@@ -2,7 +2,6 @@
 
 mod contestants;
 mod floor;
-mod keys;
 mod ours;
 mod peers;
 mod report;
@@ -10,7 +9,7 @@ mod targets;
 mod timing;
 
 use contestants::Cell;
-use keys::{BenchKey, Url};
+use mayhap_bench::keys::{BenchKey, Url};
 use mayhap_bench::machine;
 use mayhap_bench::stats::{format_count, parse_count};
 use report::{Record, Report};

@@ -1,8 +1,8 @@
 //! The filters of mayhap: one key at a time, in batches, on ready digests, and from two threads.
 
 use crate::contestants::{Cell, Contestant, DIGEST, Rows, Scope, Scratch, count};
-use crate::keys::BenchKey;
 use mayhap::{Blocked, Build, Filter, LayoutKind, OwnedBlocks, SharedBlocks, Standard};
+use mayhap_bench::keys::BenchKey;
 
 /// Adds our rows.
 pub(crate) fn add<K: BenchKey>(rows: &mut Rows<K>) {

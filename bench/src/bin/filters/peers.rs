@@ -1,7 +1,7 @@
 //! The filters of other crates, called as their documentation says, and the exact set.
 
 use crate::contestants::{Cell, Contestant, DIGEST, Rows, Scope, Scratch, count};
-use crate::keys::BenchKey;
+use mayhap_bench::keys::BenchKey;
 use std::collections::HashSet;
 use xorf::Filter as _;
 

@@ -1,8 +1,8 @@
 //! The results as Markdown and as JSON.
 
 use crate::contestants::{Cell, Row};
-use crate::keys::BenchKey;
 use crate::timing::{Medians, RATE_PROBES};
+use mayhap_bench::keys::BenchKey;
 use mayhap_bench::ratio::{self, Ratio};
 use mayhap_bench::{machine, stats::format_count};
 use serde::Serialize;

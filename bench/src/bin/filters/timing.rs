@@ -1,8 +1,8 @@
 //! The clock: interleaved rounds, medians, and only the filter calls timed.
 
 use crate::contestants::{Cell, DIGEST, Row, Scratch};
-use crate::keys::{BenchKey, FIRST_ABSENT, Stream, mix};
 use mayhap::Digest;
+use mayhap_bench::keys::{BenchKey, FIRST_ABSENT, Stream, mix};
 use mayhap_bench::stats::median;
 use std::hint::{black_box, spin_loop};
 use std::sync::atomic::{AtomicUsize, Ordering};

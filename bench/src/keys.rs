@@ -5,7 +5,7 @@ use mayhap::Key;
 use std::hash::{Hash, Hasher};
 
 /// A key type of the benchmark.
-pub(crate) trait BenchKey: Key + Hash + Eq + Copy + Send + Sync + 'static {
+pub trait BenchKey: Key + Hash + Eq + Copy + Send + Sync + 'static {
     /// Its name in the table.
     const NAME: &'static str;
 
@@ -16,6 +16,7 @@ pub(crate) trait BenchKey: Key + Hash + Eq + Copy + Send + Sync + 'static {
 impl BenchKey for u64 {
     const NAME: &'static str = "u64";
 
+    #[inline]
     fn nth(id: u64) -> Self {
         mix(id)
     }
@@ -23,7 +24,7 @@ impl BenchKey for u64 {
 
 /// A URL of 35 to 47 bytes, 40 on average, stored in place: no pointer to chase, for anybody.
 #[derive(Clone, Copy)]
-pub(crate) struct Url {
+pub struct Url {
     bytes: [u8; 47],
     len: u8,
 }
@@ -40,6 +41,7 @@ const PREFIXES: [&str; 8] = [
 ];
 
 impl Url {
+    #[inline]
     fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -48,6 +50,7 @@ impl Url {
 impl BenchKey for Url {
     const NAME: &'static str = "URL";
 
+    #[inline]
     fn nth(id: u64) -> Self {
         let number = mix(id);
         let prefix = PREFIXES[(number % 8) as usize].as_bytes();
@@ -74,6 +77,7 @@ impl Hash for Url {
 }
 
 impl PartialEq for Url {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.as_bytes() == other.as_bytes()
     }
@@ -82,7 +86,8 @@ impl PartialEq for Url {
 impl Eq for Url {}
 
 /// The finalizer of `splitmix64` (Steele, Lea & Flood 2014): a permutation of the 64-bit numbers.
-pub(crate) const fn mix(number: u64) -> u64 {
+#[inline]
+pub const fn mix(number: u64) -> u64 {
     let z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -91,19 +96,35 @@ pub(crate) const fn mix(number: u64) -> u64 {
 
 /// Which keys a measurement asks for. Members of a filter of n keys are the ids below n.
 #[derive(Clone, Copy)]
-pub(crate) enum Stream {
+pub enum Stream {
     /// Ids from `start` on, each once.
-    Sequence { start: u64 },
+    Sequence {
+        /// The first of them.
+        start: u64,
+    },
     /// Random members of `0..n`.
-    Hit { n: u64, seed: u64 },
+    Hit {
+        /// How many members there are.
+        n: u64,
+        /// Another seed, another order.
+        seed: u64,
+    },
     /// Random absent keys.
-    Miss { seed: u64 },
+    Miss {
+        /// Another seed, other keys.
+        seed: u64,
+    },
     /// Half of each, in random order.
-    Mix { n: u64, seed: u64 },
+    Mix {
+        /// How many members there are.
+        n: u64,
+        /// Another seed, other keys.
+        seed: u64,
+    },
 }
 
 /// Ids from here on are never members.
-pub(crate) const FIRST_ABSENT: u64 = 1 << 40;
+pub const FIRST_ABSENT: u64 = 1 << 40;
 
 impl Stream {
     fn id(self, i: u64) -> u64 {
@@ -121,7 +142,7 @@ impl Stream {
     }
 
     /// Replaces `keys` by keys `from..to` of the stream.
-    pub(crate) fn fill<K: BenchKey>(self, from: u64, to: u64, keys: &mut Vec<K>) {
+    pub fn fill<K: BenchKey>(self, from: u64, to: u64, keys: &mut Vec<K>) {
         keys.clear();
         keys.extend((from..to).map(|i| K::nth(self.id(i))));
     }
