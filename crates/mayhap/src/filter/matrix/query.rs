@@ -31,9 +31,14 @@ impl BloomMatrix {
     #[inline]
     pub fn which_digest_into(&self, digest: Digest, sets: &mut Sets) {
         let (answers, _) = sets.reset(self.num_sets()).as_chunks_mut::<8>();
-        for (answer, rows) in answers.iter_mut().zip(&self.panels) {
-            *answer = and_rows(self.shape, rows.as_ref(), digest);
-        }
+        simd::with_popcount(
+            #[inline(always)]
+            || {
+                for (answer, rows) in answers.iter_mut().zip(&self.panels) {
+                    *answer = and_rows(self.shape, rows.as_ref(), digest);
+                }
+            },
+        );
     }
 
     /// Asks for many keys: calls `answer(i, sets)` for each `keys[i]` in order, with what

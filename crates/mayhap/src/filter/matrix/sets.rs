@@ -50,7 +50,10 @@ impl Sets {
 
     /// How many sets may hold the key.
     pub fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
+        crate::simd::with_popcount(
+            #[inline(always)]
+            || self.words.iter().map(|word| word.count_ones() as usize).sum(),
+        )
     }
 
     /// Whether surely no set holds the key.
