@@ -59,7 +59,7 @@ pub fn fill(
 /// Those of [`Source`] and [`LineReader`].
 pub fn count_lines(
     sources: &[Source],
-    options: KeyOptions,
+    options: &KeyOptions,
     max_line: usize,
 ) -> Result<Option<u64>, Error> {
     let mut total = 0;

@@ -3,7 +3,7 @@
 use crate::error::Error;
 
 /// What a key is: the bytes of a line without its separator, as they are unless said otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeyOptions {
     /// Lines end with NUL instead of a line feed (`-0`).
     pub nul: bool,
@@ -15,12 +15,12 @@ pub struct KeyOptions {
 
 impl KeyOptions {
     /// The byte that ends a line.
-    pub fn separator(self) -> u8 {
+    pub fn separator(&self) -> u8 {
         if self.nul { 0 } else { b'\n' }
     }
 
     /// As it stands in a header: `name=value` lines, nothing for the defaults.
-    pub fn to_header(self) -> String {
+    pub fn to_header(&self) -> String {
         let mut text = String::new();
         if self.nul {
             text.push_str("separator=nul\n");
@@ -59,7 +59,7 @@ impl KeyOptions {
     }
 
     /// Whether both cut the same keys.
-    pub fn cuts_like(self, other: Self) -> bool {
+    pub fn cuts_like(&self, other: &Self) -> bool {
         (self.nul, self.strip_cr) == (other.nul, other.strip_cr)
     }
 
@@ -68,7 +68,7 @@ impl KeyOptions {
     /// # Errors
     ///
     /// [`Error::Usage`] naming both.
-    pub fn agree(self, name: &str, given: Self) -> Result<Self, Error> {
+    pub fn agree(self, name: &str, given: &Self) -> Result<Self, Error> {
         for (flag, ours, given) in
             [("-0", self.nul, given.nul), ("--crlf", self.strip_cr, given.strip_cr)]
         {

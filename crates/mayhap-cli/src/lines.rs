@@ -40,6 +40,11 @@ impl Batch<'_> {
         &self.buffer[self.bounds[range.start]..self.bounds[range.end]]
     }
 
+    /// Whether none of its lines has a key; else all have one.
+    pub fn is_keyless(&self) -> bool {
+        false
+    }
+
     /// Replaces the contents of `digests` with the digest of each line's key.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
         digests.clear();
@@ -83,7 +88,7 @@ impl LineReader {
     /// A reader of these sources; lines longer than `max_line` bytes are an error.
     pub fn new(
         sources: Vec<Source>,
-        options: KeyOptions,
+        options: &KeyOptions,
         max_line: usize,
         stop: Option<Rc<Stop>>,
     ) -> Self {
@@ -91,7 +96,7 @@ impl LineReader {
             sources: sources.into(),
             input: None,
             stop,
-            options,
+            options: options.clone(),
             max_line,
             buffer: vec![0; BUFFER_BYTES],
             start: 0,

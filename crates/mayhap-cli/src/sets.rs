@@ -51,7 +51,7 @@ impl NamedSets {
     pub fn open_matrix(
         path: &Path,
         key: Option<SecretKey>,
-        given: KeyOptions,
+        given: &KeyOptions,
     ) -> Result<(Self, KeyOptions), Error> {
         let name = path.display().to_string();
         let header = mayhap_store::read_header(path)?;
@@ -75,19 +75,19 @@ impl NamedSets {
     pub fn open_filters(
         paths: &[PathBuf],
         key: Option<SecretKey>,
-        given: KeyOptions,
+        given: &KeyOptions,
         max_bytes: u64,
     ) -> Result<(Self, KeyOptions), Error> {
         let mut filters = Vec::new();
         let mut names: Vec<String> = Vec::new();
-        let mut options = given;
+        let mut options = given.clone();
         for path in paths {
             let name = path.display().to_string();
             let filter = ReadFilter::open(path, key)?;
             let own = KeyOptions::from_header(&name, filter.header().key_options())?
                 .agree(&name, given)?;
             if let Some(first) = names.first()
-                && !own.cuts_like(options)
+                && !own.cuts_like(&options)
             {
                 return Err(Error::usage(
                     format!("{first} and {name} cut keys in different ways"),

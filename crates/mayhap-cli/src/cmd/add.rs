@@ -75,10 +75,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
     memory::check(header.body_bytes(), limit)?;
     let options = KeyOptions::from_header(&name, header.key_options())?
-        .agree(&name, args.lines.key_options())?;
+        .agree(&name, &args.lines.key_options())?;
     let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
     let seen = open(&args.file, &header, args.key_file.as_deref(), limit)?;
-    let mut reader = LineReader::new(sources, options, args.lines.max_line(), Some(stop));
+    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut inserter = Inserter::new(seen, args.overfill);
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
@@ -89,8 +89,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     inserter.record()?;
     inserter.checkpoint()?;
     match inserter.seen_mut() {
-        Seen::Fixed(filter) => super::save(&args.file, filter, options, true)?,
-        Seen::Kind(filter) => filter.save(&args.file, options, true)?,
+        Seen::Fixed(filter) => super::save(&args.file, filter, &options, true)?,
+        Seen::Kind(filter) => filter.save(&args.file, &options, true)?,
         Seen::Live(_) | Seen::Growing(_) => {}
     }
     if let Some(state) = inserter.seen().state() {

@@ -70,7 +70,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     super::refuse_existing(&args.output, args.force)?;
     let total_bytes = total_size(&sources)?;
     let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
-    let mut reader = LineReader::new(sources.clone(), options, max_line, None);
+    let mut reader = LineReader::new(sources.clone(), &options, max_line, None);
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
@@ -79,7 +79,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
-        let Some(lines) = fill::count_lines(&sources, options, max_line)? else {
+        let Some(lines) = fill::count_lines(&sources, &options, max_line)? else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",
                 format!("for example: ... | mayhap build -o {name} -n 10M"),
@@ -105,7 +105,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             let seconds = progress.elapsed();
             progress.clear();
             if let Some(filter) = seen.filter() {
-                super::save(&args.output, filter, options, args.force)?;
+                super::save(&args.output, filter, &options, args.force)?;
                 let state = State::of(filter);
                 Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
             }
@@ -124,7 +124,7 @@ fn finish(
 ) -> Result<Outcome, Error> {
     let seconds = progress.elapsed();
     progress.clear();
-    filter.save(&args.output, args.lines.key_options(), args.force)?;
+    filter.save(&args.output, &args.lines.key_options(), args.force)?;
     let name = args.output.display().to_string();
     Summary::new(name, counts, seconds, true, filter.state()).print(talk, args.json)?;
     Ok(Outcome::Done)

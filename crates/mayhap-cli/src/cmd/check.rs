@@ -98,9 +98,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let name = path.display().to_string();
         let filter = ReadFilter::open(path, key)?;
         let own = KeyOptions::from_header(&name, filter.header().key_options())?
-            .agree(&name, args.lines.key_options())?;
-        if let Some((first, theirs)) = options.replace((name.clone(), own))
-            && !theirs.cuts_like(own)
+            .agree(&name, &args.lines.key_options())?;
+        if let Some((first, theirs)) = options.replace((name.clone(), own.clone()))
+            && !theirs.cuts_like(&own)
         {
             return Err(Error::usage(
                 format!("{first} and {name} cut keys in different ways"),
@@ -114,7 +114,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut progress = Progress::new(talk, total_size(&sources)?);
     let options = options.map_or_else(KeyOptions::default, |(_, options)| options);
     let output = Output::stdout(&sources)?;
-    let mut reader = LineReader::new(sources, options, args.lines.max_line(), None);
+    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), None);
     let mut run = Run {
         args,
         prints_lines: !args.count && !talk.is_quiet(),

@@ -51,7 +51,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
         super::refuse_existing(&args.file, args.force)?;
         let mut filter = make.build(&args.size, &args.digest)?;
-        filter.save(&args.file, options, args.force)?;
+        filter.save(&args.file, &options, args.force)?;
         let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, filter.state());
         summary.print(talk, args.json)?;
         return Ok(Outcome::Done);
@@ -64,7 +64,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     super::refuse_existing(&args.file, args.force)?;
     let filter = args.size.build(args.size.items, &args.digest)?;
-    super::save(&args.file, &filter, options, args.force)?;
+    super::save(&args.file, &filter, &options, args.force)?;
     let state = State::of(&filter);
     Summary::new(name, Counts::default(), Duration::ZERO, true, state).print(talk, args.json)?;
     Ok(Outcome::Done)

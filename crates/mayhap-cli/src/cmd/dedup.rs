@@ -118,7 +118,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut run = Run {
         args,
         talk,
-        reader: LineReader::new(sources, options, args.lines.max_line(), Some(stop)),
+        reader: LineReader::new(sources, &options, args.lines.max_line(), Some(stop)),
         inserter: Inserter::new(seen, args.overfill).without_warning(counted),
         output,
         progress: Progress::new(talk, total_bytes),
@@ -216,7 +216,7 @@ fn open_state(args: &Args, path: &Path, talk: Talk) -> Result<(Seen, KeyOptions)
     memory::check(header.params()?.num_bytes(), args.size.max_bytes())?;
     check_state_arguments(args, path, &header)?;
     let options = KeyOptions::from_header(&name.to_string(), header.key_options())?
-        .agree(&name.to_string(), options)?;
+        .agree(&name.to_string(), &options)?;
     let key = secret_key(args.digest.key_file.as_deref())?;
     let (live, recovery) = LiveFilter::open(path, key)?;
     if recovery.replayed_digests > 0 {

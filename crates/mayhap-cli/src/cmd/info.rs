@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     let known = key.is_some() || header.digest_function(None).is_ok();
     let options = KeyOptions::from_header(&name, header.key_options())?;
     let log_bytes = mayhap_store::pending_log_bytes(&args.file)?;
-    let mut info = Info::of_header(name, &header, options);
+    let mut info = Info::of_header(name, &header, &options);
     info.unsaved_log_bytes = log_bytes;
     info.checksums = if args.fast { "not checked" } else { "good" };
     let mut estimate = None;
@@ -117,7 +117,7 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
 
 impl Info {
     /// What the header alone tells.
-    fn of_header(file: String, header: &Header, options: KeyOptions) -> Self {
+    fn of_header(file: String, header: &Header, options: &KeyOptions) -> Self {
         let fields = header.fields();
         // A chain says there how its first layer was sized.
         let expected_items = (header.kind() != Kind::Scalable).then_some(fields.expected_items);

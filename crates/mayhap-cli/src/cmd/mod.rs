@@ -226,7 +226,7 @@ pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
 pub(crate) fn save<F: Native>(
     path: &Path,
     filter: &F,
-    options: KeyOptions,
+    options: &KeyOptions,
     force: bool,
 ) -> Result<(), Error> {
     let options = options.to_header();

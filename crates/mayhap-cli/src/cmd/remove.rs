@@ -82,10 +82,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let options = KeyOptions::from_header(&file, header.key_options())?
-        .agree(&file, args.lines.key_options())?;
+        .agree(&file, &args.lines.key_options())?;
     let mut filter = kind::load(&args.file, &header, secret_key(args.key_file.as_deref())?)?;
     let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
-    let mut reader = LineReader::new(sources, options, args.lines.max_line(), Some(stop));
+    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, total_bytes);
     let function = filter.digest_function();
     let (mut digests, mut gone, mut removed, mut lines) = (Vec::new(), Bitmap::new(), 0, 0);
@@ -104,7 +104,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    filter.save(&args.file, options, true)?;
+    filter.save(&args.file, &options, true)?;
     let (not_there, complete, state) = (lines - removed, result.is_ok(), filter.state());
     if args.json {
         let lines_read = lines;

@@ -89,11 +89,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             ));
         }
         ([], Some((matrix, inputs))) => {
-            let (sets, options) = NamedSets::open_matrix(matrix, key, given)?;
+            let (sets, options) = NamedSets::open_matrix(matrix, key, &given)?;
             (sets, options, inputs)
         }
         (filters, _) => {
-            let (sets, options) = NamedSets::open_filters(filters, key, given, limit)?;
+            let (sets, options) = NamedSets::open_filters(filters, key, &given, limit)?;
             (sets, options, args.files.as_slice())
         }
     };
@@ -101,7 +101,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_terminal("which", &sources)?;
     let progress = Progress::new(talk, total_size(&sources)?);
     let output = Output::stdout(&sources)?;
-    let reader = LineReader::new(sources, options, args.lines.max_line(), None);
+    let reader = LineReader::new(sources, &options, args.lines.max_line(), None);
     pump(args, sets, reader, output, (talk, progress))
 }
 

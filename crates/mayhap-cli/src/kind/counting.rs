@@ -83,7 +83,7 @@ impl KindFilter for CountingBloomFilter {
         ]
     }
 
-    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error> {
+    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
         crate::cmd::save(path, self, options, force)
     }
 }

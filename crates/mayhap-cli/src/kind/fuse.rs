@@ -136,7 +136,7 @@ impl KindFilter for BinaryFuse {
         vec![Detail::new("fingerprint_bits", "fingerprint", text, bits)]
     }
 
-    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error> {
+    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
         crate::cmd::save(path, self, options, force)
     }
 }

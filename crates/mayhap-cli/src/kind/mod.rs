@@ -88,7 +88,7 @@ pub trait KindFilter: fmt::Debug {
     /// # Errors
     ///
     /// [`Error::Store`].
-    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error>;
+    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error>;
 }
 
 /// One row of `mayhap info`.

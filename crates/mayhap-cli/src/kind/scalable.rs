@@ -111,7 +111,7 @@ impl KindFilter for ScalableFile {
         details
     }
 
-    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error> {
+    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
         self.filter.set_max_bytes(self.max_bytes);
         crate::cmd::save(path, &self.filter, options, force)
     }

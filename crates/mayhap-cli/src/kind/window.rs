@@ -149,7 +149,12 @@ impl KindFilter for WindowFile {
         details
     }
 
-    fn save(&mut self, path: &Path, options: KeyOptions, force: bool) -> Result<(), Error> {
-        crate::cmd::save(path, &self.filter, KeyOptions { unix_ms: self.unix_ms, ..options }, force)
+    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
+        crate::cmd::save(
+            path,
+            &self.filter,
+            &KeyOptions { unix_ms: self.unix_ms, ..options.clone() },
+            force,
+        )
     }
 }
