@@ -74,6 +74,33 @@ impl Bitmap {
         &self.words
     }
 
+    /// Makes it `len` answers of "no".
+    ///
+    /// For filters of other crates; the batch calls of this one do it themselves.
+    pub fn clear_to(&mut self, len: usize) {
+        self.reset(len);
+    }
+
+    /// Makes the answer for key `index` "yes".
+    ///
+    /// # Panics
+    ///
+    /// If `index` is not below [`Bitmap::len`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut bitmap = mayhap::Bitmap::new();
+    /// bitmap.clear_to(70);
+    /// bitmap.set(69);
+    /// assert_eq!(bitmap.iter_ones().collect::<Vec<_>>(), [69]);
+    /// ```
+    #[inline]
+    pub fn set(&mut self, index: usize) {
+        assert!(index < self.len, "index {index} of a bitmap of {}", self.len);
+        self.words[index / 64] |= 1 << (index % 64);
+    }
+
     /// Makes it `len` zero bits and hands out the words to fill.
     pub(crate) fn reset(&mut self, len: usize) -> &mut [u64] {
         self.words.clear();

@@ -1,0 +1,217 @@
+//! Where the bits of a foreign filter are: bit `i` is bit `i % 64` of word `i / 64`.
+
+use crate::{Error, Limits, Reader};
+
+/// An array of bits with the orders in which files keep them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bits {
+    words: Vec<u64>,
+    num_bits: u64,
+}
+
+impl Bits {
+    /// All zeros.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`], [`Error::TooLarge`], [`Error::OutOfMemory`].
+    pub fn new(num_bits: u64, limits: &Limits) -> Result<Self, Error> {
+        limits.check_bits("number of bits", num_bits)?;
+        let mut words = Self::room_for(num_bits.div_ceil(64))?;
+        words.resize(num_bits.div_ceil(64) as usize, 0);
+        Ok(Self { words, num_bits })
+    }
+
+    fn room_for(num_words: u64) -> Result<Vec<u64>, Error> {
+        let out_of_memory = Error::OutOfMemory { bytes: num_words.saturating_mul(8) };
+        let mut words = Vec::new();
+        let len = usize::try_from(num_words).map_err(|_| out_of_memory.clone())?;
+        words.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+        Ok(words)
+    }
+
+    /// Reads `num_bits` bits as whole words, most significant byte first (Java, Go).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Limits::check_bits`]; [`Error::Truncated`] before anything is allocated;
+    /// [`Error::BadField`] if a bit past the end is set.
+    pub fn read_be_words(
+        reader: &mut Reader<'_>,
+        num_bits: u64,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        Self::read_words(reader, num_bits, limits, u64::from_be_bytes)
+    }
+
+    /// Reads `num_bits` bits as whole words, least significant byte first.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::read_be_words`].
+    pub fn read_le_words(
+        reader: &mut Reader<'_>,
+        num_bits: u64,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        Self::read_words(reader, num_bits, limits, u64::from_le_bytes)
+    }
+
+    fn read_words(
+        reader: &mut Reader<'_>,
+        num_bits: u64,
+        limits: &Limits,
+        from: fn([u8; 8]) -> u64,
+    ) -> Result<Self, Error> {
+        limits.check_bits("number of bits", num_bits)?;
+        let num_words = num_bits.div_ceil(64);
+        let bytes = reader.take("bits", num_words * 8)?;
+        let mut words = Self::room_for(num_words)?;
+        words.extend(bytes.as_chunks::<8>().0.iter().map(|&word| from(word)));
+        Self { words, num_bits }.checked()
+    }
+
+    /// Bits out of bytes, bit `i` being bit `i % 8` from the least significant of byte `i / 8`;
+    /// bytes that are missing are zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
+    pub fn from_lsb_bytes(bytes: &[u8], num_bits: u64, limits: &Limits) -> Result<Self, Error> {
+        Self::from_bytes(bytes, num_bits, limits, |byte| byte)
+    }
+
+    /// Bits out of a Redis string, bit `i` being bit `i % 8` from the most significant of byte
+    /// `i / 8`; bytes that are missing are zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::from_lsb_bytes`].
+    pub fn from_msb_bytes(bytes: &[u8], num_bits: u64, limits: &Limits) -> Result<Self, Error> {
+        Self::from_bytes(bytes, num_bits, limits, u8::reverse_bits)
+    }
+
+    fn from_bytes(
+        bytes: &[u8],
+        num_bits: u64,
+        limits: &Limits,
+        order: fn(u8) -> u8,
+    ) -> Result<Self, Error> {
+        let most = num_bits.div_ceil(8);
+        if bytes.len() as u64 > most {
+            return Err(Error::TrailingBytes { found: bytes.len() as u64 - most });
+        }
+        let mut bits = Self::new(num_bits, limits)?;
+        for (word, bytes) in bits.words.iter_mut().zip(bytes.chunks(8)) {
+            let mut little = [0; 8];
+            for (to, &from) in little.iter_mut().zip(bytes) {
+                *to = order(from);
+            }
+            *word = u64::from_le_bytes(little);
+        }
+        bits.checked()
+    }
+
+    /// Refuses bits past the end: no writer sets them, and they would count.
+    fn checked(self) -> Result<Self, Error> {
+        let used = self.num_bits % 64;
+        match self.words.last() {
+            Some(&last) if used != 0 && last >> used != 0 => {
+                Err(Error::bad("bits past the last one", "0", format_args!("{:#x}", last >> used)))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// The number of bits, m.
+    pub fn num_bits(&self) -> u64 {
+        self.num_bits
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether a bit is set.
+    ///
+    /// # Panics
+    ///
+    /// If `position` is not below the number of bits, rounded up to a word.
+    #[inline]
+    pub fn get(&self, position: u64) -> bool {
+        self.words[(position / 64) as usize] >> (position % 64) & 1 != 0
+    }
+
+    /// Sets a bit; whether it was not set before.
+    ///
+    /// # Panics
+    ///
+    /// As [`Bits::get`].
+    #[inline]
+    pub fn set(&mut self, position: u64) -> bool {
+        let word = &mut self.words[(position / 64) as usize];
+        let mask = 1 << (position % 64);
+        let new = *word & mask == 0;
+        *word |= mask;
+        new
+    }
+
+    /// How many bits are set. Reads all of them.
+    pub fn count_ones(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// The share of bits set. Reads all of them.
+    pub fn fill_ratio(&self) -> f64 {
+        self.count_ones() as f64 / self.num_bits as f64
+    }
+
+    /// Takes over every bit of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] for another number of bits; nothing is changed then.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        if self.num_bits != other.num_bits {
+            return Err(Error::Incompatible {
+                parameter: "number of bits",
+                left: self.num_bits.to_string(),
+                right: other.num_bits.to_string(),
+            });
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        Ok(())
+    }
+
+    /// Clears all bits.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Appends the words, most significant byte first.
+    pub fn write_be_words(&self, out: &mut Vec<u8>) {
+        out.extend(self.words.iter().flat_map(|word| word.to_be_bytes()));
+    }
+
+    /// Appends the words, least significant byte first.
+    pub fn write_le_words(&self, out: &mut Vec<u8>) {
+        out.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
+    }
+
+    /// `ceil(m / 8)` bytes, the first bit being the least significant of the first.
+    pub fn to_lsb_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.words.len() * 8);
+        self.write_le_words(&mut bytes);
+        bytes.truncate(self.num_bits.div_ceil(8) as usize);
+        bytes
+    }
+
+    /// As a Redis string of `ceil(m / 8)` bytes, the first bit being the most significant of the
+    /// first.
+    pub fn to_msb_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.to_lsb_bytes();
+        bytes.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
+        bytes
+    }
+}

@@ -1,0 +1,134 @@
+//! The errors of this crate: each names the field, the bound and the value found.
+
+use std::fmt;
+
+/// Why a foreign filter could not be opened, asked, changed or written.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are not of this format.
+    NotThisFormat {
+        /// The format that was tried.
+        format: &'static str,
+        /// What does not fit.
+        reason: &'static str,
+    },
+    /// The bytes end too early.
+    Truncated {
+        /// What was being read.
+        field: &'static str,
+        /// Bytes that it needs.
+        needed: u64,
+        /// Bytes that are left.
+        left: u64,
+    },
+    /// Bytes follow the end of the filter.
+    TrailingBytes {
+        /// How many.
+        found: u64,
+    },
+    /// A number is above its limit.
+    TooLarge {
+        /// The name of the number.
+        field: &'static str,
+        /// The limit.
+        limit: u64,
+        /// The number found.
+        found: u64,
+    },
+    /// A number is 0 (or negative) and must not be.
+    Zero {
+        /// The name of the number.
+        field: &'static str,
+    },
+    /// A field has a value that makes no sense.
+    BadField {
+        /// The name of the field.
+        field: &'static str,
+        /// What is allowed.
+        allowed: &'static str,
+        /// What was found, as text.
+        found: String,
+    },
+    /// Two filters are not alike.
+    Incompatible {
+        /// The name of what differs.
+        parameter: &'static str,
+        /// Its value on the left.
+        left: String,
+        /// Its value on the right.
+        right: String,
+    },
+    /// A text cannot be a key of this type.
+    BadKey {
+        /// The type.
+        key_type: &'static str,
+        /// The problem.
+        reason: &'static str,
+    },
+    /// The numbers asked for give no filter; in the words of the system that refuses them.
+    Refused {
+        /// Its message.
+        message: String,
+    },
+    /// The operation does not exist for this format.
+    Unsupported {
+        /// The format.
+        format: &'static str,
+        /// What was asked for.
+        operation: &'static str,
+        /// Why not, and what to do instead.
+        reason: &'static str,
+    },
+    /// The allocator refused this many bytes.
+    OutOfMemory {
+        /// Bytes asked for.
+        bytes: u64,
+    },
+}
+
+impl Error {
+    /// An [`Error::BadField`].
+    pub(crate) fn bad(
+        field: &'static str,
+        allowed: &'static str,
+        found: impl fmt::Display,
+    ) -> Self {
+        Self::BadField { field, allowed, found: found.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotThisFormat { format, reason } => write!(f, "not a {format} filter: {reason}"),
+            Self::Truncated { field, needed, left } => {
+                write!(
+                    f,
+                    "{field} needs {needed} bytes, but {left} are left: the file is truncated"
+                )
+            }
+            Self::TrailingBytes { found } => {
+                write!(f, "{found} bytes follow the end of the filter")
+            }
+            Self::TooLarge { field, limit, found } => {
+                write!(f, "{field} is {found}, above the limit of {limit}")
+            }
+            Self::Zero { field } => write!(f, "{field} is 0"),
+            Self::BadField { field, allowed, found } => {
+                write!(f, "{field} is {found}, allowed is {allowed}")
+            }
+            Self::Incompatible { parameter, left, right } => {
+                write!(f, "the filters differ in {parameter}: {left} and {right}")
+            }
+            Self::BadKey { key_type, reason } => write!(f, "no key of type {key_type}: {reason}"),
+            Self::Refused { message } => f.write_str(message),
+            Self::Unsupported { format, operation, reason } => {
+                write!(f, "{operation} is not possible with a {format} filter: {reason}")
+            }
+            Self::OutOfMemory { bytes } => write!(f, "no memory for {bytes} bytes"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,147 @@
+//! What every foreign filter can do.
+
+use crate::{Bits, Error, KeyType};
+use mayhap::Bitmap;
+use std::any::Any;
+use std::fmt;
+
+/// The systems whose filters are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Format {}
+
+/// One thing that a format's file says of its filter, for people and for JSON.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    /// The name in JSON: `snake_case`, the project's words where it has one.
+    pub key: &'static str,
+    /// The value.
+    pub value: String,
+}
+
+/// Key bytes → positions of one filter.
+pub trait Scheme: fmt::Debug + Send + Sync {
+    /// Positions per key, k.
+    fn num_hashes(&self) -> u32;
+
+    /// Calls `each` with every position of a key, in the system's order, all below the number of
+    /// bits of the filter; stops early when it returns `false`.
+    fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool);
+}
+
+/// A filter that other systems made, of whichever format.
+pub trait ForeignFilter: fmt::Debug + Send {
+    /// Which format.
+    fn format(&self) -> Format;
+
+    /// The number of bits, m, that positions are taken modulo of.
+    fn num_bits(&self) -> u64;
+
+    /// Positions per key, k.
+    fn num_hashes(&self) -> u32;
+
+    /// Key types that this system is known to hash, the usual one first.
+    fn key_types(&self) -> &'static [KeyType];
+
+    /// Whether the key (the bytes that the system hashes) may be in it.
+    fn contains(&self, key: &[u8]) -> bool;
+
+    /// Inserts a key (the bytes that the system hashes); the system's own answer to whether it was
+    /// new.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] where the system would refuse.
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error>;
+
+    /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.
+    fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap);
+
+    /// Takes over the keys of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] naming what differs; nothing is changed then.
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error>;
+
+    /// How many bits are set. Reads all of them.
+    fn count_ones(&self) -> u64;
+
+    /// The rate now, by the system's own formula.
+    fn estimated_fpp(&self) -> f64;
+
+    /// How many keys it holds, by the system's own formula; `None` where that fails.
+    fn estimated_items(&self) -> Option<u64>;
+
+    /// What else the file says.
+    fn facts(&self) -> Vec<Fact>;
+
+    /// The file: byte for byte what the system would have written.
+    fn encode(&self) -> Vec<u8>;
+
+    /// For [`ForeignFilter::union_with`].
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A scheme and its bits: the part that most formats share.
+#[derive(Debug, Clone)]
+pub struct SchemeFilter<S> {
+    /// Key bytes → positions.
+    pub scheme: S,
+    /// The bits.
+    pub bits: Bits,
+}
+
+/// Keys whose positions are gathered before any bit is looked at, so that many cache misses are in
+/// flight.
+const BATCH_KEYS: usize = 32;
+
+impl<S: Scheme> SchemeFilter<S> {
+    /// Whether all bits of the key are set.
+    #[inline]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        let mut all = true;
+        self.scheme.positions(key, |position| {
+            all = self.bits.get(position);
+            all
+        });
+        all
+    }
+
+    /// Sets all bits of the key; whether one of them was not set before.
+    #[inline]
+    pub fn insert(&mut self, key: &[u8]) -> bool {
+        let mut new = false;
+        self.scheme.positions(key, |position| {
+            new |= self.bits.set(position);
+            true
+        });
+        new
+    }
+
+    /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.
+    ///
+    /// All words of a group of keys are read before any is judged: k cache misses per key overlap.
+    pub fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap) {
+        found.clear_to(keys.len());
+        let mut positions = Vec::with_capacity(BATCH_KEYS * self.scheme.num_hashes() as usize);
+        for (group, keys) in keys.chunks(BATCH_KEYS).enumerate() {
+            positions.clear();
+            for key in keys {
+                self.scheme.positions(key, |position| {
+                    positions.push(position);
+                    true
+                });
+            }
+            let per_key = self.scheme.num_hashes() as usize;
+            for (i, positions) in positions.chunks_exact(per_key).enumerate() {
+                // Without a branch, so that the loads of the next keys do not wait for this answer.
+                let all =
+                    positions.iter().fold(true, |all, &position| all & self.bits.get(position));
+                if all {
+                    found.set(group * BATCH_KEYS + i);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Bloom filters that other systems made: opened, asked, extended and written back, bit for bit.
+//!
+//! A foreign format is a *scheme* (key bytes → positions) and a *codec* (file layout), one file
+//! each system. What they share stands beside: [`Bits`] (where the bits are), [`Reader`] (bytes from
+//! outside, every length checked before it is believed), [`Limits`], [`KeyType`] (text → the bytes
+//! that the system hashes), [`ForeignFilter`] (what all of them can do).
+//!
+//! A filter of one scheme cannot become one of another: the keys are gone.
+
+#![forbid(unsafe_code)]
+
+mod bits;
+mod error;
+mod filter;
+mod key;
+mod limits;
+mod reader;
+
+pub use bits::Bits;
+pub use error::Error;
+pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
+pub use key::KeyType;
+pub use limits::Limits;
+pub use reader::Reader;
