@@ -1,5 +1,6 @@
 //! Filling a filter from input: what `build` and `add` share.
 
+use crate::distinct::Distinct;
 use crate::error::Error;
 use crate::input::Source;
 use crate::key_options::KeyOptions;
@@ -8,7 +9,7 @@ use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
 use crate::seen::Inserter;
 use crate::talk::{Talk, grouped, rate};
-use mayhap::{AnyFilter, Block, Health};
+use mayhap::{AnyFilter, Block, DigestFunction, Health};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -52,33 +53,49 @@ pub fn fill(
     inserter.record()
 }
 
-/// Counts the lines of regular files, compressed ones too; `None` if one is a pipe.
+/// What is in regular files, seen by reading them once before they are read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Lines.
+    pub lines: u64,
+    /// Distinct keys: see [`Distinct::count`].
+    pub distinct: u64,
+    /// Keys to make room for.
+    pub room: u64,
+}
+
+/// Counts the distinct keys of regular files, compressed ones too; `None` if one is a pipe.
+/// Standard input stands where it stood before.
 ///
 /// # Errors
 ///
 /// Those of [`Source`] and [`LineReader`].
-pub fn count_lines(
+pub fn count_distinct(
     sources: &[Source],
     options: &KeyOptions,
     max_line: usize,
-) -> Result<Option<u64>, Error> {
-    let mut total = 0;
-    for source in sources {
-        if source.size()?.is_none() {
-            return Ok(None);
+    (talk, total_bytes): (Talk, Option<u64>),
+) -> Result<Option<Counted>, Error> {
+    let Some(total_bytes) = total_bytes else { return Ok(None) };
+    let mut progress = Progress::new(talk, Some(total_bytes));
+    let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
+    let mut reader = LineReader::new(sources.to_vec(), options, max_line, None);
+    let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
+    loop {
+        let (lines, raw_bytes) = (reader.lines(), reader.raw_bytes());
+        let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+        if !batch.is_keyless() {
+            batch.digest_into(&DigestFunction::default(), &mut digests);
+            distinct.insert(&digests);
         }
-        total += match source.count_lines(options.separator())? {
-            Some(lines) => lines,
-            // Reading standard input would use it up.
-            None if *source == Source::Stdin => return Ok(None),
-            None => {
-                let mut reader = LineReader::new(vec![source.clone()], options, max_line, None);
-                while reader.next_batch(|| Ok(()))?.is_some() {}
-                reader.lines()
-            }
-        };
+        progress.tick(lines, raw_bytes, || ", counting".into());
     }
-    Ok(Some(total))
+    progress.clear();
+    if let Some(position) = stdin {
+        Source::Stdin.seek(position)?;
+    }
+    let (distinct, room) = distinct.count();
+    Ok(Some(Counted { lines: reader.lines(), distinct, room }))
 }
 
 /// The state of a filter, as the summaries of several verbs print it.

@@ -6,7 +6,7 @@ use flate2::bufread::MultiGzDecoder;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -78,6 +78,25 @@ impl Source {
         }
         let position = file.stream_position().unwrap_or(0);
         Ok(Some(metadata.len().saturating_sub(position)))
+    }
+
+    /// Where the next read begins; the same for all handles of a redirected standard input.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], for pipes.
+    pub fn position(&self) -> Result<u64, Error> {
+        self.open()?.stream_position().map_err(Error::io("read", &self.name()))
+    }
+
+    /// Makes standard input go on from there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], for pipes.
+    pub fn seek(&self, position: u64) -> Result<(), Error> {
+        let seeked = self.open()?.seek(SeekFrom::Start(position));
+        seeked.map(|_| ()).map_err(Error::io("read", &self.name()))
     }
 
     /// How many lines it has, if it is a regular file of plain text; its position stays.

@@ -8,6 +8,7 @@
 
 pub mod args;
 pub mod cmd;
+pub mod distinct;
 pub mod error;
 pub mod fill;
 pub mod filter_file;

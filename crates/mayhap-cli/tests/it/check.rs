@@ -1,6 +1,6 @@
 //! `build`, `create`, `add`, `check` and `info`.
 
-use crate::support::{fail, file, folder, json, lines, run, stderr, succeed};
+use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succeed};
 
 #[test]
 fn check_exits_like_grep() {
@@ -177,6 +177,28 @@ fn build_counts_files_and_asks_for_n_on_a_pipe() {
     // A folder that is not there is found out before the work, not after it.
     let talk = fail(folder.path(), &["build", "-o", "no/such/folder", "absent"], b"");
     assert!(talk.contains("cannot create no/such/folder"), "{talk}");
+}
+
+#[test]
+fn build_makes_room_for_distinct_keys_also_from_a_redirected_file() {
+    let folder = folder();
+    let input = lines("key", (0..5000).map(|i| i % 700));
+    let compressed = zstd::encode_all(&*input, 1).unwrap();
+    for (name, contents) in [("plain", &input), ("zst", &compressed)] {
+        let path = file(folder.path(), name, contents);
+        let output = mayhap(folder.path())
+            .args(["build", "--json", "--force", "-o", "f"])
+            .stdin(std::fs::File::open(path).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stderr(&output).contains("counted 5,000 lines with 700 distinct keys"));
+        let summary = json(&output.stdout);
+        assert_eq!(summary["expected_items"], 700, "{name}");
+        // The first pass has not used the input up.
+        assert_eq!(summary["lines_read"], 5000, "{name}");
+        assert!(summary["new"].as_u64().unwrap() >= 698, "{name}: {summary}");
+    }
 }
 
 #[test]
