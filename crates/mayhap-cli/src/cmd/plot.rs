@@ -10,9 +10,10 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap plot fpp -o fpp.svg        the rate against the number of keys
   mayhap plot bits -o bits.svg      what each kind of filter costs
+  mayhap plot bits -o bits.html     the same as a page for a browser
   mayhap plot overfill > over.svg   what becomes of a filter with too many keys";
 
-/// Draw the rate models as an SVG picture
+/// Draw the rate models as a picture (SVG, or HTML for a file named so)
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub struct Args {
@@ -33,12 +34,16 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args) -> Result<Outcome, Error> {
-    let svg = plot::svg(args.what)?;
+    let mut picture = plot::svg(args.what)?;
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html");
+    if args.output.as_ref().is_some_and(is_page) {
+        picture = plot::page(&picture);
+    }
     let mut output = match &args.output {
         Some(path) => Output::create(path, args.force, &[])?,
         None => Output::stdout(&[])?,
     };
-    output.write(svg.as_bytes())?;
+    output.write(picture.as_bytes())?;
     output.flush()?;
     Ok(Outcome::Done)
 }

@@ -22,6 +22,16 @@ pub enum Plot {
     Overfill,
 }
 
+/// A page for a browser with this picture in it, as wide as the window; it needs no other file.
+pub fn page(svg: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width\">\n<title>mayhap</title>\n\
+         <style>body {{ margin: 2vw; background: #fff }} svg {{ width: 100%; height: auto }}</style>\n\
+         {svg}</html>\n"
+    )
+}
+
 /// Draws.
 ///
 /// # Errors

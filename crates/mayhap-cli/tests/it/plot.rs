@@ -32,6 +32,9 @@ fn a_picture_goes_to_a_file_and_replaces_none_unasked() {
     succeed(folder.path(), &["plot", "fpp", "-o", "p.svg"], b"");
     let svg = std::fs::read_to_string(folder.path().join("p.svg")).unwrap();
     assert!(svg.starts_with("<svg ") && svg.trim_end().ends_with("</svg>"));
+    succeed(folder.path(), &["plot", "fpp", "-o", "p.html"], b"");
+    let page = std::fs::read_to_string(folder.path().join("p.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains(&svg), "{page}");
     file(folder.path(), "q.svg", b"mine");
     assert!(fail(folder.path(), &["plot", "bits", "-o", "q.svg"], b"").contains("--force"));
     assert_eq!(std::fs::read(folder.path().join("q.svg")).unwrap(), b"mine");
