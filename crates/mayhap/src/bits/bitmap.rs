@@ -60,13 +60,7 @@ impl Bitmap {
 
     /// The indices of the keys answered "yes", in order.
     pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &word)| {
-            core::iter::successors((word != 0).then_some(word), |w| {
-                let rest = w & (w - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |w| i * 64 + w.trailing_zeros() as usize)
-        })
+        ones(&self.words)
     }
 
     /// The answers as words: key `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
@@ -108,4 +102,15 @@ impl Bitmap {
         self.len = len;
         &mut self.words
     }
+}
+
+/// The indices of the bits that are set, in order.
+pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
+    words.iter().enumerate().flat_map(|(i, &word)| {
+        core::iter::successors((word != 0).then_some(word), |w| {
+            let rest = w & (w - 1);
+            (rest != 0).then_some(rest)
+        })
+        .map(move |w| i * 64 + w.trailing_zeros() as usize)
+    })
 }

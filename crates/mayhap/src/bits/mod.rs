@@ -6,6 +6,7 @@ mod owned;
 mod shared;
 
 pub use bitmap::Bitmap;
+pub(crate) use bitmap::ones;
 pub use block::Block;
 pub use owned::OwnedBlocks;
 pub use shared::SharedBlocks;

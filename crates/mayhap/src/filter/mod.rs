@@ -4,6 +4,22 @@
 //! `stats.rs` what a filter knows of itself, `builder.rs` how one is made, `any.rs` the layout as a
 //! run-time value.
 
+/// What every builder says of the digest function.
+macro_rules! digest_setters {
+    () => {
+        /// How keys become digests: `xxh3` with seed 0 unless said otherwise.
+        pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
+            self.digest_function = digest_function;
+            self
+        }
+
+        /// `xxh3` with this seed.
+        pub fn seed(self, seed: u64) -> Self {
+            self.digest_function(DigestFunction::xxh3(seed))
+        }
+    };
+}
+
 mod any;
 mod builder;
 mod clearing;

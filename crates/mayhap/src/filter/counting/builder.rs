@@ -1,7 +1,7 @@
 //! Making a counting filter.
 
 use super::CountingBloomFilter;
-use crate::{DigestFunction, Error, FilterParams, Layout, sizing};
+use crate::{AnyFilter, DigestFunction, Error, FilterParams, Layout};
 
 /// The bits of a counter of a [`CountingBloomFilter`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -117,16 +117,7 @@ impl CountingBuilder {
         self
     }
 
-    /// How keys become digests: `xxh3` with seed 0 unless said otherwise.
-    pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
-        self.digest_function = digest_function;
-        self
-    }
-
-    /// `xxh3` with this seed.
-    pub fn seed(self, seed: u64) -> Self {
-        self.digest_function(DigestFunction::xxh3(seed))
-    }
+    digest_setters!();
 
     /// Refuses filters larger than this, before any memory is asked for. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
@@ -143,40 +134,25 @@ impl CountingBuilder {
     /// [`Error::FppUnreachable`] if `num_bytes` cannot keep `target_fpp`; [`Error::TooLarge`] above
     /// [`CountingBuilder::max_bytes`].
     pub fn params(&self) -> Result<FilterParams, Error> {
-        let params = self.solve()?;
+        let layout = self.counter_bits.layout();
+        let mut plain = AnyFilter::builder().layout(layout);
+        if let Some(items) = self.expected_items {
+            plain = plain.expected_items(items);
+        }
+        if let Some(fpp) = self.target_fpp {
+            plain = plain.target_fpp(fpp);
+        }
+        if let Some(bytes) = self.num_bytes {
+            // Less than a block has no counters; `sizing` says so.
+            plain = plain.num_bits((bytes / 64).saturating_mul(layout.block_bits()));
+        }
+        let params = plain.params()?;
         let found = super::num_blocks(&params) * 64;
         if found > self.max_bytes {
             let (field, limit) = ("filter bytes", self.max_bytes);
             return Err(Error::TooLarge { field, limit, found });
         }
         Ok(params)
-    }
-
-    fn solve(&self) -> Result<FilterParams, Error> {
-        let layout = self.counter_bits.layout();
-        // Less than a block has no counters; `sizing` says so.
-        let counters = |bytes: u64| (bytes / 64).saturating_mul(layout.block_bits());
-        let num_counters = self.num_bytes.map(counters);
-        match (self.expected_items, self.target_fpp, num_counters) {
-            (Some(n), Some(p), None) => sizing::for_items(layout, n, p),
-            (Some(n), None, Some(m)) => sizing::for_bits(layout, m, n),
-            (None, Some(p), Some(m)) => {
-                let n = sizing::max_items(layout, m, p)?;
-                let best = sizing::for_bits(layout, m, n)?;
-                FilterParams::new(layout, best.num_bits(), best.num_hashes(), n, p)
-            }
-            (Some(n), Some(p), Some(m)) => {
-                let best = sizing::for_bits(layout, m, n)?;
-                let lowest_fpp = best.expected_fpp(n);
-                let params = FilterParams::new(layout, best.num_bits(), best.num_hashes(), n, p)?;
-                if lowest_fpp > p {
-                    return Err(Error::FppUnreachable { target_fpp: p, lowest_fpp });
-                }
-                Ok(params)
-            }
-            (None, Some(_), None) => Err(Error::Missing { parameter: "expected_items" }),
-            _ => Err(Error::Missing { parameter: "target_fpp" }),
-        }
     }
 
     /// Sizes the filter and allocates it, zeroed.

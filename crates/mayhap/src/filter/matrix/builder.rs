@@ -76,16 +76,7 @@ impl MatrixBuilder {
         self
     }
 
-    /// How keys become digests.
-    pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
-        self.digest_function = digest_function;
-        self
-    }
-
-    /// `xxh3` with this seed.
-    pub fn seed(self, seed: u64) -> Self {
-        self.digest_function(DigestFunction::xxh3(seed))
-    }
+    digest_setters!();
 
     /// Refuses to be or to become (by [`BloomMatrix::add_sets`]) larger than this. No limit by
     /// default.

@@ -63,13 +63,7 @@ impl Sets {
 
     /// The sets that may hold the key, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.words.iter().enumerate().flat_map(|(i, &word)| {
-            core::iter::successors((word != 0).then_some(word), |w| {
-                let rest = w & (w - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |w| i * 64 + w.trailing_zeros() as usize)
-        })
+        crate::bits::ones(&self.words)
     }
 
     /// The answer as words: set `s` is bit `s % 64` of word `s / 64`. There are 8 words for each

@@ -55,16 +55,7 @@ impl WindowBuilder {
         self
     }
 
-    /// How keys become digests.
-    pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
-        self.digest_function = digest_function;
-        self
-    }
-
-    /// `xxh3` with this seed.
-    pub fn seed(self, seed: u64) -> Self {
-        self.digest_function(DigestFunction::xxh3(seed))
-    }
+    digest_setters!();
 
     /// Refuses windows larger than this, before any memory is asked for. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
