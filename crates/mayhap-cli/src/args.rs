@@ -1,12 +1,13 @@
 //! Arguments that several verbs share.
 
 use crate::error::Error;
-use crate::key_options::KeyOptions;
+use crate::keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
 use crate::layout_name::LayoutName;
 use crate::memory;
 use crate::number::{parse_bytes, parse_count, parse_fpp};
 use clap::Args;
 use mayhap::{AnyFilter, Builder, DigestFunction, SecretKey};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 /// The rate when none is asked for: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.
@@ -138,9 +139,10 @@ pub fn secret_key(path: Option<&Path>) -> Result<Option<SecretKey>, Error> {
     path.map(crate::filter_file::read_secret_key).transpose()
 }
 
-/// How lines are cut.
+/// How lines are cut, and keys out of them.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Lines")]
+#[command(next_help_heading = "Lines and keys")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct LineArgs {
     /// Lines end with NUL instead of a line feed
     #[arg(short = '0', long)]
@@ -151,12 +153,45 @@ pub struct LineArgs {
     /// Refuse longer lines
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
+    /// The key is this field, counted from 1; quotes mean nothing
+    #[arg(long, value_name = "NUMBER", value_parser = parse_field)]
+    pub field: Option<NonZeroU32>,
+    /// The byte between fields: , or : or \t or \x1F [default: \t]
+    #[arg(long, value_name = "BYTE", value_parser = parse_delim, requires = "field")]
+    pub delim: Option<u8>,
+    /// The key is this value of the JSON in a line: /user/id
+    #[arg(long, value_name = "POINTER", value_parser = JsonPointer::parse)]
+    #[arg(conflicts_with = "field")]
+    pub json_pointer: Option<JsonPointer>,
+    /// White space at both ends is not part of a key
+    #[arg(long)]
+    pub trim: bool,
+    /// ASCII letters of a key are made lower case
+    #[arg(long)]
+    pub lower: bool,
+    /// The key is the bytes that its hex digits stand for, in either case
+    #[arg(long, conflicts_with_all = ["lower", "normalize_url"])]
+    pub hex: bool,
+    /// The key is an absolute URL in normal form, without its fragment
+    #[arg(long)]
+    pub normalize_url: bool,
 }
 
 impl LineArgs {
     /// As key options.
     pub fn key_options(&self) -> KeyOptions {
-        KeyOptions { nul: self.null, strip_cr: self.crlf, unix_ms: false }
+        KeyOptions {
+            nul: self.null,
+            strip_cr: self.crlf,
+            delim: self.delim,
+            field: self.field,
+            json_pointer: self.json_pointer.clone(),
+            trim: self.trim,
+            lower: self.lower,
+            hex: self.hex,
+            normalize_url: self.normalize_url,
+            unix_ms: false,
+        }
     }
 
     /// The longest line, at least 1.

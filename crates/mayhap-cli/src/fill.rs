@@ -3,7 +3,7 @@
 use crate::distinct::Distinct;
 use crate::error::Error;
 use crate::input::Source;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
@@ -20,9 +20,11 @@ pub struct Counts {
     pub lines: u64,
     /// Those whose key was not in the filter.
     pub new: u64,
+    /// Those that have no key.
+    pub without_key: u64,
 }
 
-/// Inserts every line; `counts` is right even where an error ends it.
+/// Inserts every line that has a key; `counts` is right even where an error ends it.
 ///
 /// # Errors
 ///
@@ -35,8 +37,14 @@ pub fn fill(
     advice: &'static str,
 ) -> Result<(), Error> {
     while let Some(batch) = reader.next_batch(|| inserter.record())? {
-        inserter.digest(&batch);
         let mut from = 0;
+        if batch.is_keyless() {
+            from = batch.len();
+            counts.lines += batch.len() as u64;
+            counts.without_key += batch.len() as u64;
+        } else {
+            inserter.digest(&batch);
+        }
         while from < batch.len() {
             let (count, new) = inserter.insert(from)?;
             if count == 0 {
@@ -159,6 +167,7 @@ pub struct Summary {
     lines_read: u64,
     new: u64,
     already_there: u64,
+    lines_without_key: u64,
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
@@ -178,7 +187,8 @@ impl Summary {
             file,
             lines_read: counts.lines,
             new: counts.new,
-            already_there: counts.lines - counts.new,
+            already_there: counts.lines - counts.new - counts.without_key,
+            lines_without_key: counts.without_key,
             seconds: seconds.as_secs_f64(),
             complete,
             state,

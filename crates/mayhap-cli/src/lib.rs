@@ -3,7 +3,7 @@
 //! A library too, so that tests and fuzzers reach its parts. Every verb is one file of [`cmd`];
 //! what verbs share stands beside it:
 //!
-//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → digests
+//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`] → digests
 //! → a filter ([`seen`], [`filter_file`], [`kind`]) → [`output`] (lines to stdout) and [`talk`] (to stderr).
 
 pub mod args;
@@ -13,7 +13,7 @@ pub mod error;
 pub mod fill;
 pub mod filter_file;
 pub mod input;
-pub mod key_options;
+pub mod keys;
 pub mod kind;
 pub mod layout_name;
 pub mod lines;

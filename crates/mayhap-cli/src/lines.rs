@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::input::{Input, Source};
-use crate::key_options::KeyOptions;
+use crate::keys::{Cutter, KeyOptions, KeyTable, Keyless};
 use crate::signals::Stop;
 use mayhap::{Digest, DigestFunction};
 use std::collections::VecDeque;
@@ -21,7 +21,20 @@ pub struct Batch<'a> {
     buffer: &'a [u8],
     /// Where line `i` begins; one more than there are lines.
     bounds: &'a [usize],
-    strip_cr: bool,
+    keys: Keys<'a>,
+}
+
+/// Where the keys of a batch are.
+#[derive(Debug)]
+enum Keys<'a> {
+    /// They are the lines.
+    Lines,
+    /// They are the lines, without a carriage return.
+    StrippedLines,
+    /// They were cut: those of these lines of the table.
+    Cut(&'a KeyTable, Range<usize>),
+    /// There are none.
+    None,
 }
 
 impl Batch<'_> {
@@ -42,24 +55,30 @@ impl Batch<'_> {
 
     /// Whether none of its lines has a key; else all have one.
     pub fn is_keyless(&self) -> bool {
-        false
+        matches!(self.keys, Keys::None)
     }
 
-    /// Replaces the contents of `digests` with the digest of each line's key.
+    /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
+    /// batch is keyless.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
         digests.clear();
-        if self.strip_cr {
-            let strip = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).len();
-            digests.extend(self.bounds.windows(2).map(|bounds| {
-                let line = &self.buffer[bounds[0]..bounds[1] - 1];
-                function.digest(&line[..strip(line)])
-            }));
-        } else {
-            digests.extend(
+        match &self.keys {
+            Keys::Lines => digests.extend(
                 self.bounds
                     .windows(2)
                     .map(|bounds| function.digest(&self.buffer[bounds[0]..bounds[1] - 1])),
-            );
+            ),
+            Keys::StrippedLines => {
+                let strip = |line: &[u8]| line.strip_suffix(b"\r").unwrap_or(line).len();
+                digests.extend(self.bounds.windows(2).map(|bounds| {
+                    let line = &self.buffer[bounds[0]..bounds[1] - 1];
+                    function.digest(&line[..strip(line)])
+                }));
+            }
+            Keys::Cut(table, run) => {
+                digests.extend(table.keys(run.clone()).map(|key| function.digest(key)));
+            }
+            Keys::None => {}
         }
     }
 }
@@ -79,6 +98,12 @@ pub struct LineReader {
     scanned: usize,
     end: usize,
     bounds: Vec<usize>,
+    /// Cuts keys that are not the lines themselves, into the table.
+    cutter: Option<Cutter>,
+    table: KeyTable,
+    /// The first line of `bounds` that is not yet handed out.
+    next: usize,
+    keyless: Keyless,
     lines: u64,
     bytes: u64,
     raw_bytes_before: u64,
@@ -103,6 +128,10 @@ impl LineReader {
             scanned: 0,
             end: 0,
             bounds: Vec::with_capacity(BATCH_LINES + 1),
+            cutter: Cutter::new(options),
+            table: KeyTable::default(),
+            next: 0,
+            keyless: Keyless::default(),
             lines: 0,
             bytes: 0,
             raw_bytes_before: 0,
@@ -112,6 +141,11 @@ impl LineReader {
     /// Lines handed out so far.
     pub fn lines(&self) -> u64 {
         self.lines
+    }
+
+    /// Those of them that have no key.
+    pub fn keyless(&self) -> &Keyless {
+        &self.keyless
     }
 
     /// Bytes of the lines handed out so far, decompressed.
@@ -124,7 +158,8 @@ impl LineReader {
         self.raw_bytes_before + self.input.as_ref().map_or(0, Input::raw_bytes)
     }
 
-    /// The next lines; `None` at the end. `before_wait` is called when the next read may wait.
+    /// The next lines, of which all have a key or all have none; `None` at the end. `before_wait`
+    /// is called when the next read may wait.
     ///
     /// # Errors
     ///
@@ -133,13 +168,44 @@ impl LineReader {
         &mut self,
         mut before_wait: impl FnMut() -> Result<(), Error>,
     ) -> Result<Option<Batch<'_>>, Error> {
-        while !self.cut()? {
-            if !self.fill(&mut before_wait)? {
-                return Ok(None);
+        if self.next + 1 >= self.bounds.len() {
+            while !self.cut()? {
+                if !self.fill(&mut before_wait)? {
+                    return Ok(None);
+                }
+            }
+            self.next = 0;
+            if let Some(cutter) = &mut self.cutter {
+                let (buffer, bounds) = (&self.buffer, self.bounds.windows(2));
+                self.table.cut(cutter, bounds.map(|bounds| &buffer[bounds[0]..bounds[1] - 1]));
             }
         }
-        let strip_cr = self.options.strip_cr;
-        Ok(Some(Batch { buffer: &self.buffer, bounds: &self.bounds, strip_cr }))
+        Ok(Some(self.hand_out()))
+    }
+
+    /// The next lines of those that were cut.
+    fn hand_out(&mut self) -> Batch<'_> {
+        let mut run = self.next..self.bounds.len() - 1;
+        let keys = if self.cutter.is_none() {
+            if self.options.strip_cr { Keys::StrippedLines } else { Keys::Lines }
+        } else {
+            let why;
+            (run, why) = self.table.run_from(self.next);
+            match why {
+                Some(why) => {
+                    self.keyless.add(run.len() as u64, self.lines + 1, why);
+                    Keys::None
+                }
+                None => Keys::Cut(&self.table, run.clone()),
+            }
+        };
+        self.next = run.end;
+        self.lines += run.len() as u64;
+        let bounds = &self.bounds[run.start..=run.end];
+        let end = self.bounds[run.end];
+        self.bytes += (end - self.start) as u64;
+        (self.start, self.scanned) = (end, end);
+        Batch { buffer: &self.buffer, bounds, keys }
     }
 
     /// Finds the bounds of the next lines in the buffer, if there are any.
@@ -164,10 +230,6 @@ impl LineReader {
                 return Err(self.line_too_long());
             }
         }
-        let next = self.bounds[lines];
-        self.lines += lines as u64;
-        self.bytes += (next - self.start) as u64;
-        (self.start, self.scanned) = (next, next);
         Ok(true)
     }
 

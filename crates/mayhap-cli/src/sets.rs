@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::lines::Batch;
 use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Digest, Filter, SecretKey};
@@ -124,6 +124,10 @@ impl NamedSets {
     pub fn ask(&mut self, batch: &Batch<'_>) -> &Self {
         self.sets.clear();
         self.ends.clear();
+        if batch.is_keyless() {
+            self.ends.resize(batch.len(), 0);
+            return self;
+        }
         self.make_matrix(batch.len() as u64);
         match &mut self.asked {
             Asked::Matrix(matrix) => {

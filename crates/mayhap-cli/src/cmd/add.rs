@@ -5,7 +5,7 @@ use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
 use crate::fill::{self, Counts, Summary};
 use crate::input::Source;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::kind;
 use crate::lines::LineReader;
 use crate::memory;
@@ -28,7 +28,8 @@ const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \
 full and stops at 100 % (exit code 2), unless --overfill is given; the keys up to there are \
 saved, and so are those up to Ctrl-C. The file is replaced at the end, whole or not at all. \
-How keys are cut (-0, --crlf) is known from the file.
+How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
+have too few fields, are left out and counted.
 
 Filters of other kinds are added to in the same way (but have no log, as the state of a dedup \
 has): a window forgets its oldest keys instead of being full, a window of time takes this \
@@ -86,6 +87,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let result = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     let seconds = progress.elapsed();
     progress.clear();
+    reader.keyless().warn(talk);
     inserter.record()?;
     inserter.checkpoint()?;
     match inserter.seen_mut() {

@@ -29,7 +29,8 @@ file appears whole or not at all.
 A fuse filter is made of all keys at once: about 28 bytes of memory per line while it is built, \
 up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
 
--0 and --crlf are kept in the file: check and add then cut keys in the same way.";
+How keys are cut (-0, --field, --lower ...) is kept in the file: check and add then cut them in \
+the same way. Lines without a key, as they have too few fields, are left out and counted.";
 
 /// Make a filter file of a list of keys, one per line
 #[derive(Debug, clap::Args)]
@@ -74,7 +75,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
-        let counts = Counts { lines: reader.lines(), new: filter.len() };
+        let counts = Counts {
+            lines: reader.lines(),
+            new: filter.len(),
+            without_key: reader.keyless().lines(),
+        };
+        progress.clear();
+        reader.keyless().warn(talk);
         return finish(args, &mut filter, counts, &mut progress, talk);
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
@@ -101,7 +108,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
-    fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice)?;
+    let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
+    progress.clear();
+    reader.keyless().warn(talk);
+    filled?;
     match inserter.seen_mut() {
         Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
         seen => {

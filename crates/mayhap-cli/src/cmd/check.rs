@@ -5,7 +5,7 @@ use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
 use crate::input::Source;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
@@ -27,8 +27,8 @@ none was, 2 after an error.
 
 A line that is printed may be wrong with the rate of the filter (mayhap info); with -v no line \
 is wrong that is printed. With several filters a line is printed if any of them may hold it, \
-with -v if none does; with --tag once per filter. How keys are cut (-0, --crlf) is known from \
-the file.";
+with -v if none does; with --tag once per filter. How keys are cut (-0, --field, --lower ...) \
+is known from the file; a line without a key is surely not in it.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
@@ -65,6 +65,7 @@ pub struct Args {
 struct Summary {
     lines_read: u64,
     lines_selected: u64,
+    lines_without_key: u64,
     filters: Vec<Found>,
 }
 
@@ -128,7 +129,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     run.pump(&mut reader, &mut progress)?;
     progress.clear();
     run.output.flush()?;
-    run.report(reader.lines(), talk)?;
+    reader.keyless().warn(talk);
+    run.report(&reader, talk)?;
     Ok(if run.selected > 0 { Outcome::Done } else { Outcome::Nothing })
 }
 
@@ -179,6 +181,10 @@ impl Run<'_> {
         let mut function: Option<DigestFunction> = None;
         self.any.clear();
         self.any.resize(batch.len().div_ceil(64), 0);
+        if batch.is_keyless() {
+            self.selected += if self.args.invert { batch.len() as u64 } else { 0 };
+            return;
+        }
         for asked in &mut self.asked {
             let own = asked.filter.digest_function();
             if function.replace(own) != Some(own) {
@@ -208,7 +214,8 @@ impl Run<'_> {
     fn print_tagged(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
         for i in 0..batch.len() {
             for asked in &self.asked {
-                if asked.found.get(i) != self.args.invert {
+                let found = !batch.is_keyless() && asked.found.get(i);
+                if found != self.args.invert {
                     self.output.write(asked.name.as_bytes())?;
                     self.output.write(b"\t")?;
                     self.output.write(batch.lines(i..i + 1))?;
@@ -218,7 +225,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn report(&self, lines_read: u64, talk: Talk) -> Result<(), Error> {
+    fn report(&self, reader: &LineReader, talk: Talk) -> Result<(), Error> {
+        let lines_read = reader.lines();
         let selected_by = |asked: &Asked| {
             let absent = lines_read - asked.maybe_present;
             if self.args.invert { absent } else { asked.maybe_present }
@@ -230,8 +238,13 @@ impl Run<'_> {
                 surely_absent: lines_read - asked.maybe_present,
             };
             let filters = self.asked.iter().map(found).collect();
-            let lines_selected = self.selected;
-            return Talk::json(&Summary { lines_read, lines_selected, filters }, self.args.count);
+            let summary = Summary {
+                lines_read,
+                lines_selected: self.selected,
+                lines_without_key: reader.keyless().lines(),
+                filters,
+            };
+            return Talk::json(&summary, self.args.count);
         }
         if !self.args.count || talk.is_quiet() {
             return Ok(());

@@ -4,7 +4,7 @@ use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{DEFAULT_FPP, DigestArgs, LineArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::input::Source;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::memory;
@@ -34,7 +34,9 @@ distinct lines are in; the expected number of lines lost is printed. Without -n 
 counted first (-n = its lines), and for a pipe memory grows. At -n distinct lines it stops \
 (exit code 2): all before is printed. --overfill goes on, and loses more and more.
 
-The key of a line is its bytes without the line feed. A last line without one gets one. \
+The key of a line is its bytes without the line feed, unless options say how to cut it. A last \
+line without one gets one. A line without a key (too few fields, no JSON ...) is always printed, \
+with -d never. \
 Nothing is held back: when the input pauses, all lines so far are out.
 
 --state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it \
@@ -85,6 +87,7 @@ struct Summary {
     bytes_read: u64,
     lines_kept: u64,
     lines_dropped: u64,
+    lines_without_key: u64,
     expected_lost_lines: f64,
     expected_lost_lines_sigma: f64,
     seconds: f64,
@@ -282,7 +285,7 @@ struct Run<'a> {
     progress: Progress,
     /// Lines dealt with.
     lines: u64,
-    /// Those that were new.
+    /// Those that were new, or have no key.
     kept: u64,
 }
 
@@ -297,8 +300,17 @@ impl Run<'_> {
                 inserter.record()
             })?;
             let Some(batch) = batch else { return Ok(()) };
-            inserter.digest(&batch);
             let mut from = 0;
+            if batch.is_keyless() {
+                from = batch.len();
+                self.lines += from as u64;
+                self.kept += from as u64;
+                if keep_new {
+                    output.write(batch.lines(0..from))?;
+                }
+            } else {
+                inserter.digest(&batch);
+            }
             while from < batch.len() {
                 let (count, new) = inserter.insert(from)?;
                 if count == 0 {
@@ -330,6 +342,7 @@ impl Run<'_> {
             bytes_read: self.reader.bytes(),
             lines_kept: self.kept,
             lines_dropped: dropped,
+            lines_without_key: self.reader.keyless().lines(),
             expected_lost_lines: lost,
             expected_lost_lines_sigma: sigma,
             seconds,
@@ -346,6 +359,7 @@ impl Run<'_> {
     }
 
     fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
+        self.reader.keyless().warn(self.talk);
         if self.args.json {
             return Talk::json(&self.summary(seconds, complete), false);
         }
@@ -370,7 +384,8 @@ impl Summary {
     fn text(&self, repeated: bool) -> String {
         let (kept, dropped) = (grouped(self.lines_kept), grouped(self.lines_dropped));
         let verdict = if repeated {
-            format!("printed {dropped} repeats, left out {kept} first ones")
+            let first = grouped(self.lines_kept - self.lines_without_key);
+            format!("printed {dropped} repeats, left out {first} first ones")
         } else {
             format!("kept {kept}, dropped {dropped}")
         };

@@ -5,7 +5,7 @@ use crate::args::secret_key;
 use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
-use crate::key_options::KeyOptions;
+use crate::keys::{KeyOptions, escape};
 use crate::kind::{self, Detail, matrix};
 use crate::number::format_bytes;
 use crate::talk::{Talk, grouped, print_stdout, rate};
@@ -13,6 +13,7 @@ use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
 use serde::Serialize;
 use serde_json::Value;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -66,6 +67,7 @@ struct Info {
     digest_key_id: Option<String>,
     separator: &'static str,
     crlf: &'static str,
+    key: Key,
     unsaved_log_bytes: u64,
     checksums: &'static str,
     /// What only this kind has.
@@ -73,6 +75,21 @@ struct Info {
     details: serde_json::Map<String, Value>,
     #[serde(skip)]
     detail_rows: Vec<(&'static str, String)>,
+}
+
+/// How keys are cut, beyond the ends of lines.
+#[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+struct Key {
+    delim: Option<String>,
+    field: Option<u32>,
+    json_pointer: Option<String>,
+    trim: bool,
+    lower: bool,
+    hex: bool,
+    normalize_url: bool,
+    #[serde(skip)]
+    words: String,
 }
 
 /// Runs the verb.
@@ -154,6 +171,7 @@ impl Info {
             digest_key_id: keyed.then(|| format!("{:016x}", header.digest_parameter())),
             separator: if options.nul { "nul" } else { "lf" },
             crlf: if options.strip_cr { "strip" } else { "keep" },
+            key: Key::of(options),
             unsaved_log_bytes: 0,
             checksums: "not checked",
             details: serde_json::Map::new(),
@@ -249,9 +267,7 @@ impl Info {
             (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
         };
         rows.push(("digest", digest));
-        let end = if self.separator == "nul" { "NUL" } else { "line feed" };
-        let crlf = if self.crlf == "strip" { ", without \\r before it" } else { "" };
-        rows.push(("key", format!("a line up to its {end}{crlf}")));
+        rows.push(("key", self.key.words.clone()));
         rows.push(("checksums", self.checksums.into()));
         if self.unsaved_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);
@@ -259,6 +275,21 @@ impl Info {
         }
         let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
         rows.iter().map(line).collect()
+    }
+}
+
+impl Key {
+    fn of(options: &KeyOptions) -> Self {
+        Self {
+            delim: options.field.map(|_| escape(&[options.delim()])),
+            field: options.field.map(NonZeroU32::get),
+            json_pointer: options.json_pointer.as_ref().map(|it| it.as_str().into()),
+            trim: options.trim,
+            lower: options.lower,
+            hex: options.hex,
+            normalize_url: options.normalize_url,
+            words: options.describe(),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ pub mod which;
 
 use crate::error::Error;
 use crate::input::Source;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::output::already_there;
 use crate::talk::{self, Color, Talk};
 use clap::error::ErrorKind;

@@ -5,7 +5,7 @@ use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
 use crate::fill::State;
 use crate::input::Source;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::kind;
 use crate::lines::LineReader;
 use crate::progress::Progress;
@@ -58,6 +58,7 @@ struct Summary {
     lines_read: u64,
     removed: u64,
     not_there: u64,
+    lines_without_key: u64,
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
@@ -96,6 +97,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         };
+        // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
         lines += batch.len() as u64;
         filter.remove_digests_into(&digests, &mut gone);
@@ -104,11 +106,23 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
+    reader.keyless().warn(talk);
     filter.save(&args.file, &options, true)?;
-    let (not_there, complete, state) = (lines - removed, result.is_ok(), filter.state());
+    let lines_without_key = reader.keyless().lines();
+    let not_there = lines - removed - lines_without_key;
+    let (complete, state) = (result.is_ok(), filter.state());
     if args.json {
         let lines_read = lines;
-        let summary = Summary { file, lines_read, removed, not_there, seconds, complete, state };
+        let summary = Summary {
+            file,
+            lines_read,
+            removed,
+            not_there,
+            lines_without_key,
+            seconds,
+            complete,
+            state,
+        };
         Talk::json(&summary, true)?;
     } else {
         talk.say(&format!(

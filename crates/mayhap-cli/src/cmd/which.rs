@@ -23,7 +23,7 @@ Examples:
 const NOTES: &str = "\
 Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \
 A set that holds it is always named, one that does not with the rate of its filter. Lines that \
-surely no set holds are left out, unless -a is given. Exit codes: 0 if a set may hold a line, 1 \
+surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: 0 if a set may hold a line, 1 \
 if none does, 2 after an error.
 
 A line is digested once for all filters of one digest. Where there are many filters of one shape \
@@ -61,6 +61,7 @@ pub struct Args {
 struct Summary<'a> {
     lines_read: u64,
     lines_in_a_set: u64,
+    lines_without_key: u64,
     asked_as: &'static str,
     sets: Vec<Found<'a>>,
 }
@@ -136,11 +137,13 @@ fn pump(
     }
     progress.clear();
     output.flush()?;
+    reader.keyless().warn(talk);
     if args.json {
         let found = |(name, maybe_present)| Found { name, maybe_present };
         let summary = Summary {
             lines_read: reader.lines(),
             lines_in_a_set: selected,
+            lines_without_key: reader.keyless().lines(),
             asked_as: sets.asked_as(),
             sets: sets.counts().map(found).collect(),
         };

@@ -4,7 +4,7 @@ use super::{Detail, KindFilter};
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::State;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::memory;
 use crate::progress::Progress;
@@ -49,6 +49,7 @@ pub fn build(
     loop {
         let raw_bytes = reader.raw_bytes();
         let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+        // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
         let lines = (all.len() + digests.len()) as u64;
         memory::check(lines * BYTES_PER_LINE, size.max_bytes())?;

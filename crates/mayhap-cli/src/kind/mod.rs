@@ -11,7 +11,7 @@ mod window;
 
 use crate::error::Error;
 use crate::fill::State;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use mayhap::native::{Header, Kind, Native};
 use mayhap::{BinaryFuse, Bitmap, CountingBloomFilter, Digest, DigestFunction, SecretKey};
 use serde_json::Value;

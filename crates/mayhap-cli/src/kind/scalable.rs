@@ -3,7 +3,7 @@
 use super::{Detail, KindFilter};
 use crate::error::Error;
 use crate::fill::State;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::number::{format_bytes, format_count};
 use crate::talk::rate;
 use mayhap::{Bitmap, Digest, DigestFunction, ScalableBloomFilter};

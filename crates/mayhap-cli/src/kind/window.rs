@@ -3,7 +3,7 @@
 use super::{Detail, KindFilter};
 use crate::error::Error;
 use crate::fill::State;
-use crate::key_options::KeyOptions;
+use crate::keys::KeyOptions;
 use crate::span::format_millis;
 use crate::talk::grouped;
 use mayhap::{Bitmap, Digest, DigestFunction, Window, WindowBloomFilter};

@@ -1,0 +1,23 @@
+//! What a key is: how it is cut out of a line, kept in a filter's header so that every command
+//! cuts alike. `docs/keys.md` has the rules and the names in the header.
+//!
+//! line → record (the line, a field, a JSON value) → trim → hex bytes or normal URL → lower case
+
+mod cutter;
+mod escape;
+mod header;
+mod json;
+mod keyless;
+mod normal;
+mod options;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use cutter::Cutter;
+pub use escape::{escape, parse_delim};
+pub use json::JsonPointer;
+pub use keyless::{Keyless, NoKey};
+pub use normal::{push_hex, push_url};
+pub use options::{KeyOptions, parse_field};
+pub use table::KeyTable;
