@@ -36,6 +36,7 @@ pub fn fill(
     (talk, progress): (Talk, &mut Progress),
     advice: &'static str,
 ) -> Result<(), Error> {
+    reader.digest_by(inserter.seen().digest_function());
     while let Some(batch) = reader.next_batch(|| inserter.record())? {
         let mut from = 0;
         if batch.is_keyless() {
@@ -88,6 +89,7 @@ pub fn count_distinct(
     let mut progress = Progress::new(talk, Some(total_bytes));
     let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
     let mut reader = LineReader::new(sources.to_vec(), options, max_line, None);
+    reader.digest_by(DigestFunction::default());
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {
         let (lines, raw_bytes) = (reader.lines(), reader.raw_bytes());

@@ -3,14 +3,14 @@
 use crate::error::{Error, StoppedBySignal};
 use crate::signals::Stop;
 use flate2::bufread::MultiGzDecoder;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::cell::Cell;
+use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const GZIP_MAGIC: &[u8] = b"\x1F\x8B\x08";
 const ZSTD_MAGIC: &[u8] = b"\x28\xB5\x2F\xFD";
@@ -134,8 +134,8 @@ impl Source {
 /// An open input, decompressed if need be.
 pub struct Input {
     name: String,
-    raw: Rc<Raw>,
-    reader: Box<dyn Read>,
+    raw: Arc<Raw>,
+    reader: Box<dyn Read + Send>,
 }
 
 impl Input {
@@ -144,13 +144,12 @@ impl Input {
     /// # Errors
     ///
     /// [`Error::Io`]; [`Error::Stopped`] if a signal came while waiting for those bytes.
-    pub fn open(source: &Source, stop: Option<Rc<Stop>>) -> Result<Self, Error> {
+    pub fn open(source: &Source, stop: Option<Arc<Stop>>) -> Result<Self, Error> {
         let name = source.name();
         let file = source.open()?;
         let regular = file.metadata().map_err(Error::io("read", &name))?.is_file();
-        let raw =
-            Rc::new(Raw { file, regular, stop, ready: Cell::new(false), bytes: Cell::new(0) });
-        let reader = decoder(RawReader(Rc::clone(&raw))).map_err(Error::io("read", &name))?;
+        let raw = Arc::new(Raw { file, regular, stop, bytes: AtomicU64::new(0) });
+        let reader = decoder(RawReader(Arc::clone(&raw))).map_err(Error::io("read", &name))?;
         Ok(Self { name, raw, reader })
     }
 
@@ -159,14 +158,10 @@ impl Input {
         &self.name
     }
 
-    /// Whether the next read may have to wait for someone to write.
-    pub fn may_block(&self) -> bool {
-        !self.raw.is_ready()
-    }
-
     /// Bytes taken from the file so far, as they stand there.
     pub fn raw_bytes(&self) -> u64 {
-        self.raw.bytes.get()
+        // ORDERING: Relaxed. Read by the thread that adds to it.
+        self.raw.bytes.load(Ordering::Relaxed)
     }
 
     /// Reads some bytes; 0 at the end.
@@ -191,43 +186,34 @@ impl Input {
 struct Raw {
     file: File,
     regular: bool,
-    stop: Option<Rc<Stop>>,
-    /// Known to have bytes (or its end) for the next read.
-    ready: Cell<bool>,
-    bytes: Cell<u64>,
+    stop: Option<Arc<Stop>>,
+    bytes: AtomicU64,
 }
 
 impl Raw {
-    fn is_ready(&self) -> bool {
-        if !self.regular && !self.ready.get() {
-            let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let mut fds = [PollFd::new(&self.file, PollFlags::IN)];
-            self.ready.set(matches!(poll(&mut fds, Some(&now)), Ok(1..)));
-        }
-        self.regular || self.ready.get()
-    }
-
     /// Waits until a read would not, or a signal comes.
     fn wait(&self, stop: &Stop) -> io::Result<()> {
-        while !self.ready.get() {
+        loop {
             let mut fds = [
                 PollFd::new(&self.file, PollFlags::IN),
                 PollFd::from_borrowed_fd(stop.wake(), PollFlags::IN),
             ];
             match poll(&mut fds, None) {
-                Ok(_) => self.ready.set(!fds[0].revents().is_empty()),
-                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(errno.into()),
             }
+            let ready = !fds[0].revents().is_empty();
             if let Some(signal) = stop.signal() {
                 return Err(io::Error::other(StoppedBySignal(signal)));
             }
+            if ready {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
-struct RawReader(Rc<Raw>);
+struct RawReader(Arc<Raw>);
 
 impl Read for RawReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -236,14 +222,13 @@ impl Read for RawReader {
             raw.wait(stop)?;
         }
         let length = (&raw.file).read(buffer)?;
-        raw.ready.set(false);
-        raw.bytes.set(raw.bytes.get() + length as u64);
+        raw.bytes.fetch_add(length as u64, Ordering::Relaxed);
         Ok(length)
     }
 }
 
 /// Chooses the decoder by the first bytes, reading no more of a live pipe than it takes to tell.
-fn decoder(mut raw: RawReader) -> io::Result<Box<dyn Read>> {
+fn decoder(mut raw: RawReader) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::with_capacity(ZSTD_MAGIC.len());
     let undecided = |head: &[u8]| {
         [GZIP_MAGIC, ZSTD_MAGIC]

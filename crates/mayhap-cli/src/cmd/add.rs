@@ -17,7 +17,7 @@ use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
 use mayhap_store::LiveFilter;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,7 +77,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     memory::check(header.body_bytes(), limit)?;
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
-    let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
     let seen = open(&args.file, &header, args.key_file.as_deref(), limit)?;
     let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut inserter = Inserter::new(seen, args.overfill);

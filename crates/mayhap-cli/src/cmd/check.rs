@@ -155,9 +155,11 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn pump(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
+        if let Some(asked) = self.asked.first() {
+            reader.digest_by(asked.filter.digest_function());
+        }
         let mut lines = 0;
         loop {
-            let raw_bytes = reader.raw_bytes();
             let Some(batch) = reader.next_batch(|| self.output.flush())? else { return Ok(()) };
             self.ask(&batch);
             lines += batch.len() as u64;
@@ -172,7 +174,7 @@ impl Run<'_> {
                     output.write(batch.lines(run))
                 })?;
             }
-            progress.tick(lines, raw_bytes, String::new);
+            progress.tick(lines, reader.raw_bytes(), String::new);
         }
     }
 

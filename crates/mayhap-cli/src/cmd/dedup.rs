@@ -18,7 +18,7 @@ use mayhap::native::{Header, Kind};
 use mayhap_store::LiveFilter;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -111,7 +111,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let sources = Source::from_paths(&args.files);
     refuse_terminal("dedup", &sources)?;
     let total_bytes = total_size(&sources)?;
-    let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
     let (seen, options) = open(args, &sources, talk)?;
     let output = match &args.output {
         Some(path) => Output::create(path, args.force, &sources)?,
@@ -294,6 +294,7 @@ impl Run<'_> {
     fn pump(&mut self) -> Result<(), Error> {
         let keep_new = !self.args.repeated;
         let Self { reader, inserter, output, progress, .. } = self;
+        reader.digest_by(inserter.seen().digest_function());
         loop {
             let batch = reader.next_batch(|| {
                 output.flush()?;

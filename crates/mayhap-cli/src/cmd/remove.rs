@@ -15,7 +15,7 @@ use mayhap::Bitmap;
 use mayhap::native::Kind;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,10 +85,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = KeyOptions::from_header(&file, header.key_options())?
         .agree(&file, &args.lines.key_options())?;
     let mut filter = kind::load(&args.file, &header, secret_key(args.key_file.as_deref())?)?;
-    let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
     let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, total_bytes);
     let function = filter.digest_function();
+    reader.digest_by(function);
     let (mut digests, mut gone, mut removed, mut lines) = (Vec::new(), Bitmap::new(), 0, 0);
     let result = loop {
         let raw_bytes = reader.raw_bytes();

@@ -27,13 +27,13 @@ impl KeyTable {
         }
     }
 
-    /// The longest run of lines from `start` on that all have a key or all have none, and why its
-    /// first line has none.
-    pub fn run_from(&self, start: usize) -> (Range<usize>, Option<NoKey>) {
-        let rest = &self.keyless[start.min(self.keyless.len())..];
+    /// The longest run of lines from the first of `lines` on that all have a key or all have none,
+    /// and why its first line has none.
+    pub fn run_from(&self, lines: Range<usize>) -> (Range<usize>, Option<NoKey>) {
+        let rest = &self.keyless[lines.clone()];
         let first = rest.first().copied().flatten();
         let alike = |why: &&Option<NoKey>| why.is_some() == first.is_some();
-        (start..start + rest.iter().take_while(alike).count(), first)
+        (lines.start..lines.start + rest.iter().take_while(alike).count(), first)
     }
 
     /// The keys of a run of lines that have one.

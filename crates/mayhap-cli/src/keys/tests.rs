@@ -327,12 +327,13 @@ fn runs_of_the_table_are_the_longest_of_lines_alike() {
     let mut table = KeyTable::default();
     for _ in 0..2 {
         table.cut(&mut cutter, [&b"x"[..], b"", b"41", b"4242", b"z", b"43"].into_iter());
-        assert_eq!(table.run_from(0), (0..2, Some(NoKey::Hex)));
-        assert_eq!(table.run_from(1), (1..2, Some(NoKey::Hex)));
-        assert_eq!(table.run_from(2), (2..4, None));
-        assert_eq!(table.run_from(4), (4..5, Some(NoKey::Hex)));
-        assert_eq!(table.run_from(5), (5..6, None));
-        assert_eq!(table.run_from(6), (6..6, None));
+        assert_eq!(table.run_from(0..6), (0..2, Some(NoKey::Hex)));
+        assert_eq!(table.run_from(1..6), (1..2, Some(NoKey::Hex)));
+        assert_eq!(table.run_from(2..6), (2..4, None));
+        assert_eq!(table.run_from(4..6), (4..5, Some(NoKey::Hex)));
+        assert_eq!(table.run_from(5..6), (5..6, None));
+        assert_eq!(table.run_from(6..6), (6..6, None));
+        assert_eq!(table.run_from(2..3), (2..3, None));
         assert_eq!(table.keys(2..4).collect::<Vec<_>>(), [&b"A"[..], b"BB"]);
         assert_eq!(table.keys(5..6).collect::<Vec<_>>(), [&b"C"[..]]);
     }

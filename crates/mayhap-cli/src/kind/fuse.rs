@@ -45,6 +45,7 @@ pub fn build(
     // Before anything is read, and before a key file is made.
     width(1)?;
     let function = digest.function()?;
+    reader.digest_by(function);
     let (mut all, mut digests): (Vec<Digest>, _) = (Vec::new(), Vec::new());
     loop {
         let raw_bytes = reader.raw_bytes();

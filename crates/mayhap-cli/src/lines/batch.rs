@@ -1,0 +1,84 @@
+//! Lines as the verbs get them.
+
+use super::chunk::Chunk;
+use super::cut::digest_lines;
+use mayhap::{Digest, DigestFunction};
+use std::ops::Range;
+
+/// Lines that stand one after another in memory, each with its separator.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    chunk: &'a Chunk,
+    lines: Range<usize>,
+    keys: Keys,
+    function: Option<DigestFunction>,
+}
+
+/// What the keys of a batch are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// The lines.
+    Lines,
+    /// The lines, without a carriage return.
+    StrippedLines,
+    /// What was cut of them.
+    Cut,
+    /// There are none.
+    None,
+}
+
+impl<'a> Batch<'a> {
+    /// These lines of a chunk, whose digests are by this function if they are there.
+    pub(super) fn new(
+        chunk: &'a Chunk,
+        lines: Range<usize>,
+        keys: Keys,
+        function: Option<DigestFunction>,
+    ) -> Self {
+        Self { chunk, lines, keys, function }
+    }
+
+    /// The number of lines.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Never: a batch has at least one line.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of some lines with their separators.
+    pub fn lines(&self, range: Range<usize>) -> &[u8] {
+        let (start, bounds) = (self.lines.start, &self.chunk.bounds);
+        &self.chunk.buffer[bounds[start + range.start]..bounds[start + range.end]]
+    }
+
+    /// Whether none of its lines has a key; else all have one.
+    pub fn is_keyless(&self) -> bool {
+        self.keys == Keys::None
+    }
+
+    /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
+    /// batch is keyless. Only copies them if the function is the one that the reader was told.
+    pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
+        digests.clear();
+        let Self { chunk, lines, .. } = self;
+        if self.is_keyless() {
+            return;
+        }
+        if self.function.as_ref() == Some(function) {
+            digests.extend_from_slice(&chunk.digests[lines.clone()]);
+            return;
+        }
+        match self.keys {
+            Keys::Cut => {
+                digests.extend(chunk.table.keys(lines.clone()).map(|key| function.digest(key)));
+            }
+            keys => {
+                let lines = chunk.lines().skip(lines.start).take(lines.len());
+                digest_lines(function, lines, keys == Keys::StrippedLines, digests);
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What the reading thread hands over at a time.
+
+use crate::error::Error;
+use crate::keys::KeyTable;
+use mayhap::Digest;
+
+/// Bytes asked for in one read: enough to make system calls cheap, little enough to stay in L2.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Some lines with what is known of them.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    /// The bytes read, `..end`, and room after them.
+    pub(super) buffer: Vec<u8>,
+    pub(super) end: usize,
+    /// Where line `i` begins, and where the last one ends.
+    pub(super) bounds: Vec<usize>,
+    /// Their keys, where these are not the lines.
+    pub(super) table: KeyTable,
+    /// Their digests, if the function was told; anything for lines without a key.
+    pub(super) digests: Vec<Digest>,
+    /// Bytes read from the files so far, as they stand there.
+    pub(super) raw_bytes: u64,
+}
+
+impl Chunk {
+    /// Makes it begin with these bytes, with room for more.
+    pub(super) fn begin(&mut self, bytes: &[u8]) {
+        let room = BUFFER_BYTES.max(bytes.len() + 1);
+        if self.buffer.len() < room {
+            self.buffer.resize(room, 0);
+        }
+        self.buffer[..bytes.len()].copy_from_slice(bytes);
+        self.end = bytes.len();
+        self.bounds.clear();
+        self.bounds.push(0);
+        self.digests.clear();
+    }
+
+    /// The number of lines.
+    pub(super) fn len(&self) -> usize {
+        self.bounds.len().saturating_sub(1)
+    }
+
+    /// The lines, without their separators.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        self.bounds.windows(2).map(|bounds| &self.buffer[bounds[0]..bounds[1] - 1])
+    }
+
+    /// Doubles a full buffer, up to a line of `max_line` bytes. A byte is always free, for the
+    /// separator that a last line may lack.
+    pub(super) fn make_room(&mut self, max_line: usize) -> Result<(), Error> {
+        if self.end < self.buffer.len() {
+            return Ok(());
+        }
+        let wanted = (self.buffer.len() * 2).min(max_line.saturating_add(2)).max(self.end + 1);
+        let more = wanted - self.buffer.len();
+        let no_memory = |_| mayhap::Error::OutOfMemory { bytes: wanted as u64 };
+        self.buffer.try_reserve_exact(more).map_err(no_memory)?;
+        self.buffer.resize(wanted, 0);
+        Ok(())
+    }
+}
