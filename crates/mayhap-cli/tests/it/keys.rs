@@ -286,7 +286,7 @@ fn runs_of_keyed_and_keyless_lines_of_any_length_keep_their_order() {
                 expected.push_str(&line);
             }
         }
-        for _ in 0..1 + run % 1500 {
+        for _ in 0..=run % 1500 {
             keyless += 1;
             let line = format!("keyless {}\n", number % 3);
             input.push_str(&line);
