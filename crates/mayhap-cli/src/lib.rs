@@ -3,8 +3,9 @@
 //! A library too, so that tests and fuzzers reach its parts. Every verb is one file of [`cmd`];
 //! what verbs share stands beside it:
 //!
-//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`] → digests
-//! → a filter ([`seen`], [`filter_file`], [`kind`]) → [`output`] (lines to stdout) and [`talk`] (to stderr).
+//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`]
+//! → digests → a filter ([`seen`], [`filter_file`], [`kind`]) → [`output`] (lines to stdout) and
+//! [`talk`] (to stderr).
 
 pub mod args;
 pub mod cmd;

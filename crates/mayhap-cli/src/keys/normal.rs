@@ -4,6 +4,9 @@ use super::escape::hex_digit;
 use super::keyless::NoKey;
 use url::Url;
 
+/// One is enough for all but a few URLs that nobody writes.
+const MAX_READINGS: usize = 8;
+
 /// Appends the bytes that pairs of hex digits stand for, upper or lower case, without a prefix.
 ///
 /// # Errors
@@ -26,16 +29,38 @@ pub fn push_hex(digits: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> {
 }
 
 /// Appends an absolute URL as the URL standard (<https://url.spec.whatwg.org/>) writes it, without
-/// its fragment.
+/// its fragment; what that writing is read as, where it is read as another URL.
 ///
 /// # Errors
 ///
-/// [`NoKey::Url`] for what the standard does not parse without a base, and for what is not UTF-8;
-/// `keys` is then as it was.
+/// [`NoKey::Url`] for what the standard does not parse without a base, for what is not UTF-8, and
+/// for what has no lasting form after a few readings; `keys` is then as it was.
 pub fn push_url(text: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> {
     let text = std::str::from_utf8(text).map_err(|_| NoKey::Url)?;
-    let mut url = Url::parse(text).map_err(|_| NoKey::Url)?;
-    url.set_fragment(None);
+    let mut url = parse(text)?;
+    // A URL of the web is read as it was written. One of a file, or of a scheme that nobody knows,
+    // may lose more dots or drive letters when it is read again.
+    if !matches!(url.scheme(), "http" | "https") {
+        url = lasting(url)?;
+    }
     keys.extend_from_slice(url.as_str().as_bytes());
     Ok(())
+}
+
+fn parse(text: &str) -> Result<Url, NoKey> {
+    let mut url = Url::parse(text).map_err(|_| NoKey::Url)?;
+    url.set_fragment(None);
+    Ok(url)
+}
+
+/// Reads a URL until it stays as it is.
+fn lasting(mut url: Url) -> Result<Url, NoKey> {
+    for _ in 0..MAX_READINGS {
+        let again = parse(url.as_str())?;
+        if again == url {
+            return Ok(url);
+        }
+        url = again;
+    }
+    Err(NoKey::Url)
 }

@@ -3,6 +3,7 @@
 mod check;
 mod dedup;
 mod files;
+mod keys;
 mod kinds;
 mod manners;
 mod plot;

@@ -1,0 +1,82 @@
+//! Header text → key options → keys of arbitrary lines → header text again.
+//!
+//! The input up to the first NUL is the text of the header, the rest is lines. Oracles: options
+//! that were read are written and read again as the same, and agree with themselves; a line without
+//! a key leaves the keys before it alone; a key in normal form is its own normal form; the table
+//! has what the cutter cut, in runs that cover all lines.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mayhap_cli::keys::{Cutter, KeyOptions, KeyTable};
+
+fuzz_target!(|data: &[u8]| {
+    let (text, lines) = match data.iter().position(|&byte| byte == 0) {
+        Some(at) => (&data[..at], &data[at + 1..]),
+        None => (data, &b""[..]),
+    };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let options = match KeyOptions::from_header("f", text) {
+        Ok(options) => options,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(!message.chars().any(char::is_control), "{message:?} would reach a terminal");
+            return;
+        }
+    };
+    let header = options.to_header();
+    assert!(header.len() <= 2048, "{} bytes", header.len());
+    let again = KeyOptions::from_header("f", &header).expect("a header that was written");
+    assert!(again == options, "{options:?} became {again:?}");
+    assert!(again.to_header() == header && again.cuts_like(&options));
+    assert!(options.clone().agree("f", &options).is_ok());
+    assert!(!options.describe().chars().any(char::is_control));
+    if let Some(cutter) = Cutter::new(&options) {
+        check(&options, cutter, lines.split(|&byte| byte == options.separator()));
+    }
+});
+
+fn check<'a>(
+    options: &KeyOptions,
+    mut cutter: Cutter,
+    lines: impl Iterator<Item = &'a [u8]> + Clone,
+) {
+    let form = KeyOptions {
+        trim: options.trim,
+        lower: options.lower,
+        normalize_url: options.normalize_url,
+        ..KeyOptions::default()
+    };
+    let mut normal = Cutter::new(&form);
+    let mut keys = Vec::new();
+    let mut cut = Vec::new();
+    for line in lines.clone() {
+        let start = keys.len();
+        if cutter.cut(line, &mut keys).is_err() {
+            assert_eq!(keys.len(), start, "a key that is none");
+            cut.push(None);
+            continue;
+        }
+        let key = keys[start..].to_vec();
+        // The bytes of hex digits are any.
+        if let Some(normal) = normal.as_mut().filter(|_| !options.hex) {
+            let mut again = Vec::new();
+            normal.cut(&key, &mut again).expect("a key in normal form");
+            assert!(again == key, "{:?} became {:?}", key.escape_ascii(), again.escape_ascii());
+        }
+        cut.push(Some(key));
+    }
+    let mut table = KeyTable::default();
+    table.cut(&mut cutter, lines);
+    let mut at = 0;
+    while at < cut.len() {
+        let (run, why) = table.run_from(at);
+        assert!(run.start == at && run.end > at);
+        if why.is_none() {
+            let wanted = cut[run.clone()].iter().flatten();
+            assert!(table.keys(run.clone()).eq(wanted.map(Vec::as_slice)));
+        } else {
+            assert!(cut[run.clone()].iter().all(Option::is_none));
+        }
+        at = run.end;
+    }
+}
