@@ -8,6 +8,7 @@ pub mod create;
 pub mod dedup;
 pub mod info;
 pub mod man;
+pub mod plan;
 pub mod plot;
 pub mod remove;
 pub mod which;
@@ -82,6 +83,7 @@ enum Verb {
     Check(check::Args),
     Info(info::Args),
     Which(which::Args),
+    Plan(plan::Args),
     Plot(plot::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -118,6 +120,7 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args, talk),
         Verb::Info(args) => info::run(&args),
         Verb::Which(args) => which::run(&args, talk),
+        Verb::Plan(args) => plan::run(&args, cli.color),
         Verb::Plot(args) => plot::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args, talk),

@@ -6,6 +6,7 @@ mod dedup;
 mod files;
 mod kinds;
 mod manners;
+mod plan;
 mod plot;
 mod state;
 mod support;
