@@ -22,6 +22,7 @@ pub mod loss;
 pub mod memory;
 pub mod number;
 pub mod output;
+pub mod plan;
 pub mod plot;
 pub mod progress;
 pub mod seen;

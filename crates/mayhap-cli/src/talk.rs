@@ -15,6 +15,21 @@ pub enum Color {
     Never,
 }
 
+impl Color {
+    /// Whether to use it on this stream.
+    pub fn on(self, stream: &impl IsTerminal) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                stream.is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+}
+
 /// How to talk.
 #[derive(Debug, Clone, Copy)]
 pub struct Talk {
@@ -25,16 +40,7 @@ pub struct Talk {
 impl Talk {
     /// As the user asked.
     pub fn new(quiet: bool, color: Color) -> Self {
-        let color = match color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => {
-                std::io::stderr().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-                    && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-            }
-        };
-        Self { quiet, color }
+        Self { quiet, color: color.on(&std::io::stderr()) }
     }
 
     /// Whether only errors are wanted.
@@ -119,7 +125,8 @@ pub fn grouped(count: u64) -> String {
 
 /// A probability: `1.2 %`, `0.1 %`, `9.8e-5`.
 pub fn rate(fpp: f64) -> String {
-    if fpp == 0.0 || fpp >= 0.001 {
+    // From what three digits round to 0.1 %.
+    if fpp == 0.0 || fpp >= 0.000_999_5 {
         let text = format!("{:.3}", fpp * 100.0);
         format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
     } else {

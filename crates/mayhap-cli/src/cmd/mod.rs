@@ -3,9 +3,12 @@
 pub mod add;
 pub mod build;
 pub mod check;
+pub mod completions;
 pub mod create;
 pub mod dedup;
 pub mod info;
+pub mod man;
+pub mod plan;
 pub mod plot;
 pub mod remove;
 pub mod which;
@@ -80,7 +83,10 @@ enum Verb {
     Check(check::Args),
     Info(info::Args),
     Which(which::Args),
+    Plan(plan::Args),
     Plot(plot::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// How a verb ended.
@@ -95,7 +101,7 @@ pub enum Outcome {
 /// Parses the command line, runs the verb and reports.
 pub fn main() -> ExitCode {
     let (arguments, color) = arguments();
-    let command = Cli::command().color(color);
+    let command = command().color(color);
     let matches = match command.try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return usage_error(&error),
@@ -114,7 +120,10 @@ pub fn main() -> ExitCode {
         Verb::Check(args) => check::run(&args, talk),
         Verb::Info(args) => info::run(&args),
         Verb::Which(args) => which::run(&args, talk),
+        Verb::Plan(args) => plan::run(&args, cli.color),
         Verb::Plot(args) => plot::run(&args),
+        Verb::Completions(args) => completions::run(&args),
+        Verb::Man(args) => man::run(&args, talk),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -129,6 +138,11 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// The whole command line, as `completions` and `man` describe it.
+fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// The arguments, and the colour that help and usage errors are to have.
@@ -188,7 +202,7 @@ pub(crate) fn refuse_terminal(verb: &str, sources: &[Source]) -> Result<(), Erro
     if !waits {
         return Ok(());
     }
-    let mut command = Cli::command();
+    let mut command = command();
     command.build();
     if let Some(verb) = command.find_subcommand_mut(verb) {
         talk::print(&format!("{}\n", verb.render_help()));

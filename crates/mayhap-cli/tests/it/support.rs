@@ -86,3 +86,13 @@ pub(crate) fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
         seed >> 33
     })
 }
+
+/// All verbs, as `mayhap --help` lists them.
+pub(crate) fn verbs(folder: &Path) -> Vec<String> {
+    let help = String::from_utf8(succeed(folder, &["--help"], b"")).unwrap();
+    let (_, list) = help.split_once("\nCommands:\n").unwrap();
+    let rows = list.lines().take_while(|line| !line.is_empty());
+    // A line that goes on from the one above is indented further.
+    let rows = rows.filter(|line| !line.starts_with("   "));
+    rows.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,40 @@
+//! `mayhap completions`: what a shell needs to complete this command.
+
+use super::Outcome;
+use crate::error::Error;
+use crate::talk::print_stdout;
+use clap_complete::Shell;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap completions bash > ~/.local/share/bash-completion/completions/mayhap
+  mayhap completions zsh > ~/.zfunc/_mayhap        with fpath+=~/.zfunc before compinit
+  mayhap completions fish > ~/.config/fish/completions/mayhap.fish
+  mayhap completions elvish >> ~/.config/elvish/rc.elv
+  mayhap completions powershell >> mayhap.ps1      and . ./mayhap.ps1 in $PROFILE
+  eval \"$(mayhap completions bash)\"                for this shell alone";
+
+const NOTES: &str = "\
+The folders have to exist (mkdir -p). Start a new shell afterwards, and repeat it after an update \
+of mayhap.";
+
+/// Print the completions of a shell
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Those of the write.
+pub fn run(args: &Args) -> Result<Outcome, Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::command(), "mayhap", &mut script);
+    print_stdout(&String::from_utf8_lossy(&script))?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,218 @@
+//! `mayhap plan`: which filter, how big, and whether it pays.
+
+use super::Outcome;
+use crate::error::Error;
+use crate::number::{parse_bytes, parse_count, parse_fpp};
+use crate::plan::chart::{Curve, chart};
+use crate::plan::cost::Amount;
+use crate::plan::machine;
+use crate::plan::report::{Asked, Report};
+use crate::plan::table::Table;
+use crate::span::parse_millis;
+use crate::talk::{Color, Talk, print_stdout};
+use mayhap::native::Kind;
+use mayhap::plan::{Costs, Needs, Plan};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap plan -n 1B -p 0.1%                    how big, and how to make it
+  mayhap plan -n 1B -p 0.1% --plot             and what too many keys do to it
+  mayhap plan -n 1B --budget 2GiB              the lowest rate in 2 GiB
+  mayhap plan -p 0.1% --budget 2GiB            the most keys in 2 GiB
+  mayhap plan --budget 2GiB                    a table of keys and rates
+  mayhap plan -n 10M -p 1% --delete            keys are removed again
+  mayhap plan --window 10M -p 1%               the last 10 million keys
+  mayhap plan -n 1M -p 1% --sets 100           which of 100 sets holds a key?
+  mayhap plan -n 1M -p 1% --disk-cost 10ms --filter-cost 1us --misses 90%";
+
+const NOTES: &str = "\
+Of -n, -p and --budget two are needed, and the third follows; with one alone a table is printed. \
+All rates are predicted by the exact model of each kind, not by the textbook formula; mayhap bench \
+measures.
+
+The last example: a disk read takes 10 ms, asking the filter 1 us, and 90 % of the questions are \
+about keys that are not there. A question then takes 10 ms without a filter, and 1.09 ms with one \
+of 1 %; below which rate a filter pays at all is printed too. In the cost model C1 is \
+--filter-cost, C2 both costs together, and --misses the share P1 + P2. If no filter pays, \
+or the keys themselves take less memory (--key-bytes), the verdict says so.
+
+A window of time (--window 7d) is planned as one of -n keys, so as many as are expected in it; \
+mayhap create sizes it a little otherwise. The plot needs a terminal with Unicode.
+
+Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
+
+/// What follows every refusal of numbers.
+const HINT: &str = "for example: mayhap plan -n 1B -p 0.1%";
+
+/// Tell which filter to take, how big it is, what it does and whether it pays
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct Args {
+    /// Distinct keys there will be, in each set: 10M, 1.5G, 1e6
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = parse_count)]
+    items: Option<u64>,
+    /// False-positive probability to keep: 1e-6, 0.1%, 1/1000
+    #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
+    fpp: Option<f64>,
+    /// Memory for all sets together: 512M, 2GiB
+    #[arg(long, visible_alias = "mem", value_name = "SIZE", value_parser = parse_bytes)]
+    budget: Option<u64>,
+    /// Draw the rate with fewer and with more keys than -n
+    #[arg(long, conflicts_with = "json")]
+    plot: bool,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    json: bool,
+    /// Keys are removed one by one
+    #[arg(long, help_heading = "Needs")]
+    delete: bool,
+    /// Old keys are forgotten: remember the last 10M of them, or those of the last 7d (with -n)
+    #[arg(long, value_name = "WINDOW", help_heading = "Needs")]
+    window: Option<String>,
+    /// All keys are there before the first question and never change
+    #[arg(long, help_heading = "Needs")]
+    frozen: bool,
+    /// Nobody knows how many keys will come: -n is a first guess
+    #[arg(long, help_heading = "Needs")]
+    unknown_n: bool,
+    /// Sets of which each question asks "which of them hold it?"
+    #[arg(long, value_name = "COUNT", value_parser = parse_count, default_value = "1",
+          hide_default_value = true, help_heading = "Needs")]
+    sets: u64,
+    /// Bytes of a key on average, to compare with a set that holds the keys [shown for: 32]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Needs")]
+    key_bytes: Option<u64>,
+    /// What a look into the disk or database costs: 10ms, or any number
+    #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
+          requires_all = ["filter_cost", "misses"])]
+    disk_cost: Option<Amount>,
+    /// What asking the filter costs: 1us, or a number of the same unit
+    #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
+          requires_all = ["disk_cost", "misses"])]
+    filter_cost: Option<Amount>,
+    /// The share of questions about keys that are not there: 90%
+    #[arg(long, value_name = "SHARE", value_parser = parse_fpp, help_heading = "Cost",
+          requires_all = ["disk_cost", "filter_cost"])]
+    misses: Option<f64>,
+    /// Questions per second, for the disk reads that false positives make
+    #[arg(long, value_name = "COUNT", value_parser = parse_count, help_heading = "Cost",
+          requires = "disk_cost")]
+    per_second: Option<u64>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, color: Color) -> Result<Outcome, Error> {
+    let needs = args.needs()?;
+    let known = [needs.items.is_some(), needs.target_fpp.is_some(), needs.max_bytes.is_some()];
+    match known.into_iter().filter(|known| *known).count() {
+        0 => Err(Error::usage("nothing is given to plan with", HINT)),
+        1 if args.plot => Err(Error::usage(
+            "--plot draws one filter, and one number makes a table",
+            "give two of -n, -p and --budget",
+        )),
+        1 => args.table(&needs),
+        _ => args.one(&needs, color),
+    }
+}
+
+impl Args {
+    /// The planner's question.
+    fn needs(&self) -> Result<Needs, Error> {
+        let costs = match (self.disk_cost, self.filter_cost, self.misses) {
+            (Some(disk), Some(filter), Some(absent_share)) => {
+                disk.check_same_unit(filter)?;
+                let (without_disk, disk) = (filter.number(), disk.number());
+                Some(Costs { without_disk, with_disk: without_disk + disk, absent_share })
+            }
+            _ => None,
+        };
+        Ok(Needs {
+            items: self.window_items()?.or(self.items),
+            unknown_items: self.unknown_n,
+            target_fpp: self.fpp,
+            max_bytes: self.budget,
+            delete: self.delete,
+            forget: self.window.is_some(),
+            frozen: self.frozen,
+            sets: self.sets,
+            key_bytes: self.key_bytes.map(|bytes| bytes as f64),
+            costs,
+            queries_per_second: self.per_second.map(|count| count as f64),
+            memory: machine::memory_sizes(),
+        })
+    }
+
+    /// The keys that `--window` remembers, if it says so.
+    fn window_items(&self) -> Result<Option<u64>, Error> {
+        let Some(window) = &self.window else { return Ok(None) };
+        match (parse_millis(window), parse_count(window), self.items) {
+            (Some(0), ..) | (None, Ok(0), _) => Err(Error::usage(
+                format!("a window of {window} remembers nothing"),
+                "give --window 10M for the last 10 million keys, or --window 7d",
+            )),
+            (Some(_), _, None) => Err(Error::usage(
+                format!("how many keys come in {window}? -n is not given"),
+                format!("for example: mayhap plan --window {window} -n 10M -p 1%"),
+            )),
+            (Some(_), _, Some(_)) => Ok(None),
+            (None, Ok(items), Some(given)) if items != given => Err(Error::usage(
+                format!("a window of {items} keys is asked for, and -n {given}"),
+                "leave -n out: the window says how many keys it is for",
+            )),
+            (None, Ok(items), _) => Ok(Some(items)),
+            (None, Err(_), _) => Err(Error::usage(
+                format!("{window:?} is neither a number of keys nor a time"),
+                "write --window 10M or --window 7d (w, d, h, min, s, ms)",
+            )),
+        }
+    }
+
+    fn table(&self, needs: &Needs) -> Result<Outcome, Error> {
+        let table = Table::of(needs).map_err(refused)?;
+        if self.json {
+            Talk::json(&table, true)?;
+        } else if !table.is_empty() {
+            print_stdout(table.text())?;
+        }
+        Ok(if table.is_empty() { Outcome::Nothing } else { Outcome::Done })
+    }
+
+    fn one(&self, needs: &Needs, color: Color) -> Result<Outcome, Error> {
+        let plan = mayhap::plan::plan(needs).map_err(|error| refused(error.into()))?;
+        let window = self.window.as_deref();
+        let report = Report::of(Asked { needs, window, filter_cost: self.filter_cost }, &plan);
+        if self.json {
+            Talk::json(&report, true)?;
+        } else {
+            print_stdout(&(report.text() + &self.chart(&plan, color)))?;
+        }
+        Ok(if plan.best.is_some() { Outcome::Done } else { Outcome::Nothing })
+    }
+
+    /// The chart of `--plot`, below an empty line.
+    fn chart(&self, plan: &Plan, color: Color) -> String {
+        let best = plan.best.as_ref().filter(|_| self.plot);
+        best.map_or_else(String::new, |best| {
+            let curve = Curve {
+                name: best.name(),
+                items: best.items,
+                fpp_after: &|items| best.fpp_after(items),
+                is_slow: best.kind.kind == Kind::Scalable,
+            };
+            format!("\n{}", chart(&curve, color.on(&std::io::stdout())))
+        })
+    }
+}
+
+/// Numbers that the planner refuses are those of the command line.
+fn refused(error: Error) -> Error {
+    match error {
+        Error::Filter(source) => Error::usage(format!("cannot plan: {source}"), HINT),
+        error => error,
+    }
+}
