@@ -60,7 +60,10 @@ mod sniff;
 mod temporary;
 
 pub use error::Error;
-pub use live::{LiveFilter, Recovery, load_live, log_path, pending_log_bytes};
+pub use live::{
+    Insert, LiveFilter, LiveLog, LockedLog, PendingLog, Recovery, load_live, load_live_as,
+    log_path, pending_log_bytes,
+};
 pub use load::{Loaded, load, load_as, load_with, read_header, verify};
 pub use log::{DigestLog, LogRecovery};
 pub use map::MappedBlocks;

@@ -38,7 +38,7 @@ const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
-    save_as(path, filter, key_options, true)
+    save_as(path, filter, key_options, true).map(|_| ())
 }
 
 /// [`save`] that never replaces a file, not even one that appears while it writes.
@@ -47,15 +47,16 @@ pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(),
 ///
 /// As [`save`], and [`Error::Exists`].
 pub fn save_new<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
-    save_as(path, filter, key_options, false)
+    save_as(path, filter, key_options, false).map(|_| ())
 }
 
-fn save_as<F: Native>(
+/// Saves, and returns the [`file_id`] of what was saved.
+pub(crate) fn save_as<F: Native>(
     path: &Path,
     filter: &F,
     key_options: &str,
     replace: bool,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let found = key_options.len();
     if found > MAX_KEY_OPTIONS_BYTES {
         let (field, limit) = ("key_options bytes", MAX_KEY_OPTIONS_BYTES as u64);
@@ -81,13 +82,25 @@ fn save_as<F: Native>(
         temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
     }
     let header = Header::of(filter, key_options);
-    write_filter(temporary.file(), &header, &filter.segments())
+    let id = write_filter(temporary.file(), &header, &filter.segments())
         .map_err(Error::write(path, header.file_bytes()))?;
-    temporary.commit(path, replace)
+    temporary.commit(path, replace)?;
+    Ok(id)
 }
 
-/// Writes body and table, then the header in front of them, in one pass over the memory.
-fn write_filter(file: &mut File, header: &Header, segments: &[&[Block]]) -> io::Result<()> {
+/// What tells a filter file from all others: the checksum of its header, which has those of all
+/// pages. Never 0.
+pub(crate) fn file_id(header: &Header) -> u64 {
+    header_id(&header.encode(header.table_checksum()))
+}
+
+fn header_id(header: &[u8; HEADER_BYTES]) -> u64 {
+    xxh3_64(header).max(1)
+}
+
+/// Writes body and table, then the header in front of them, in one pass over the memory; returns
+/// the [`file_id`].
+fn write_filter(file: &mut File, header: &Header, segments: &[&[Block]]) -> io::Result<u64> {
     let mut table: Vec<u8> = Vec::new();
     table.try_reserve_exact(header.num_pages() as usize * 8)?;
     file.write_all(&[0; HEADER_BYTES])?;
@@ -102,5 +115,7 @@ fn write_filter(file: &mut File, header: &Header, segments: &[&[Block]]) -> io::
     }
     file.write_all(&table)?;
     file.rewind()?;
-    file.write_all(&header.encode(xxh3_64(&table)))
+    let header = header.encode(xxh3_64(&table));
+    file.write_all(&header)?;
+    Ok(header_id(&header))
 }

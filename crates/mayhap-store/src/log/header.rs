@@ -21,6 +21,9 @@ pub(crate) struct Header {
     key_options_hash: u64,
     /// Makes the checksums of two logs differ, so that records cannot stray between them.
     log_id: u64,
+    /// The id of the filter file that the records are added to, and to no other; 0 if
+    /// adding them again changes nothing, so that any will do.
+    checkpoint: u64,
 }
 
 impl Header {
@@ -32,7 +35,18 @@ impl Header {
             key_options_hash: xxh3_64(key_options.as_bytes()),
             // The standard library's hasher keys are the random numbers at hand.
             log_id: std::hash::RandomState::new().hash_one(0),
+            checkpoint: 0,
         }
+    }
+
+    /// The same for records that are to be added once, to the filter file of this id.
+    pub(crate) const fn after(self, checkpoint: u64) -> Self {
+        Self { checkpoint, ..self }
+    }
+
+    /// Whether records of `log` are in the filter already; `self` is the filter's side.
+    pub(crate) const fn has_all_of(&self, log: &Self) -> bool {
+        self.checkpoint != 0 && self.checkpoint != log.checkpoint
     }
 
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -43,6 +57,7 @@ impl Header {
         bytes[16..24].copy_from_slice(&self.digest_parameter.to_le_bytes());
         bytes[24..32].copy_from_slice(&self.key_options_hash.to_le_bytes());
         bytes[32..40].copy_from_slice(&self.log_id.to_le_bytes());
+        bytes[40..48].copy_from_slice(&self.checkpoint.to_le_bytes());
         let checksum = xxh3_64(&bytes[..CHECKSUM]);
         bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -73,6 +88,7 @@ impl Header {
             digest_parameter: u64_at(16),
             key_options_hash: u64_at(24),
             log_id: u64_at(32),
+            checkpoint: u64_at(40),
         };
         // What it means written again must be what is there: version, reserved bytes and checksum.
         if header.encode() == bytes {

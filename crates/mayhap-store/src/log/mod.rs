@@ -9,7 +9,8 @@
 //! | 16 | 8 | `digest_parameter` | as in the filter's header |
 //! | 24 | 8 | `key_options_hash` | XXH3-64 of the filter's key options |
 //! | 32 | 8 | `log_id` | random |
-//! | 40 | 16 | reserved | 0 |
+//! | 40 | 8 | `checkpoint` | XXH3-64 of the header of the filter file; 0 for any file |
+//! | 48 | 8 | reserved | 0 |
 //! | 56 | 8 | `header_checksum` | XXH3-64 of bytes 0–55 |
 //!
 //! Then records, each:
@@ -22,6 +23,11 @@
 //! | 20 | 4 | `magic` | `\x89mhr` |
 //! | 24 | 8 · count | digests | |
 //! | 24 + 8 · count | 8 | `checksum` | XXH3-64 of all before it in the record |
+//!
+//! Digests are added to a plain or growing filter again without harm, so their log fits any file of
+//! that filter. A counting filter or a window would change: `checkpoint` then names the one file
+//! that lacks the records. If it names another, a crash came between a checkpoint and the emptying
+//! of the log, and that file has them.
 //!
 //! All numbers are little-endian. A record tells by itself whether it is sound, and by `previous`
 //! and `sequence` whether it is the next one. So a bad record can be told apart: nothing sound
@@ -49,6 +55,8 @@ use std::path::{Path, PathBuf};
 pub struct LogRecovery {
     /// Digests in sound records, all of which were replayed.
     pub replayed_digests: u64,
+    /// Digests that were left out, since the checkpoint had been made after them.
+    pub stale_digests: u64,
     /// Bytes at the end that were cut off: a record whose write a crash had cut short.
     pub dropped_bytes: u64,
 }
@@ -139,7 +147,7 @@ impl DigestLog {
         file: File,
         path: &Path,
         wanted: Header,
-        insert: impl FnMut(&[Digest]),
+        mut insert: impl FnMut(&[Digest]),
     ) -> Result<(Self, LogRecovery), Error> {
         let found = file.metadata().map_err(Error::io("look at", path))?.len();
         // A log without room for a record in which no whole header stands: its creation was cut
@@ -150,8 +158,19 @@ impl DigestLog {
         }
         let header = Header::read(&file, path)?;
         wanted.check_same(&header, path)?;
+        let stale = wanted.has_all_of(&header);
+        let insert = |digests: &[Digest]| {
+            if !stale {
+                insert(digests);
+            }
+        };
         let Replay { sound_bytes, previous, sequence, recovery } =
             replay(&file, path, &header, insert)?;
+        if stale {
+            let stale_digests = recovery.replayed_digests;
+            let recovery = LogRecovery { replayed_digests: 0, stale_digests, ..recovery };
+            return Ok((Self::start(file, path, wanted)?, recovery));
+        }
         let mut log = Self {
             file,
             path: path.into(),
@@ -170,13 +189,7 @@ impl DigestLog {
     }
 
     fn start(mut file: File, path: &Path, header: Header) -> Result<Self, Error> {
-        let bytes = header.encode();
-        let write = |file: &mut File| {
-            file.set_len(0)?;
-            file.rewind()?;
-            file.write_all(&bytes)
-        };
-        write(&mut file).map_err(Error::write(path, bytes.len() as u64))?;
+        begin(&mut file, &header).map_err(Error::write(path, HEADER_BYTES as u64))?;
         file.sync_all().map_err(Error::io("sync", path))?;
         sync_folder(path)?;
         Ok(Self {
@@ -245,6 +258,19 @@ impl DigestLog {
         self.sync()
     }
 
+    /// [`DigestLog::clear`], from where on records follow the checkpoint of this id.
+    pub(crate) fn restart(&mut self, checkpoint: u64) -> Result<(), Error> {
+        self.check_sound()?;
+        self.header = self.header.after(checkpoint);
+        self.bytes = HEADER_BYTES as u64;
+        (self.previous, self.sequence) = (self.header.checksum(), 0);
+        if let Err(source) = begin(&mut self.file, &self.header) {
+            self.poisoned = true;
+            return Err(Error::io("empty", &self.path)(source));
+        }
+        self.sync()
+    }
+
     /// The length of the file: 64 without records.
     pub const fn bytes(&self) -> u64 {
         self.bytes
@@ -275,6 +301,13 @@ impl Drop for DigestLog {
         // Closing alone frees the lock only when no child process has inherited the file.
         let _ = self.file.unlock();
     }
+}
+
+/// Makes a file an empty log. Cut short, it leaves what [`Header::check_unfinished`] knows.
+fn begin(file: &mut File, header: &Header) -> io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    file.write_all(&header.encode())
 }
 
 fn is_keyed(digest_function: &DigestFunction) -> bool {

@@ -53,7 +53,7 @@ pub(crate) fn replay(
         return Err(Error::LogDamaged { path: path.into(), offset, next_sound_offset });
     }
     let dropped_bytes = file_bytes.saturating_sub(offset);
-    let recovery = LogRecovery { replayed_digests, dropped_bytes };
+    let recovery = LogRecovery { replayed_digests, stale_digests: 0, dropped_bytes };
     Ok(Replay { sound_bytes: offset, previous, sequence, recovery })
 }
 

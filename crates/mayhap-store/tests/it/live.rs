@@ -41,7 +41,7 @@ fn what_was_recorded_survives_without_a_checkpoint() {
         assert_eq!(live.filter().blocks(), expected);
         assert_eq!(live.filter().inserted_items(), 150);
         assert_eq!(live.key_options(), "trim=1\n");
-        let counts = Recovery { replayed_digests: 60, new_items: 50, dropped_bytes: 0 };
+        let counts = Recovery { replayed_digests: 60, new_items: 50, ..Recovery::default() };
         assert_eq!(recovery, counts);
         let (loaded, recovery) = load_live(path, None).unwrap(); // not stopped by the lock
         assert_eq!(loaded.filter.blocks(), expected);

@@ -7,6 +7,7 @@ mod files;
 mod headers;
 mod kinds;
 mod live;
+mod live_kinds;
 mod log;
 mod map;
 mod save;

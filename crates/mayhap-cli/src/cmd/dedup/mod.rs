@@ -1,0 +1,120 @@
+//! `mayhap dedup`: the first of equal lines, in order, in bounded memory.
+
+mod open;
+mod pump;
+mod report;
+
+use super::{Outcome, refuse_terminal, total_size};
+use crate::args::{DigestArgs, LineArgs, SizeArgs};
+use crate::error::Error;
+use crate::input::Source;
+use crate::lines::LineReader;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::seen::Inserter;
+use crate::signals::Stop;
+use crate::talk::Talk;
+use pump::Run;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap dedup urls.txt > unique.txt
+  zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
+  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   goes on where it ended
+  mayhap dedup -d mail.txt                                 the repeats instead";
+
+const NOTES: &str = "\
+A line is dropped if it was seen before, and by mistake with the probability -p once -n \
+distinct lines are in; the expected number of lines lost is printed. Without -n a file is \
+counted first (-n = its lines), and for a pipe memory grows. At -n distinct lines it stops \
+(exit code 2): all before is printed. --overfill goes on, and loses more and more.
+
+The key of a line is its bytes without the line feed, unless options say how to cut it. A last \
+line without one gets one. A line without a key (too few fields, no JSON ...) is always printed, \
+with -d never. \
+Nothing is held back: when the input pauses, all lines so far are out.
+
+--state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it \
+is printed: after Ctrl-C or a full disk nothing is printed twice, after kill -9 at most the \
+last chunk, and no line is ever lost.";
+
+/// Print the first of equal lines, order kept, in bounded memory
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct Args {
+    /// Input; - or none is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print the repeats instead: every line but the first of equal ones
+    #[arg(short = 'd', long)]
+    repeated: bool,
+    /// Write to FILE instead of standard output
+    #[arg(short = 'o', long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file of -o
+    #[arg(long)]
+    force: bool,
+    /// Remember the lines in this filter file, from run to run
+    #[arg(long, value_name = "FILE")]
+    state: Option<PathBuf>,
+    /// Go on when the filter is full
+    #[arg(long)]
+    overfill: bool,
+    /// Print the summary as JSON, on stderr
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    size: SizeArgs,
+    #[command(flatten)]
+    lines: LineArgs,
+    #[command(flatten)]
+    digest: DigestArgs,
+}
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let sources = Source::from_paths(&args.files);
+    refuse_terminal("dedup", &sources)?;
+    let total_bytes = total_size(&sources)?;
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let (seen, options) = open::open(args, &sources, talk)?;
+    let output = match &args.output {
+        Some(path) => Output::create(path, args.force, &sources)?,
+        None => Output::stdout(&sources)?,
+    };
+    let counted = args.state.is_none() && !args.size.is_fixed();
+    let mut run = Run {
+        args,
+        talk,
+        reader: LineReader::new(sources, &options, args.lines.max_line(), Some(stop)),
+        inserter: Inserter::new(seen, args.overfill).without_warning(counted),
+        output,
+        progress: Progress::new(talk, total_bytes),
+        lines: 0,
+        kept: 0,
+    };
+    let result = run.pump();
+    let seconds = run.progress.elapsed();
+    run.progress.clear();
+    // Where the output failed, lines that are in the filter may not be out: then the log, which
+    // has only what is out, stays as it is.
+    let output_failed = match &result {
+        Err(error) => error.is_about_output(),
+        Ok(()) => false,
+    };
+    if !output_failed {
+        run.output.flush()?;
+        run.inserter.record()?;
+        run.inserter.checkpoint()?;
+    }
+    if !matches!(result, Err(Error::BrokenPipe)) {
+        run.report(seconds, result.is_ok())?;
+    }
+    result.map(|()| Outcome::Done)
+}

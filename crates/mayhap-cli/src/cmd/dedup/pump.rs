@@ -1,0 +1,80 @@
+//! The loop: lines in, new ones out.
+
+use super::Args;
+use crate::error::Error;
+use crate::lines::LineReader;
+use crate::output::{Output, for_each_run};
+use crate::progress::Progress;
+use crate::seen::Inserter;
+use crate::talk::Talk;
+
+/// New lines after which the output is flushed and they are recorded.
+const RECORD_LINES: usize = 4096;
+
+/// A run: everything that the loop works on.
+pub(super) struct Run<'a> {
+    pub(super) args: &'a Args,
+    pub(super) talk: Talk,
+    pub(super) reader: LineReader,
+    pub(super) inserter: Inserter,
+    pub(super) output: Output,
+    pub(super) progress: Progress,
+    /// Lines dealt with.
+    pub(super) lines: u64,
+    /// Those that were new, or have no key.
+    pub(super) kept: u64,
+}
+
+impl Run<'_> {
+    /// Reads to the end: the hot loop.
+    pub(super) fn pump(&mut self) -> Result<(), Error> {
+        let keep_new = !self.args.repeated;
+        let Self { reader, inserter, output, progress, .. } = self;
+        reader.digest_by(inserter.seen().digest_function());
+        loop {
+            let batch = reader.next_batch(|| {
+                output.flush()?;
+                inserter.record()
+            })?;
+            let Some(batch) = batch else { return Ok(()) };
+            let mut from = 0;
+            if batch.is_keyless() {
+                from = batch.len();
+                self.lines += from as u64;
+                self.kept += from as u64;
+                if keep_new {
+                    output.write(batch.lines(0..from))?;
+                }
+            } else {
+                inserter.digest(&batch);
+            }
+            while from < batch.len() {
+                let (count, new) = inserter.insert(from)?;
+                if count == 0 {
+                    return Err(full(inserter, self.lines));
+                }
+                self.lines += count as u64;
+                self.kept += new.count_ones() as u64;
+                for_each_run(new.as_words(), count, keep_new, |run| {
+                    output.write(batch.lines(from + run.start..from + run.end))
+                })?;
+                from += count;
+                inserter.warn_if_near_full(self.talk, || progress.clear());
+            }
+            if inserter.unrecorded() >= RECORD_LINES {
+                output.flush()?;
+                inserter.record()?;
+            }
+            progress.tick(self.lines, reader.raw_bytes(), || inserter.load());
+        }
+    }
+}
+
+fn full(inserter: &Inserter, lines: u64) -> Error {
+    Error::Full {
+        expected_items: inserter.seen().expected_items().unwrap_or(0),
+        lines,
+        advice: "all lines up to there are out; start again with a larger -n, or go on and lose \
+                 more lines with --overfill",
+    }
+}
