@@ -3,8 +3,10 @@
 mod check;
 mod dedup;
 mod files;
+mod hostile;
 mod kinds;
 mod manners;
 mod plot;
 mod state;
 mod support;
+mod verbs;
