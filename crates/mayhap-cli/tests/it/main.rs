@@ -6,6 +6,7 @@ mod files;
 mod hostile;
 mod kinds;
 mod manners;
+mod paper_cuts;
 mod plot;
 mod state;
 mod support;
