@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
 /// What users of other tools trip over, or expect of any tool, and the test that says we do not.
-const COVERED: [(&str, &str); 38] = [
+const COVERED: [(&str, &str); 39] = [
     ("hit and miss have the same exit code", "check::check_exits_like_grep"),
     (
         "5000 keys in a filter for 100, no warning",
@@ -18,6 +18,10 @@ const COVERED: [(&str, &str); 38] = [
     ),
     ("the same, for add", "check::add_says_what_changed_and_stops_when_full"),
     ("the same, for build", "check::build_counts_files_and_asks_for_n_on_a_pipe"),
+    (
+        "a burst into a window, no warning",
+        "paper_cuts::a_rate_above_the_one_asked_for_is_warned_of",
+    ),
     (
         "info tells the rate asked for when it is 100 %",
         "check::info_tells_the_truth_about_an_overfilled_filter",
@@ -165,6 +169,21 @@ fn lines_go_out_in_few_writes() {
     drop(writer.join().unwrap());
     assert!(child.wait().unwrap().success());
     assert!((1..500).contains(&writes), "{writes} writes for 50,000 lines");
+}
+
+#[test]
+fn a_rate_above_the_one_asked_for_is_warned_of() {
+    let folder = folder();
+    // Made for keys that come evenly: 7 % of them in each half day.
+    succeed(folder.path(), &["create", "w", "--layout", "window:7d", "-n", "10k"], b"");
+    let few = run(folder.path(), &["add", "w"], &lines("key", 0..500));
+    assert!(!stderr(&few).contains("warning:"), "{}", stderr(&few));
+    let burst = run(folder.path(), &["add", "--json", "w"], &lines("key", 0..9000));
+    assert_eq!(json(&burst.stdout)["health"], "over capacity");
+    assert!(stderr(&burst).contains("warning: the rate is "), "{}", stderr(&burst));
+    let arguments = ["build", "-n", "100", "-p", "1%", "--overfill", "-o", "f"];
+    let overfull = run(folder.path(), &arguments, &lines("key", 0..9000));
+    assert!(stderr(&overfull).contains("asked 1 %: there are more keys"), "{}", stderr(&overfull));
 }
 
 #[test]
