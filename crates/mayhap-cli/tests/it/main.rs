@@ -1,6 +1,7 @@
 //! The binary, driven as its users do.
 
 mod check;
+mod cookbook;
 mod dedup;
 mod files;
 mod hostile;
