@@ -1,5 +1,6 @@
 #!/bin/sh
-# Writes urls.txt and passwords.txt, the demo's real input, to a directory.
+# Writes urls.txt, passwords.txt, domains.txt and words.txt, the demo's real input, to a
+# directory.
 #
 #   sh demo/fetch.sh [DIR]                 (default: target/demo)
 #   DEMO_SAMPLE=1 sh demo/fetch.sh [DIR]   (always the shipped URL sample)
@@ -44,6 +45,8 @@ fi
 mv -f "$tmp" "$out/urls.txt"
 say "$out/urls.txt: $(lines "$out/urls.txt") lines ($src)"
 
-gzip -dc < "$here/passwords.txt.gz" > "$tmp"
-mv -f "$tmp" "$out/passwords.txt"
-say "$out/passwords.txt: $(lines "$out/passwords.txt") lines (shipped list, complete)"
+for list in passwords domains words; do
+    gzip -dc < "$here/$list.txt.gz" > "$tmp"
+    mv -f "$tmp" "$out/$list.txt"
+    say "$out/$list.txt: $(lines "$out/$list.txt") lines (shipped list, complete)"
+done

@@ -203,6 +203,15 @@ impl Summary {
     ///
     /// Those of the write.
     pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if self.state.health == Health::OverCapacity.name() {
+            // A window of time gets here without being full: by keys that come all at once.
+            talk.warn(&format!(
+                "the rate is {}, asked {}: there are more keys, or more at a time, than the filter \
+                 was made for",
+                rate(self.state.fpp_now),
+                rate(self.state.target_fpp)
+            ));
+        }
         if json {
             return Talk::json(self, true);
         }

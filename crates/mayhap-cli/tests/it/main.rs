@@ -2,12 +2,16 @@
 
 mod check;
 mod completions;
+mod cookbook;
 mod dedup;
 mod files;
+mod hostile;
 mod keys;
 mod kinds;
 mod manners;
+mod paper_cuts;
 mod plan;
 mod plot;
 mod state;
 mod support;
+mod verbs;
