@@ -9,4 +9,5 @@ mod kinds;
 mod live;
 mod log;
 mod map;
+mod merge;
 mod save;
