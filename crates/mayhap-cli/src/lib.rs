@@ -8,6 +8,7 @@
 
 pub mod args;
 pub mod cmd;
+pub mod confirm;
 pub mod error;
 pub mod fill;
 pub mod filter_file;
@@ -17,6 +18,7 @@ pub mod kind;
 pub mod layout_name;
 pub mod lines;
 pub mod loss;
+pub mod measure;
 pub mod memory;
 pub mod number;
 pub mod output;
@@ -24,6 +26,7 @@ pub mod plot;
 pub mod progress;
 pub mod seen;
 pub mod sets;
+pub mod sieve;
 pub mod signals;
 pub mod span;
 pub mod talk;

@@ -232,14 +232,14 @@ fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
 
 /// Where the next bits of an input come from.
 enum Pages<'a> {
-    File(Body<'a>),
+    File(Box<Body<'a>>),
     Memory(&'a [Block]),
 }
 
 impl<'a> Pages<'a> {
     fn of(input: &'a Input<'_>) -> Self {
         match &input.bits {
-            Bits::File(file) => Self::File(Body::new(file, input.path, &input.header)),
+            Bits::File(file) => Self::File(Box::new(Body::new(file, input.path, &input.header))),
             Bits::Memory(filter) => Self::Memory(filter.blocks()),
         }
     }
