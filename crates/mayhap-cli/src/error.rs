@@ -167,6 +167,10 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             "a filter is made by mayhap build or mayhap create; are the arguments in order?"
         }
         Store::Exists { .. } => "or replace it with --force",
+        Store::Unlike { .. } => {
+            "filters are alike that were made with the same -n, -p, --layout, digest and key options"
+        }
+        Store::PendingLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {

@@ -116,9 +116,7 @@ impl Source {
             let length =
                 file.read_at(&mut buffer, position).map_err(Error::io("read", &self.name()))?;
             let bytes = &buffer[..length];
-            if std::mem::take(&mut first)
-                && (bytes.starts_with(GZIP_MAGIC) || bytes.starts_with(ZSTD_MAGIC))
-            {
+            if std::mem::take(&mut first) && is_compressed(bytes) {
                 return Ok(None);
             }
             let Some(&end) = bytes.last() else {
@@ -129,6 +127,11 @@ impl Source {
             position += length as u64;
         }
     }
+}
+
+/// Whether a file that starts with these bytes is compressed, in a way that is known here.
+pub fn is_compressed(start: &[u8]) -> bool {
+    start.starts_with(GZIP_MAGIC) || start.starts_with(ZSTD_MAGIC)
 }
 
 /// An open input, decompressed if need be.

@@ -9,6 +9,7 @@
 
 pub mod args;
 pub mod cmd;
+pub mod confirm;
 pub mod distinct;
 pub mod error;
 pub mod fill;
@@ -19,6 +20,7 @@ pub mod kind;
 pub mod layout_name;
 pub mod lines;
 pub mod loss;
+pub mod measure;
 pub mod memory;
 pub mod number;
 pub mod output;
@@ -27,6 +29,7 @@ pub mod plot;
 pub mod progress;
 pub mod seen;
 pub mod sets;
+pub mod sieve;
 pub mod signals;
 pub mod span;
 pub mod talk;

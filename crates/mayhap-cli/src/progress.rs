@@ -34,18 +34,8 @@ impl Progress {
 
     /// Shows how far it is, if it is time to: lines and bytes done, and what `more` says.
     pub fn tick(&mut self, lines: u64, raw_bytes: u64, more: impl FnOnce() -> String) {
-        if !self.enabled {
-            return;
-        }
-        let now = Instant::now();
-        if now < self.next {
-            return;
-        }
-        self.next = now + REDRAW;
         let total_bytes = self.total_bytes;
-        let bar = self.bar.get_or_insert_with(|| new_bar(total_bytes));
-        bar.set_position(raw_bytes);
-        let seconds = (now - self.started).as_secs_f64();
+        let Some((bar, seconds)) = self.due(raw_bytes) else { return };
         let rate = format_count((lines as f64 / seconds) as u64);
         let read = match total_bytes {
             Some(_) => String::new(),
@@ -54,6 +44,30 @@ impl Progress {
         let lines = format_count(lines);
         bar.set_message(format!("{lines} lines{read}, {rate}/s{}", more()));
         bar.tick();
+    }
+
+    /// [`Progress::tick`] for what has no lines.
+    pub fn tick_bytes(&mut self, bytes: u64) {
+        let Some((bar, seconds)) = self.due(bytes) else { return };
+        let speed = format_bytes((bytes as f64 / seconds) as u64);
+        bar.set_message(format!("{}, {speed}/s", format_bytes(bytes)));
+        bar.tick();
+    }
+
+    /// The bar at its place and the seconds since the start, if it is time to draw.
+    fn due(&mut self, bytes: u64) -> Option<(&ProgressBar, f64)> {
+        if !self.enabled {
+            return None;
+        }
+        let now = Instant::now();
+        if now < self.next {
+            return None;
+        }
+        self.next = now + REDRAW;
+        let total_bytes = self.total_bytes;
+        let bar = self.bar.get_or_insert_with(|| new_bar(total_bytes));
+        bar.set_position(bytes);
+        Some((bar, (now - self.started).as_secs_f64()))
     }
 
     /// Takes the bar away, so that something else can be printed.

@@ -91,6 +91,26 @@ pub enum Error {
         /// The log.
         path: PathBuf,
     },
+    /// Two filters cannot be merged.
+    Unlike {
+        /// The file that differs from the first one.
+        path: PathBuf,
+        /// The first one.
+        first: PathBuf,
+        /// The parameter in which they differ.
+        parameter: &'static str,
+        /// Its value in `path`.
+        found: String,
+        /// Its value in `first`.
+        expected: String,
+    },
+    /// A file that is to be replaced is the state of someone whose log has more than the file.
+    PendingLog {
+        /// The file.
+        path: PathBuf,
+        /// Bytes of records in its log.
+        log_bytes: u64,
+    },
     /// This machine cannot do it.
     Unsupported {
         /// The file.
@@ -138,6 +158,8 @@ impl Error {
             | Self::LogMismatch { path, .. }
             | Self::LogDamaged { path, .. }
             | Self::Poisoned { path }
+            | Self::Unlike { path, .. }
+            | Self::PendingLog { path, .. }
             | Self::Unsupported { path, .. } => path,
         }
     }
@@ -192,6 +214,17 @@ impl fmt::Display for Error {
                 f,
                 "{path}: nothing more is recorded after an earlier failure to write or sync it; \
                  check the disk and start again"
+            ),
+            Self::Unlike { first, parameter, found, expected, .. } => write!(
+                f,
+                "{path} and {} cannot be merged: they differ in {parameter}: {found} against \
+                 {expected}; nothing was written",
+                first.display()
+            ),
+            Self::PendingLog { log_bytes, .. } => write!(
+                f,
+                "{path}: is live state whose log has {log_bytes} bytes that are not in the file; \
+                 it is not replaced. Write to another file, or open and checkpoint it first"
             ),
             Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
         }

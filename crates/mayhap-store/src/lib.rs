@@ -28,6 +28,7 @@
 //! | to ask fast for long, or to insert | [`load`] | all, checked | the filter, once |
 //! | to know that a file is sound | [`verify()`] | all | 1 MiB |
 //! | to write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
+//! | one file of many | [`merge()`], [`merge_new`] | all of all, checked | 1 MiB |
 //! | a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //!
 //! # What is promised
@@ -55,6 +56,7 @@ mod load;
 mod log;
 mod map;
 mod mapped;
+mod merge;
 mod save;
 mod sniff;
 mod temporary;
@@ -64,8 +66,9 @@ pub use live::{
     Insert, LiveFilter, LiveLog, LockedLog, PendingLog, Recovery, load_live, load_live_as,
     log_path, pending_log_bytes,
 };
-pub use load::{Loaded, load, load_as, load_with, read_header, verify};
+pub use load::{Loaded, load, load_as, load_with, read_header, verify, verify_with};
 pub use log::{DigestLog, LogRecovery};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};
+pub use merge::{Merged, merge, merge_new};
 pub use save::{save, save_new};

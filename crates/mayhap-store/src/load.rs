@@ -9,7 +9,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Bytes that are read and checked together: whole pages, small enough for the cache.
-const CHUNK_BYTES: usize = 256 << 10;
+pub(crate) const CHUNK_BYTES: usize = 256 << 10;
 
 /// A filter and what its file says of it.
 #[derive(Debug)]
@@ -116,8 +116,17 @@ pub fn read_header(path: &Path) -> Result<Header, Error> {
 ///
 /// As [`load`].
 pub fn verify(path: &Path) -> Result<Header, Error> {
+    verify_with(path, |_, _| {})
+}
+
+/// [`verify()`] that reports the bytes done and the bytes in all, several times a millisecond.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn verify_with(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Header, Error> {
     let (file, header) = open_filter(path)?;
-    verify_body(&file, path, &header)?;
+    verify_body(&file, path, &header, progress)?;
     Ok(header)
 }
 
@@ -144,7 +153,12 @@ pub(crate) fn open_filter(path: &Path) -> Result<(File, Header), Error> {
 }
 
 /// Checks body and table of an open file by reading them.
-pub(crate) fn verify_body(file: &File, path: &Path, header: &Header) -> Result<(), Error> {
+pub(crate) fn verify_body(
+    file: &File,
+    path: &Path,
+    header: &Header,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<(), Error> {
     let mut body = Body::new(file, path, header);
     let mut buffer = vec![0; header.body_bytes().min(CHUNK_BYTES as u64) as usize];
     let mut last = [0; Block::BYTES];
@@ -155,6 +169,7 @@ pub(crate) fn verify_body(file: &File, path: &Path, header: &Header) -> Result<(
             body.read(&mut buffer[..used.next_multiple_of(PAGE_BYTES)], used)?;
             last.copy_from_slice(&buffer[used - Block::BYTES..used]);
             left -= used;
+            progress(body.bytes_done(), header.body_bytes());
         }
     }
     body.finish()?;
@@ -166,7 +181,10 @@ pub(crate) fn verify_body(file: &File, path: &Path, header: &Header) -> Result<(
 }
 
 /// A Bloom filter has no bits past `num_bits` in its last block.
-fn check_bits_past_end(used_bits: u64, last: [u8; Block::BYTES]) -> Result<(), mayhap::Error> {
+pub(crate) fn check_bits_past_end(
+    used_bits: u64,
+    last: [u8; Block::BYTES],
+) -> Result<(), mayhap::Error> {
     let past_end = |bit: &u64| last[(bit / 8) as usize] >> (bit % 8) & 1 == 1;
     match (used_bits..Block::BITS).filter(past_end).count() as u64 {
         found if used_bits != 0 && found != 0 => {
@@ -177,7 +195,7 @@ fn check_bits_past_end(used_bits: u64, last: [u8; Block::BYTES]) -> Result<(), m
 }
 
 /// A body that is read page by page and compared with its checksum table on the way.
-struct Body<'a> {
+pub(crate) struct Body<'a> {
     file: &'a File,
     path: &'a Path,
     header: &'a Header,
@@ -189,7 +207,7 @@ struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    fn new(file: &'a File, path: &'a Path, header: &'a Header) -> Self {
+    pub(crate) fn new(file: &'a File, path: &'a Path, header: &'a Header) -> Self {
         Self {
             file,
             path,
@@ -229,7 +247,7 @@ impl<'a> Body<'a> {
 
     /// Fills `pages`, at most [`CHUNK_BYTES`] of whole pages, with the next ones, of which only the
     /// first `used` bytes are not padding.
-    fn read(&mut self, pages: &mut [u8], used: usize) -> Result<(), Error> {
+    pub(crate) fn read(&mut self, pages: &mut [u8], used: usize) -> Result<(), Error> {
         let body_start = HEADER_BYTES as u64;
         read_exact_at(self.file, pages, body_start + self.bytes_done())
             .map_err(Error::io("read", self.path))?;
@@ -253,7 +271,7 @@ impl<'a> Body<'a> {
     }
 
     /// What was found. A damaged table comes first, since it makes good pages look damaged.
-    fn finish(self) -> Result<(), Error> {
+    pub(crate) fn finish(self) -> Result<(), Error> {
         let found = self.table.digest();
         let source = if found != self.header.table_checksum() {
             mayhap::Error::BadField { field: "checksum table", found }

@@ -78,6 +78,6 @@ impl MappedFilter {
     ///
     /// [`Error::Format`] with the damaged pages, [`Error::Io`].
     pub fn verify(&self) -> Result<(), Error> {
-        verify_body(&self.file, &self.path, &self.header)
+        verify_body(&self.file, &self.path, &self.header, |_, _| {})
     }
 }

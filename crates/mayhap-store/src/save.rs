@@ -7,7 +7,7 @@ use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, Native, 
 use mayhap::{Block, DigestFunction};
 use std::fs::{self, File};
 use std::io::{self, Seek, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Blocks that are checksummed and written together: whole pages, small enough for the cache.
@@ -63,29 +63,40 @@ pub(crate) fn save_as<F: Native>(
         let source = mayhap::Error::TooLarge { field, limit, found: found as u64 };
         return Err(Error::format(path)(source));
     }
-    let path = &resolve_links(path)?;
-    let old = match fs::metadata(path) {
-        Ok(old) => Some(old),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::io("look at", path)(error)),
-    };
-    if let Some(old) = &old {
-        check_regular(path, old.file_type())?;
-        if !replace {
-            return Err(Error::Exists { path: path.into() });
-        }
-    }
     let keyed = matches!(filter.digest_function(), DigestFunction::Sip13 { .. });
-    let mut temporary = Temporary::create(path, keyed || old.is_some())?;
-    if let Some(old) = old {
-        let permissions = old.permissions();
-        temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
-    }
+    let (path, mut temporary) = begin(path, keyed, replace)?;
     let header = Header::of(filter, key_options);
     let id = write_filter(temporary.file(), &header, &filter.segments())
-        .map_err(Error::write(path, header.file_bytes()))?;
-    temporary.commit(path, replace)?;
+        .map_err(Error::write(&path, header.file_bytes()))?;
+    temporary.commit(&path, replace)?;
     Ok(id)
+}
+
+/// The path with symbolic links followed, and the file that is to become the one there, with the
+/// permissions that it is to have.
+pub(crate) fn begin(
+    path: &Path,
+    keyed: bool,
+    replace: bool,
+) -> Result<(PathBuf, Temporary), Error> {
+    let path = resolve_links(path)?;
+    let old = match fs::metadata(&path) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Error::io("look at", &path)(error)),
+    };
+    if let Some(old) = &old {
+        check_regular(&path, old.file_type())?;
+        if !replace {
+            return Err(Error::Exists { path });
+        }
+    }
+    let mut temporary = Temporary::create(&path, keyed || old.is_some())?;
+    if let Some(old) = old {
+        let permissions = old.permissions();
+        temporary.file().set_permissions(permissions).map_err(Error::io("protect", &path))?;
+    }
+    Ok((path, temporary))
 }
 
 /// What tells a filter file from all others: the checksum of its header, which has those of all

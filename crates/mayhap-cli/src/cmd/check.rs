@@ -2,15 +2,14 @@
 
 use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{LineArgs, secret_key};
+use crate::confirm::Confirm;
 use crate::error::Error;
-use crate::filter_file::ReadFilter;
 use crate::input::Source;
-use crate::keys::KeyOptions;
-use crate::lines::{Batch, LineReader};
-use crate::output::{Output, for_each_run};
+use crate::lines::LineReader;
+use crate::output::Output;
 use crate::progress::Progress;
-use crate::talk::{Talk, print_stdout};
-use mayhap::{Bitmap, Digest, DigestFunction};
+use crate::sieve::{self, Asked, Sieve, Until};
+use crate::talk::{Talk, grouped, print_stdout};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -19,7 +18,9 @@ Examples:
   mayhap check seen.mayhap < urls.txt        the lines that may be in it
   mayhap check -v seen.mayhap urls.txt       the lines that are surely not
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
-  mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt";
+  mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
+  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    names of filters that may hold one
+  mayhap check --confirm pw.sorted pw.mayhap < words        exact: no false positives";
 
 const NOTES: &str = "\
 Exit codes, as those of grep: 0 if a line was printed (or would have been with -c or -q), 1 if \
@@ -27,8 +28,14 @@ none was, 2 after an error.
 
 A line that is printed may be wrong with the rate of the filter (mayhap info); with -v no line \
 is wrong that is printed. With several filters a line is printed if any of them may hold it, \
-with -v if none does; with --tag once per filter. How keys are cut (-0, --field, --lower ...) \
-is known from the file; a line without a key is surely not in it.";
+with -v if none does; with --tag once per filter. How keys are cut (-0, --field, \
+--lower ...) is known from the file; a line without a key is surely not in it.
+
+-l stops asking a filter at its first such line, and reading when there is no filter left to ask. \
+--confirm looks up each line that may be in the filter in a file of all its keys, sorted by their \
+bytes (LC_ALL=C sort), cut as the filter's; a few reads of it for each, in constant memory. Where \
+two of the lines that it reads are out of order it refuses the file: the first 8 KiB, 255 \
+lines all over it, and those that a search passes. That is no full check (sort -c is).";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
@@ -47,9 +54,15 @@ pub struct Args {
     /// Print the number of lines only
     #[arg(short = 'c', long)]
     count: bool,
+    /// Print the names only of the filters that may hold a line (with -v: that surely lack one)
+    #[arg(short = 'l', long, conflicts_with_all = ["count", "tag"])]
+    list: bool,
     /// Print the filter's name and a tab before each line
     #[arg(long)]
     tag: bool,
+    /// Print a line only if this file of the filter's keys, sorted, has it too
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tag", "list"])]
+    confirm: Option<PathBuf>,
     /// Print a summary as JSON: on stderr, or with -c on stdout instead of the number
     #[arg(long)]
     json: bool,
@@ -66,7 +79,16 @@ struct Summary {
     lines_read: u64,
     lines_selected: u64,
     lines_without_key: u64,
+    #[serde(flatten)]
+    confirmed: Option<Confirmed>,
     filters: Vec<Found>,
+}
+
+/// What became of the lines that may be present.
+#[derive(Debug, Serialize)]
+struct Confirmed {
+    confirmed: u64,
+    false_positives: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,168 +115,82 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         (filters, _) => (filters, args.files.as_slice()),
     };
     let key = secret_key(args.key_file.as_deref())?;
-    let mut asked = Vec::new();
-    let mut options: Option<(String, KeyOptions)> = None;
-    for path in filters {
-        let name = path.display().to_string();
-        let filter = ReadFilter::open(path, key)?;
-        let own = KeyOptions::from_header(&name, filter.header().key_options())?
-            .agree(&name, &args.lines.key_options())?;
-        if let Some((first, theirs)) = options.replace((name.clone(), own.clone()))
-            && !theirs.cuts_like(&own)
-        {
-            return Err(Error::usage(
-                format!("{first} and {name} cut keys in different ways"),
-                "ask them one at a time",
-            ));
-        }
-        asked.push(Asked { name, filter, found: Bitmap::new(), maybe_present: 0 });
+    if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
+        return Err(Error::usage(
+            format!("--confirm is for one filter, but {} is named too", second.display()),
+            "ask them one at a time, each with its own file",
+        ));
     }
+    let given = args.lines.key_options();
+    let (asked, options) = sieve::open(filters, key, |name, own| own.agree(name, &given))?;
     let sources = Source::from_paths(inputs);
     refuse_terminal("check", &sources)?;
+    let max_line = args.lines.max_line();
+    let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, max_line));
     let mut progress = Progress::new(talk, total_size(&sources)?);
-    let options = options.map_or_else(KeyOptions::default, |(_, options)| options);
+    let mut sieve = Sieve::new(asked, confirm.transpose()?);
+    sieve.invert = args.invert;
+    sieve.each = args.tag || args.list;
+    if !args.json {
+        sieve.until = match (talk.is_quiet(), args.list) {
+            (true, _) => Until::AnyLine,
+            (false, true) => Until::EveryFilter,
+            (false, false) => Until::End,
+        };
+    }
     let output = Output::stdout(&sources)?;
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), None);
-    let mut run = Run {
-        args,
-        prints_lines: !args.count && !talk.is_quiet(),
-        quits_early: talk.is_quiet() && !args.json,
-        asked,
-        output,
-        any: Vec::new(),
-        digests: Vec::new(),
-        selected: 0,
-    };
-    run.pump(&mut reader, &mut progress)?;
+    if !args.count && !args.list && !talk.is_quiet() {
+        sieve.output = Some(output);
+    }
+    let mut reader = LineReader::new(sources, &options, max_line, None);
+    sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    run.output.flush()?;
     reader.keyless().warn(talk);
-    run.report(&reader, talk)?;
-    Ok(if run.selected > 0 { Outcome::Done } else { Outcome::Nothing })
+    report(args, &sieve, reader.lines(), talk)?;
+    Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
 }
 
-/// A filter that is asked.
-struct Asked {
-    name: String,
-    filter: ReadFilter,
-    found: Bitmap,
-    maybe_present: u64,
-}
-
-struct Run<'a> {
-    args: &'a Args,
-    prints_lines: bool,
-    quits_early: bool,
-    asked: Vec<Asked>,
-    output: Output,
-    any: Vec<u64>,
-    digests: Vec<Digest>,
-    selected: u64,
-}
-
-impl Run<'_> {
-    fn pump(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
-        if let Some(asked) = self.asked.first() {
-            reader.digest_by(asked.filter.digest_function());
-        }
-        let mut lines = 0;
-        loop {
-            let Some(batch) = reader.next_batch(|| self.output.flush())? else { return Ok(()) };
-            self.ask(&batch);
-            lines += batch.len() as u64;
-            if self.quits_early && self.selected > 0 {
-                return Ok(());
-            }
-            if self.prints_lines && self.args.tag {
-                self.print_tagged(&batch)?;
-            } else if self.prints_lines {
-                let output = &mut self.output;
-                for_each_run(&self.any, batch.len(), !self.args.invert, |run| {
-                    output.write(batch.lines(run))
-                })?;
-            }
-            progress.tick(lines, reader.raw_bytes(), String::new);
-        }
+fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(), Error> {
+    if args.list && !talk.is_quiet() {
+        let named = sieve.asked().iter().filter(|asked| asked.selected(args.invert) > 0);
+        let names = named.flat_map(|asked| [&asked.name, "\n"]);
+        print_stdout(&names.collect::<String>())?;
     }
+    if args.json {
+        return Talk::json(&Summary::of(sieve, lines_read), args.count);
+    }
+    if let Some(confirm) = sieve.confirm() {
+        let (wrong, right) = (confirm.false_positives(), confirm.confirmed());
+        let (wrong, all) = (grouped(wrong), grouped(wrong + right));
+        talk.say(&format!("{wrong} of {all} lines that may be present were false positives"));
+    }
+    if !args.count || talk.is_quiet() {
+        return Ok(());
+    }
+    if args.tag {
+        let line = |asked: &Asked| format!("{}\t{}\n", asked.name, asked.selected(args.invert));
+        return print_stdout(&sieve.asked().iter().map(line).collect::<String>());
+    }
+    print_stdout(&format!("{}\n", sieve.selected()))
+}
 
-    /// Asks every filter, with one digest per line for those that share the function.
-    fn ask(&mut self, batch: &Batch<'_>) {
-        let mut function: Option<DigestFunction> = None;
-        self.any.clear();
-        self.any.resize(batch.len().div_ceil(64), 0);
-        if batch.is_keyless() {
-            self.selected += if self.args.invert { batch.len() as u64 } else { 0 };
-            return;
-        }
-        for asked in &mut self.asked {
-            let own = asked.filter.digest_function();
-            if function.replace(own) != Some(own) {
-                batch.digest_into(&own, &mut self.digests);
-            }
-            asked.filter.contains_digests_into(&self.digests, &mut asked.found);
-            asked.maybe_present += asked.found.count_ones() as u64;
-            self.any.iter_mut().zip(asked.found.as_words()).for_each(|(any, more)| *any |= more);
-        }
-        let ones =
-            |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-        let lines = batch.len() as u64;
-        self.selected += if !self.args.invert {
-            ones(&self.any)
-        } else if !self.args.tag {
-            lines - ones(&self.any)
-        } else {
-            // Tagged, a line is printed if at least one filter surely lacks it.
-            let mut all = vec![u64::MAX; self.any.len()];
-            for asked in &self.asked {
-                all.iter_mut().zip(asked.found.as_words()).for_each(|(all, more)| *all &= more);
-            }
-            lines - ones(&all)
+impl Summary {
+    fn of(sieve: &Sieve, lines_read: u64) -> Self {
+        let found = |asked: &Asked| Found {
+            file: asked.name.clone(),
+            maybe_present: asked.maybe_present,
+            surely_absent: asked.lines - asked.maybe_present,
         };
-    }
-
-    fn print_tagged(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
-        for i in 0..batch.len() {
-            for asked in &self.asked {
-                let found = !batch.is_keyless() && asked.found.get(i);
-                if found != self.args.invert {
-                    self.output.write(asked.name.as_bytes())?;
-                    self.output.write(b"\t")?;
-                    self.output.write(batch.lines(i..i + 1))?;
-                }
-            }
+        let confirmed = sieve.confirm().map(|confirm| Confirmed {
+            confirmed: confirm.confirmed(),
+            false_positives: confirm.false_positives(),
+        });
+        Self {
+            lines_read,
+            lines_selected: sieve.selected(),
+            lines_without_key: sieve.lines_without_key(),
+            confirmed,
+            filters: sieve.asked().iter().map(found).collect(),
         }
-        Ok(())
-    }
-
-    fn report(&self, reader: &LineReader, talk: Talk) -> Result<(), Error> {
-        let lines_read = reader.lines();
-        let selected_by = |asked: &Asked| {
-            let absent = lines_read - asked.maybe_present;
-            if self.args.invert { absent } else { asked.maybe_present }
-        };
-        if self.args.json {
-            let found = |asked: &Asked| Found {
-                file: asked.name.clone(),
-                maybe_present: asked.maybe_present,
-                surely_absent: lines_read - asked.maybe_present,
-            };
-            let filters = self.asked.iter().map(found).collect();
-            let summary = Summary {
-                lines_read,
-                lines_selected: self.selected,
-                lines_without_key: reader.keyless().lines(),
-                filters,
-            };
-            return Talk::json(&summary, self.args.count);
-        }
-        if !self.args.count || talk.is_quiet() {
-            return Ok(());
-        }
-        if self.args.tag {
-            let line = |asked: &Asked| format!("{}\t{}\n", asked.name, selected_by(asked));
-            return print_stdout(&self.asked.iter().map(line).collect::<String>());
-        }
-        print_stdout(&format!("{}\n", self.selected))
     }
 }

@@ -6,11 +6,14 @@ pub mod check;
 pub mod completions;
 pub mod create;
 pub mod dedup;
+pub mod filter;
 pub mod info;
 pub mod man;
+pub mod merge;
 pub mod plan;
 pub mod plot;
 pub mod remove;
+pub mod verify;
 pub mod which;
 
 use crate::error::Error;
@@ -68,7 +71,8 @@ Examples:
   mayhap which -f a.mayhap -f b.mayhap < keys say which of many sets may hold each line";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or found; 1 nothing found (check, which); 2 error, or the filter is full; \
+Exit codes: 0 done, or found; 1 nothing found (check, filter, which), \
+or something is off (verify); 2 error, or the filter is full; \
 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are typed as 10M, \
 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. Input may be compressed \
 (.gz, .zst); any bytes are a key.";
@@ -81,7 +85,10 @@ enum Verb {
     Add(add::Args),
     Remove(remove::Args),
     Check(check::Args),
+    Filter(filter::Args),
     Info(info::Args),
+    Verify(verify::Args),
+    Merge(merge::Args),
     Which(which::Args),
     Plan(plan::Args),
     Plot(plot::Args),
@@ -96,6 +103,8 @@ pub enum Outcome {
     Done,
     /// Found nothing.
     Nothing,
+    /// Found that something is not as it should be.
+    Off,
 }
 
 /// Parses the command line, runs the verb and reports.
@@ -118,7 +127,10 @@ pub fn main() -> ExitCode {
         Verb::Add(args) => add::run(&args, talk),
         Verb::Remove(args) => remove::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),
+        Verb::Filter(args) => filter::run(&args, talk),
         Verb::Info(args) => info::run(&args),
+        Verb::Verify(args) => verify::run(&args, talk),
+        Verb::Merge(args) => merge::run(&args, talk),
         Verb::Which(args) => which::run(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.color),
         Verb::Plot(args) => plot::run(&args),
@@ -127,7 +139,7 @@ pub fn main() -> ExitCode {
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Nothing) => ExitCode::from(1),
+        Ok(Outcome::Nothing | Outcome::Off) => ExitCode::from(1),
         Err(error) => {
             match error {
                 // A closed pipe is how readers say "enough".

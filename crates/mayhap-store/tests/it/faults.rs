@@ -27,7 +27,12 @@ const ERRORS: [&str; 3] = ["signal=KILL", "error=EIO", "error=ENOSPC"];
 
 /// Runs `role` of `test` once for each call it makes, that call struck by `fault`, and checks the
 /// folder after each. Returns how many faults struck.
-fn strike(test: &str, role: &str, prepare: &dyn Fn(&Path), check: &dyn Fn(&Path, bool)) -> u32 {
+pub(crate) fn strike(
+    test: &str,
+    role: &str,
+    prepare: &dyn Fn(&Path),
+    check: &dyn Fn(&Path, bool),
+) -> u32 {
     let mut struck_in_all = 0;
     for (calls, fault) in CALLS.iter().flat_map(|calls| ERRORS.map(|fault| (calls, fault))) {
         for when in 1.. {
@@ -54,7 +59,7 @@ fn strike(test: &str, role: &str, prepare: &dyn Fn(&Path), check: &dyn Fn(&Path,
     struck_in_all
 }
 
-fn have_strace() -> bool {
+pub(crate) fn have_strace() -> bool {
     let have = have_program("strace", "-V") && {
         let wrapper = ["-qq", "-o", "/dev/null", "-e", "inject=flock:error=EIO:when=9", "true"];
         std::process::Command::new("strace").args(wrapper).status().is_ok_and(|s| s.success())
@@ -173,7 +178,8 @@ fn a_live_filter_struck_at_any_call_keeps_every_acknowledged_digest() {
 }
 
 /// The shell's words for a limit on file sizes, in blocks of 512 bytes, with errors for signals.
-const LIMITED: [&str; 3] = ["sh", "-c", "trap '' XFSZ; ulimit -f 96; exec \"$0\" \"$@\""];
+pub(crate) const LIMITED: [&str; 3] =
+    ["sh", "-c", "trap '' XFSZ; ulimit -f 96; exec \"$0\" \"$@\""];
 
 #[test]
 fn a_full_disk_is_an_error_that_names_the_need_and_loses_nothing() {

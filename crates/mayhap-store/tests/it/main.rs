@@ -10,4 +10,5 @@ mod live;
 mod live_kinds;
 mod log;
 mod map;
+mod merge;
 mod save;

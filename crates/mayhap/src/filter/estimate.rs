@@ -18,11 +18,23 @@ pub struct Estimate {
 const Z_99: f64 = 2.575_829_303_548_901;
 
 impl Estimate {
-    /// The estimate from `ones` set bits.
+    /// The estimate from `ones` set bits in a filter of these numbers.
     ///
-    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). `blocked`: see
-    /// [`Estimate::from_lanes`].
-    pub(crate) fn from_ones(params: &FilterParams, ones: u64) -> Self {
+    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). The blocked layouts:
+    /// n = ln(1 − X/m) / ln(1 − (1 − (1 − 1/s)^(k/8)) / B), with B blocks of 8 lanes of s bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{AnyFilter, Estimate};
+    /// let mut filter = AnyFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// filter.insert("key");
+    /// let estimate = Estimate::from_ones(filter.params(), 8);
+    /// assert_eq!(estimate, filter.estimated_items());
+    /// assert_eq!(estimate.rounded(), 1);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn from_ones(params: &FilterParams, ones: u64) -> Self {
         let m = params.num_bits() as f64;
         let k = f64::from(params.num_hashes());
         match params.layout() {

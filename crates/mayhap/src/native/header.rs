@@ -79,6 +79,13 @@ impl Header {
         }
     }
 
+    /// The same header with another count of insertions, as of a file that is made of files.
+    #[must_use]
+    pub fn with_inserted_items(mut self, inserted_items: u64) -> Self {
+        self.fields.inserted_items = inserted_items;
+        self
+    }
+
     /// The kind of the filter.
     pub const fn kind(&self) -> Kind {
         self.kind

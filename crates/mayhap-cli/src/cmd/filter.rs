@@ -1,0 +1,103 @@
+//! `mayhap filter`: a stream, and of it what may be in a set.
+
+use super::{Outcome, refuse_terminal, total_size};
+use crate::args::{LineArgs, secret_key};
+use crate::error::Error;
+use crate::input::Source;
+use crate::lines::LineReader;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::sieve::{self, Sieve};
+use crate::signals::Stop;
+use crate::talk::Talk;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  tail -f addresses | mayhap filter good.mayhap | deliver
+  mayhap filter good.mayhap --rest held-back.txt < addresses > let-through.txt
+  mayhap filter -0 seen.mayhap < records      NUL-ended, whatever the filter was made of";
+
+const NOTES: &str = "\
+A record whose key is in the set is always let through; another one is held back, but for a \
+share of them, the rate of the filter (mayhap info). With -v it is the other way round: what is \
+let through is surely not in the set. Nothing waits in memory while the input pauses.
+
+How records and their keys are cut (-0, --field, --json-pointer ...) is what is said here, \
+whatever the filter was made of; what becomes of a key (--trim, --lower, --hex ...) is known from \
+the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the set.
+
+Exit codes: 0 if a record was let through, 1 if none was, 2 after an error.";
+
+/// Let through the records of a stream that may be in a set, hold back the others
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter file
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Input; - or none is standard input
+    #[arg(value_name = "INPUT")]
+    files: Vec<PathBuf>,
+    /// Let through what is surely not in the set
+    #[arg(short = 'v', long)]
+    invert: bool,
+    /// Write what is held back to a file
+    #[arg(long, value_name = "FILE")]
+    rest: Option<PathBuf>,
+    /// Replace the file for the rest if it exists
+    #[arg(long, requires = "rest")]
+    force: bool,
+    /// Print a summary as JSON, on stderr
+    #[arg(long)]
+    json: bool,
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// What was done, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    lines_read: u64,
+    let_through: u64,
+    held_back: u64,
+    lines_without_key: u64,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let key = secret_key(args.key_file.as_deref())?;
+    let given = args.lines.key_options();
+    let (asked, options) = sieve::open(std::slice::from_ref(&args.file), key, |name, own| {
+        own.with_records_of(name, &given)
+    })?;
+    let sources = Source::from_paths(&args.files);
+    refuse_terminal("filter", &sources)?;
+    let mut progress = Progress::new(talk, total_size(&sources)?);
+    let mut sieve = Sieve::new(asked, None);
+    sieve.invert = args.invert;
+    sieve.output = Some(Output::stdout(&sources)?);
+    if let Some(rest) = &args.rest {
+        sieve.rest = Some(Output::create(rest, args.force, &sources)?);
+    }
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    sieve.run(&mut reader, &mut progress)?;
+    progress.clear();
+    reader.keyless().warn(talk);
+    if args.json {
+        let (lines_read, let_through) = (reader.lines(), sieve.selected());
+        let (held_back, lines_without_key) = (lines_read - let_through, sieve.lines_without_key());
+        Talk::json(&Summary { lines_read, let_through, held_back, lines_without_key }, false)?;
+    }
+    Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
+}

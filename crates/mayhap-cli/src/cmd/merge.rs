@@ -1,0 +1,299 @@
+//! `mayhap merge`: one filter file that holds the keys of many.
+
+use super::{Outcome, refuse_existing};
+use crate::args::secret_key;
+use crate::error::Error;
+use crate::fill::State;
+use crate::keys::KeyOptions;
+use crate::kind::{self, KindFilter, ScalableFile};
+use crate::memory;
+use crate::number::{format_count, parse_bytes};
+use crate::progress::Progress;
+use crate::talk::{Talk, grouped, rate};
+use mayhap::native::{Header, Kind, Native};
+use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
+use mayhap_store::Merged;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap merge -o all.mayhap shard-*.mayhap
+  mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap";
+
+const NOTES: &str = "\
+The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
+one of them, so make each shard with the -n of all keys together. Files are refused if they \
+differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
+error says in what. Where only -n and -p were given differently, those of the first file are \
+kept. Every byte of every file is checked; the new file appears whole or not at all.
+
+The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
+filters by adding their counters (a key of two files has to be removed twice), both in memory. \
+Windows, fuse filters and matrices cannot be merged.";
+
+/// Merge filter files into one that holds the keys of all
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter files
+    #[arg(value_name = "FILTER", required = true)]
+    files: Vec<PathBuf>,
+    /// The filter file to make
+    #[arg(short = 'o', long, value_name = "FILTER")]
+    output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    /// The filters' secret key: only for those that are merged in memory
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Refuse to use more for what is merged in memory [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+}
+
+/// What was merged, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    file: String,
+    merged: Vec<Part>,
+    /// Without those that are in several files, as far as the bits tell; `null` if they do not.
+    estimated_items: Option<f64>,
+    seconds: f64,
+    #[serde(flatten)]
+    state: State,
+}
+
+#[derive(Debug, Serialize)]
+struct Part {
+    file: String,
+    items: u64,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if args.files.iter().chain([&args.output]).any(|path| path == Path::new("-")) {
+        return Err(Error::usage(
+            "- is given, but a filter cannot be merged from or to a pipe",
+            "name files: a filter is read from its header, and checked before it counts",
+        ));
+    }
+    refuse_existing(&args.output, args.force)?;
+    let key = secret_key(args.key_file.as_deref())?;
+    let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    let first = args.files[0].display().to_string();
+    check_kinds(&args.files, &headers)?;
+    let bytes = headers.iter().map(Header::body_bytes).fold(0, u64::saturating_add);
+    let mut progress = Progress::new(talk, Some(bytes));
+    let (items, estimated_items, state) = match headers[0].kind() {
+        Kind::Bloom => {
+            let merge = if args.force { mayhap_store::merge } else { mayhap_store::merge_new };
+            let merged =
+                merge(&args.files, &args.output, key, |done, _| progress.tick_bytes(done))?;
+            let estimate = merged.estimated_items.items;
+            (
+                merged.inserted_items.clone(),
+                estimate.is_finite().then_some(estimate),
+                state(&merged),
+            )
+        }
+        Kind::Counting => {
+            let union = CountingBloomFilter::union_with;
+            let (filter, items) = load_all(args, &headers, key, union)?;
+            (items, None, save(args, &headers[0], Box::new(filter))?)
+        }
+        Kind::Scalable => {
+            let union = ScalableBloomFilter::union_with;
+            let (filter, items) = load_all(args, &headers, key, union)?;
+            (items, None, save(args, &headers[0], Box::new(ScalableFile::new(filter)))?)
+        }
+        kind => return Err(refuse_kind(kind, &first)),
+    };
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    let name = |path: &PathBuf| path.display().to_string();
+    let part = |(path, items)| Part { file: name(path), items };
+    let merged = args.files.iter().zip(items).map(part).collect();
+    let file = name(&args.output);
+    warn_of_other_numbers(&headers, talk);
+    let summary = Summary { file, merged, estimated_items, seconds, state };
+    summary.print(talk, args.json)?;
+    Ok(Outcome::Done)
+}
+
+/// All files have to be of one kind.
+fn check_kinds(files: &[PathBuf], headers: &[Header]) -> Result<(), Error> {
+    for (path, header) in files.iter().zip(headers) {
+        if header.kind() != headers[0].kind() {
+            let (kind, first_kind) = (header.kind().name(), headers[0].kind().name());
+            let (name, first) = (path.display(), files[0].display());
+            return Err(Error::usage(
+                format!("{name} is a {kind} filter, but {first} is a {first_kind} filter"),
+                "merge files of one kind",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Why a kind cannot be merged, and what to do instead.
+fn refuse_kind(kind: Kind, first: &str) -> Error {
+    let (problem, hint) = match kind {
+        Kind::Window => (
+            "a window: which keys are the last ones of several is not known",
+            "add the keys to one window, in their order: mayhap add",
+        ),
+        Kind::Fuse => (
+            "a fuse filter, which never changes",
+            "build one from all keys: mayhap build --layout fuse, or ask all with mayhap check -f",
+        ),
+        Kind::Matrix => (
+            "a matrix, which holds many sets",
+            "ask several one after the other with mayhap which, or make one matrix of all sets",
+        ),
+        _ => ("of a kind unknown here", "it was made by a newer mayhap: use that one"),
+    };
+    Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
+}
+
+/// The numbers of a merged plain filter, which nobody has to read again.
+fn state(merged: &Merged) -> State {
+    let fields = merged.header.fields();
+    let params = merged.header.params();
+    let counted = Health::of(fields.inserted_items as f64, fields.expected_items);
+    State {
+        layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
+        filter_bytes: params.map_or(0, |params| params.num_bytes()),
+        items: fields.inserted_items,
+        expected_items: Some(fields.expected_items),
+        target_fpp: fields.target_fpp,
+        fpp_now: merged.estimated_fpp,
+        fill_ratio: merged.fill_ratio,
+        health: merged.estimated_items.health(fields.expected_items).max(counted).name(),
+    }
+}
+
+/// The union of all files, in memory, and how many keys each had.
+fn load_all<F: Native>(
+    args: &Args,
+    headers: &[Header],
+    key: Option<SecretKey>,
+    union: impl Fn(&mut F, &F) -> Result<(), mayhap::Error>,
+) -> Result<(F, Vec<u64>), Error> {
+    let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    let mut sum: Option<F> = None;
+    let mut bytes = 0;
+    for (path, header) in args.files.iter().zip(headers) {
+        check_alike(args, path, header, &headers[0])?;
+        // The sum may have to hold all of them, one beside the other, and the next one is read.
+        bytes = header.body_bytes().saturating_add(bytes);
+        memory::check(bytes, limit)?;
+        let more: F = kind::load_as(path, key)?;
+        match &mut sum {
+            None => sum = Some(more),
+            Some(sum) => union(sum, &more).map_err(|source| unlike(args, path, &source))?,
+        }
+    }
+    let items = headers.iter().map(Header::inserted_items).collect();
+    match sum {
+        Some(sum) => Ok((sum, items)),
+        None => Err(Error::usage("which filters? None is named", "name the files to merge")),
+    }
+}
+
+fn unlike(args: &Args, path: &Path, source: &mayhap::Error) -> Error {
+    let (name, first) = (path.display(), args.files[0].display());
+    Error::usage(
+        format!("{name} and {first} cannot be merged: {source}; nothing was written"),
+        "make them alike: with the same -n, -p, --layout and digest",
+    )
+}
+
+fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Result<(), Error> {
+    if header.key_options() == first.key_options() {
+        return Ok(());
+    }
+    let (name, first_name) = (path.display(), args.files[0].display());
+    Err(Error::usage(
+        format!(
+            "{name} and {first_name} cannot be merged: they differ in key options: {:?} against \
+             {:?}; nothing was written",
+            header.key_options(),
+            first.key_options()
+        ),
+        "keys that were cut in different ways cannot be asked for together",
+    ))
+}
+
+fn save(args: &Args, header: &Header, mut filter: Box<dyn KindFilter>) -> Result<State, Error> {
+    let name = args.files[0].display().to_string();
+    let options = KeyOptions::from_header(&name, header.key_options())?;
+    filter.save(&args.output, &options, args.force)?;
+    Ok(filter.state())
+}
+
+/// n and p decide nothing about bits, but only one of each can be kept.
+fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
+    let numbers = |header: &Header| {
+        let fields = header.fields();
+        (fields.expected_items, fields.target_fpp)
+    };
+    let first = numbers(&headers[0]);
+    if let Some((items, fpp)) = headers.iter().map(numbers).find(|&numbers| numbers != first) {
+        talk.warn(&format!(
+            "the files were made for different numbers: {} keys at {} and {} keys at {}; the \
+             first ones are kept",
+            grouped(first.0),
+            rate(first.1),
+            grouped(items),
+            rate(fpp),
+        ));
+    }
+}
+
+impl Summary {
+    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        let State { expected_items, health, target_fpp, fpp_now, .. } = self.state;
+        if json {
+            Talk::json(self, true)?;
+        } else {
+            let counted = self.merged.iter().map(|part| part.items).fold(0, u64::saturating_add);
+            let after = match self.estimated_items {
+                Some(items) => format!("about {} of them distinct", grouped(items.round() as u64)),
+                None => format!("{} after", grouped(self.state.items)),
+            };
+            talk.say(&format!(
+                "{}: {} filters with {} keys counted, {after} ({:.2} s)\n{}",
+                self.file,
+                self.merged.len(),
+                grouped(counted),
+                self.seconds,
+                self.state.text(),
+            ));
+        }
+        let of = expected_items.map_or(String::new(), |items| {
+            let (now, made_for) = (format_count(self.state.items), format_count(items));
+            format!(" with {now} of {made_for} keys")
+        });
+        if health == Health::OverCapacity.name() {
+            talk.warn(&format!(
+                "the merged filter is over capacity{of}: its rate is {}, asked was {}; shards have \
+                 to be made with the -n of all keys together",
+                rate(fpp_now),
+                rate(target_fpp),
+            ));
+        } else if health == Health::NearCapacity.name() {
+            talk.warn(&format!("the merged filter is nearly full{of}; above it the rate rises"));
+        }
+        Ok(())
+    }
+}

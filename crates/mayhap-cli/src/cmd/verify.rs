@@ -1,0 +1,451 @@
+//! `mayhap verify`: whether a filter is what it says.
+
+use super::Outcome;
+use crate::args::{LineArgs, secret_key};
+use crate::error::Error;
+use crate::fill::State;
+use crate::filter_file::ReadFilter;
+use crate::input::Source;
+use crate::keys::KeyOptions;
+use crate::kind::{self, matrix};
+use crate::lines::LineReader;
+use crate::measure::{Count, Numbers, samples_for};
+use crate::number::parse_count;
+use crate::progress::Progress;
+use crate::talk::{Talk, grouped, print_stdout, rate};
+use mayhap::native::{Header, Kind};
+use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap verify seen.mayhap                      is the file whole, does it keep its rate?
+  mayhap verify pw.mayhap passwords.txt.gz       and is every key in it?
+  mayhap verify --samples 1G seen.mayhap         measure a low rate for longer";
+
+const NOTES: &str = "\
+First every page is compared with its checksum. Then the filter is asked for random digests, \
+which are of no key (SplitMix64 from --seed): as many as tell the rate to 5 % at 99 % confidence, \
+but from 1 to 33.5 million; --samples says how many instead. The interval is Wilson's. Then, if \
+there are KEYS, each one, cut as the filter's, has to be in it.
+
+The rate is off where the count contradicts the bits, and above what was asked where it \
+contradicts -p: where a sound filter gives such a count less than once in 10^9 (Chernoff's bound). \
+It is above what was asked too where the filter holds more keys than it was made for and its \
+bits say so. A window of time forgets while it is asked: there a rate below the predicted one is \
+right. Of a matrix each set's rate is measured, with fewer samples where there are many sets; a \
+key has to be in one of them.
+
+Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
+its log), a rate that is off or above what was asked, a key that is absent; 2 it could not be \
+checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.";
+
+/// The least and the most random digests, unless told otherwise.
+const MIN_SAMPLES: u64 = 1 << 20;
+const MAX_SAMPLES: u64 = 1 << 25;
+/// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
+const MATRIX_ROWS: u64 = 8;
+const BATCH: usize = 4096;
+/// Absent lines that are shown, and bytes of each.
+const SHOWN_LINES: usize = 5;
+const SHOWN_BYTES: usize = 80;
+
+/// Check a filter: checksums, its real rate, and that keys are in it
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter file
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Files of keys that have to be in it; - is standard input
+    #[arg(value_name = "KEYS")]
+    keys: Vec<PathBuf>,
+    /// Ask for so many random digests
+    #[arg(long, value_name = "COUNT", value_parser = parse_count)]
+    samples: Option<u64>,
+    /// Where the random digests begin
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// What was found, as `--json` prints it; what could not be looked at is left out.
+#[derive(Debug, Serialize)]
+struct Report {
+    file: String,
+    verdict: &'static str,
+    checksums: &'static str,
+    damage: Option<String>,
+    #[serde(flatten)]
+    state: Option<State>,
+    #[serde(flatten)]
+    rate: Option<Measured>,
+    #[serde(flatten)]
+    keys: Option<Presence>,
+}
+
+#[derive(Debug, Serialize)]
+struct Measured {
+    seed: u64,
+    samples: u64,
+    false_positives: u64,
+    fpp_predicted: f64,
+    fpp_measured: f64,
+    /// `null` for a matrix, whose sets answer the same digests.
+    fpp_low: Option<f64>,
+    fpp_high: Option<f64>,
+    rate_verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sets_off: Option<u64>,
+}
+
+/// What became of the keys.
+#[derive(Debug, Default, Serialize)]
+struct Presence {
+    keys_read: u64,
+    keys_absent: u64,
+    lines_without_key: u64,
+    first_absent: Vec<String>,
+}
+
+const AS_PREDICTED: &str = "as predicted";
+const ABOVE: &str = "above what was asked";
+const OFF: &str = "off";
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if args.samples == Some(0) {
+        return Err(Error::usage("--samples is 0, must be at least 1", "leave it out"));
+    }
+    let report = match check(args, talk) {
+        Err(Error::Store(source)) if is_damage(&source) => Report {
+            file: args.file.display().to_string(),
+            verdict: OFF,
+            checksums: "damaged",
+            damage: Some(source.to_string()),
+            state: None,
+            rate: None,
+            keys: None,
+        },
+        result => result?,
+    };
+    if args.json {
+        Talk::json(&report, true)?;
+    } else if !talk.is_quiet() {
+        print_stdout(&report.text())?;
+    }
+    Ok(if report.verdict == OFF { Outcome::Off } else { Outcome::Done })
+}
+
+/// Whether a filter was found that is not whole; else it was not found, or could not be read.
+fn is_damage(error: &mayhap_store::Error) -> bool {
+    use mayhap::Error as Core;
+    match error {
+        mayhap_store::Error::Format { source, .. } => matches!(
+            source,
+            Core::PageDamaged { .. }
+                | Core::HeaderDamaged
+                | Core::BadField { .. }
+                | Core::WrongLength { .. }
+        ),
+        mayhap_store::Error::LogDamaged { .. } => true,
+        _ => false,
+    }
+}
+
+fn check(args: &Args, talk: Talk) -> Result<Report, Error> {
+    let name = args.file.display().to_string();
+    let key = secret_key(args.key_file.as_deref())?;
+    let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
+    let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
+    progress.clear();
+    let options = KeyOptions::from_header(&name, header.key_options())?
+        .agree(&name, &args.lines.key_options())?;
+    let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
+    let keys_bytes = super::total_size(&sources)?;
+    let subject = Subject::open(&args.file, &header, key)?;
+    let state = subject.state();
+    let rate = subject.measure(args, &header, &state);
+    let keys = if sources.is_empty() {
+        None
+    } else {
+        let mut progress = Progress::new(talk, keys_bytes);
+        let mut reader = LineReader::new(sources, &options, args.lines.max_line(), None);
+        Some(subject.check_keys(&mut reader, &mut progress)?)
+    };
+    let absent = keys.as_ref().is_some_and(|keys| keys.keys_absent > 0);
+    let off = absent || rate.rate_verdict != AS_PREDICTED;
+    Ok(Report {
+        file: name,
+        verdict: if off { OFF } else { "good" },
+        checksums: "good",
+        damage: None,
+        state: Some(state),
+        rate: Some(rate),
+        keys,
+    })
+}
+
+/// What is asked.
+enum Subject {
+    Filter(ReadFilter),
+    Matrix(Box<BloomMatrix>),
+}
+
+impl Subject {
+    fn open(path: &Path, header: &Header, key: Option<SecretKey>) -> Result<Self, Error> {
+        Ok(match header.kind() {
+            Kind::Matrix => Self::Matrix(Box::new(kind::load_as(path, key)?)),
+            _ => Self::Filter(ReadFilter::open(path, key)?),
+        })
+    }
+
+    fn digest_function(&self) -> DigestFunction {
+        match self {
+            Self::Filter(filter) => filter.digest_function(),
+            Self::Matrix(matrix) => *matrix.digest_function(),
+        }
+    }
+
+    fn state(&self) -> State {
+        match self {
+            Self::Filter(filter) => filter.state(),
+            Self::Matrix(matrix) => matrix::state(matrix),
+        }
+    }
+
+    fn measure(&self, args: &Args, header: &Header, state: &State) -> Measured {
+        match self {
+            Self::Filter(filter) => measure_filter(filter, args, header, state),
+            Self::Matrix(matrix) => measure_matrix(matrix, args),
+        }
+    }
+
+    fn check_keys(
+        &self,
+        reader: &mut LineReader,
+        progress: &mut Progress,
+    ) -> Result<Presence, Error> {
+        let function = self.digest_function();
+        let (mut digests, mut bits) = (Vec::new(), Bitmap::new());
+        let (mut keys, mut lines) = (Presence::default(), 0);
+        loop {
+            let raw_bytes = reader.raw_bytes();
+            let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+            let before = lines;
+            lines += batch.len() as u64;
+            if batch.is_keyless() {
+                keys.lines_without_key += batch.len() as u64;
+                continue;
+            }
+            batch.digest_into(&function, &mut digests);
+            keys.keys_read += batch.len() as u64;
+            let mut absent = |i: usize| {
+                keys.keys_absent += 1;
+                if keys.first_absent.len() < SHOWN_LINES {
+                    let line = batch.lines(i..i + 1);
+                    let line = escaped(&line[..line.len() - 1]);
+                    keys.first_absent.push(format!("line {}: {line}", before + i as u64 + 1));
+                }
+            };
+            match self {
+                Self::Filter(filter) => {
+                    filter.contains_digests_into(&digests, &mut bits);
+                    (0..digests.len()).filter(|&i| !bits.get(i)).for_each(&mut absent);
+                }
+                Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {
+                    if sets.is_empty() {
+                        absent(i);
+                    }
+                }),
+            }
+            progress.tick(lines, raw_bytes, String::new);
+        }
+        progress.clear();
+        Ok(keys)
+    }
+}
+
+/// Asks for random digests, in batches.
+fn sample(seed: u64, samples: u64, mut ask: impl FnMut(&[Digest])) {
+    let mut numbers = Numbers::new(seed);
+    let mut digests = Vec::with_capacity(BATCH);
+    let mut left = samples;
+    while left > 0 {
+        let length = left.min(BATCH as u64) as usize;
+        digests.clear();
+        digests.extend(numbers.by_ref().take(length).map(Digest::new));
+        ask(&digests);
+        left -= length as u64;
+    }
+}
+
+fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &State) -> Measured {
+    let (predicted, asked) = (state.fpp_now, state.target_fpp);
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let (mut bits, mut hits) = (Bitmap::new(), 0);
+    sample(args.seed, samples, |digests| {
+        filter.contains_digests_into(digests, &mut bits);
+        hits += bits.count_ones() as u64;
+    });
+    let count = Count { samples, hits };
+    // A window of time has forgotten some since it was added to.
+    let forgets = header.kind() == Kind::Window;
+    let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
+    let overfilled = predicted > asked && is_over_capacity(filter, header, state);
+    let rate_verdict = if off {
+        OFF
+    } else if overfilled || count.is_above(asked) {
+        ABOVE
+    } else {
+        AS_PREDICTED
+    };
+    let (low, high) = count.interval();
+    Measured {
+        seed: args.seed,
+        samples,
+        false_positives: hits,
+        fpp_predicted: predicted,
+        fpp_measured: count.rate(),
+        fpp_low: Some(low),
+        fpp_high: Some(high),
+        rate_verdict,
+        sets_off: None,
+    }
+}
+
+/// By what was counted, or by what the bits speak of.
+fn is_over_capacity(filter: &ReadFilter, header: &Header, state: &State) -> bool {
+    let items = header.fields().expected_items;
+    let by_bits = filter.estimated_items().map(|estimate| estimate.health(items));
+    by_bits == Some(Health::OverCapacity) || state.health == Health::OverCapacity.name()
+}
+
+/// Measures each set by itself: what one answers says nothing of another.
+fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> Measured {
+    let fpps = matrix.estimated_fpps();
+    let (sets, asked) = (fpps.len() as u64, matrix.target_fpp());
+    let predicted = fpps.iter().sum::<f64>() / sets as f64;
+    let rows = MATRIX_ROWS * sets.div_ceil(512);
+    let (least, most) = ((MIN_SAMPLES / rows).max(1), (MAX_SAMPLES / rows).max(1));
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
+    let mut hits = vec![0u64; fpps.len()];
+    sample(args.seed, samples, |digests| {
+        matrix.which_digests(digests, |_, sets| sets.iter().for_each(|set| hits[set] += 1));
+    });
+    let (mut off, mut above) = (0, 0);
+    for (set, (&hits, &predicted)) in hits.iter().zip(&fpps).enumerate() {
+        let count = Count { samples, hits };
+        let load = Health::of(matrix.inserted_items(set) as f64, matrix.expected_items());
+        let overfilled = predicted > asked && load == Health::OverCapacity;
+        if count.contradicts(predicted) {
+            off += 1;
+        } else if overfilled || count.is_above(asked) {
+            above += 1;
+        }
+    }
+    let false_positives = hits.iter().sum();
+    Measured {
+        seed: args.seed,
+        samples,
+        false_positives,
+        fpp_predicted: predicted,
+        fpp_measured: false_positives as f64 / samples as f64 / sets as f64,
+        fpp_low: None,
+        fpp_high: None,
+        rate_verdict: match (off, above) {
+            (0, 0) => AS_PREDICTED,
+            (0, _) => ABOVE,
+            _ => OFF,
+        },
+        sets_off: Some(off + above),
+    }
+}
+
+/// A line as it can be shown: text as it is, other bytes as `\xFF`; cut if it is long.
+fn escaped(line: &[u8]) -> String {
+    let shown = &line[..line.len().min(SHOWN_BYTES)];
+    let mut text = String::from("\"");
+    for chunk in shown.utf8_chunks() {
+        text.extend(chunk.valid().escape_debug());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
+    }
+    text + if shown.len() < line.len() { "\"..." } else { "\"" }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let mut rows = vec![("file", self.file.clone())];
+        rows.push((
+            "checksums",
+            match &self.damage {
+                Some(damage) => format!("damaged: {damage}"),
+                None => "good".into(),
+            },
+        ));
+        if let (Some(state), Some(rate)) = (&self.state, &self.rate) {
+            rows.extend(rate.rows(state));
+        }
+        if let Some(keys) = &self.keys {
+            let read = grouped(keys.keys_read);
+            rows.push((
+                "keys",
+                match keys.keys_absent {
+                    0 => format!("all {read} are there"),
+                    absent => format!("{} of {read} are absent", grouped(absent)),
+                },
+            ));
+            rows.extend(keys.first_absent.iter().map(|line| ("absent", line.clone())));
+            if keys.lines_without_key > 0 {
+                let lines = grouped(keys.lines_without_key);
+                rows.push(("", format!("{lines} lines have no key")));
+            }
+        }
+        rows.push(("verdict", self.verdict.into()));
+        let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
+        rows.iter().map(line).collect()
+    }
+}
+
+impl Measured {
+    fn rows(&self, state: &State) -> Vec<(&'static str, String)> {
+        let of_set = if self.sets_off.is_some() { " for a set, on average" } else { "" };
+        let interval = match (self.fpp_low, self.fpp_high) {
+            (Some(low), Some(high)) => format!(" (99 %: {} to {})", rate(low), rate(high)),
+            _ => String::new(),
+        };
+        let (hits, samples) = (grouped(self.false_positives), grouped(self.samples));
+        let asked = rate(state.target_fpp);
+        let holds = match state.expected_items {
+            Some(items) => format!("{} keys of {}", grouped(state.items), grouped(items)),
+            None => format!("{} keys", grouped(state.items)),
+        };
+        let verdict = match self.rate_verdict {
+            ABOVE => format!("above what was asked, {asked} (overfilled: {holds})"),
+            OFF => "off: not what the bits say (digests, or damage before it was saved)".into(),
+            verdict => format!("{verdict}, asked {asked} ({holds})"),
+        };
+        let mut rows = vec![
+            ("predicted", format!("{}{of_set}, from the bits", rate(self.fpp_predicted))),
+            ("measured", format!("{}{of_set}{interval}", rate(self.fpp_measured))),
+            ("", format!("{hits} of {samples} random digests, seed {}", self.seed)),
+            ("rate", verdict),
+        ];
+        if let Some(sets @ 1..) = self.sets_off {
+            rows.push(("sets", format!("{} are above their rate or off", grouped(sets))));
+        }
+        rows
+    }
+}

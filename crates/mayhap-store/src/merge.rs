@@ -1,0 +1,381 @@
+//! Files → one file that holds the keys of all, in one pass and constant memory.
+
+use crate::file::resolve_links;
+use crate::live::{load_live, log_path, pending_log_bytes};
+use crate::load::{Body, CHUNK_BYTES, check_bits_past_end, open_filter};
+use crate::log::{open_for_reading, open_locked};
+use crate::{Error, save};
+use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
+use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Layout, SecretKey};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+const CHUNK_BLOCKS: usize = CHUNK_BYTES / Block::BYTES;
+
+/// What a merge made, known without reading it again.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// The header of the new file.
+    pub header: Header,
+    /// The insertions that each input had counted, with its log.
+    pub inserted_items: Vec<u64>,
+    /// How many keys the bits speak of.
+    pub estimated_items: Estimate,
+    /// The share of bits that are set.
+    pub fill_ratio: f64,
+    /// The false-positive probability now, as [`mayhap::Filter::estimated_fpp`].
+    pub estimated_fpp: f64,
+}
+
+/// Makes a file that holds the keys of all `inputs`, replacing what is at `output`.
+///
+/// The bits are ored, 256 KiB of every input at a time; all inputs are open at once, so there can
+/// be as many as the system lets a process open. Every byte of every input is checked. An input
+/// that is live state counts with its log: that one is loaded, for which `secret_key` is needed if
+/// it is keyed; the others need none.
+///
+/// Inputs have to agree in what bits mean: layout, m, k, digest function, seed or key, and key
+/// options. Of n and p, which decide nothing about bits, those of the first input are kept.
+/// [`Header::inserted_items`] becomes the estimate from the bits, but at least what one input and
+/// at most what all inputs together have counted, where the estimate's interval allows it.
+/// `output` may be one of the inputs. `progress` is told the bytes done and the bytes in all.
+///
+/// # Errors
+///
+/// [`Error::Unlike`]; [`Error::PendingLog`] and [`Error::Locked`] if `output` is live state;
+/// as [`crate::load()`] of each input and as [`crate::save()`]. After an error the path holds what
+/// it held before.
+///
+/// # Panics
+///
+/// If `inputs` is empty.
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let [a, b, all] = ["a", "b", "all"].map(|name| folder.path().join(name));
+/// let shard = |key: &str| {
+///     let builder = mayhap::AnyFilter::builder().expected_items(1000).target_fpp(1e-6);
+///     builder.build().map(|mut filter| {
+///         filter.insert(key);
+///         filter
+///     })
+/// };
+/// mayhap_store::save(&a, &shard("one")?, "")?;
+/// mayhap_store::save(&b, &shard("two")?, "")?;
+/// let merged = mayhap_store::merge(&[a, b], &all, None, |_, _| {})?;
+/// assert_eq!(merged.header.inserted_items(), 2);
+/// let filter = mayhap_store::load(&all, None)?.filter;
+/// assert!(filter.contains("one") && filter.contains("two") && !filter.contains("three"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge(
+    inputs: &[PathBuf],
+    output: &Path,
+    secret_key: Option<SecretKey>,
+    progress: impl FnMut(u64, u64),
+) -> Result<Merged, Error> {
+    merge_as(inputs, output, true, secret_key, progress)
+}
+
+/// [`merge()`] that never replaces a file, not even one that appears while it writes.
+///
+/// # Errors
+///
+/// As [`merge()`], and [`Error::Exists`].
+///
+/// # Panics
+///
+/// As [`merge()`].
+pub fn merge_new(
+    inputs: &[PathBuf],
+    output: &Path,
+    secret_key: Option<SecretKey>,
+    progress: impl FnMut(u64, u64),
+) -> Result<Merged, Error> {
+    merge_as(inputs, output, false, secret_key, progress)
+}
+
+fn merge_as(
+    paths: &[PathBuf],
+    output: &Path,
+    replace: bool,
+    secret_key: Option<SecretKey>,
+    progress: impl FnMut(u64, u64),
+) -> Result<Merged, Error> {
+    assert!(!paths.is_empty(), "a merge needs at least one input");
+    let inputs = paths
+        .iter()
+        .map(|path| Input::open(path, secret_key))
+        .collect::<Result<Vec<_>, Error>>()?;
+    let first = &inputs[0];
+    for input in &inputs[1..] {
+        check_alike(first, input)?;
+    }
+    let params = first.header.params().map_err(Error::format(first.path))?;
+    let _lock = lock_state(output)?;
+    let keyed = first.header.digest_id() != 1;
+    let (output, mut temporary) = save::begin(output, keyed, replace)?;
+    let mut union =
+        Union { params, output: &output, header: &first.header, ones: 0, block_fpps: 0.0 };
+    let table_checksum = union.write(temporary.file(), &inputs, progress)?;
+
+    let inserted_items: Vec<u64> =
+        inputs.iter().map(|input| input.header.inserted_items()).collect();
+    let estimated_items = Estimate::from_ones(&params, union.ones);
+    let items = items_of(&estimated_items, &inserted_items);
+    let (fill_ratio, estimated_fpp) = (union.fill_ratio(), union.estimated_fpp());
+    let bytes = first.header.clone().with_inserted_items(items).encode(table_checksum);
+    let header = Header::decode(&bytes).map_err(Error::format(&output))?;
+    let write_header = |file: &mut File| {
+        file.rewind()?;
+        file.write_all(&bytes)
+    };
+    write_header(temporary.file()).map_err(Error::write(&output, header.file_bytes()))?;
+    temporary.commit(&output, replace)?;
+    Ok(Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp })
+}
+
+/// The count to go on from: the estimate, unless the counters say better within its interval.
+fn items_of(estimate: &Estimate, counted: &[u64]) -> u64 {
+    let most = counted.iter().fold(0, |sum: u64, &more| sum.saturating_add(more));
+    let least = counted.iter().copied().max().unwrap_or(0);
+    let items = estimate.rounded();
+    if items > most && estimate.low <= most as f64 {
+        most
+    } else if items < least && least as f64 <= estimate.high {
+        least
+    } else {
+        items
+    }
+}
+
+/// Keeps the output's owner away, if it is live state, and refuses to separate it from its log.
+fn lock_state(output: &Path) -> Result<Option<File>, Error> {
+    let path = resolve_links(output)?;
+    let log_path = log_path(&path)?;
+    if open_for_reading(&log_path)?.is_none() {
+        return Ok(None);
+    }
+    let lock = open_locked(&log_path, false, None)?;
+    match pending_log_bytes(&path)? {
+        0 => Ok(Some(lock)),
+        log_bytes => Err(Error::PendingLog { path, log_bytes }),
+    }
+}
+
+/// A filter that is merged.
+struct Input<'a> {
+    path: &'a Path,
+    /// With the insertions that its log adds.
+    header: Header,
+    bits: Bits,
+}
+
+enum Bits {
+    File(File),
+    /// What file and log are together.
+    Memory(AnyFilter),
+}
+
+impl<'a> Input<'a> {
+    fn open(path: &'a Path, secret_key: Option<SecretKey>) -> Result<Self, Error> {
+        let (file, header) = open_filter(path)?;
+        header.check_kind(Kind::Bloom).map_err(Error::format(path))?;
+        if pending_log_bytes(path)? == 0 {
+            return Ok(Self { path, header, bits: Bits::File(file) });
+        }
+        let loaded = load_live(path, secret_key)?.0;
+        let header = loaded.header.with_inserted_items(loaded.filter.inserted_items());
+        Ok(Self { path, header, bits: Bits::Memory(loaded.filter) })
+    }
+}
+
+/// The values that have to agree, with their names.
+fn meaning(header: &Header) -> [(&'static str, String); 6] {
+    let fields = header.fields();
+    let digest = if header.digest_id() == 1 { "xxh3" } else { "sip13" };
+    let layout = Layout::from_id(fields.layout).map_or("unknown", Layout::name);
+    let (items, fpp) = (fields.expected_items, fields.target_fpp);
+    [
+        ("layout", layout.into()),
+        ("size", format!("{} bits (for {items} keys at a rate of {fpp})", fields.num_bits)),
+        ("bits per key", format!("{} (for {items} keys at a rate of {fpp})", fields.num_hashes)),
+        ("digest function", digest.into()),
+        ("digest seed or key", format!("{:#x}", header.digest_parameter())),
+        ("key options", format!("{:?}", header.key_options())),
+    ]
+}
+
+fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
+    let (left, right) = (&first.header, &input.header);
+    let same = [
+        left.fields().layout == right.fields().layout,
+        left.fields().num_bits == right.fields().num_bits,
+        left.fields().num_hashes == right.fields().num_hashes,
+        left.digest_id() == right.digest_id(),
+        left.digest_parameter() == right.digest_parameter(),
+        left.key_options() == right.key_options(),
+    ];
+    let values = meaning(left).into_iter().zip(meaning(right)).zip(same);
+    for (((parameter, expected), (_, found)), same) in values {
+        if !same {
+            let (path, first) = (input.path.into(), first.path.into());
+            return Err(Error::Unlike { path, first, parameter, found, expected });
+        }
+    }
+    Ok(())
+}
+
+/// Where the next bits of an input come from.
+enum Pages<'a> {
+    File(Box<Body<'a>>),
+    Memory(&'a [Block]),
+}
+
+impl<'a> Pages<'a> {
+    fn of(input: &'a Input<'_>) -> Self {
+        match &input.bits {
+            Bits::File(file) => Self::File(Box::new(Body::new(file, input.path, &input.header))),
+            Bits::Memory(filter) => Self::Memory(filter.blocks()),
+        }
+    }
+
+    /// Fills whole pages with the next ones, of which `used` bytes are blocks.
+    fn read(&mut self, pages: &mut [u8], used: usize) -> Result<(), Error> {
+        match self {
+            Self::File(body) => body.read(pages, used),
+            Self::Memory(blocks) => {
+                let (now, later) = blocks.split_at(used / Block::BYTES);
+                *blocks = later;
+                pages[..used].copy_from_slice(&native::body_bytes(now));
+                pages[used..].fill(0);
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        match self {
+            Self::File(body) => body.finish(),
+            Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
+/// The OR while it is made.
+struct Union<'a> {
+    params: FilterParams,
+    output: &'a Path,
+    header: &'a Header,
+    ones: u64,
+    /// The sum over all 512-bit blocks of the rate in each; not kept for `standard`.
+    block_fpps: f64,
+}
+
+impl Union<'_> {
+    /// Writes body and table, leaves room for the header and returns the table's checksum.
+    fn write(
+        &mut self,
+        file: &mut File,
+        inputs: &[Input<'_>],
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<u64, Error> {
+        let mut bodies: Vec<Pages<'_>> = inputs.iter().map(Pages::of).collect();
+        let chunk = || vec![Block::default(); CHUNK_BLOCKS];
+        let (mut sum, mut more) = (chunk(), chunk());
+        let mut table = Xxh3::new();
+        let total_bytes = self.params.num_blocks() * Block::BYTES as u64;
+        let mut done = 0;
+        while done < total_bytes {
+            let used = (total_bytes - done).min(CHUNK_BYTES as u64) as usize;
+            let blocks = used.next_multiple_of(PAGE_BYTES) / Block::BYTES;
+            let is_last = done + used as u64 == total_bytes;
+            for (i, (body, input)) in bodies.iter_mut().zip(inputs).enumerate() {
+                let read = if i == 0 { &mut sum[..blocks] } else { &mut more[..blocks] };
+                body.read(bytemuck::cast_slice_mut(read), used)?;
+                if is_last {
+                    self.check_end(input.path, &read[used / Block::BYTES - 1])?;
+                }
+                if i > 0 {
+                    or(&mut sum[..blocks], &more[..blocks]);
+                }
+                let before = done * inputs.len() as u64 + (i * used) as u64;
+                progress(before + used as u64, total_bytes * inputs.len() as u64);
+            }
+            self.count(&sum[..used / Block::BYTES])?;
+            let pages: &[u8] = bytemuck::cast_slice(&sum[..blocks]);
+            self.write_pages(file, pages, done, &mut table)
+                .map_err(Error::write(self.output, self.header.file_bytes()))?;
+            done += used as u64;
+        }
+        bodies.into_iter().try_for_each(Pages::finish)?;
+        Ok(table.digest())
+    }
+
+    fn check_end(&self, path: &Path, last: &Block) -> Result<(), Error> {
+        let last = bytemuck::cast(*last);
+        check_bits_past_end(self.params.num_bits() % Block::BITS, last).map_err(Error::format(path))
+    }
+
+    /// Writes pages and their checksums where they belong, so that the table takes no memory.
+    fn write_pages(
+        &self,
+        file: &mut File,
+        pages: &[u8],
+        done: u64,
+        table: &mut Xxh3,
+    ) -> io::Result<()> {
+        let mut checksums = [[0; 8]; CHUNK_BYTES / PAGE_BYTES];
+        for (page, checksum) in pages.chunks(PAGE_BYTES).zip(&mut checksums) {
+            *checksum = xxh3_64(page).to_le_bytes();
+        }
+        let checksums = checksums[..pages.len() / PAGE_BYTES].as_flattened();
+        table.update(checksums);
+        file.seek(SeekFrom::Start(HEADER_BYTES as u64 + done))?;
+        file.write_all(pages)?;
+        let table_start = HEADER_BYTES as u64 + self.header.body_bytes();
+        file.seek(SeekFrom::Start(table_start + done / PAGE_BYTES as u64 * 8))?;
+        file.write_all(checksums)
+    }
+
+    /// Counts what these blocks say, while they are in the cache.
+    fn count(&mut self, blocks: &[Block]) -> Result<(), Error> {
+        // With the zeros after the last bit, which say nothing.
+        let bits = blocks.len() as u64 * Block::BITS;
+        // A filter of these blocks alone: the core knows how to count them and what they mean.
+        let (layout, k) = (self.params.layout(), self.params.num_hashes());
+        let part = FilterParams::new(layout, bits, k, 1, self.params.target_fpp())
+            .and_then(|params| AnyFilter::from_parts(params, DigestFunction::default(), blocks, 0))
+            .map_err(Error::format(self.output))?;
+        // Both are exact: a count of bits is below 2^53.
+        self.ones += (part.fill_ratio() * bits as f64).round() as u64;
+        if layout != Layout::Standard {
+            self.block_fpps += part.estimated_fpp() * bits as f64;
+        }
+        Ok(())
+    }
+
+    fn fill_ratio(&self) -> f64 {
+        self.ones as f64 / self.params.num_bits() as f64
+    }
+
+    fn estimated_fpp(&self) -> f64 {
+        match self.params.layout() {
+            Layout::Standard => self.fill_ratio().powf(self.params.num_hashes().into()),
+            _ => self.block_fpps / self.params.num_bits() as f64,
+        }
+    }
+}
+
+/// A loop over whole words, for vector instructions.
+fn or(sum: &mut [Block], more: &[Block]) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        for (sum, more) in sum.0.iter_mut().zip(more.0) {
+            *sum |= more;
+        }
+    }
+}
