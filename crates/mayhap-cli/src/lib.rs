@@ -17,6 +17,7 @@ pub mod kind;
 pub mod layout_name;
 pub mod lines;
 pub mod loss;
+pub mod measure;
 pub mod memory;
 pub mod number;
 pub mod output;
