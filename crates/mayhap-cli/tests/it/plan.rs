@@ -302,7 +302,7 @@ fn flag(flag: &'static str) -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
     #[test]
     fn no_arguments_make_it_panic(
         sizes in (option("-n", number()), option("-p", rate_text()), option("--budget", number())),
