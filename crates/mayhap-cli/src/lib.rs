@@ -32,6 +32,7 @@ pub mod sets;
 pub mod sieve;
 pub mod signals;
 pub mod span;
+pub mod speed;
 pub mod talk;
 
 pub use error::Error;

@@ -142,8 +142,7 @@ impl Sieve {
             reader.digest_by(asked.filter.digest_function());
         }
         let mut lines = 0;
-        loop {
-            let Some(batch) = reader.next_batch(|| self.flush())? else { break };
+        while let Some(batch) = reader.next_batch(|| self.flush())? {
             self.ask(&batch)?;
             lines += batch.len() as u64;
             self.print(&batch)?;

@@ -1,6 +1,7 @@
 //! The verbs, one file each, and what is around them.
 
 pub mod add;
+pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;
@@ -68,7 +69,8 @@ Examples:
   mayhap build -o pw.mayhap passwords.txt.gz  make a filter of a list
   mayhap check pw.mayhap < words              print the lines that may be in it
   mayhap info pw.mayhap                       look inside
-  mayhap which -f a.mayhap -f b.mayhap < keys say which of many sets may hold each line";
+  mayhap which -f a.mayhap -f b.mayhap < keys  which of many sets may hold each line
+  mayhap plan -n 1B -p 0.1%                   how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, or found; 1 nothing found (check, filter, which), \
@@ -92,6 +94,7 @@ enum Verb {
     Which(which::Args),
     Plan(plan::Args),
     Plot(plot::Args),
+    Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -133,6 +136,7 @@ pub fn main() -> ExitCode {
         Verb::Merge(args) => merge::run(&args, talk),
         Verb::Which(args) => which::run(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.color),
+        Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args, talk),

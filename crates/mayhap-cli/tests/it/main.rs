@@ -1,11 +1,13 @@
 //! The binary, driven as its users do.
 
+mod bench;
 mod check;
 mod completions;
 mod cookbook;
 mod dedup;
 mod files;
 mod filter;
+mod help;
 mod hostile;
 mod keys;
 mod kinds;

@@ -302,7 +302,11 @@ fn flag(flag: &'static str) -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..Default::default()
+    })]
     #[test]
     fn no_arguments_make_it_panic(
         sizes in (option("-n", number()), option("-p", rate_text()), option("--budget", number())),
@@ -324,7 +328,8 @@ proptest! {
                 .flat_map(|(flag, value)| [flag, value]).collect::<Vec<_>>()
         });
         let costs = costs.unwrap_or_default();
-        for part in [sizes.0, sizes.1, sizes.2, delete, frozen, unknown, plot, sets, window, costs] {
+        let flags = [delete, frozen, unknown, plot, sets, window, costs];
+        for part in [sizes.0, sizes.1, sizes.2].into_iter().chain(flags) {
             arguments.extend(part);
         }
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

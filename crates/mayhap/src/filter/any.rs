@@ -75,6 +75,11 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         with_filter!(self, filter => filter.digest_function())
     }
 
+    /// As [`crate::Filter::kernel_name`].
+    pub fn kernel_name(&self) -> &'static str {
+        with_filter!(self, filter => filter.kernel_name())
+    }
+
     /// The bits.
     pub fn blocks(&self) -> &[Block] {
         with_filter!(self, filter => filter.storage().as_ref())

@@ -172,6 +172,22 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         &self.digest_function
     }
 
+    /// The instruction set whose hot loops this filter runs: `avx512`, `avx2`, `neon` or `scalar`.
+    ///
+    /// Of batches of questions; insertions may have another one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let builder = mayhap::BlockedBloomFilter::builder();
+    /// let filter = builder.expected_items(100).target_fpp(0.01).build()?;
+    /// assert_eq!(Some(filter.kernel_name()), mayhap::kernel_names().next());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn kernel_name(&self) -> &'static str {
+        self.layout.kernel_name()
+    }
+
     /// The bits.
     pub const fn storage(&self) -> &S {
         &self.blocks

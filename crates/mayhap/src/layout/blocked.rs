@@ -26,6 +26,10 @@ impl LayoutKind for Blocked {
         Self { backend: simd::Backend::detect(passes), passes, pairs: simd::Pairs::detect() }
     }
 
+    fn kernel_name(&self) -> &'static str {
+        self.backend.name()
+    }
+
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
         self.backend.contains(blocks, digest)

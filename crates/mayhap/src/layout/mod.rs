@@ -105,6 +105,8 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     const LAYOUT: Layout;
     /// `params` must be of this layout.
     fn new(params: &FilterParams) -> Self;
+    /// The instruction set of the hot loops.
+    fn kernel_name(&self) -> &'static str;
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool;
     fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool;
     /// Inserts and returns how many bits were clear before.

@@ -109,6 +109,10 @@ impl<const WORDS: usize> LayoutKind for NarrowBlocked<WORDS> {
         Self { num_blocks: params.num_bits() / Self::LAYOUT.block_bits() }
     }
 
+    fn kernel_name(&self) -> &'static str {
+        "scalar"
+    }
+
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
         self.has_all(block::words(blocks), digest)

@@ -70,6 +70,10 @@ impl LayoutKind for Standard {
         Self { probes: simd::Probes::new(params.num_bits(), params.num_hashes()) }
     }
 
+    fn kernel_name(&self) -> &'static str {
+        self.probes.kernel_name()
+    }
+
     #[inline(always)]
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
         let words = block::words(blocks);

@@ -61,6 +61,10 @@ impl Probes {
         })
     }
 
+    pub(crate) fn kernel_name(&self) -> &'static str {
+        self.kernel.name
+    }
+
     pub(crate) fn num_bits(&self) -> u64 {
         self.num_bits
     }

@@ -1,0 +1,225 @@
+//! `mayhap bench`: what a filter does on this machine.
+
+use super::Outcome;
+use crate::args::{DigestArgs, SizeArgs, secret_key};
+use crate::error::Error;
+use crate::kind::{self, Make};
+use crate::memory;
+use crate::number::{format_bytes, format_count};
+use crate::plan::machine::memory_sizes;
+use crate::plan::report::fits_name;
+use crate::speed::{BATCH, Inserts, Measured, Nanoseconds, Subject, measure};
+use crate::talk::{Talk, grouped, print_stdout, rate};
+use mayhap::AnyFilter;
+use mayhap::native::Kind;
+use mayhap::plan::Fits;
+use serde::Serialize;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap bench seen.mayhap                     a filter file, which stays as it is
+  mayhap bench -n 10M -p 0.1%                  a filter as create would make it
+  mayhap bench -n 1M -p 1% --layout standard   of another layout
+  mayhap bench --json seen.mayhap | jq .hit.batch";
+
+const NOTES: &str = "\
+The figures are those of this run on this machine, with all else that it does at the time: \
+compare only what was measured side by side, and repeat it. They are nanoseconds per key on one \
+core, without making its digest, which is measured by itself for keys of 8 bytes.
+
+A file is loaded into memory, log and all, and never changed. It is asked as it is; then a plain \
+one is emptied, in memory, and filled anew, so that there are keys to ask for. Without a file a \
+filter is made, filled and asked. A third of the time is for insertions: if that is not enough \
+for all keys, fewer are in. The rate is counted on a million absent keys or more, and comes with \
+three standard deviations. Kinds other than the plain filter are asked in batches only; a fuse \
+filter takes no keys, so it has no hits here, and a matrix is not measured.";
+
+/// Keys of a filter that is only made to be measured.
+const DEFAULT_ITEMS: u64 = 10_000_000;
+
+/// Measure how fast a filter is on this machine, and its rate
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter file [default: a filter of -n keys, 10M, is made]
+    #[arg(value_name = "FILTER",
+          conflicts_with_all = ["items", "fpp", "mem", "layout", "seed", "new_key_file"])]
+    file: Option<PathBuf>,
+    /// How long it may take, about
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "2")]
+    seconds: Duration,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    size: SizeArgs,
+    #[command(flatten)]
+    digest: DigestArgs,
+}
+
+/// All numbers, as `--json` prints them.
+#[derive(Debug, Serialize)]
+struct Report {
+    file: Option<String>,
+    kind: &'static str,
+    kernel: Option<&'static str>,
+    digest_function: &'static str,
+    filter_bytes: u64,
+    fits: &'static str,
+    items: u64,
+    expected_items: Option<u64>,
+    target_fpp: f64,
+    num_hashes: Option<u32>,
+    batch: usize,
+    seconds: f64,
+    #[serde(flatten)]
+    measured: Measured,
+}
+
+/// Reads a number of seconds, from a hundredth to an hour.
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>().ok();
+    let seconds = seconds.filter(|seconds| (0.01..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "write 0.01 to 3600, in seconds".into())
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let mut subject = match &args.file {
+        Some(path) => load(path, args)?,
+        None => make(args)?,
+    };
+    let name = args.file.as_ref().map(|path| path.display().to_string());
+    let keys = subject.capacity().or(args.size.items).unwrap_or(DEFAULT_ITEMS).max(1);
+    let mut inserts = if name.is_some() { Inserts::Then(keys) } else { Inserts::First(keys) };
+    if let Subject::Kind(filter) = &mut subject {
+        filter.set_max_bytes(args.size.max_bytes());
+        if filter.check_insert("").is_err() {
+            inserts = Inserts::Never;
+        }
+    }
+    let (start, items_of_file) = (Instant::now(), subject.items());
+    let measured = measure(&mut subject, inserts, args.seconds)?;
+    let mut report = Report::of(name, &subject, measured, start.elapsed());
+    if report.file.is_some() {
+        report.items = items_of_file;
+    }
+    if args.json {
+        Talk::json(&report, true)?;
+    } else {
+        print_stdout(&report.text())?;
+        talk.say("figures of this run on this machine; repeat it before you compare");
+    }
+    Ok(Outcome::Done)
+}
+
+/// A copy of the filter in a file.
+fn load(path: &Path, args: &Args) -> Result<Subject, Error> {
+    let header = mayhap_store::read_header(path)?;
+    memory::check(header.body_bytes(), args.size.max_bytes())?;
+    let key = secret_key(args.digest.key_file.as_deref())?;
+    Ok(if header.kind() == Kind::Bloom {
+        Subject::Plain(mayhap_store::load_live(path, key)?.0.filter)
+    } else {
+        Subject::Kind(kind::load(path, &header, key)?)
+    })
+}
+
+/// A new filter.
+fn make(args: &Args) -> Result<Subject, Error> {
+    let sizes_itself = args.size.mem.is_some() || args.size.grows_or_forgets();
+    let items = args.size.items.or((!sizes_itself).then_some(DEFAULT_ITEMS));
+    Ok(match Make::of(&args.size, items)? {
+        Some(make) => Subject::Kind(make.build(&args.size, &args.digest)?),
+        None => Subject::Plain(args.size.build(items, &args.digest)?),
+    })
+}
+
+impl Report {
+    fn of(file: Option<String>, subject: &Subject, measured: Measured, time: Duration) -> Self {
+        let plain = match subject {
+            Subject::Plain(filter) => Some(filter),
+            Subject::Kind(_) => None,
+        };
+        let (kind, filter_bytes, target_fpp) = match subject {
+            Subject::Plain(filter) => {
+                let params = filter.params();
+                (params.layout().name(), params.num_bytes(), params.target_fpp())
+            }
+            Subject::Kind(filter) => (filter.name(), filter.num_bytes(), filter.target_fpp()),
+        };
+        Self {
+            file,
+            kind,
+            kernel: plain.map(AnyFilter::kernel_name),
+            digest_function: subject.digest_function().name(),
+            filter_bytes,
+            fits: fits_name(Fits::of(filter_bytes, &memory_sizes())),
+            items: subject.items(),
+            expected_items: subject.capacity(),
+            target_fpp,
+            num_hashes: plain.map(|filter| filter.params().num_hashes()),
+            batch: BATCH,
+            seconds: time.as_secs_f64(),
+            measured,
+        }
+    }
+
+    fn text(&self) -> String {
+        let made_for = match self.expected_items {
+            Some(items) => format!("for {} keys at {}", format_count(items), rate(self.target_fpp)),
+            None => format!("for any number of keys at {}", rate(self.target_fpp)),
+        };
+        let k = self.num_hashes.map_or_else(String::new, |k| format!(", k = {k}"));
+        let mut text = format!("{:<12}{} {made_for}{k}\n", "filter", self.kind);
+        let bytes = format_bytes(self.filter_bytes);
+        let _ = writeln!(text, "{:<12}{bytes}, fits in {}", "memory", self.fits);
+        if let Some(kernel) = self.kernel {
+            let _ = writeln!(text, "{:<12}{kernel}", "kernel");
+        }
+        let in_batches = format!("in batches of {}", self.batch);
+        let _ = writeln!(text, "{:<12}{:>14}{in_batches:>24}", "ns per key", "one at a time");
+        let measured = &self.measured;
+        for (name, numbers) in [
+            ("digest", measured.digest),
+            ("insert", measured.insert),
+            ("hit", measured.hit),
+            ("miss", measured.miss),
+        ] {
+            let Nanoseconds { single, batch } = numbers;
+            let cell = |number: Option<f64>| number.map_or("-".into(), |ns| format!("{ns:.2}"));
+            let _ = writeln!(text, "{name:<12}{:>14}{:>24}", cell(single), cell(batch));
+        }
+        if let Some(items) = self.expected_items
+            && (1..items).contains(&measured.inserted_keys)
+        {
+            let inserted = format_count(measured.inserted_keys);
+            let _ = writeln!(
+                text,
+                "{:<12}{inserted} of {} keys, as far as the time went: more with --seconds",
+                "filled with",
+                format_count(items)
+            );
+        }
+        let probes = measured.absent_keys as f64;
+        let sigma = (measured.predicted_fpp * (1.0 - measured.predicted_fpp) / probes).sqrt();
+        let _ = writeln!(
+            text,
+            "{:<12}{} measured on {} absent keys\n{:12}{} predicted, ± {}",
+            "rate",
+            rate(measured.measured_fpr),
+            grouped(measured.absent_keys),
+            "",
+            rate(measured.predicted_fpp),
+            rate(3.0 * sigma)
+        );
+        text
+    }
+}

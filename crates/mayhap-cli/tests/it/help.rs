@@ -1,0 +1,191 @@
+//! Help that teaches: every verb begins with examples, and every example runs.
+
+use crate::support::{file, folder, lines, succeed, verbs};
+use mayhap::BloomMatrix;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// What cannot be run here, or may not be there: programs of the same name that stand in.
+const STAND_INS: [(&str, &str); 6] = [
+    ("crawl", "printf 'https://a.example/\\nhttps://b.example/\\n'"),
+    ("fetch", "cat"),
+    // Without -f, which would not end.
+    ("tail", "shift; cat \"$@\""),
+    ("jq", "cat"),
+    ("man", "cat"),
+    ("mayhap.ps1", "true"),
+];
+
+/// Texts that examples name without an ending.
+const TEXTS: [&str; 7] = ["a", "b", "keys", "log", "today", "words", "yesterday"];
+
+/// The examples of a verb's help, without what is said of them.
+fn examples(verb: &str) -> Vec<String> {
+    let folder = folder();
+    let arguments: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
+    let help = String::from_utf8(succeed(folder.path(), &arguments, b"")).unwrap();
+    let mut lines = help.lines();
+    assert_eq!(lines.next(), Some("Examples:"), "mayhap {verb} has no examples: {help}");
+    let examples: Vec<String> = lines
+        .take_while(|line| !line.is_empty())
+        .map(|line| {
+            let line = line.strip_prefix("  ");
+            let line = line.unwrap_or_else(|| panic!("mayhap {verb}: a line is wrapped: {help}"));
+            line.split("  ").next().unwrap().to_owned()
+        })
+        .collect();
+    assert!(!examples.is_empty(), "mayhap {verb}: {help}");
+    let teaches = |example: &String| example.contains(&format!("mayhap {verb}"));
+    assert!(examples.iter().any(teaches), "mayhap {verb} is in none of its examples: {help}");
+    examples
+}
+
+/// An example of small size: filters of any size are made alike, and measuring takes time.
+fn scaled(example: &str) -> String {
+    let mut words: Vec<&str> = example.split(' ').collect();
+    let plans = words.windows(2).any(|pair| pair == ["mayhap", "plan"]);
+    for i in 1..words.len() {
+        match words[i - 1] {
+            "-n" if !plans => words[i] = "10k",
+            "--mem" if !plans => words[i] = "64KiB",
+            _ => {}
+        }
+    }
+    words.join(" ").replace("mayhap bench ", "mayhap bench --seconds 0.01 ")
+}
+
+/// Makes the files that a command names, except those that it makes itself.
+fn make_inputs(folder: &Path, command: &str) {
+    for name in TEXTS {
+        file(folder, name, &lines("key", 0..50));
+    }
+    let words: Vec<&str> = command.split([' ', ';', '"', '\'']).collect();
+    for (i, word) in words.iter().enumerate() {
+        let before = if i == 0 { "" } else { words[i - 1] };
+        if let Some(path) = word.strip_prefix("~/") {
+            let folder = folder.join(path);
+            std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
+            continue;
+        }
+        let is_made = [">", ">>", "-o", "--output", "--out", "--state", "--new-key-file", "create"];
+        if is_made.contains(&before) || word.starts_with('-') {
+            continue;
+        }
+        for number in ["1", "2"] {
+            make_input(folder, &word.replace('*', number), command, before == "<");
+        }
+    }
+}
+
+fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
+    let path = folder.join(name);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    let text = lines("key", 0..50);
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
+    match ending {
+        Some("mayhap") => make_filter(folder, name, command),
+        Some("gz") => {
+            let level = flate2::Compression::fast();
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+            encoder.write_all(&text).unwrap();
+            file(folder, name, &encoder.finish().unwrap());
+        }
+        Some("zst") => {
+            file(folder, name, &zstd::encode_all(&*text, 1).unwrap());
+        }
+        Some("key") => {
+            file(folder, name, &[b'0'; 32]);
+        }
+        Some("txt") => {
+            file(folder, name, &text);
+        }
+        _ if is_read => {
+            file(folder, name, &text);
+        }
+        _ => {}
+    }
+}
+
+/// A filter of the kind that the command is for.
+fn make_filter(folder: &Path, name: &str, command: &str) {
+    let words: Vec<&str> = command.split(' ').collect();
+    let asks_one = command.contains("mayhap which") && !words.contains(&"-f");
+    if asks_one {
+        let mut matrix = BloomMatrix::builder()
+            .num_sets(3)
+            .expected_items(1000)
+            .target_fpp(0.01)
+            .build()
+            .unwrap();
+        for i in 0..50 {
+            matrix.insert(i % 3, format!("key-{i}").as_bytes());
+        }
+        mayhap_store::save(&folder.join(name), &matrix, "").unwrap();
+        return;
+    }
+    let layout = if command.contains("mayhap remove") { "counting" } else { "blocked" };
+    let made = ["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
+    succeed(folder, &made, &lines("key", 0..100));
+}
+
+/// Runs an example in a folder of its own; its exit code and what it said.
+fn try_example(example: &str) -> (Option<i32>, String) {
+    let folder = folder();
+    let (here, programs) = (folder.path().join("here"), folder.path().join("programs"));
+    std::fs::create_dir(&here).unwrap();
+    std::fs::create_dir(&programs).unwrap();
+    for (name, script) in STAND_INS {
+        let path = file(&programs, name, format!("#!/bin/sh\n{script}\n").as_bytes());
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mayhap"), programs.join("mayhap")).unwrap();
+    let command = scaled(example);
+    make_inputs(&here, &command);
+    let mut path = OsString::from(&programs);
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    // What completions define is of a shell that has them.
+    let shell = if command.starts_with("eval") { "bash" } else { "sh" };
+    let output = Command::new(shell)
+        .args(["-c", &command])
+        .current_dir(&here)
+        .env("PATH", path)
+        .env("HOME", &here)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn every_verb_has_examples_and_all_of_them_run() {
+    let folder = folder();
+    for verb in verbs(folder.path()).iter().map(String::as_str).chain([""]) {
+        for example in examples(verb) {
+            let (code, talk) = try_example(&example);
+            assert!(matches!(code, Some(0 | 1)), "{example}: {code:?} {talk}");
+            // In a pipe the exit code is that of its end alone.
+            let failed = talk.lines().any(|line| line.starts_with("mayhap:"));
+            assert!(!failed && !talk.contains("not found"), "{example}: {talk}");
+        }
+    }
+}
+
+#[test]
+fn an_example_that_is_wrong_is_found_out() {
+    for wrong in [
+        "mayhap info --jsn seen.mayhap | jq .fpp_now",
+        "mayhap check absent-file-without-ending < words.txt",
+        "mayhapp info seen.mayhap",
+        "mayhap remove seen.mayhap gone | cat; mayhap nothing",
+    ] {
+        let (code, talk) = try_example(wrong);
+        let failed = talk.lines().any(|line| line.starts_with("mayhap:"));
+        assert!(!matches!(code, Some(0 | 1)) || failed, "{wrong}: {code:?} {talk}");
+    }
+}
