@@ -1,5 +1,6 @@
 //! Where the bits of a foreign filter are: bit `i` is bit `i % 64` of word `i / 64`.
 
+use crate::filter::same;
 use crate::{Error, Limits, Reader};
 
 /// An array of bits with the orders in which files keep them.
@@ -173,14 +174,23 @@ impl Bits {
     ///
     /// [`Error::Incompatible`] for another number of bits; nothing is changed then.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
-        if self.num_bits != other.num_bits {
-            return Err(Error::Incompatible {
-                parameter: "number of bits",
-                left: self.num_bits.to_string(),
-                right: other.num_bits.to_string(),
-            });
+        same("number of bits", &self.num_bits, &other.num_bits)?;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
         }
-        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        Ok(())
+    }
+
+    /// Keeps only the bits that `other` has too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::union_with`].
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("number of bits", &self.num_bits, &other.num_bits)?;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
         Ok(())
     }
 
@@ -211,7 +221,9 @@ impl Bits {
     /// first.
     pub fn to_msb_bytes(&self) -> Vec<u8> {
         let mut bytes = self.to_lsb_bytes();
-        bytes.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
+        for byte in &mut bytes {
+            *byte = byte.reverse_bits();
+        }
         bytes
     }
 }

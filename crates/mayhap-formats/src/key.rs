@@ -10,24 +10,140 @@ pub enum KeyType {
     /// The bytes as they are; text is UTF-8.
     #[default]
     Bytes,
+    /// Bytes written as hexadecimal digits.
+    Hex,
+    /// Text as UTF-16 code units, two bytes each, least significant first: what Java's strings are.
+    Utf16,
+    /// Text as ISO-8859-1; a character beyond it is `?`, as Java's `getBytes` has it.
+    Latin1,
+    /// Text as US-ASCII; a character beyond it is `?`.
+    Ascii,
+    /// A decimal number from −2^31 to 2^31 − 1 as four bytes, least significant first.
+    Int,
+    /// A decimal number from −2^63 to 2^63 − 1 as eight bytes, least significant first.
+    Long,
 }
 
 impl KeyType {
+    /// All of them.
+    pub const ALL: &'static [Self] =
+        &[Self::Bytes, Self::Hex, Self::Utf16, Self::Latin1, Self::Ascii, Self::Int, Self::Long];
+
     /// The name, as the command line takes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
+            Self::Hex => "hex",
+            Self::Utf16 => "utf16",
+            Self::Latin1 => "latin1",
+            Self::Ascii => "ascii",
+            Self::Int => "int",
+            Self::Long => "long",
         }
+    }
+
+    /// The type of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key_type| key_type.name() == name)
     }
 
     /// The bytes to hash for a key that is given as text; in `scratch` unless they are the same.
     ///
     /// # Errors
     ///
-    /// [`Error::BadKey`] for a text that is no key of this type.
-    pub fn encode<'a>(self, text: &'a [u8], _scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+    /// [`Error::BadKey`] for a text that is no key of this type: no UTF-8 where characters are
+    /// hashed, no number where a number is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::KeyType;
+    ///
+    /// let mut scratch = Vec::new();
+    /// assert_eq!(KeyType::Int.encode(b"-2", &mut scratch)?, [0xFE, 0xFF, 0xFF, 0xFF]);
+    /// assert_eq!(KeyType::Utf16.encode(b"hi", &mut scratch)?, b"h\0i\0");
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn encode<'a>(self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+        scratch.clear();
         match self {
-            Self::Bytes => Ok(text),
+            Self::Bytes => return Ok(text),
+            Self::Hex => self.hex(text, scratch)?,
+            Self::Int => scratch.extend(self.number::<i32>(text)?.to_le_bytes()),
+            Self::Long => scratch.extend(self.number::<i64>(text)?.to_le_bytes()),
+            Self::Utf16 | Self::Latin1 | Self::Ascii => {
+                self.units(self.text(text)?.encode_utf16(), scratch);
+            }
         }
+        Ok(scratch)
+    }
+
+    /// The bytes to hash for a Java string, which may have surrogates without their other half;
+    /// numbers and digits are text here too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`KeyType::encode`].
+    pub fn encode_utf16<'a>(
+        self,
+        units: &[u16],
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], Error> {
+        scratch.clear();
+        match self {
+            Self::Utf16 | Self::Latin1 | Self::Ascii => {
+                self.units(units.iter().copied(), scratch);
+                Ok(scratch)
+            }
+            // `getBytes` writes a lone surrogate as `?`.
+            Self::Bytes => {
+                let text = char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or('?'));
+                scratch.extend_from_slice(text.collect::<String>().as_bytes());
+                Ok(scratch)
+            }
+            Self::Hex | Self::Int | Self::Long => {
+                let text = String::from_utf16(units)
+                    .map_err(|_| self.bad("it has half of a surrogate pair"))?;
+                let len = self.encode(text.as_bytes(), scratch)?.len();
+                Ok(&scratch[..len])
+            }
+        }
+    }
+
+    fn bad(self, reason: &'static str) -> Error {
+        Error::BadKey { key_type: self.name(), reason }
+    }
+
+    fn text(self, text: &[u8]) -> Result<&str, Error> {
+        std::str::from_utf8(text).map_err(|_| self.bad("the text is not valid UTF-8"))
+    }
+
+    fn number<N: std::str::FromStr>(self, text: &[u8]) -> Result<N, Error> {
+        self.text(text)?.parse().map_err(|_| self.bad("not a decimal number of its range"))
+    }
+
+    fn hex(self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        let digit = |byte: u8| (byte as char).to_digit(16);
+        let (pairs, rest) = text.as_chunks::<2>();
+        for &[high, low] in pairs {
+            let (Some(high), Some(low)) = (digit(high), digit(low)) else {
+                return Err(self.bad("a character is not a hexadecimal digit"));
+            };
+            out.push((high << 4 | low) as u8);
+        }
+        if rest.is_empty() { Ok(()) } else { Err(self.bad("an odd number of digits")) }
+    }
+
+    fn units(self, units: impl Iterator<Item = u16>, out: &mut Vec<u8>) {
+        let last = match self {
+            Self::Latin1 => 0xFF,
+            Self::Ascii => 0x7F,
+            _ => return out.extend(units.flat_map(u16::to_le_bytes)),
+        };
+        // A pair is one character, and so one `?`.
+        out.extend(char::decode_utf16(units).map(|c| match c {
+            Ok(c) if u32::from(c) <= last => u32::from(c) as u8,
+            _ => b'?',
+        }));
     }
 }

@@ -10,15 +10,25 @@
 #![forbid(unsafe_code)]
 
 mod bits;
+mod detect;
 mod error;
 mod filter;
+mod guava;
+mod java;
 mod key;
 mod limits;
+mod modulo;
+mod open;
 mod reader;
+mod spark;
 
 pub use bits::Bits;
+pub use detect::{Candidate, detect};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
+pub use guava::{GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy};
 pub use key::KeyType;
 pub use limits::Limits;
+pub use open::open;
 pub use reader::Reader;
+pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};
