@@ -113,6 +113,26 @@ impl Bits {
         bits.checked()
     }
 
+    /// Bits out of whole words, most significant byte first; words that are missing are zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
+    pub(crate) fn from_be_words(
+        words: &[[u8; 8]],
+        num_bits: u64,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        if words.len() as u64 > num_bits.div_ceil(64) {
+            return Err(Error::bad("bits past the last one", "0", format_args!("set")));
+        }
+        let mut bits = Self::new(num_bits, limits)?;
+        for (word, &bytes) in bits.words.iter_mut().zip(words) {
+            *word = u64::from_be_bytes(bytes);
+        }
+        bits.checked()
+    }
+
     /// Refuses bits past the end: no writer sets them, and they would count.
     fn checked(self) -> Result<Self, Error> {
         let used = self.num_bits % 64;

@@ -31,6 +31,11 @@ pub struct Candidate {
 pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
     type Test = fn(&[u8]) -> bool;
     const TESTS: &[(Test, Candidate)] = &[
+        (is_serialized_guava, candidate(Format::Guava, "Java serialization", "nothing")),
+        (
+            is_serialized_spark,
+            candidate(Format::Spark, "Java serialization", "whether longs or text are in it"),
+        ),
         (is_guava, candidate(Format::Guava, "writeTo stream", "the funnel")),
         (is_spark, candidate(Format::Spark, "writeTo stream", "whether longs or text are in it")),
     ];
@@ -48,6 +53,24 @@ fn longs_follow(bytes: &[u8], offset: usize) -> bool {
         let longs = i32::from_be_bytes(longs);
         longs > 0 && rest.len() as u64 == longs as u64 * 8
     })
+}
+
+/// The name of the class of the first object in a Java stream.
+fn java_class(bytes: &[u8]) -> &str {
+    let name = bytes.strip_prefix(&[0xAC, 0xED, 0, 5, 0x73, 0x72]);
+    let name = name.and_then(|rest| rest.split_first_chunk::<2>());
+    name.and_then(|(&len, rest)| rest.get(..usize::from(u16::from_be_bytes(len))))
+        .and_then(|name| std::str::from_utf8(name).ok())
+        .unwrap_or_default()
+}
+
+fn is_serialized_guava(bytes: &[u8]) -> bool {
+    java_class(bytes).ends_with("hash.BloomFilter$SerialForm")
+}
+
+fn is_serialized_spark(bytes: &[u8]) -> bool {
+    let class = java_class(bytes);
+    class.ends_with(".BloomFilterImpl") || class.ends_with(".BloomFilterImplV2")
 }
 
 fn is_guava(bytes: &[u8]) -> bool {

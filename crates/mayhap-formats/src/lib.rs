@@ -26,7 +26,7 @@ pub use bits::Bits;
 pub use detect::{Candidate, detect};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
-pub use guava::{GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy};
+pub use guava::{GuavaFilter, GuavaFunnel, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy};
 pub use key::KeyType;
 pub use limits::Limits;
 pub use open::open;

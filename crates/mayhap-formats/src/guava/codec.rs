@@ -1,7 +1,9 @@
-//! The file: the stream of `writeTo`.
+//! The file: the stream of `writeTo`, or a Java object stream.
 
 use super::filter::GuavaFilter;
 use super::scheme::{GuavaScheme, GuavaStrategy};
+use super::serialized::GuavaFunnel;
+use crate::java::MAGIC;
 use crate::{Bits, Error, Limits, Reader, Scheme, SchemeFilter};
 
 /// Bytes before the longs.
@@ -12,16 +14,21 @@ pub(super) const HEADER_BYTES: usize = 6;
 pub(super) enum Form {
     /// `writeTo`.
     Stream,
+    /// `ObjectOutputStream`: what was before and behind the longs.
+    Serialized { head: Vec<u8>, tail: Vec<u8>, funnel: GuavaFunnel },
 }
 
 impl GuavaFilter {
-    /// Reads what `writeTo` wrote.
+    /// Reads what `writeTo` or an `ObjectOutputStream` wrote.
     ///
     /// # Errors
     ///
     /// [`Error::BadField`], [`Error::Zero`], [`Error::TooLarge`], [`Error::Truncated`], each before
     /// anything is allocated; [`Error::TrailingBytes`]; [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if bytes.starts_with(&MAGIC) {
+            return Self::decode_serialized(bytes, limits);
+        }
         let mut reader = Reader::new(bytes);
         let filter = Self::read_from(&mut reader, limits)?;
         reader.finish()?;
@@ -64,13 +71,22 @@ impl GuavaFilter {
     }
 
     /// The funnel, where the file names it.
-    pub fn funnel(&self) -> Option<&'static str> {
-        None
+    pub fn funnel(&self) -> Option<&GuavaFunnel> {
+        match &self.form {
+            Form::Stream => None,
+            Form::Serialized { funnel, .. } => Some(funnel),
+        }
     }
 
     pub(super) fn to_file(&self) -> Vec<u8> {
-        match self.form {
+        match &self.form {
             Form::Stream => self.to_stream(),
+            Form::Serialized { head, tail, .. } => {
+                let mut out = head.clone();
+                self.bits().write_be_words(&mut out);
+                out.extend_from_slice(tail);
+                out
+            }
         }
     }
 }

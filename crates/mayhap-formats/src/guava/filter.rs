@@ -2,6 +2,7 @@
 
 use super::codec::Form;
 use super::scheme::{GuavaScheme, GuavaStrategy};
+use super::serialized::GuavaFunnel;
 use super::sizing::GuavaOptions;
 use crate::filter::{answered_by, same, same_format};
 use crate::java::{approximate_count, expected_fpp};
@@ -146,7 +147,21 @@ impl ForeignFilter for GuavaFilter {
 
     fn key_types(&self) -> &'static [KeyType] {
         use KeyType::{Ascii, Bytes, Hex, Int, Latin1, Long, Utf16};
-        &[Bytes, Utf16, Long, Int, Latin1, Ascii, Hex]
+        match self.funnel() {
+            Some(GuavaFunnel::Integer) => &[Int],
+            Some(GuavaFunnel::Long) => &[Long],
+            Some(GuavaFunnel::UnencodedChars) => &[Utf16],
+            Some(GuavaFunnel::ByteArray) => &[Bytes, Hex],
+            Some(GuavaFunnel::String { charset }) => match charset.as_str() {
+                "UTF-8" => &[Bytes],
+                "UTF-16LE" => &[Utf16],
+                "ISO-8859-1" => &[Latin1],
+                "US-ASCII" => &[Ascii],
+                _ => &[Hex],
+            },
+            Some(GuavaFunnel::Other { .. }) => &[Hex],
+            None => &[Bytes, Utf16, Long, Int, Latin1, Ascii, Hex],
+        }
     }
 
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {

@@ -16,8 +16,10 @@
 mod codec;
 mod filter;
 mod scheme;
+mod serialized;
 mod sizing;
 
 pub use filter::GuavaFilter;
 pub use scheme::{GuavaScheme, GuavaStrategy};
+pub use serialized::GuavaFunnel;
 pub use sizing::{GuavaOptions, GuavaRelease};

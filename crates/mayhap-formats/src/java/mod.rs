@@ -1,7 +1,12 @@
-//! What Java systems share: their arithmetic.
+//! What Java systems share: their arithmetic and their object streams.
 
+pub(crate) mod bitset;
 mod math;
+mod stream;
+mod writer;
 
 pub(crate) use math::{
     approximate_count, expected_fpp, optimal_num_bits, optimal_num_hashes, round_half_up,
 };
+pub(crate) use stream::{MAGIC, Object, Stream, Value};
+pub(crate) use writer::{ClassSpec, LONGS, SERIALIZABLE, Writer};

@@ -1,24 +1,38 @@
-//! The file: the stream of `writeTo`.
+//! The file: the stream of `writeTo`, or the same in the blocks of a Java object stream.
+//!
+//! The class writes its own contents only, whatever fields its descriptor declares; a JVM cuts them
+//! into blocks of 1,024 bytes. Each release has another serialVersionUID, so a JVM of another
+//! release refuses such a file: `writeTo` is what to exchange.
 
 use super::filter::SparkFilter;
 use super::scheme::{SparkScheme, SparkVersion};
+use crate::java::{MAGIC, Stream};
 use crate::{Bits, Error, Limits, Reader, Scheme, SchemeFilter};
+
+/// Bytes of a JVM's blocks, and the most that a short one has.
+const BLOCK: usize = 1024;
+const SHORT_BLOCK: usize = 255;
 
 /// How a filter was written, and is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// `writeTo`.
     Stream,
+    /// `ObjectOutputStream`: what was before the first block.
+    Serialized { head: Vec<u8> },
 }
 
 impl SparkFilter {
-    /// Reads what `writeTo` wrote.
+    /// Reads what `writeTo` or an `ObjectOutputStream` wrote.
     ///
     /// # Errors
     ///
     /// [`Error::BadField`], [`Error::Zero`], [`Error::TooLarge`], [`Error::Truncated`], each before
     /// anything is allocated; [`Error::TrailingBytes`]; [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if bytes.starts_with(&MAGIC) {
+            return Self::decode_serialized(bytes, limits);
+        }
         let mut reader = Reader::new(bytes);
         let filter = Self::read_from(&mut reader, limits)?;
         reader.finish()?;
@@ -70,9 +84,43 @@ impl SparkFilter {
         out
     }
 
+    fn decode_serialized(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        let is_filter =
+            |name: &str| name.ends_with(".BloomFilterImpl") || name.ends_with(".BloomFilterImplV2");
+        let (stream, root) = Stream::read(bytes, is_filter)?;
+        let class = stream.class(root.class)?.name;
+        if !is_filter(class) {
+            return Err(Error::bad("Java class", "BloomFilterImpl or BloomFilterImplV2", class));
+        }
+        let contents: Vec<u8> =
+            root.blocks.iter().flat_map(|block| &bytes[block.clone()]).copied().collect();
+        let mut filter = Self::decode(&contents, limits)?;
+        let first = root.blocks.first().map_or(0, |block| block.start);
+        let token_bytes = if contents.len() > SHORT_BLOCK { 5 } else { 2 };
+        filter.form = Form::Serialized { head: bytes[..first - token_bytes].to_vec() };
+        if filter.to_file() != bytes {
+            return Err(Error::bad("blocks", "1024 bytes each but the last", "others"));
+        }
+        Ok(filter)
+    }
+
     pub(super) fn to_file(&self) -> Vec<u8> {
-        match self.form {
+        match &self.form {
             Form::Stream => self.to_stream(),
+            Form::Serialized { head } => {
+                let mut out = head.clone();
+                for block in self.to_stream().chunks(BLOCK) {
+                    if block.len() > SHORT_BLOCK {
+                        out.push(0x7A);
+                        out.extend((block.len() as u32).to_be_bytes());
+                    } else {
+                        out.extend([0x77, block.len() as u8]);
+                    }
+                    out.extend_from_slice(block);
+                }
+                out.push(0x78);
+                out
+            }
         }
     }
 }

@@ -44,7 +44,7 @@ impl Golden {
     /// The JSON files that describe one filter: those that name a file and its members.
     pub(crate) fn described(&self) -> Vec<(String, Value)> {
         let names = self.names();
-        let names = names.iter().filter(|name| name.ends_with(".json"));
+        let names = names.iter().filter(|name| name.split('.').next_back() == Some("json"));
         names
             .filter_map(|name| {
                 let text = std::fs::read(self.folder.join(name)).unwrap();

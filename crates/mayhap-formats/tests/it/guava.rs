@@ -55,6 +55,7 @@ fn every_golden_file_is_answered_as_guava_did() {
     hashes(&golden.json("murmur3_128.json"));
     unions(&golden);
     malformed(&golden.json("malformed.json"));
+    serialized(&golden);
     golden.all_were_used();
 }
 
@@ -226,6 +227,63 @@ fn malformed(json: &Value) {
             assert_eq!(whole.unwrap_err(), Error::TrailingBytes { found: left });
         }
     }
+}
+
+fn serialized(golden: &Golden) {
+    let json = golden.json("javaser.json");
+    let funnels = [
+        ("javaser_utf8_mitz32.ser", "stringFunnel(UTF-8)", KeyType::Bytes),
+        ("javaser_long_mitz64.ser", "longFunnel()", KeyType::Long),
+        ("javaser_guava14_bytes.ser", "byteArrayFunnel()", KeyType::Bytes),
+        ("javaser_guava14_long.ser", "longFunnel()", KeyType::Long),
+    ];
+    assert_eq!(json["files"].as_object().unwrap().len(), funnels.len());
+    for (name, funnel, key_type) in funnels {
+        let row = &json["files"][name];
+        let bytes = golden.bytes(name);
+        let mut filter = decode(&bytes);
+        assert_eq!(detect(&bytes)[0].form, "Java serialization", "{name}");
+        assert_eq!(filter.funnel().unwrap().to_string(), funnel, "{name}");
+        assert_eq!(filter.key_types()[0], key_type, "{name}");
+        assert!(filter.encode() == bytes, "{name}: written back otherwise");
+        let stream = row.get("equals_writeTo").or(row.get("same_bits_as"));
+        if let Some(stream) = stream {
+            assert!(filter.to_stream() == golden.bytes(stream.as_str().unwrap()), "{name}");
+        } else {
+            assert_eq!((filter.num_bits(), filter.num_hashes()), (192, 4), "{name}");
+        }
+        let count = if name.contains("guava14_long") { 25 } else { 40 };
+        for i in 0..count {
+            let key = if key_type == KeyType::Long {
+                Key::Number(i)
+            } else {
+                Key::Bytes(format!("user:{i}").into_bytes())
+            };
+            assert!(filter.contains(&key.encode(key_type).unwrap()), "{name}: {i}");
+        }
+        // The JVM's own bytes for the same bits, from nothing but the stream.
+        let funnel = filter.funnel().unwrap().clone();
+        let plain = decode(&filter.to_stream());
+        assert!(plain.to_serialized(&funnel).unwrap() == bytes, "{name}: serialized otherwise");
+
+        assert!(filter.insert(b"one more"));
+        let again = decode(&filter.encode());
+        assert!(again.contains(b"one more") && again.to_stream() == filter.to_stream(), "{name}");
+    }
+}
+
+#[test]
+fn a_string_funnel_of_guava_14_is_read_as_utf_16() {
+    let golden = Golden::of("guava");
+    let bytes = golden.bytes("javaser_guava14_long.ser");
+    let text = |name: &str| [&[0, name.len() as u8], name.as_bytes()].concat();
+    let long = text("com.google.common.hash.Funnels$LongFunnel");
+    let string = text("com.google.common.hash.Funnels$StringFunnel");
+    let at = bytes.windows(long.len()).position(|window| window == long).unwrap();
+    let older = [&bytes[..at], &string, &bytes[at + long.len()..]].concat();
+    let filter = decode(&older);
+    assert_eq!(filter.key_types(), [KeyType::Utf16]);
+    assert!(filter.encode() == older);
 }
 
 /// The positions of a key.

@@ -34,6 +34,9 @@ fn every_golden_file_is_answered_as_spark_did() {
     of_data_frames(&golden);
     merged(&golden, "v1");
     merged(&golden, "v2");
+    for version in ["v1", "v2"] {
+        serialized(&golden, version);
+    }
     malformed(&golden.json("v1_malformed.json"));
     malformed(&golden.json("v2_malformed.json"));
     golden.all_were_used();
@@ -85,6 +88,17 @@ fn merged(golden: &Golden, version: &str) {
     common.intersect_with(&decode(&b)).unwrap();
     assert!(common.encode() == and, "{version}: intersect");
     assert!(a != or && a != and && or != and);
+}
+
+fn serialized(golden: &Golden, version: &str) {
+    let bytes = golden.bytes(&format!("{version}_merge_a.ser"));
+    let mut filter = decode(&bytes);
+    assert!(filter.to_stream() == golden.bytes(&format!("{version}_merge_a.bin")));
+    assert!(filter.encode() == bytes, "{version}: written back otherwise");
+    assert_eq!(detect(&bytes)[0].form, "Java serialization");
+    assert!(filter.insert(b"one more"));
+    let again = decode(&filter.encode());
+    assert!(again.contains(b"one more") && again.to_stream() == filter.to_stream());
 }
 
 /// What Spark refuses is refused; of what it accepts, bytes that follow are left, and filters that
