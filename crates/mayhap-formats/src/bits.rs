@@ -237,6 +237,24 @@ impl Bits {
         bytes
     }
 
+    /// [`Bits::to_lsb_bytes`] up to the last byte that is not 0, but at least `kept` bytes.
+    pub(crate) fn to_short_lsb_bytes(&self, kept: usize) -> Vec<u8> {
+        let mut bytes = self.to_lsb_bytes();
+        let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        bytes.truncate(used.max(kept));
+        bytes
+    }
+
+    /// [`Bits::to_msb_bytes`] up to the last byte that is not 0, but at least `kept` bytes: what
+    /// `SETBIT` makes of an empty key, or of one that was `kept` bytes long.
+    pub(crate) fn to_short_msb_bytes(&self, kept: usize) -> Vec<u8> {
+        let mut bytes = self.to_short_lsb_bytes(kept);
+        for byte in &mut bytes {
+            *byte = byte.reverse_bits();
+        }
+        bytes
+    }
+
     /// As a Redis string of `ceil(m / 8)` bytes, the first bit being the most significant of the
     /// first.
     pub fn to_msb_bytes(&self) -> Vec<u8> {

@@ -31,11 +31,13 @@ pub struct Candidate {
 pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
     type Test = fn(&[u8]) -> bool;
     const TESTS: &[(Test, Candidate)] = &[
+        (is_bloomfileter, candidate(Format::BloomFileter, "Java serialization", "nothing")),
         (is_serialized_guava, candidate(Format::Guava, "Java serialization", "nothing")),
         (
             is_serialized_spark,
             candidate(Format::Spark, "Java serialization", "whether longs or text are in it"),
         ),
+        (is_serialized_magnuss, candidate(Format::MagnusS, "Java serialization", "nothing")),
         (is_guava, candidate(Format::Guava, "writeTo stream", "the funnel")),
         (is_spark, candidate(Format::Spark, "writeTo stream", "whether longs or text are in it")),
     ];
@@ -64,8 +66,18 @@ fn java_class(bytes: &[u8]) -> &str {
         .unwrap_or_default()
 }
 
+fn is_bloomfileter(bytes: &[u8]) -> bool {
+    let name = java_class(bytes);
+    let uid = bytes.get(8 + name.len()..16 + name.len());
+    uid == Some(&(-5_221_305_273_707_291_280i64).to_be_bytes())
+}
+
 fn is_serialized_guava(bytes: &[u8]) -> bool {
     java_class(bytes).ends_with("hash.BloomFilter$SerialForm")
+}
+
+fn is_serialized_magnuss(bytes: &[u8]) -> bool {
+    java_class(bytes) == "com.skjegstad.utils.BloomFilter"
 }
 
 fn is_serialized_spark(bytes: &[u8]) -> bool {

@@ -9,20 +9,30 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Format {
+    /// `BloomFileter`, a class of many Chinese crawlers.
+    BloomFileter,
     /// `com.google.common.hash.BloomFilter`.
     Guava,
+    /// Java-BloomFilter by `MagnusS`: a `BitSet`, or the object.
+    MagnusS,
+    /// The same hashes with the bits in a Redis string.
+    MagnusRedis,
     /// `org.apache.spark.util.sketch.BloomFilter`.
     Spark,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Guava, Self::Spark];
+    pub const ALL: &'static [Self] =
+        &[Self::BloomFileter, Self::Guava, Self::MagnusS, Self::MagnusRedis, Self::Spark];
 
     /// The name, as the command line takes it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::BloomFileter => "bloomfileter",
             Self::Guava => "guava",
+            Self::MagnusS => "magnuss",
+            Self::MagnusRedis => "magnuss-redis",
             Self::Spark => "spark",
         }
     }

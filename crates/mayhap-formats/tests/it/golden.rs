@@ -86,7 +86,12 @@ impl Key {
         }
     }
 
-    fn explicit(json: &Value) -> Self {
+    /// A row's key: an object, or plain text in the row.
+    pub(crate) fn explicit(row: &Value) -> Self {
+        if let Some(text) = row.get("text").or(row.get("key")).and_then(Value::as_str) {
+            return Self::Utf16(text.encode_utf16().collect());
+        }
+        let json = &row["key"];
         if let Some(units) = json.get("utf16be") {
             let bytes = hex(units.as_str().unwrap());
             return Self::Utf16(
@@ -115,7 +120,7 @@ impl Key {
             .map(|i| match rule["kind"].as_str().unwrap() {
                 "decimal-string" | "string" => Self::Utf16(text(i).encode_utf16().collect()),
                 "decimal-string-utf8-bytes" | "binary" => Self::Bytes(text(i).into_bytes()),
-                "i64-wrapping" | "long" | "int" => {
+                "i64-wrapping" | "long" | "int" | "integer" => {
                     Self::Number(start().wrapping_add(step().wrapping_mul(i)))
                 }
                 "i32-wrapping" => {
@@ -142,16 +147,34 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     KeyType::Hex.encode(text.as_bytes(), &mut scratch).unwrap().to_vec()
 }
 
+/// The names that a system's golden files have for its answers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Names {
+    /// Of an explicit member: whether it was new.
+    pub(crate) inserted: &'static str,
+    /// The members of the rule that were not new.
+    pub(crate) not_new_at: &'static str,
+    /// Of an explicit probe: whether it was found.
+    pub(crate) found: &'static str,
+    /// The probes of the rule that were found.
+    pub(crate) found_at: &'static str,
+}
+
 /// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` of the
-/// explicit ones, and `unusual` for those of the rule that its list names.
-pub(crate) fn keys(json: &Value, which: &str, answer: &str, unusual: bool) -> Vec<(Key, bool)> {
+/// explicit ones, and `unusual` for those of the rule whose indices `at` lists.
+pub(crate) fn keys(
+    json: &Value,
+    which: &str,
+    answer: &str,
+    at: &str,
+    unusual: bool,
+) -> Vec<(Key, bool)> {
     let mut keys = Vec::new();
     for row in json[format!("{which}_explicit")].as_array().into_iter().flatten() {
-        keys.push((Key::explicit(&row["key"]), row[answer].as_bool().unwrap()));
+        keys.push((Key::explicit(row), row[answer].as_bool().unwrap()));
     }
-    let at = &json[format!("{which}_rule_{answer}_{unusual}_at")];
     let at: BTreeSet<u64> =
-        at.as_array().into_iter().flatten().map(|i| i.as_u64().unwrap()).collect();
+        json[at].as_array().into_iter().flatten().map(|i| i.as_u64().unwrap()).collect();
     for (i, key) in (0..).zip(Key::of_rule(&json[format!("{which}_rule")])) {
         keys.push((key, at.contains(&i) == unusual));
     }
@@ -163,12 +186,13 @@ pub(crate) fn keys(json: &Value, which: &str, answer: &str, unusual: bool) -> Ve
 pub(crate) fn replay(
     name: &str,
     json: &Value,
+    names: Names,
     encode: impl Fn(&Key) -> Vec<u8>,
     empty: &mut dyn ForeignFilter,
     written: &dyn ForeignFilter,
 ) {
-    let members = keys(json, "members", "put_returned", false);
-    let probes = keys(json, "probes", "might_contain", true);
+    let members = keys(json, "members", names.inserted, names.not_new_at, false);
+    let probes = keys(json, "probes", names.found, names.found_at, true);
     assert!(!members.is_empty() || written.count_ones() == 0, "{name} has no members");
     for (key, new) in &members {
         assert_eq!(empty.insert(&encode(key)), Ok(*new), "{name}: insert of {key:?}");

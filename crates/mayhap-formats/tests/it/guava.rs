@@ -1,6 +1,6 @@
 //! Guava.
 
-use crate::golden::{self, Golden, Key, double, hex, number};
+use crate::golden::{self, Golden, Key, Names, double, hex, number};
 use mayhap_formats::{
     Error, ForeignFilter, Format, GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme,
     GuavaStrategy, KeyType, Limits, Reader, Scheme, detect, open,
@@ -34,6 +34,13 @@ fn encode(funnel: &str, key: &Key) -> Vec<u8> {
     };
     key.encode(key_type).unwrap()
 }
+
+const NAMES: Names = Names {
+    inserted: "put_returned",
+    not_new_at: "members_rule_put_returned_false_at",
+    found: "might_contain",
+    found_at: "probes_rule_might_contain_true_at",
+};
 
 fn decode(bytes: &[u8]) -> GuavaFilter {
     GuavaFilter::decode(bytes, &Limits::default()).unwrap()
@@ -85,7 +92,7 @@ fn one_filter(golden: &Golden, name: &str, json: &Value) {
     )
     .unwrap();
     let funnel = json["funnel"].as_str().unwrap();
-    golden::replay(name, json, |key| encode(funnel, key), &mut empty, &*filter);
+    golden::replay(name, json, NAMES, |key| encode(funnel, key), &mut empty, &*filter);
 }
 
 fn k_of_a_release(golden: &Golden, file: &str, release: GuavaRelease) {

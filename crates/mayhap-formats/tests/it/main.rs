@@ -1,11 +1,13 @@
 //! Every golden file, opened and asked as its own system answered, and each system's quirks.
 
+mod bloomfileter;
 mod golden;
 mod guava;
+mod magnuss;
 mod spark;
 
 /// The systems that have a module here; it takes every file of its folder into account.
-const SYSTEMS: &[&str] = &["guava", "spark"];
+const SYSTEMS: &[&str] = &["bloomfileter", "guava", "magnuss", "spark"];
 
 #[test]
 fn every_golden_folder_has_its_tests() {

@@ -1,6 +1,6 @@
 //! Spark.
 
-use crate::golden::{self, Golden, Key, double, hex, number};
+use crate::golden::{self, Golden, Key, Names, double, hex, number};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SparkFilter, SparkOptions,
     SparkScheme, SparkVersion, detect, open,
@@ -15,6 +15,13 @@ fn encode(key: &Key) -> Vec<u8> {
     let key_type = if matches!(key, Key::Number(_)) { KeyType::Long } else { KeyType::Bytes };
     key.encode(key_type).unwrap()
 }
+
+const NAMES: Names = Names {
+    inserted: "put_returned",
+    not_new_at: "members_rule_put_returned_false_at",
+    found: "might_contain",
+    found_at: "probes_rule_might_contain_true_at",
+};
 
 fn decode(bytes: &[u8]) -> SparkFilter {
     SparkFilter::decode(bytes, &Limits::default()).unwrap()
@@ -57,7 +64,7 @@ fn one_filter(golden: &Golden, name: &str, json: &Value) {
     };
     let mut empty = create(number(&json["expected_items"]), double(&json["fpp"]), version);
     assert_eq!(empty.version(), version, "{name}");
-    golden::replay(name, json, encode, &mut empty, &*filter);
+    golden::replay(name, json, NAMES, encode, &mut empty, &*filter);
 }
 
 /// Made by `df.stat.bloomFilter` of a column of ids, of ints and of text.
