@@ -17,14 +17,22 @@ pub enum Format {
     MagnusS,
     /// The same hashes with the bits in a Redis string.
     MagnusRedis,
+    /// `RBloomFilter` of Redisson: its bitmap.
+    Redisson,
     /// `org.apache.spark.util.sketch.BloomFilter`.
     Spark,
 }
 
 impl Format {
     /// All of them.
-    pub const ALL: &'static [Self] =
-        &[Self::BloomFileter, Self::Guava, Self::MagnusS, Self::MagnusRedis, Self::Spark];
+    pub const ALL: &'static [Self] = &[
+        Self::BloomFileter,
+        Self::Guava,
+        Self::MagnusS,
+        Self::MagnusRedis,
+        Self::Redisson,
+        Self::Spark,
+    ];
 
     /// The name, as the command line takes it.
     pub fn name(self) -> &'static str {
@@ -33,6 +41,7 @@ impl Format {
             Self::Guava => "guava",
             Self::MagnusS => "magnuss",
             Self::MagnusRedis => "magnuss-redis",
+            Self::Redisson => "redisson",
             Self::Spark => "spark",
         }
     }

@@ -1,6 +1,7 @@
 //! From the text of a key to the bytes that a system hashes.
 
 use crate::Error;
+use crate::redisson::codec;
 
 /// How a system encodes a key before it hashes it: its funnel, codec or charset. Files do not say
 /// which; a wrong one shows only as "nothing is contained".
@@ -22,12 +23,43 @@ pub enum KeyType {
     Int,
     /// A decimal number from −2^63 to 2^63 − 1 as eight bytes, least significant first.
     Long,
+    /// Text by Redisson's `Kryo5Codec`, its default since 3.19.0.
+    KryoString,
+    /// An Integer by `Kryo5Codec`.
+    KryoInt,
+    /// A Long by `Kryo5Codec`.
+    KryoLong,
+    /// Text by Redisson's `MarshallingCodec`, its default from 3.13.0 to 3.18.1.
+    MarshallingString,
+    /// An Integer by `MarshallingCodec`.
+    MarshallingInt,
+    /// A Long by `MarshallingCodec`.
+    MarshallingLong,
+    /// Text by Redisson's `JsonJacksonCodec`, its default up to 3.9.
+    JacksonString,
+    /// A Long by `JsonJacksonCodec`; an Integer is its digits.
+    JacksonLong,
 }
 
 impl KeyType {
     /// All of them.
-    pub const ALL: &'static [Self] =
-        &[Self::Bytes, Self::Hex, Self::Utf16, Self::Latin1, Self::Ascii, Self::Int, Self::Long];
+    pub const ALL: &'static [Self] = &[
+        Self::Bytes,
+        Self::Hex,
+        Self::Utf16,
+        Self::Latin1,
+        Self::Ascii,
+        Self::Int,
+        Self::Long,
+        Self::KryoString,
+        Self::KryoInt,
+        Self::KryoLong,
+        Self::MarshallingString,
+        Self::MarshallingInt,
+        Self::MarshallingLong,
+        Self::JacksonString,
+        Self::JacksonLong,
+    ];
 
     /// The name, as the command line takes it.
     pub fn name(self) -> &'static str {
@@ -39,6 +71,14 @@ impl KeyType {
             Self::Ascii => "ascii",
             Self::Int => "int",
             Self::Long => "long",
+            Self::KryoString => "kryo-string",
+            Self::KryoInt => "kryo-int",
+            Self::KryoLong => "kryo-long",
+            Self::MarshallingString => "marshalling-string",
+            Self::MarshallingInt => "marshalling-int",
+            Self::MarshallingLong => "marshalling-long",
+            Self::JacksonString => "jackson-string",
+            Self::JacksonLong => "jackson-long",
         }
     }
 
@@ -71,9 +111,17 @@ impl KeyType {
             Self::Hex => self.hex(text, scratch)?,
             Self::Int => scratch.extend(self.number::<i32>(text)?.to_le_bytes()),
             Self::Long => scratch.extend(self.number::<i64>(text)?.to_le_bytes()),
-            Self::Utf16 | Self::Latin1 | Self::Ascii => {
-                self.units(self.text(text)?.encode_utf16(), scratch);
-            }
+            Self::KryoInt => codec::kryo_int(self.number(text)?, scratch),
+            Self::KryoLong => codec::kryo_long(self.number(text)?, scratch),
+            Self::MarshallingInt => codec::marshalling_int(self.number(text)?, scratch),
+            Self::MarshallingLong => codec::marshalling_long(self.number(text)?, scratch),
+            Self::JacksonLong => codec::jackson_long(self.number(text)?, scratch),
+            Self::Utf16
+            | Self::Latin1
+            | Self::Ascii
+            | Self::KryoString
+            | Self::MarshallingString
+            | Self::JacksonString => self.units(self.text(text)?.encode_utf16(), scratch),
         }
         Ok(scratch)
     }
@@ -91,7 +139,18 @@ impl KeyType {
     ) -> Result<&'a [u8], Error> {
         scratch.clear();
         match self {
-            Self::Utf16 | Self::Latin1 | Self::Ascii => {
+            // Jackson refuses half a pair.
+            Self::JacksonString
+                if char::decode_utf16(units.iter().copied()).any(|c| c.is_err()) =>
+            {
+                Err(self.bad("it has half of a surrogate pair"))
+            }
+            Self::Utf16
+            | Self::Latin1
+            | Self::Ascii
+            | Self::KryoString
+            | Self::MarshallingString
+            | Self::JacksonString => {
                 self.units(units.iter().copied(), scratch);
                 Ok(scratch)
             }
@@ -101,7 +160,7 @@ impl KeyType {
                 scratch.extend_from_slice(text.collect::<String>().as_bytes());
                 Ok(scratch)
             }
-            Self::Hex | Self::Int | Self::Long => {
+            _ => {
                 let text = String::from_utf16(units)
                     .map_err(|_| self.bad("it has half of a surrogate pair"))?;
                 let len = self.encode(text.as_bytes(), scratch)?.len();
@@ -134,10 +193,13 @@ impl KeyType {
         if rest.is_empty() { Ok(()) } else { Err(self.bad("an odd number of digits")) }
     }
 
-    fn units(self, units: impl Iterator<Item = u16>, out: &mut Vec<u8>) {
+    fn units(self, units: impl Iterator<Item = u16> + Clone, out: &mut Vec<u8>) {
         let last = match self {
             Self::Latin1 => 0xFF,
             Self::Ascii => 0x7F,
+            Self::KryoString => return codec::kryo_string(units, out),
+            Self::MarshallingString => return codec::marshalling_string(units, out),
+            Self::JacksonString => return codec::jackson_string(units, out),
             _ => return out.extend(units.flat_map(u16::to_le_bytes)),
         };
         // A pair is one character, and so one `?`.

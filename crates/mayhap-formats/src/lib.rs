@@ -22,6 +22,7 @@ mod magnuss;
 mod modulo;
 mod open;
 mod reader;
+mod redisson;
 mod spark;
 
 pub use bits::Bits;
@@ -35,4 +36,5 @@ pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
 pub use open::{Shape, open, open_with};
 pub use reader::Reader;
+pub use redisson::{RedissonConfig, RedissonFilter, RedissonScheme, RedissonSpelling};
 pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};

@@ -1,7 +1,8 @@
 //! A filter of a named format, from its bytes.
 
 use crate::{
-    BloomFileter, Error, ForeignFilter, Format, GuavaFilter, Limits, MagnusFilter, SparkFilter,
+    BloomFileter, Error, ForeignFilter, Format, GuavaFilter, Limits, MagnusFilter, RedissonFilter,
+    SparkFilter,
 };
 
 /// What bare bitmaps do not say of themselves.
@@ -41,7 +42,7 @@ pub fn open(
         Format::BloomFileter => Box::new(BloomFileter::decode(bytes, limits)?),
         Format::Guava => Box::new(GuavaFilter::decode(bytes, limits)?),
         Format::MagnusS => Box::new(MagnusFilter::decode(bytes, limits)?),
-        Format::MagnusRedis => return Err(needs_shape(format)),
+        Format::MagnusRedis | Format::Redisson => return Err(needs_shape(format)),
         Format::Spark => Box::new(SparkFilter::decode(bytes, limits)?),
     })
 }
@@ -67,6 +68,9 @@ pub fn open_with(
         }
         Format::MagnusRedis => {
             Box::new(MagnusFilter::decode_redis(bytes, int()?, num_hashes, limits)?)
+        }
+        Format::Redisson => {
+            Box::new(RedissonFilter::decode_bare(bytes, num_bits, num_hashes, limits)?)
         }
         _ => {
             let filter = open(format, bytes, limits)?;

@@ -2,7 +2,7 @@
 
 use super::scheme::GuavaStrategy;
 use crate::Error;
-use crate::java::{optimal_num_bits, optimal_num_hashes, round_half_up};
+use crate::java::{double_to_string, optimal_num_bits, optimal_num_hashes, round_half_up};
 use std::f64::consts::LN_2;
 
 /// Which generation's formula for k a new filter follows. They differ for few expected insertions
@@ -67,10 +67,16 @@ impl GuavaOptions {
         }
         // NaN is not above 0 either.
         if fpp.is_nan() || fpp <= 0.0 {
-            return refused(format!("False positive probability ({fpp:?}) must be > 0.0"));
+            return refused(format!(
+                "False positive probability ({}) must be > 0.0",
+                double_to_string(fpp)
+            ));
         }
         if fpp >= 1.0 {
-            return refused(format!("False positive probability ({fpp:?}) must be < 1.0"));
+            return refused(format!(
+                "False positive probability ({}) must be < 1.0",
+                double_to_string(fpp)
+            ));
         }
         let n = n.max(1);
         let num_bits = optimal_num_bits(n, fpp);

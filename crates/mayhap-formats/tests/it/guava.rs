@@ -150,7 +150,7 @@ fn sizes(json: &Value, release: GuavaRelease) {
     }
 }
 
-/// The first position of a filter of 2^37 − 64 bits tells h1 nearly whole; two of them h2.
+/// The hash itself, over what each funnel and sink call makes of its value.
 fn hashes(json: &Value) {
     let check = |bytes: &[u8], row: &Value| {
         let (h1, h2) = mur3::murmurhash3_x64_128(bytes, 0);

@@ -4,10 +4,11 @@ mod bloomfileter;
 mod golden;
 mod guava;
 mod magnuss;
+mod redisson;
 mod spark;
 
 /// The systems that have a module here; it takes every file of its folder into account.
-const SYSTEMS: &[&str] = &["bloomfileter", "guava", "magnuss", "spark"];
+const SYSTEMS: &[&str] = &["bloomfileter", "guava", "magnuss", "redisson", "spark"];
 
 #[test]
 fn every_golden_folder_has_its_tests() {
