@@ -1,5 +1,6 @@
 //! Where the bits of a foreign filter are: bit `i` is bit `i % 64` of word `i / 64`.
 
+use crate::filter::same;
 use crate::{Error, Limits, Reader};
 
 /// An array of bits with the orders in which files keep them.
@@ -112,6 +113,26 @@ impl Bits {
         bits.checked()
     }
 
+    /// Bits out of whole words, most significant byte first; words that are missing are zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::new`]; [`Error::BadField`] if a bit past the end is set.
+    pub(crate) fn from_be_words(
+        words: &[[u8; 8]],
+        num_bits: u64,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        if words.len() as u64 > num_bits.div_ceil(64) {
+            return Err(Error::bad("bits past the last one", "0", format_args!("set")));
+        }
+        let mut bits = Self::new(num_bits, limits)?;
+        for (word, &bytes) in bits.words.iter_mut().zip(words) {
+            *word = u64::from_be_bytes(bytes);
+        }
+        bits.checked()
+    }
+
     /// Refuses bits past the end: no writer sets them, and they would count.
     fn checked(self) -> Result<Self, Error> {
         let used = self.num_bits % 64;
@@ -173,14 +194,23 @@ impl Bits {
     ///
     /// [`Error::Incompatible`] for another number of bits; nothing is changed then.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
-        if self.num_bits != other.num_bits {
-            return Err(Error::Incompatible {
-                parameter: "number of bits",
-                left: self.num_bits.to_string(),
-                right: other.num_bits.to_string(),
-            });
+        same("number of bits", &self.num_bits, &other.num_bits)?;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
         }
-        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
+        Ok(())
+    }
+
+    /// Keeps only the bits that `other` has too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Bits::union_with`].
+    pub fn intersect_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("number of bits", &self.num_bits, &other.num_bits)?;
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
         Ok(())
     }
 
@@ -207,11 +237,31 @@ impl Bits {
         bytes
     }
 
+    /// [`Bits::to_lsb_bytes`] up to the last byte that is not 0, but at least `kept` bytes.
+    pub(crate) fn to_short_lsb_bytes(&self, kept: usize) -> Vec<u8> {
+        let mut bytes = self.to_lsb_bytes();
+        let used = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        bytes.truncate(used.max(kept));
+        bytes
+    }
+
+    /// [`Bits::to_msb_bytes`] up to the last byte that is not 0, but at least `kept` bytes: what
+    /// `SETBIT` makes of an empty key, or of one that was `kept` bytes long.
+    pub(crate) fn to_short_msb_bytes(&self, kept: usize) -> Vec<u8> {
+        let mut bytes = self.to_short_lsb_bytes(kept);
+        for byte in &mut bytes {
+            *byte = byte.reverse_bits();
+        }
+        bytes
+    }
+
     /// As a Redis string of `ceil(m / 8)` bytes, the first bit being the most significant of the
     /// first.
     pub fn to_msb_bytes(&self) -> Vec<u8> {
         let mut bytes = self.to_lsb_bytes();
-        bytes.iter_mut().for_each(|byte| *byte = byte.reverse_bits());
+        for byte in &mut bytes {
+            *byte = byte.reverse_bits();
+        }
         bytes
     }
 }

@@ -8,7 +8,49 @@ use std::fmt;
 /// The systems whose filters are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Format {}
+pub enum Format {
+    /// `BloomFileter`, a class of many Chinese crawlers.
+    BloomFileter,
+    /// `com.google.common.hash.BloomFilter`.
+    Guava,
+    /// Java-BloomFilter by `MagnusS`: a `BitSet`, or the object.
+    MagnusS,
+    /// The same hashes with the bits in a Redis string.
+    MagnusRedis,
+    /// `RBloomFilter` of Redisson: its bitmap.
+    Redisson,
+    /// `org.apache.spark.util.sketch.BloomFilter`.
+    Spark,
+}
+
+impl Format {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::BloomFileter,
+        Self::Guava,
+        Self::MagnusS,
+        Self::MagnusRedis,
+        Self::Redisson,
+        Self::Spark,
+    ];
+
+    /// The name, as the command line takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BloomFileter => "bloomfileter",
+            Self::Guava => "guava",
+            Self::MagnusS => "magnuss",
+            Self::MagnusRedis => "magnuss-redis",
+            Self::Redisson => "redisson",
+            Self::Spark => "spark",
+        }
+    }
+
+    /// The format of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.name() == name)
+    }
+}
 
 /// One thing that a format's file says of its filter, for people and for JSON.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +123,67 @@ pub trait ForeignFilter: fmt::Debug + Send {
 
     /// For [`ForeignFilter::union_with`].
     fn as_any(&self) -> &dyn Any;
+}
+
+/// The methods of [`ForeignFilter`] that a [`SchemeFilter`] in a field answers.
+macro_rules! answered_by {
+    ($field:ident) => {
+        fn num_bits(&self) -> u64 {
+            self.$field.bits.num_bits()
+        }
+
+        fn num_hashes(&self) -> u32 {
+            $crate::Scheme::num_hashes(&self.$field.scheme)
+        }
+
+        fn contains(&self, key: &[u8]) -> bool {
+            self.$field.contains(key)
+        }
+
+        fn contains_batch(&self, keys: &[&[u8]], found: &mut mayhap::Bitmap) {
+            self.$field.contains_batch(keys, found);
+        }
+
+        fn count_ones(&self) -> u64 {
+            self.$field.bits.count_ones()
+        }
+
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+    };
+}
+pub(crate) use answered_by;
+
+/// The other filter of a union, if it is of the same format.
+pub(crate) fn same_format<'a, F: ForeignFilter + 'static>(
+    left: &F,
+    right: &'a dyn ForeignFilter,
+) -> Result<&'a F, Error> {
+    right.as_any().downcast_ref().ok_or_else(|| Error::Incompatible {
+        parameter: "format",
+        left: left.format().name().to_owned(),
+        right: right.format().name().to_owned(),
+    })
+}
+
+/// Checks that one parameter of two filters is alike.
+pub(crate) fn same<T: PartialEq + fmt::Display + ?Sized>(
+    parameter: &'static str,
+    left: &T,
+    right: &T,
+) -> Result<(), Error> {
+    if left == right {
+        return Ok(());
+    }
+    Err(Error::Incompatible { parameter, left: left.to_string(), right: right.to_string() })
+}
+
+impl Fact {
+    /// A fact.
+    pub(crate) fn new(key: &'static str, value: impl fmt::Display) -> Self {
+        Self { key, value: value.to_string() }
+    }
 }
 
 /// A scheme and its bits: the part that most formats share.

@@ -1,6 +1,7 @@
 //! From the text of a key to the bytes that a system hashes.
 
 use crate::Error;
+use crate::redisson::codec;
 
 /// How a system encodes a key before it hashes it: its funnel, codec or charset. Files do not say
 /// which; a wrong one shows only as "nothing is contained".
@@ -10,24 +11,201 @@ pub enum KeyType {
     /// The bytes as they are; text is UTF-8.
     #[default]
     Bytes,
+    /// Bytes written as hexadecimal digits.
+    Hex,
+    /// Text as UTF-16 code units, two bytes each, least significant first: what Java's strings are.
+    Utf16,
+    /// Text as ISO-8859-1; a character beyond it is `?`, as Java's `getBytes` has it.
+    Latin1,
+    /// Text as US-ASCII; a character beyond it is `?`.
+    Ascii,
+    /// A decimal number from −2^31 to 2^31 − 1 as four bytes, least significant first.
+    Int,
+    /// A decimal number from −2^63 to 2^63 − 1 as eight bytes, least significant first.
+    Long,
+    /// Text by Redisson's `Kryo5Codec`, its default since 3.19.0.
+    KryoString,
+    /// An Integer by `Kryo5Codec`.
+    KryoInt,
+    /// A Long by `Kryo5Codec`.
+    KryoLong,
+    /// Text by Redisson's `MarshallingCodec`, its default from 3.13.0 to 3.18.1.
+    MarshallingString,
+    /// An Integer by `MarshallingCodec`.
+    MarshallingInt,
+    /// A Long by `MarshallingCodec`.
+    MarshallingLong,
+    /// Text by Redisson's `JsonJacksonCodec`, its default up to 3.9.
+    JacksonString,
+    /// A Long by `JsonJacksonCodec`; an Integer is its digits.
+    JacksonLong,
 }
 
 impl KeyType {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[
+        Self::Bytes,
+        Self::Hex,
+        Self::Utf16,
+        Self::Latin1,
+        Self::Ascii,
+        Self::Int,
+        Self::Long,
+        Self::KryoString,
+        Self::KryoInt,
+        Self::KryoLong,
+        Self::MarshallingString,
+        Self::MarshallingInt,
+        Self::MarshallingLong,
+        Self::JacksonString,
+        Self::JacksonLong,
+    ];
+
     /// The name, as the command line takes it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bytes => "bytes",
+            Self::Hex => "hex",
+            Self::Utf16 => "utf16",
+            Self::Latin1 => "latin1",
+            Self::Ascii => "ascii",
+            Self::Int => "int",
+            Self::Long => "long",
+            Self::KryoString => "kryo-string",
+            Self::KryoInt => "kryo-int",
+            Self::KryoLong => "kryo-long",
+            Self::MarshallingString => "marshalling-string",
+            Self::MarshallingInt => "marshalling-int",
+            Self::MarshallingLong => "marshalling-long",
+            Self::JacksonString => "jackson-string",
+            Self::JacksonLong => "jackson-long",
         }
+    }
+
+    /// The type of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|key_type| key_type.name() == name)
     }
 
     /// The bytes to hash for a key that is given as text; in `scratch` unless they are the same.
     ///
     /// # Errors
     ///
-    /// [`Error::BadKey`] for a text that is no key of this type.
-    pub fn encode<'a>(self, text: &'a [u8], _scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+    /// [`Error::BadKey`] for a text that is no key of this type: no UTF-8 where characters are
+    /// hashed, no number where a number is.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::KeyType;
+    ///
+    /// let mut scratch = Vec::new();
+    /// assert_eq!(KeyType::Int.encode(b"-2", &mut scratch)?, [0xFE, 0xFF, 0xFF, 0xFF]);
+    /// assert_eq!(KeyType::Utf16.encode(b"hi", &mut scratch)?, b"h\0i\0");
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn encode<'a>(self, text: &'a [u8], scratch: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+        scratch.clear();
         match self {
-            Self::Bytes => Ok(text),
+            Self::Bytes => return Ok(text),
+            Self::Hex => self.hex(text, scratch)?,
+            Self::Int => scratch.extend(self.number::<i32>(text)?.to_le_bytes()),
+            Self::Long => scratch.extend(self.number::<i64>(text)?.to_le_bytes()),
+            Self::KryoInt => codec::kryo_int(self.number(text)?, scratch),
+            Self::KryoLong => codec::kryo_long(self.number(text)?, scratch),
+            Self::MarshallingInt => codec::marshalling_int(self.number(text)?, scratch),
+            Self::MarshallingLong => codec::marshalling_long(self.number(text)?, scratch),
+            Self::JacksonLong => codec::jackson_long(self.number(text)?, scratch),
+            Self::Utf16
+            | Self::Latin1
+            | Self::Ascii
+            | Self::KryoString
+            | Self::MarshallingString
+            | Self::JacksonString => self.units(self.text(text)?.encode_utf16(), scratch),
         }
+        Ok(scratch)
+    }
+
+    /// The bytes to hash for a Java string, which may have surrogates without their other half;
+    /// numbers and digits are text here too.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`KeyType::encode`].
+    pub fn encode_utf16<'a>(
+        self,
+        units: &[u16],
+        scratch: &'a mut Vec<u8>,
+    ) -> Result<&'a [u8], Error> {
+        scratch.clear();
+        match self {
+            // Jackson refuses half a pair.
+            Self::JacksonString
+                if char::decode_utf16(units.iter().copied()).any(|c| c.is_err()) =>
+            {
+                Err(self.bad("it has half of a surrogate pair"))
+            }
+            Self::Utf16
+            | Self::Latin1
+            | Self::Ascii
+            | Self::KryoString
+            | Self::MarshallingString
+            | Self::JacksonString => {
+                self.units(units.iter().copied(), scratch);
+                Ok(scratch)
+            }
+            // `getBytes` writes a lone surrogate as `?`.
+            Self::Bytes => {
+                let text = char::decode_utf16(units.iter().copied()).map(|c| c.unwrap_or('?'));
+                scratch.extend_from_slice(text.collect::<String>().as_bytes());
+                Ok(scratch)
+            }
+            _ => {
+                let text = String::from_utf16(units)
+                    .map_err(|_| self.bad("it has half of a surrogate pair"))?;
+                let len = self.encode(text.as_bytes(), scratch)?.len();
+                Ok(&scratch[..len])
+            }
+        }
+    }
+
+    fn bad(self, reason: &'static str) -> Error {
+        Error::BadKey { key_type: self.name(), reason }
+    }
+
+    fn text(self, text: &[u8]) -> Result<&str, Error> {
+        std::str::from_utf8(text).map_err(|_| self.bad("the text is not valid UTF-8"))
+    }
+
+    fn number<N: std::str::FromStr>(self, text: &[u8]) -> Result<N, Error> {
+        self.text(text)?.parse().map_err(|_| self.bad("not a decimal number of its range"))
+    }
+
+    fn hex(self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        let digit = |byte: u8| (byte as char).to_digit(16);
+        let (pairs, rest) = text.as_chunks::<2>();
+        for &[high, low] in pairs {
+            let (Some(high), Some(low)) = (digit(high), digit(low)) else {
+                return Err(self.bad("a character is not a hexadecimal digit"));
+            };
+            out.push((high << 4 | low) as u8);
+        }
+        if rest.is_empty() { Ok(()) } else { Err(self.bad("an odd number of digits")) }
+    }
+
+    fn units(self, units: impl Iterator<Item = u16> + Clone, out: &mut Vec<u8>) {
+        let last = match self {
+            Self::Latin1 => 0xFF,
+            Self::Ascii => 0x7F,
+            Self::KryoString => return codec::kryo_string(units, out),
+            Self::MarshallingString => return codec::marshalling_string(units, out),
+            Self::JacksonString => return codec::jackson_string(units, out),
+            _ => return out.extend(units.flat_map(u16::to_le_bytes)),
+        };
+        // A pair is one character, and so one `?`.
+        out.extend(char::decode_utf16(units).map(|c| match c {
+            Ok(c) if u32::from(c) <= last => u32::from(c) as u8,
+            _ => b'?',
+        }));
     }
 }

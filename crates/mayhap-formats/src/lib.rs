@@ -10,15 +10,31 @@
 #![forbid(unsafe_code)]
 
 mod bits;
+mod bloomfileter;
+mod detect;
 mod error;
 mod filter;
+mod guava;
+mod java;
 mod key;
 mod limits;
+mod magnuss;
+mod modulo;
+mod open;
 mod reader;
+mod redisson;
+mod spark;
 
 pub use bits::Bits;
+pub use bloomfileter::{BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme};
+pub use detect::{Candidate, detect};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
+pub use guava::{GuavaFilter, GuavaFunnel, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy};
 pub use key::KeyType;
 pub use limits::Limits;
+pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
+pub use open::{Shape, open, open_with};
 pub use reader::Reader;
+pub use redisson::{RedissonConfig, RedissonFilter, RedissonScheme, RedissonSpelling};
+pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};

@@ -1,0 +1,118 @@
+//! Key bytes → positions.
+
+use crate::modulo::Modulo;
+use crate::{Error, Scheme};
+
+const PRIMES: [i32; 32] = [
+    2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97,
+    101, 103, 107, 109, 113, 127, 131,
+];
+
+/// The presets of the class (`MisjudgmentRate`): how many primes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BloomFileterRate {
+    /// 4.
+    VerySmall,
+    /// 8.
+    Small,
+    /// 16, the default.
+    #[default]
+    Middle,
+    /// 32.
+    High,
+}
+
+impl BloomFileterRate {
+    pub(super) const ALL: [Self; 4] = [Self::VerySmall, Self::Small, Self::Middle, Self::High];
+
+    /// k.
+    pub fn num_hashes(self) -> u32 {
+        4 << self as u32
+    }
+
+    /// The first k primes.
+    pub(super) fn seeds(self) -> &'static [i32] {
+        &PRIMES[..self.num_hashes() as usize]
+    }
+
+    /// The name of the constant.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::VerySmall => "VERY_SMALL",
+            Self::Small => "SMALL",
+            Self::Middle => "MIDDLE",
+            Self::High => "HIGH",
+        }
+    }
+}
+
+/// Key bytes → positions: one hash h of the characters, `|h prime| mod size` for every prime.
+///
+/// What follows of it: the first two characters of a key may change places, only the last 34 or so
+/// count, all positions of a key are multiples of one number, and numbers behind a prefix collide by
+/// the hundred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BloomFileterScheme {
+    rate: BloomFileterRate,
+    size: Modulo,
+}
+
+impl BloomFileterScheme {
+    /// The positions of filters of `size` bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] for a size below 1, with which the class divides by zero.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{BloomFileterRate, BloomFileterScheme, KeyType, Scheme};
+    ///
+    /// let scheme = BloomFileterScheme::new(BloomFileterRate::Small, 800)?;
+    /// let mut scratch = Vec::new();
+    /// let mut positions = Vec::new();
+    /// scheme.positions(KeyType::Utf16.encode(b"hello", &mut scratch)?, |position| {
+    ///     positions.push(position);
+    ///     true
+    /// });
+    /// assert_eq!(positions, [718, 277, 195, 113, 749, 667, 503, 421]);
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn new(rate: BloomFileterRate, size: i32) -> Result<Self, Error> {
+        match u64::try_from(size) {
+            Ok(size @ 1..) => Ok(Self { rate, size: Modulo::new(size) }),
+            _ => Err(Error::bad("size", "1 and more", size)),
+        }
+    }
+
+    /// The preset.
+    pub fn rate(&self) -> BloomFileterRate {
+        self.rate
+    }
+}
+
+impl Scheme for BloomFileterScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.rate.num_hashes()
+    }
+
+    /// The key is UTF-16 code units, least significant byte first; an odd byte at the end counts as
+    /// one unit.
+    #[inline]
+    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
+        let (units, odd) = key.as_chunks::<2>();
+        let units = units.iter().map(|&unit| u16::from_le_bytes(unit));
+        let units = units.chain(odd.iter().map(|&byte| u16::from(byte)));
+        let hash = (0i32..)
+            .zip(units)
+            .fold(0i32, |h, (i, unit)| i.wrapping_mul(h).wrapping_add(unit.into()));
+        for &prime in self.rate.seeds() {
+            let product = hash.wrapping_mul(prime).unsigned_abs();
+            if !each(self.size.of(u64::from(product))) {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! `com.google.common.hash.BloomFilter` of Guava.
+//!
+//! The stream of `writeTo`, all numbers big-endian:
+//!
+//! | offset | bytes | type | field | allowed |
+//! |---|---|---|---|---|
+//! | 0 | 1 | i8 | strategy: 0 `MURMUR128_MITZ_32`, 1 `MURMUR128_MITZ_64` | 0, 1 |
+//! | 1 | 1 | u8 | k | 1 to 255 |
+//! | 2 | 4 | i32 | L, the number of longs | 1 to 2^31 − 1 |
+//! | 6 | 8 L | L × i64 | bit p is bit `p % 64` of long `p / 64` | any |
+//!
+//! There is no magic, no checksum, no funnel, no n and no p. m is 64 L in every formula.
+//!
+//! Read from and checked against Guava 14.0.1, 31.1, 33.4.0 and 33.6.0.
+
+mod codec;
+mod filter;
+mod scheme;
+mod serialized;
+mod sizing;
+
+pub use filter::GuavaFilter;
+pub use scheme::{GuavaScheme, GuavaStrategy};
+pub use serialized::GuavaFunnel;
+pub use sizing::{GuavaOptions, GuavaRelease};

@@ -1,0 +1,102 @@
+//! How large a new filter is: `BloomFilter.create`.
+
+use super::scheme::GuavaStrategy;
+use crate::Error;
+use crate::java::{double_to_string, optimal_num_bits, optimal_num_hashes, round_half_up};
+use std::f64::consts::LN_2;
+
+/// Which generation's formula for k a new filter follows. They differ for few expected insertions
+/// only, and k is in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GuavaRelease {
+    /// Up to 31.1 at least: `k = max(1, round(m' / n ln 2))` with m' before it is rounded to longs.
+    UpTo31,
+    /// 33.4.0 and later: `k = max(1, round(−ln p / ln 2))`.
+    #[default]
+    From33,
+}
+
+/// What `BloomFilter.create` is given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GuavaOptions {
+    /// n; 0 counts as 1.
+    pub expected_insertions: i64,
+    /// p; Guava's default is 0.03.
+    pub fpp: f64,
+    /// Guava's default since 15 is [`GuavaStrategy::Mitz64`].
+    pub strategy: GuavaStrategy,
+    /// The formula for k.
+    pub release: GuavaRelease,
+}
+
+impl GuavaOptions {
+    /// Guava's defaults for n insertions.
+    pub fn new(expected_insertions: i64) -> Self {
+        Self {
+            expected_insertions,
+            fpp: 0.03,
+            strategy: GuavaStrategy::Mitz64,
+            release: GuavaRelease::default(),
+        }
+    }
+
+    /// The number of longs and of hash functions, or Guava's own refusal.
+    ///
+    /// `m' = (long)(−n ln p / (ln 2)^2)`, not rounded up; `ceil(m' / 64)` longs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] in Guava's words, with the cause behind a colon where it names one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{GuavaOptions, GuavaRelease};
+    ///
+    /// let options = GuavaOptions { fpp: 0.01, ..GuavaOptions::new(3) };
+    /// assert_eq!(options.num_longs_and_hashes()?, (1, 7));
+    /// let older = GuavaOptions { release: GuavaRelease::UpTo31, ..options };
+    /// assert_eq!(older.num_longs_and_hashes()?, (1, 6));
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn num_longs_and_hashes(&self) -> Result<(u32, u8), Error> {
+        let refused = |message: String| Err(Error::Refused { message });
+        let (n, fpp) = (self.expected_insertions, self.fpp);
+        if n < 0 {
+            return refused(format!("Expected insertions ({n}) must be >= 0"));
+        }
+        // NaN is not above 0 either.
+        if fpp.is_nan() || fpp <= 0.0 {
+            return refused(format!(
+                "False positive probability ({}) must be > 0.0",
+                double_to_string(fpp)
+            ));
+        }
+        if fpp >= 1.0 {
+            return refused(format!(
+                "False positive probability ({}) must be < 1.0",
+                double_to_string(fpp)
+            ));
+        }
+        let n = n.max(1);
+        let num_bits = optimal_num_bits(n, fpp);
+        let num_hashes = match self.release {
+            GuavaRelease::UpTo31 => optimal_num_hashes(n, num_bits),
+            GuavaRelease::From33 => round_half_up(-libm::log(fpp) / LN_2).max(1),
+        };
+        let num_longs = num_bits.unsigned_abs().div_ceil(64);
+        let cause = |cause: &str| {
+            refused(format!("Could not create BloomFilter of {num_bits} bits: {cause}"))
+        };
+        if num_longs > i32::MAX as u64 {
+            return cause(&format!("Out of range: {num_longs}"));
+        }
+        if num_longs == 0 {
+            return cause("data length is zero!");
+        }
+        let Ok(num_hashes) = u8::try_from(num_hashes) else {
+            return cause(&format!("numHashFunctions ({num_hashes}) must be <= 255"));
+        };
+        Ok((num_longs as u32, num_hashes))
+    }
+}

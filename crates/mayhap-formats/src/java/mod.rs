@@ -1,0 +1,14 @@
+//! What Java systems share: their arithmetic and their object streams.
+
+pub(crate) mod bitset;
+mod decimal;
+mod math;
+mod stream;
+mod writer;
+
+pub(crate) use decimal::{double_to_plain_string, double_to_string};
+pub(crate) use math::{
+    approximate_count, expected_fpp, optimal_num_bits, optimal_num_hashes, round_half_up,
+};
+pub(crate) use stream::{MAGIC, Object, Stream, Value};
+pub(crate) use writer::{ClassSpec, LONGS, SERIALIZABLE, Writer};

@@ -1,0 +1,270 @@
+//! The filter.
+
+use super::scheme::{MagnusHash, MagnusScheme};
+use super::serialized::Serialized;
+use super::sizing::MagnusSizing;
+use crate::filter::{answered_by, same, same_format};
+use crate::java::{MAGIC, approximate_count};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Scheme, SchemeFilter};
+
+/// In which form a filter is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MagnusForm {
+    /// `BitSet.toByteArray()`.
+    BitSet,
+    /// A Redis string.
+    Redis,
+    /// The object, serialized by Java.
+    Serialized,
+}
+
+/// How the filter is written back.
+#[derive(Debug, Clone)]
+enum Form {
+    /// A bitmap that was this many bytes long.
+    BitSet {
+        kept: usize,
+    },
+    Redis {
+        kept: usize,
+    },
+    Serialized(Serialized),
+}
+
+/// A Bloom filter of Java-BloomFilter, or of its variant with the bits in Redis.
+///
+/// m is at most 2^31 − 1 in the class and 2^31 in Redis. Text is hashed as UTF-8. A query computes
+/// up to k / 4 MD5 digests.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{ForeignFilter, Limits, MagnusFilter, MagnusForm, MagnusSizing};
+///
+/// let sizing = MagnusSizing::RedisRate { fpp: 0.0001, expected_items: 1_000 };
+/// let mut filter = MagnusFilter::create(&sizing, MagnusForm::Redis, &Limits::default())?;
+/// assert!(filter.insert(b"/book/1.html"));
+/// assert!(filter.contains(b"/book/1.html") && !filter.contains(b"/book/2.html"));
+/// let value = filter.encode();
+/// // m and k are not in the value.
+/// let again = MagnusFilter::decode_redis(&value, 20_198, 14, &Limits::default())?;
+/// assert!(again.contains(b"/book/1.html"));
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct MagnusFilter {
+    inner: SchemeFilter<MagnusScheme>,
+    form: Form,
+}
+
+impl MagnusFilter {
+    /// An empty filter, hashed with MD5.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MagnusSizing::num_bits_and_hashes`]; [`Error::TooLarge`] by the limits;
+    /// [`Error::OutOfMemory`].
+    pub fn create(sizing: &MagnusSizing, form: MagnusForm, limits: &Limits) -> Result<Self, Error> {
+        let numbers = sizing.numbers()?;
+        limits.check_hashes("number of hash functions", u64::from(numbers.num_hashes))?;
+        let scheme = MagnusScheme::new(MagnusHash::Md5, numbers.num_hashes, numbers.num_bits)?;
+        let bits = Bits::new(u64::from(numbers.num_bits.unsigned_abs()), limits)?;
+        let form = match form {
+            MagnusForm::BitSet => Form::BitSet { kept: 0 },
+            MagnusForm::Redis => Form::Redis { kept: 0 },
+            MagnusForm::Serialized => Form::Serialized(Serialized::of_new(&numbers)),
+        };
+        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
+    }
+
+    /// Reads the object as an `ObjectOutputStream` wrote it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotThisFormat`] for other bytes; those of a malformed stream.
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if !bytes.starts_with(&MAGIC) {
+            let reason = "it is no Java object; a bare bitmap needs m and k";
+            return Err(Error::NotThisFormat { format: "magnuss", reason });
+        }
+        let (inner, serialized) = Serialized::read(bytes, limits)?;
+        Ok(Self { inner, form: Form::Serialized(serialized) })
+    }
+
+    /// Reads `BitSet.toByteArray()` of a filter of this m and k.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`], [`Error::TooLarge`]; [`Error::TrailingBytes`] and [`Error::BadField`] if
+    /// bits past m are there.
+    pub fn decode_bitset(
+        bytes: &[u8],
+        num_bits: i32,
+        num_hashes: u32,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let scheme = Self::scheme_of(num_bits, num_hashes, limits)?;
+        let bits = Bits::from_lsb_bytes(bytes, u64::from(num_bits.unsigned_abs()), limits)?;
+        let form = Form::BitSet { kept: bytes.len() };
+        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
+    }
+
+    /// Reads the Redis string of a filter of this m, which may be negative, and k.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MagnusFilter::decode_bitset`].
+    pub fn decode_redis(
+        bytes: &[u8],
+        num_bits: i32,
+        num_hashes: u32,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let scheme = Self::scheme_of(num_bits, num_hashes, limits)?;
+        let bits = Bits::from_msb_bytes(bytes, u64::from(num_bits.unsigned_abs()), limits)?;
+        let form = Form::Redis { kept: bytes.len() };
+        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
+    }
+
+    fn scheme_of(num_bits: i32, num_hashes: u32, limits: &Limits) -> Result<MagnusScheme, Error> {
+        limits.check_hashes("number of hash functions", u64::from(num_hashes))?;
+        MagnusScheme::new(MagnusHash::Md5, num_hashes, num_bits)
+    }
+
+    /// The same bits asked with another digest: no file says which the class was compiled with.
+    ///
+    /// # Errors
+    ///
+    /// None that [`MagnusScheme::new`] has not given before.
+    pub fn hashed_with(mut self, hash: MagnusHash) -> Result<Self, Error> {
+        let (num_hashes, num_bits) =
+            (self.inner.scheme.num_hashes(), self.inner.scheme.signed_num_bits());
+        self.inner.scheme = MagnusScheme::new(hash, num_hashes, num_bits)?;
+        Ok(self)
+    }
+
+    /// The scheme: digest, k and m.
+    pub fn scheme(&self) -> &MagnusScheme {
+        &self.inner.scheme
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.inner.bits
+    }
+
+    /// Whether the key may be in it.
+    #[inline]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.inner.contains(key)
+    }
+
+    /// `add`: whether a bit changed, which the class itself does not tell. Counts every call.
+    #[inline]
+    pub fn insert(&mut self, key: &[u8]) -> bool {
+        if let Form::Serialized(serialized) = &mut self.form {
+            serialized.count_add();
+        }
+        self.inner.insert(key)
+    }
+
+    /// `count()`: calls of `add`; only the Java object knows.
+    pub fn added(&self) -> Option<i32> {
+        match &self.form {
+            Form::Serialized(serialized) => Some(serialized.added()),
+            _ => None,
+        }
+    }
+
+    /// `getFalsePositiveProbability(items)`: `(1 − e^(−k items / m))^k`.
+    pub fn expected_fpp(&self, items: f64) -> f64 {
+        let k = f64::from(self.num_hashes());
+        let fill = 1.0 - libm::exp(-k * items / self.num_bits() as f64);
+        fill.powf(k)
+    }
+
+    /// Takes over all bits of `other`, and its count of additions where both have one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] unless digest, m and k are equal.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("number of hash functions", &self.num_hashes(), &other.num_hashes())?;
+        same("number of bits", &self.num_bits(), &other.num_bits())?;
+        let digest = |filter: &Self| digest_name(filter.inner.scheme.hash());
+        same("digest", digest(self), digest(other))?;
+        if let (Form::Serialized(serialized), Some(added)) = (&mut self.form, other.added()) {
+            serialized.count_adds(added);
+        }
+        self.inner.bits.union_with(&other.inner.bits)
+    }
+}
+
+fn digest_name(hash: MagnusHash) -> &'static str {
+    match hash {
+        MagnusHash::Md5 => "MD5",
+        MagnusHash::Sha1 => "SHA-1",
+    }
+}
+
+impl ForeignFilter for MagnusFilter {
+    answered_by!(inner);
+
+    fn format(&self) -> Format {
+        match self.form {
+            Form::Redis { .. } => Format::MagnusRedis,
+            _ => Format::MagnusS,
+        }
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        &[KeyType::Bytes, KeyType::Hex]
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.insert(key))
+    }
+
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
+        let other = same_format(self, other)?;
+        self.union_with(other)
+    }
+
+    /// `getFalsePositiveProbability()` of the class, which trusts its count of additions; from the
+    /// set bits where there is none.
+    fn estimated_fpp(&self) -> f64 {
+        match self.added() {
+            Some(added) => self.expected_fpp(f64::from(added)),
+            None => self.inner.bits.fill_ratio().powf(f64::from(self.num_hashes())),
+        }
+    }
+
+    /// The count of additions; from the set bits, as Guava does it, where there is none.
+    fn estimated_items(&self) -> Option<u64> {
+        match self.added() {
+            Some(added) => u64::try_from(added).ok(),
+            None => approximate_count(&self.inner.bits, self.num_hashes()),
+        }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let scheme = &self.inner.scheme;
+        let mut facts = vec![Fact::new("digest", digest_name(scheme.hash()))];
+        if scheme.signed_num_bits() < 0 {
+            facts.push(Fact::new("overflowed_num_bits", scheme.signed_num_bits()));
+        }
+        if let Form::Serialized(serialized) = &self.form {
+            facts.push(Fact::new("expected_items", serialized.expected_items()));
+            facts.push(Fact::new("added", serialized.added()));
+        }
+        facts
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        match &self.form {
+            Form::BitSet { kept } => self.inner.bits.to_short_lsb_bytes(*kept),
+            Form::Redis { kept } => self.inner.bits.to_short_msb_bytes(*kept),
+            Form::Serialized(serialized) => serialized.encode(&self.inner.bits),
+        }
+    }
+}

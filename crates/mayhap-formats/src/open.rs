@@ -1,0 +1,90 @@
+//! A filter of a named format, from its bytes.
+
+use crate::{
+    BloomFileter, Error, ForeignFilter, Format, GuavaFilter, Limits, MagnusFilter, RedissonFilter,
+    SparkFilter,
+};
+
+/// What bare bitmaps do not say of themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// m, with the sign that the maker computed with.
+    pub num_bits: i64,
+    /// k.
+    pub num_hashes: u32,
+}
+
+/// Opens a filter; [`crate::detect()`] tells of which format bytes may be.
+///
+/// # Errors
+///
+/// What the format's own `decode` gives; [`Error::Unsupported`] for a bare bitmap, which
+/// [`open_with`] opens.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{Format, Limits};
+///
+/// // MITZ_64, k = 1, one long: bit 5 is set.
+/// let bytes = [1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 32];
+/// let filter = mayhap_formats::open(Format::Guava, &bytes, &Limits::default())?;
+/// assert_eq!((filter.num_bits(), filter.num_hashes(), filter.count_ones()), (64, 1, 1));
+/// assert_eq!(filter.encode(), bytes);
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+pub fn open(
+    format: Format,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<Box<dyn ForeignFilter>, Error> {
+    Ok(match format {
+        Format::BloomFileter => Box::new(BloomFileter::decode(bytes, limits)?),
+        Format::Guava => Box::new(GuavaFilter::decode(bytes, limits)?),
+        Format::MagnusS => Box::new(MagnusFilter::decode(bytes, limits)?),
+        Format::MagnusRedis | Format::Redisson => return Err(needs_shape(format)),
+        Format::Spark => Box::new(SparkFilter::decode(bytes, limits)?),
+    })
+}
+
+/// Opens a bare bitmap, whose m and k the caller knows; other formats as [`open`], with m and k
+/// that must be those of the file.
+///
+/// # Errors
+///
+/// What the format's own `decode` gives; [`Error::Incompatible`] if the file says another m or k.
+pub fn open_with(
+    format: Format,
+    bytes: &[u8],
+    shape: Shape,
+    limits: &Limits,
+) -> Result<Box<dyn ForeignFilter>, Error> {
+    let Shape { num_bits, num_hashes } = shape;
+    let int = || i32::try_from(num_bits).map_err(|_| Error::bad("m", "a Java int", num_bits));
+    let is_java = bytes.starts_with(&crate::java::MAGIC);
+    Ok(match format {
+        Format::MagnusS if !is_java => {
+            Box::new(MagnusFilter::decode_bitset(bytes, int()?, num_hashes, limits)?)
+        }
+        Format::MagnusRedis => {
+            Box::new(MagnusFilter::decode_redis(bytes, int()?, num_hashes, limits)?)
+        }
+        Format::Redisson => {
+            Box::new(RedissonFilter::decode_bare(bytes, num_bits, num_hashes, limits)?)
+        }
+        _ => {
+            let filter = open(format, bytes, limits)?;
+            crate::filter::same("number of bits", &num_bits.unsigned_abs(), &filter.num_bits())?;
+            crate::filter::same("number of hash functions", &num_hashes, &filter.num_hashes())?;
+            filter
+        }
+    })
+}
+
+fn needs_shape(format: Format) -> Error {
+    Error::Unsupported {
+        format: format.name(),
+        operation: "opening without m and k",
+        reason: "a bare bitmap does not say them; give both",
+    }
+}

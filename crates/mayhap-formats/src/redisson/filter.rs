@@ -1,0 +1,183 @@
+//! The filter.
+
+use super::config::RedissonConfig;
+use super::scheme::RedissonScheme;
+use crate::filter::{answered_by, same, same_format};
+use crate::java::round_half_up;
+use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
+
+/// A Bloom filter of Redisson: the value of its string key, with its config.
+///
+/// m is at most 4294967294. A query touches up to k cache lines. Elements are given as their codec
+/// encodes them: [`KeyType::KryoString`] and its like, or [`KeyType::Bytes`] for `StringCodec`,
+/// `LongCodec`, `IntegerCodec` (decimal text) and `ByteArrayCodec`.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{
+///     ForeignFilter, KeyType, Limits, RedissonConfig, RedissonFilter, RedissonSpelling,
+/// };
+///
+/// let config = RedissonConfig::new(1_000, 0.01, RedissonSpelling::Exponent)?;
+/// let mut filter = RedissonFilter::create(config.clone(), &Limits::default())?;
+/// let mut scratch = Vec::new();
+/// let key = KeyType::KryoString.encode("user:1".as_bytes(), &mut scratch)?;
+/// assert!(filter.insert(key) && filter.contains(key) && !filter.contains(b"user:1"));
+/// // GET of the name and HGETALL of the config's key give it back.
+/// let again = RedissonFilter::decode(&filter.encode(), config, &Limits::default())?;
+/// assert!(again.contains(key));
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct RedissonFilter {
+    inner: SchemeFilter<RedissonScheme>,
+    config: Option<RedissonConfig>,
+    /// Bytes that the value had.
+    kept: usize,
+}
+
+impl RedissonFilter {
+    /// An empty filter, as after `tryInit`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
+    pub fn create(config: RedissonConfig, limits: &Limits) -> Result<Self, Error> {
+        Self::decode(&[], config, limits)
+    }
+
+    /// Reads the value of the string key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] by the limits; [`Error::TrailingBytes`] and [`Error::BadField`] if bits
+    /// past the size are there.
+    pub fn decode(value: &[u8], config: RedissonConfig, limits: &Limits) -> Result<Self, Error> {
+        let mut filter = Self::decode_bare(value, config.size(), config.num_hashes(), limits)?;
+        filter.config = Some(config);
+        Ok(filter)
+    }
+
+    /// Reads the value of the string key of a filter of this size and k.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RedissonFilter::decode`].
+    pub fn decode_bare(
+        value: &[u8],
+        size: i64,
+        num_hashes: u32,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        limits.check_hashes("hashIterations", u64::from(num_hashes))?;
+        let scheme = RedissonScheme::new(num_hashes, size)?;
+        let bits = Bits::from_msb_bytes(value, size.unsigned_abs(), limits)?;
+        Ok(Self { inner: SchemeFilter { scheme, bits }, config: None, kept: value.len() })
+    }
+
+    /// The config, where it was given.
+    pub fn config(&self) -> Option<&RedissonConfig> {
+        self.config.as_ref()
+    }
+
+    /// The scheme: size and k.
+    pub fn scheme(&self) -> &RedissonScheme {
+        &self.inner.scheme
+    }
+
+    /// The bits.
+    pub fn bits(&self) -> &Bits {
+        &self.inner.bits
+    }
+
+    /// Whether the encoded element may be in it.
+    #[inline]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.inner.contains(key)
+    }
+
+    /// `add`: whether a bit changed.
+    #[inline]
+    pub fn insert(&mut self, key: &[u8]) -> bool {
+        self.inner.insert(key)
+    }
+
+    /// `count()`: `round(−size / k ln(1 − set bits / size))`; 2^63 − 1 for a filter whose bits are
+    /// all set.
+    pub fn count(&self) -> i64 {
+        let size = self.inner.scheme.size() as f64;
+        let ones = self.inner.bits.count_ones() as f64;
+        round_half_up(-size / f64::from(self.num_hashes()) * libm::log(1.0 - ones / size))
+    }
+
+    /// Takes over all bits of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] unless size and k are equal.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("size", &self.inner.scheme.size(), &other.inner.scheme.size())?;
+        same("hashIterations", &self.num_hashes(), &other.num_hashes())?;
+        self.inner.bits.union_with(&other.inner.bits)
+    }
+}
+
+impl ForeignFilter for RedissonFilter {
+    answered_by!(inner);
+
+    fn format(&self) -> Format {
+        Format::Redisson
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        use KeyType::{
+            Bytes, Hex, JacksonLong, JacksonString, KryoInt, KryoLong, KryoString, MarshallingInt,
+            MarshallingLong, MarshallingString,
+        };
+        &[
+            KryoString,
+            KryoLong,
+            KryoInt,
+            Bytes,
+            MarshallingString,
+            MarshallingLong,
+            MarshallingInt,
+            JacksonString,
+            JacksonLong,
+            Hex,
+        ]
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.inner.insert(key))
+    }
+
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
+        let other = same_format(self, other)?;
+        self.union_with(other)
+    }
+
+    /// `(set bits / size)^k`; Redisson has no formula.
+    fn estimated_fpp(&self) -> f64 {
+        self.inner.bits.fill_ratio().powf(f64::from(self.num_hashes()))
+    }
+
+    /// `count()`; `None` for a filter whose bits are all set.
+    fn estimated_items(&self) -> Option<u64> {
+        let all_set = self.count_ones() == self.num_bits();
+        if all_set { None } else { u64::try_from(self.count()).ok() }
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let Some(config) = &self.config else { return Vec::new() };
+        vec![
+            Fact::new("expected_items", config.expected_insertions()),
+            Fact::new("target_fpp", config.false_probability()),
+        ]
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.inner.bits.to_short_msb_bytes(self.kept)
+    }
+}

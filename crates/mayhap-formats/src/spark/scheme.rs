@@ -1,0 +1,114 @@
+//! Key bytes → positions.
+
+use super::hash::murmur3_x86_32;
+use crate::modulo::Modulo;
+use crate::{Error, Limits, Scheme};
+
+/// The two generations of Spark's filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SparkVersion {
+    /// 32-bit arithmetic: `h1 + i h2` for i = 1 to k, the complement where negative. Never touches
+    /// a bit at 2^31 or above.
+    V1,
+    /// 64-bit arithmetic: `h1 (2^31 − 1) + i h2` for i = 1 to k, the complement where negative.
+    V2 {
+        /// The seed of the first hash; 0 unless the maker chose another.
+        seed: i32,
+    },
+}
+
+impl SparkVersion {
+    /// The number in the file.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 { .. } => 2,
+        }
+    }
+
+    /// The seed; 0 for V1, which has none.
+    pub fn seed(self) -> i32 {
+        match self {
+            Self::V1 => 0,
+            Self::V2 { seed } => seed,
+        }
+    }
+}
+
+/// Key bytes → positions as Spark has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SparkScheme {
+    version: SparkVersion,
+    num_hashes: u32,
+    num_bits: Modulo,
+}
+
+impl SparkScheme {
+    /// The positions of filters of `num_longs` × 64 bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] for no longs or no hash functions.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{Scheme, SparkScheme, SparkVersion};
+    ///
+    /// let scheme = SparkScheme::new(SparkVersion::V2 { seed: 0 }, 7, 150)?;
+    /// let mut positions = Vec::new();
+    /// scheme.positions(b"hello", |position| {
+    ///     positions.push(position);
+    ///     true
+    /// });
+    /// assert_eq!(positions, [8582, 7181, 5780, 4379, 2978, 1577, 176]);
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn new(version: SparkVersion, num_hashes: u32, num_longs: u32) -> Result<Self, Error> {
+        let no_limit = Limits { max_bytes: u64::MAX, max_hashes: u32::MAX };
+        no_limit.check_hashes("number of hash functions", u64::from(num_hashes))?;
+        no_limit.check_bits("number of bits", u64::from(num_longs))?;
+        Ok(Self { version, num_hashes, num_bits: Modulo::new(u64::from(num_longs) * 64) })
+    }
+
+    /// The version, with its seed.
+    pub fn version(&self) -> SparkVersion {
+        self.version
+    }
+}
+
+impl Scheme for SparkScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.num_hashes
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
+        let h1 = murmur3_x86_32(key, self.version.seed() as u32);
+        let h2 = murmur3_x86_32(key, h1);
+        match self.version {
+            SparkVersion::V1 => {
+                let mut combined = h1.cast_signed();
+                for _ in 0..self.num_hashes {
+                    combined = combined.wrapping_add(h2.cast_signed());
+                    let flipped = if combined < 0 { !combined } else { combined };
+                    if !each(self.num_bits.of(flipped as u64)) {
+                        return;
+                    }
+                }
+            }
+            SparkVersion::V2 { .. } => {
+                let mut combined = i64::from(h1.cast_signed()).wrapping_mul(0x7FFF_FFFF);
+                for _ in 0..self.num_hashes {
+                    combined = combined.wrapping_add(i64::from(h2.cast_signed()));
+                    // The next round starts from the number that was not flipped.
+                    let flipped = if combined < 0 { !combined } else { combined };
+                    if !each(self.num_bits.of(flipped as u64)) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How large a new filter is: `BloomFilter.create`.
+
+use super::scheme::SparkVersion;
+use crate::Error;
+use crate::java::{optimal_num_bits, optimal_num_hashes};
+
+/// What `BloomFilter.create` is given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SparkOptions {
+    /// n.
+    pub expected_items: i64,
+    /// p; Spark's default is 0.03.
+    pub fpp: f64,
+    /// Spark's default is V1 up to 4.0 and V2 with seed 0 from 4.1.
+    pub version: SparkVersion,
+}
+
+impl SparkOptions {
+    /// Spark's defaults for n items, readable by every Spark: V1.
+    pub fn new(expected_items: i64) -> Self {
+        Self { expected_items, fpp: 0.03, version: SparkVersion::V1 }
+    }
+
+    /// The number of longs and of hash functions, or Spark's own refusal.
+    ///
+    /// `m' = (long)(−n ln p / (ln 2)^2)`, `k = max(1, round(m' / n ln 2))`, `ceil(m' / 64)` longs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] in Spark's words.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::SparkOptions;
+    ///
+    /// let options = SparkOptions { fpp: 0.01, ..SparkOptions::new(1_000) };
+    /// assert_eq!(options.num_longs_and_hashes()?, (150, 7));
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn num_longs_and_hashes(&self) -> Result<(u32, u32), Error> {
+        let refused = |message: &str| Err(Error::Refused { message: message.to_owned() });
+        let n = self.expected_items;
+        if self.fpp <= 0.0 || self.fpp >= 1.0 {
+            return refused("False positive probability must be within range (0.0, 1.0)");
+        }
+        let num_bits = optimal_num_bits(n, self.fpp);
+        if n <= 0 {
+            return refused("Expected insertions must be positive");
+        }
+        if num_bits <= 0 {
+            return refused("Number of bits must be positive");
+        }
+        let num_longs = num_bits.unsigned_abs().div_ceil(64);
+        if num_longs > i32::MAX as u64 {
+            return refused(&format!("Can't allocate enough space for {num_bits} bits"));
+        }
+        Ok((num_longs as u32, optimal_num_hashes(n, num_bits) as u32))
+    }
+}
