@@ -31,7 +31,8 @@ but from 1 to 33.5 million; --samples says how many instead. The interval is Wil
 there are KEYS, each one, cut as the filter's, has to be in it.
 
 The rate is off where the count contradicts the bits, and above what was asked where it \
-contradicts -p: where a sound filter gives such a count less than once in 10^9 (Chernoff's bound). \
+contradicts -p, with 20/sqrt(n) of it for the chance in few keys: where a sound filter gives such a \
+count less than once in 10^9 (Chernoff's bound). \
 It is above what was asked too where the filter holds more keys than it was made for and its \
 bits say so. A window of time forgets while it is asked: there a rate below the predicted one is \
 right. Of a matrix each set's rate is measured, with fewer samples where there are many sets; a \
@@ -307,7 +308,7 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     let overfilled = predicted > asked && is_over_capacity(filter, header, state);
     let rate_verdict = if off {
         OFF
-    } else if overfilled || count.is_above(asked) {
+    } else if overfilled || count.is_above(allowed(asked, header.fields().expected_items)) {
         ABOVE
     } else {
         AS_PREDICTED
@@ -324,6 +325,14 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
         rate_verdict,
         sets_off: None,
     }
+}
+
+/// The rate asked for, and what chance may add to it where the keys are few.
+///
+/// The rate that is promised is that of all filters of n keys; that of one of them has a standard
+/// deviation of 1/√n (`standard`) to 7/√n (`blocked`, k = 16) of it, as measured.
+fn allowed(asked: f64, items: u64) -> f64 {
+    (asked * (1.0 + 20.0 / (items as f64).sqrt())).min(1.0)
 }
 
 /// By what was counted, or by what the bits speak of.
@@ -352,7 +361,7 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> Measured {
         let overfilled = predicted > asked && load == Health::OverCapacity;
         if count.contradicts(predicted) {
             off += 1;
-        } else if overfilled || count.is_above(asked) {
+        } else if overfilled || count.is_above(allowed(asked, matrix.expected_items())) {
             above += 1;
         }
     }
