@@ -44,6 +44,8 @@ checked: no filter, unreadable, without its secret key. After damage nothing mor
 /// The least and the most random digests, unless told otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
+/// The most that can be asked for.
+const MOST_ASKED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
 const MATRIX_ROWS: u64 = 8;
 const BATCH: usize = 4096;
@@ -128,6 +130,13 @@ const OFF: &str = "off";
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.samples == Some(0) {
         return Err(Error::usage("--samples is 0, must be at least 1", "leave it out"));
+    }
+    if let Some(samples) = args.samples.filter(|&samples| samples > MOST_ASKED) {
+        let (asked, most) = (grouped(samples), grouped(MOST_ASKED));
+        return Err(Error::usage(
+            format!("--samples {asked} is above the limit of {most}, which takes hours"),
+            "leave it out for as many as tell the rate to 5 %",
+        ));
     }
     let report = match check(args, talk) {
         Err(Error::Store(source)) if is_damage(&source) => Report {

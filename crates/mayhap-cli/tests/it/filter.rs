@@ -195,6 +195,30 @@ fn confirm_cuts_keys_as_the_filter_does() {
 }
 
 #[test]
+fn confirm_and_filter_know_the_form_of_keys_from_the_filter() {
+    let folder = folder();
+    let folder = folder.path();
+    let list = b"0AFF:3\n1bee:9\n";
+    let hashes = ["--delim", ":", "--field", "1", "--hex"];
+    let build = ["build", "-n", "9", "-p", "1e-9", "-o", "f", "-"];
+    succeed(folder, &[&build[..], &hashes].concat(), list);
+    // Confirmed by the file it was made of, whatever the case and the count.
+    file(folder, "sorted", list);
+    let check = ["check", "--confirm", "sorted", "f"];
+    assert_eq!(succeed(folder, &check, b"0aff:1\n1c:1\n1BEE\n"), b"0aff:1\n1BEE\n");
+    file(folder, "sorted", b"1bee:9\n");
+    let output = run(folder, &check, b"0aff:1\n");
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b""[..]));
+    assert!(stderr(&output).contains("1 of 1 lines that may be present were false positives"));
+    // The stream's records are JSON; their keys are hex digits as the list's.
+    let stream = b"{\"sha\":\"1bEE\"}\n{\"sha\":\"1bef\"}\nno JSON\n";
+    let filter = ["filter", "--json-pointer", "/sha", "f"];
+    assert_eq!(succeed(folder, &filter, stream), b"{\"sha\":\"1bEE\"}\n");
+    let talk = fail(folder, &["filter", "--lower", "--field", "1", "f"], stream);
+    assert!(talk.contains("--lower"), "{talk}");
+}
+
+#[test]
 fn a_file_that_is_seen_not_to_be_sorted_is_refused() {
     let folder = folder();
     let folder = folder.path();
