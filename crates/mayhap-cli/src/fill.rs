@@ -7,10 +7,15 @@ use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
 use crate::seen::Inserter;
+use crate::signals::Stop;
 use crate::talk::{Talk, grouped, rate};
 use mayhap::{AnyFilter, Block, Health};
 use serde::Serialize;
+use std::rc::Rc;
 use std::time::Duration;
+
+/// Keys after which they are recorded, in a filter with a log.
+const RECORD_KEYS: usize = 4096;
 
 /// What was read and how much of it was new.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -47,6 +52,9 @@ pub fn fill(
             from += count;
             inserter.warn_if_near_full(talk, || progress.clear());
         }
+        if inserter.unrecorded() >= RECORD_KEYS {
+            inserter.record()?;
+        }
         progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
     }
     inserter.record()
@@ -61,18 +69,20 @@ pub fn count_lines(
     sources: &[Source],
     options: &KeyOptions,
     max_line: usize,
+    stop: &Rc<Stop>,
 ) -> Result<Option<u64>, Error> {
     let mut total = 0;
     for source in sources {
         if source.size()?.is_none() {
             return Ok(None);
         }
-        total += match source.count_lines(options.separator())? {
+        total += match source.count_lines(options.separator(), Some(stop))? {
             Some(lines) => lines,
             // Reading standard input would use it up.
             None if *source == Source::Stdin => return Ok(None),
             None => {
-                let mut reader = LineReader::new(vec![source.clone()], options, max_line, None);
+                let stop = Some(Rc::clone(stop));
+                let mut reader = LineReader::new(vec![source.clone()], options, max_line, stop);
                 while reader.next_batch(|| Ok(()))?.is_some() {}
                 reader.lines()
             }

@@ -84,8 +84,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
-    pub fn count_lines(&self, separator: u8) -> Result<Option<u64>, Error> {
+    /// [`Error::Io`]; [`Error::Stopped`].
+    pub fn count_lines(&self, separator: u8, stop: Option<&Stop>) -> Result<Option<u64>, Error> {
         if self.size()?.is_none() {
             return Ok(None);
         }
@@ -94,6 +94,9 @@ impl Source {
         let mut buffer = vec![0; 128 << 10];
         let (mut lines, mut last, mut first) = (0, separator, true);
         loop {
+            if let Some(signal) = stop.and_then(Stop::signal) {
+                return Err(Error::Stopped { signal });
+            }
             let length =
                 file.read_at(&mut buffer, position).map_err(Error::io("read", &self.name()))?;
             let bytes = &buffer[..length];

@@ -9,6 +9,7 @@
 pub mod args;
 pub mod cmd;
 pub mod error;
+pub mod exact;
 pub mod fill;
 pub mod filter_file;
 pub mod input;
@@ -16,6 +17,7 @@ pub mod key_options;
 pub mod kind;
 pub mod layout_name;
 pub mod lines;
+pub mod live;
 pub mod loss;
 pub mod memory;
 pub mod number;

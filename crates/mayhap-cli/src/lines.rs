@@ -45,6 +45,21 @@ impl Batch<'_> {
         false
     }
 
+    /// Calls `each` with the key of every line, in order, up to the first error.
+    ///
+    /// # Errors
+    ///
+    /// What `each` returns.
+    pub fn try_for_each_key<E>(
+        &self,
+        mut each: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.bounds.windows(2).try_for_each(|bounds| {
+            let line = &self.buffer[bounds[0]..bounds[1] - 1];
+            each(if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line })
+        })
+    }
+
     /// Replaces the contents of `digests` with the digest of each line's key.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
         digests.clear();

@@ -11,8 +11,10 @@ use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
+use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,7 +72,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     super::refuse_existing(&args.output, args.force)?;
     let total_bytes = total_size(&sources)?;
     let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
-    let mut reader = LineReader::new(sources.clone(), &options, max_line, None);
+    let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let reader_stop = Some(Rc::clone(&stop));
+    let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
@@ -79,7 +83,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
-        let Some(lines) = fill::count_lines(&sources, &options, max_line)? else {
+        let Some(lines) = fill::count_lines(&sources, &options, max_line, &stop)? else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",
                 format!("for example: ... | mayhap build -o {name} -n 10M"),

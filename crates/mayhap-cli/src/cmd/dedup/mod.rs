@@ -1,5 +1,6 @@
 //! `mayhap dedup`: the first of equal lines, in order, in bounded memory.
 
+mod exact;
 mod open;
 mod pump;
 mod report;
@@ -7,14 +8,15 @@ mod report;
 use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
+use crate::exact::ExactSet;
 use crate::input::Source;
+use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::seen::Inserter;
 use crate::signals::Stop;
 use crate::talk::Talk;
-use pump::Run;
+use pump::{Run, Set};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -58,6 +60,20 @@ pub struct Args {
     /// Remember the lines in this filter file, from run to run
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// Forget: remember at least the last so many lines (10M), or those of the last time (7d)
+    #[arg(
+        long,
+        value_name = "LINES|TIME",
+        value_parser = LayoutName::parse_window,
+        conflicts_with_all = ["layout", "mem", "overfill"]
+    )]
+    window: Option<LayoutName>,
+    /// Remember the lines themselves: loses none, for many times the memory (up to --max-memory)
+    #[arg(long, conflicts_with_all = [
+        "state", "window", "overfill", "items", "fpp", "mem", "layout", "seed", "key_file",
+        "new_key_file",
+    ])]
+    exact: bool,
     /// Go on when the filter is full
     #[arg(long)]
     overfill: bool,
@@ -71,6 +87,14 @@ pub struct Args {
     #[command(flatten)]
     digest: DigestArgs,
 }
+impl Args {
+    /// The size, with the window as a layout.
+    fn size(&self) -> SizeArgs {
+        let layout = self.window.or(self.size.layout);
+        SizeArgs { layout, ..self.size.clone() }
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -81,17 +105,21 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_terminal("dedup", &sources)?;
     let total_bytes = total_size(&sources)?;
     let stop = Rc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
-    let (seen, options) = open::open(args, &sources, talk)?;
+    let (set, options) = if args.exact {
+        (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
+    } else {
+        let (inserter, options) = open::open(args, &sources, &stop, talk)?;
+        (Set::Filter(Box::new(inserter)), options)
+    };
     let output = match &args.output {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,
     };
-    let counted = args.state.is_none() && !args.size.is_fixed();
     let mut run = Run {
         args,
         talk,
         reader: LineReader::new(sources, &options, args.lines.max_line(), Some(stop)),
-        inserter: Inserter::new(seen, args.overfill).without_warning(counted),
+        set,
         output,
         progress: Progress::new(talk, total_bytes),
         lines: 0,
@@ -108,8 +136,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     if !output_failed {
         run.output.flush()?;
-        run.inserter.record()?;
-        run.inserter.checkpoint()?;
+        if let Set::Filter(inserter) = &mut run.set {
+            inserter.record()?;
+            inserter.checkpoint()?;
+        }
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;
