@@ -1,7 +1,9 @@
 //! `dedup --window`: lines that are remembered for so long, and then forgotten.
 
-use crate::support::{fail, file, folder, json, lines, numbers, run, stderr, succeed};
+use crate::support::{fail, file, folder, json, lines, mayhap, numbers, run, stderr, succeed};
 use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 
 #[test]
 fn a_line_comes_again_only_after_at_least_the_last_w_lines() {
@@ -83,6 +85,36 @@ fn an_hour_is_forgotten_after_an_hour_and_a_clock_set_back_forgets_nothing() {
         assert_eq!(String::from_utf8(found).unwrap(), kept, "{minutes_ago} minutes ago");
         std::fs::remove_file(folder.path().join("seen.log")).unwrap();
     }
+}
+
+#[test]
+fn a_repeat_makes_a_line_young_again_even_if_the_run_is_killed() {
+    let folder = folder();
+    let arguments = ["dedup", "--window", "1400", "-p", "1e-9", "--state", "seen"];
+    let mut child = mayhap(folder.path())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdin.write_all(&lines("key", (0..1000).chain(0..100))).unwrap();
+    // A line after a pause proves that all before it are recorded.
+    for end in ["key-999\n", "end\n", "of it\n"] {
+        let mut line = String::new();
+        while line != end {
+            line.clear();
+            stdout.read_line(&mut line).unwrap();
+        }
+        stdin.write_all(if end == "key-999\n" { b"end\n" } else { b"of it\n" }).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let input = lines("key", (5000..6000).chain(0..100).chain(900..1000));
+    // The first hundred were there 1,000 lines ago, and others of the thousand longer ago.
+    let kept = succeed(folder.path(), &["dedup", "--state", "seen"], &input);
+    assert!(kept == lines("key", 5000..6000));
 }
 
 #[test]
