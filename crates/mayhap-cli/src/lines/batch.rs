@@ -1,7 +1,6 @@
 //! Lines as the verbs get them.
 
 use super::chunk::Chunk;
-use super::cut::digest_lines;
 use mayhap::{Digest, DigestFunction};
 use std::ops::Range;
 
@@ -59,26 +58,30 @@ impl<'a> Batch<'a> {
         self.keys == Keys::None
     }
 
+    /// The key of each line; none if the batch is keyless.
+    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let lines = if self.is_keyless() { 0..0 } else { self.lines.clone() };
+        lines.map(|i| {
+            if self.keys == Keys::Cut {
+                return self.chunk.table.key(i);
+            }
+            let line = self.chunk.line(i);
+            let strip = self.keys == Keys::StrippedLines;
+            if strip { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+        })
+    }
+
     /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
     /// batch is keyless. Only copies them if the function is the one that the reader was told.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
         digests.clear();
-        let Self { chunk, lines, .. } = self;
         if self.is_keyless() {
             return;
         }
         if self.function.as_ref() == Some(function) {
-            digests.extend_from_slice(&chunk.digests[lines.clone()]);
-            return;
-        }
-        match self.keys {
-            Keys::Cut => {
-                digests.extend(chunk.table.keys(lines.clone()).map(|key| function.digest(key)));
-            }
-            keys => {
-                let lines = chunk.lines().skip(lines.start).take(lines.len());
-                digest_lines(function, lines, keys == Keys::StrippedLines, digests);
-            }
+            digests.extend_from_slice(&self.chunk.digests[self.lines.clone()]);
+        } else {
+            digests.extend(self.keys().map(|key| function.digest(key)));
         }
     }
 }
