@@ -104,8 +104,8 @@ impl Error {
                     .into()
             }
             Self::TooManyKeys { .. } => {
-                "all lines before are out; allow more with --max-memory SIZE, or leave --exact out: \
-                 a filter takes 2 to 4 bytes a line"
+                "all lines before are out; allow more with --max-memory SIZE, or leave --exact \
+                 out: a filter takes 2 to 4 bytes a line"
                     .into()
             }
             Self::LineTooLong { .. } => {

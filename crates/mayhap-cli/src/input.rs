@@ -94,9 +94,7 @@ impl Source {
         let mut buffer = vec![0; 128 << 10];
         let (mut lines, mut last, mut first) = (0, separator, true);
         loop {
-            if let Some(signal) = stop.and_then(Stop::signal) {
-                return Err(Error::Stopped { signal });
-            }
+            stop.map_or(Ok(()), Stop::check)?;
             let length =
                 file.read_at(&mut buffer, position).map_err(Error::io("read", &self.name()))?;
             let bytes = &buffer[..length];

@@ -26,7 +26,7 @@ Examples:
 const NOTES: &str = "\
 Without -n the lines are counted first, so repeats make the filter larger than it has to be. \
 At -n distinct keys it stops (exit code 2) and writes nothing, unless --overfill is given. The \
-file appears whole or not at all.
+file appears whole or not at all: after Ctrl-C while the input is read there is none.
 
 A fuse filter is made of all keys at once: about 28 bytes of memory per line while it is built, \
 up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
@@ -79,6 +79,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
         let counts = Counts { lines: reader.lines(), new: filter.len() };
+        stop.check()?;
         return finish(args, &mut filter, counts, &mut progress, talk);
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
@@ -103,6 +104,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut counts = Counts::default();
     let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
     fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice)?;
+    // One that comes later finds the file being written, which is then finished.
+    stop.check()?;
     match inserter.seen_mut() {
         Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
         seen => {

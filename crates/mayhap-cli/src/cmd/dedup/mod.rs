@@ -25,7 +25,9 @@ Examples:
   mayhap dedup urls.txt > unique.txt
   zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
   crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   goes on where it ended
-  mayhap dedup -d mail.txt                                 the repeats instead";
+  mayhap dedup -d mail.txt                                 the repeats instead
+  tail -f log | mayhap dedup --window 1h -n 1M             once an hour
+  mayhap dedup --exact list.txt                            loses none, takes more memory";
 
 const NOTES: &str = "\
 A line is dropped if it was seen before, and by mistake with the probability -p once -n \
@@ -36,9 +38,25 @@ counted first (-n = its lines), and for a pipe memory grows. At -n distinct line
 The key of a line is its bytes without the line feed. A last line without one gets one. \
 Nothing is held back: when the input pauses, all lines so far are out.
 
---state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it \
-is printed: after Ctrl-C or a full disk nothing is printed twice, after kill -9 at most the \
-last chunk, and no line is ever lost.";
+--state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it is \
+printed: after Ctrl-C or a full disk under the output nothing recorded is printed twice, after \
+kill -9 or a full disk under FILE at most the last chunk, and no line is ever lost. Without -n \
+the filter in FILE grows. FILE may be any filter that can be added to; in a counting one each \
+line counts once, so that mayhap remove makes it new again.
+
+--window forgets: a line is dropped if it came among the last so many lines, or in the last \
+time, and is new again once it is older than 15/14 of that at most (in lines that were not in \
+the present 14th yet); a repeat makes it young again. Its rate rises while the window fills and \
+stays at -p or below from then on; the loss printed is the sum of that rate over the new lines. \
+A window of time needs -n, the keys expected in it, evenly spread: more than a 14th of them at \
+once raise the rate, as the rate now and the loss say. Time is this machine's clock, read once \
+per batch. Set back, the window stands still until it catches up, and forgets nothing; set \
+ahead, what is older than it says is forgotten. The log has no times: after kill -9 its lines \
+are as young as the next run.
+
+--exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
+to 23 for each, half of these once more while the table grows. At --max-memory it stops (exit \
+code 2).";
 
 /// Print the first of equal lines, order kept, in bounded memory
 #[derive(Debug, clap::Args)]
