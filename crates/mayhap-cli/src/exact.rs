@@ -16,7 +16,7 @@ struct Place {
 }
 
 /// A set of byte strings that costs each its bytes, one or two for the length, and 10 to 21 in a
-/// hash table, a third more while that grows.
+/// hash table, for a moment 31 while that grows.
 #[derive(Debug)]
 pub struct ExactSet {
     /// Of a random seed, so that nobody can prepare keys that collide.

@@ -289,8 +289,7 @@ impl Inserter {
 
     /// The loss so far.
     pub fn loss(&mut self) -> &Loss {
-        let seen = &self.seen;
-        self.loss.advance(self.counted, |items| seen.fpp_at(items));
+        self.advance_loss();
         &self.loss
     }
 
@@ -368,10 +367,20 @@ impl Inserter {
         }
         self.counted += self.new.count_ones() as u64;
         if self.loss.is_due(self.counted) {
-            let seen = &self.seen;
-            self.loss.advance(self.counted, |items| seen.fpp_at(items));
+            self.advance_loss();
         }
         Ok((count, &self.new))
+    }
+
+    fn advance_loss(&mut self) {
+        let seen = &self.seen;
+        if seen.expected_items().is_some() {
+            self.loss.advance(self.counted, |items| seen.fpp_at(items));
+        } else {
+            // The rate now, whatever is asked: once is enough for all pieces of a step.
+            let fpp = seen.fpp_at(self.counted);
+            self.loss.advance(self.counted, |_| fpp);
+        }
     }
 
     /// Warns, once, when 80 % of the capacity are used.

@@ -32,8 +32,8 @@ have too few fields, are left out and counted.
 Into the state of a dedup the keys are recorded as they come, and are kept even by kill -9.
 
 Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
-being full, a window of time takes this machine's clock; a scalable one grows, up to --max-memory; a counting one \
-counts every line, so that one added twice has to be removed twice.";
+being full, a window of time takes this machine's clock; a scalable one grows, up to \
+--max-memory; a counting one counts every line, so that one added twice has to be removed twice.";
 
 /// Add keys, one per line, to a filter file
 #[derive(Debug, clap::Args)]

@@ -57,8 +57,7 @@ ahead, what is older than it says is forgotten. The log has no times: after kill
 are as young as the next run.
 
 --exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
-to 23 for each, half of these once more while the table grows. At --max-memory it stops (exit \
-code 2).";
+to 23 for each, for a moment 33 while the table grows. At --max-memory it stops (exit code 2).";
 
 /// Print the first of equal lines, order kept, in bounded memory
 #[derive(Debug, clap::Args)]
