@@ -2,13 +2,14 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
-.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny plots bench bench-cli clean
+.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny plots bench compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
+	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
 
@@ -85,6 +86,10 @@ bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
+
+# What we and others can do, found out by running them.
+compare:
+	sh bench/compare.sh > docs/compare.md.new && mv docs/compare.md.new docs/compare.md
 
 clean:
 	$(CARGO) clean
