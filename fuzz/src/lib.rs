@@ -1,5 +1,7 @@
 //! What the targets share: an allocation limit and right checksums.
 
+pub mod foreign;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
 use std::cell::Cell;
