@@ -94,7 +94,7 @@ impl DcsoFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for a capacity of 0, [`Error::BadField`] for a p outside of (0, 1),
+    /// [`Error::Zero`] for a capacity of 0, or of 1 with a p so high that m is 0, [`Error::BadField`] for a p outside of (0, 1),
     /// [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
     pub fn create(capacity: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
         if capacity == 0 {

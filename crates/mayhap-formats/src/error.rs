@@ -132,11 +132,10 @@ impl fmt::Display for Error {
                 write!(f, "the filters differ in {parameter}: {left} and {right}")
             }
             Self::BadKey { key_type, reason } => write!(f, "no key of type {key_type}: {reason}"),
-            Self::Refused { message } => f.write_str(message),
+            Self::Refused { message } | Self::Io { message } => f.write_str(message),
             Self::Unsupported { format, operation, reason } => {
                 write!(f, "{operation} is not possible with a {format} filter: {reason}")
             }
-            Self::Io { message } => f.write_str(message),
             Self::OutOfMemory { bytes } => write!(f, "no memory for {bytes} bytes"),
         }
     }

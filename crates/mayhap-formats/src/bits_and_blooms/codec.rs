@@ -156,3 +156,8 @@ impl BitsAndBloomsFilter {
 fn base64(standard_alphabet: bool) -> &'static GeneralPurpose {
     if standard_alphabet { &STANDARD } else { &URL_SAFE }
 }
+
+/// Whether bytes begin as Go writes the JSON.
+pub(crate) fn is_json(bytes: &[u8]) -> bool {
+    bytes.starts_with(br#"{"m":"#)
+}

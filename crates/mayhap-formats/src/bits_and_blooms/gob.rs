@@ -86,6 +86,11 @@ fn declared_type(reader: &mut Reader<'_>) -> Option<u64> {
     (negative && encodes_itself && type_number < 1 << 31).then_some(type_number)
 }
 
+/// Whether bytes begin with the declaration of a type with `GobEncode`.
+pub(crate) fn is_gob(bytes: &[u8]) -> bool {
+    declared_type(&mut Reader::new(bytes)).is_some()
+}
+
 /// A number in its shortest form.
 fn uint(reader: &mut Reader<'_>) -> Result<u64, Error> {
     let first = reader.u8("number of a gob")?;

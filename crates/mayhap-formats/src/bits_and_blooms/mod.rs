@@ -20,4 +20,6 @@ mod filter;
 mod gob;
 
 pub use codec::BitsAndBloomsForm;
+pub(crate) use codec::is_json;
 pub use filter::{BitsAndBloomsFilter, BitsAndBloomsScheme};
+pub(crate) use gob::is_gob;

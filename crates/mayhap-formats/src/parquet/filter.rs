@@ -129,6 +129,13 @@ impl SplitBlockFilter {
     /// algorithm, hash or compression; [`Error::TooLarge`], [`Error::Truncated`] before anything is
     /// allocated; [`Error::TrailingBytes`], [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") {
+            return Err(Error::Unsupported {
+                format: Format::Parquet.name(),
+                operation: "asking the whole file",
+                reason: "each column has filters of its own; name the column",
+            });
+        }
         let mut reader = Reader::new(bytes);
         let has_header = bytes.first() == Some(&HEADER_START) && !is_bare(bytes);
         let num_bytes = if has_header { read_header(&mut reader)? } else { bytes.len() as u64 };
@@ -181,6 +188,12 @@ impl SplitBlockFilter {
 fn is_bare(bytes: &[u8]) -> bool {
     (bytes.len() as u64).is_multiple_of(BLOCK_BYTES)
         && read_header(&mut Reader::new(bytes)).is_err()
+}
+
+/// Whether bytes are a header and as many bytes as it says.
+pub(crate) fn is_header(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    read_header(&mut reader).is_ok_and(|num_bytes| reader.left().len() as u64 == num_bytes)
 }
 
 /// Reads a header; the number of bytes in the bit set.

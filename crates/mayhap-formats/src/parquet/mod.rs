@@ -25,5 +25,6 @@ mod sizing;
 
 #[cfg(feature = "parquet")]
 pub use file::{ColumnInfo, ParquetColumn, ParquetFile};
+pub(crate) use filter::is_header;
 pub use filter::{SplitBlockFilter, SplitBlockScheme};
 pub use sizing::{SplitBlockSize, parquet_mr_num_bits, parquet_mr_num_bytes};

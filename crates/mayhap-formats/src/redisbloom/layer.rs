@@ -31,7 +31,8 @@ pub(super) struct LayerHeader {
 }
 
 fn bits_per_item(fpp: f64) -> f64 {
-    (libm::log(fpp) / LN_2_SQUARED).abs()
+    // The logarithm of the C library, as the server takes it: the digits stand in the header.
+    (fpp.ln() / LN_2_SQUARED).abs()
 }
 
 fn num_hashes(bits_per_item: f64) -> u64 {

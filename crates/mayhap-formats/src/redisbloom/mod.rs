@@ -41,4 +41,5 @@ mod hash;
 mod layer;
 
 pub use codec::Chunk;
+pub(crate) use codec::MAGIC;
 pub use filter::{RedisBloomFilter, RedisBloomOptions};
