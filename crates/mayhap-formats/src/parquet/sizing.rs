@@ -38,7 +38,7 @@ impl SplitBlockSize {
     /// ```
     /// use mayhap_formats::SplitBlockSize;
     ///
-    /// assert_eq!(SplitBlockSize::Smallest.num_bytes(1_000_000, 0.01)?, 1_316_256);
+    /// assert_eq!(SplitBlockSize::Smallest.num_bytes(1_000_000, 0.01)?, 1_316_160);
     /// assert_eq!(SplitBlockSize::PowerOfTwo.num_bytes(1_000_000, 0.01)?, 2 << 20);
     /// # Ok::<(), mayhap_formats::Error>(())
     /// ```
