@@ -80,9 +80,10 @@ pub struct PyBloomFilterMmap {
 }
 
 impl PyBloomFilterMmap {
-    /// How many seeds the original draws for a p: `max(floor(log2(1 / p)), 1)`.
+    /// How many seeds the original draws for a p: `max(floor(log2(1 / p)), 1)`, and no more
+    /// than the 256 that have room.
     pub fn default_num_hashes(target_fpp: f64) -> usize {
-        (libm::log2(1.0 / target_fpp).floor() as usize).max(1)
+        (libm::log2(1.0 / target_fpp).floor() as usize).clamp(1, MAX_HASHES)
     }
 
     /// `BloomFilter(capacity, p, hash_seeds=seeds)`: k is the number of seeds,

@@ -94,7 +94,8 @@ fn check(folder: &Path) -> Result<(), Box<dyn StdError>> {
             let their_answers = String::from_utf8(read(side, ".found")?)?;
             let their_answers: BTreeSet<&str> = their_answers.lines().collect();
             let mut scratch = Vec::new();
-            let wrong = keys().iter().filter(|key| {
+            let keys = keys();
+            let wrong = keys.iter().filter(|key| {
                 let found = filter.contains(encode(&*filter, key, &mut scratch));
                 found != their_answers.contains(key.as_str())
             });

@@ -1,7 +1,7 @@
 //! `rbloom`, `pybloom_live` and `pybloomfiltermmap3`.
 
 use crate::golden::Golden;
-use crate::text::{ask_all, cases, damage, f64_of, indices, keys, noise, text, u64_of};
+use crate::text::{Open, ask_all, cases, damage, f64_of, indices, keys, noise, text, u64_of};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, PyBloomFilterMmap, PyBloomLiveFilter,
     PyBloomLiveRelease, RbloomFilter, detect, open,
@@ -13,7 +13,7 @@ fn limits() -> Limits {
     Limits::default()
 }
 
-fn of_format(format: Format) -> fn(&[u8], &Limits) -> Result<Box<dyn ForeignFilter>, Error> {
+fn of_format(format: Format) -> Open {
     match format {
         Format::Rbloom => |bytes, limits| open(Format::Rbloom, bytes, limits),
         Format::PyBloomLive4 => |bytes, limits| open(Format::PyBloomLive4, bytes, limits),
@@ -176,6 +176,14 @@ fn pickled_texts_are_those_of_python() {
     assert!(pickle(&"x".repeat(65_535)).is_ok());
     assert!(pickle(&"x".repeat(65_536)).is_err());
     assert!(KeyType::PickledStr.encode(b"\xFF", &mut Vec::new()).is_err());
+}
+
+#[test]
+fn as_many_seeds_are_drawn_as_by_the_original() {
+    // The rate of a golden file, and rates at and about powers of two.
+    for (p, seeds) in [(0.01, 6), (0.5, 1), (0.9, 1), (0.25, 2), (0.26, 1), (1e-300, 256)] {
+        assert_eq!(PyBloomFilterMmap::default_num_hashes(p), seeds, "{p}");
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn chunks(header: Vec<u8>, bits: &[u8]) -> Vec<Chunk<Vec<u8>>> {
     let mut chunks = vec![(1, header)];
     let mut end = 0;
     for len in lens {
-        chunks.push(((end + len + 1) as i64, bits[end..end + len].to_vec()));
+        chunks.push(((end + len + 1).cast_signed() as i64, bits[end..end + len].to_vec()));
         end += len;
     }
     assert_eq!(end, bits.len());
@@ -39,10 +39,9 @@ fn chunks(header: Vec<u8>, bits: &[u8]) -> Vec<Chunk<Vec<u8>>> {
 #[test]
 fn every_golden_file_is_answered_and_made_as_by_the_original() {
     let golden = Golden::of("redisbloom");
-    let names: Vec<String> = golden.names().into_iter().filter(|n| n.ends_with(".json")).collect();
-    for name in &names {
-        let json = golden.json(name);
-        let name = name.trim_end_matches(".json");
+    let names = golden.names();
+    for name in names.iter().filter_map(|name| name.strip_suffix(".json")) {
+        let json = golden.json(&format!("{name}.json"));
         let header = golden.bytes(&text(&json, "file"));
         let chunks = chunks(header, &golden.bytes(&format!("{name}.bits")));
         let filter = from_chunks(&chunks).unwrap();
@@ -113,7 +112,7 @@ fn chunks_may_be_cut_anywhere_but_across_layers() {
     let mut cut = vec![whole[0].clone()];
     for (cursor, bytes) in &whole[1..] {
         let (first, second) = bytes.split_at(5);
-        cut.push((cursor - second.len() as i64, first.to_vec()));
+        cut.push((cursor - second.len().cast_signed() as i64, first.to_vec()));
         cut.push((*cursor, second.to_vec()));
     }
     cut.push((0, Vec::new()));

@@ -46,7 +46,8 @@ pub(crate) fn f64_of(json: &Value, name: &str) -> f64 {
     json[name].as_f64().unwrap_or_else(|| text(json, name).parse().unwrap())
 }
 
-type Open = fn(&[u8], &Limits) -> Result<Box<dyn ForeignFilter>, Error>;
+/// How the bytes of a format are opened.
+pub(crate) type Open = fn(&[u8], &Limits) -> Result<Box<dyn ForeignFilter>, Error>;
 
 /// A file that is cut off or damaged at any one place is refused, or is another filter that is
 /// written as it was read. `may_be_shorter` of a format that has no length and no end.
