@@ -2,11 +2,13 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
-.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny plots bench compare clean
+.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny test-interop \
+	plots bench bench-cli bench-jvm compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
+	@echo 'make test-interop  exchange filters with JVM libraries (needs a JDK; SPARK=1 for Spark)'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
@@ -76,6 +78,10 @@ deny:
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \
 		$(CARGO) deny --all-features check bans licenses sources; \
 	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
+
+# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB).
+test-interop:
+	sh crates/mayhap-formats/tests/interop/run.sh
 
 # The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
 plots:
