@@ -1,5 +1,5 @@
-//! What the targets share: an allocation limit, right checksums, and what must hold of every foreign
-//! filter.
+//! What the targets share: an allocation limit, right checksums, and what must hold of every
+//! foreign filter.
 
 pub mod foreign;
 

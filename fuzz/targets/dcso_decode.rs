@@ -1,7 +1,7 @@
 //! Bytes → DCSO's files, plain and compressed.
 //!
-//! Oracles: what decodes is encoded to the same bytes (compressed: to bytes that decode to the same);
-//! no large allocation; it goes on without a panic.
+//! Oracles: what decodes is encoded to the same bytes (compressed: to bytes that decode to the
+//! same); no large allocation; it goes on without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

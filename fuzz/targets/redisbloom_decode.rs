@@ -1,7 +1,7 @@
 //! Bytes → chunks of `BF.SCANDUMP`.
 //!
-//! Oracles: what decodes is encoded to bytes that decode to the same; no large allocation; it goes on
-//! without a panic.
+//! Oracles: what decodes is encoded to bytes that decode to the same; no large allocation; it goes
+//! on without a panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

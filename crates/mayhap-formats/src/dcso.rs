@@ -94,8 +94,9 @@ impl DcsoFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for a capacity of 0, or of 1 with a p so high that m is 0, [`Error::BadField`] for a p outside of (0, 1),
-    /// [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
+    /// [`Error::Zero`] for a capacity of 0, or of 1 with a p so high that m is 0,
+    /// [`Error::BadField`] for a p outside of (0, 1), [`Error::TooLarge`] by the limits,
+    /// [`Error::OutOfMemory`].
     pub fn create(capacity: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
         if capacity == 0 {
             return Err(Error::Zero { field: "capacity" });

@@ -64,7 +64,8 @@ impl Scheme for PyBloomFilterMmapScheme {
 /// ```
 /// use mayhap_formats::{ForeignFilter, Limits, PyBloomFilterMmap};
 ///
-/// let mut filter = PyBloomFilterMmap::create(1_000, 0.01, &[1, 2, 3, 4, 5, 6], &Limits::default())?;
+/// let seeds = [1, 2, 3, 4, 5, 6];
+/// let mut filter = PyBloomFilterMmap::create(1_000, 0.01, &seeds, &Limits::default())?;
 /// assert!(filter.insert(b"hello")?);
 /// assert!(filter.contains(b"hello") && !filter.contains(b"bye"));
 /// assert_eq!(filter.num_bits(), 9_592);

@@ -5,10 +5,10 @@
 //! | 0 | 8 | u64 LE | k | 1 to the limit |
 //! | 8 | m / 8 | bytes | bit i is bit `i % 8` from the least significant of byte `i / 8` | at least one |
 //!
-//! There is no magic, no checksum, no n and no p, and the hash function is not in the file: the user
-//! gives one that returns an i128. Keys here are hashed as the library's README proposes:
-//! `int.from_bytes(sha256(pickle.dumps(key))[:16], "big") - 2**127`, where
-//! [`KeyType::PickledStr`] is `pickle.dumps` of a `str` and [`KeyType::Bytes`] leaves that out;
+//! There is no magic, no checksum, no n and no p, and the hash function is not in the file: the
+//! user gives one that returns an i128. Keys here are hashed as the library's README proposes:
+//! `int.from_bytes(sha256(pickle.dumps(key))[:16], "big") - 2**127`, where [`KeyType::PickledStr`]
+//! is `pickle.dumps` of a `str` and [`KeyType::Bytes`] leaves that out;
 //! [`RbloomFilter::contains_hash`] takes any other hash.
 //!
 //! Read from and checked against 1.5.4.

@@ -8,8 +8,8 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Scheme, S
 /// Keys up to this length are hashed without an allocation.
 const SHORT_KEY: usize = 255;
 
-/// Key bytes → positions: h0, h1 are the `MurmurHash3` (x64, 128 bits, seed 0) of the key, h2, h3 that
-/// of the key and a byte 01; position i is `h[i % 2] + i h[2 + (i + i % 2) % 4 / 2]` modulo m.
+/// Key bytes → positions: h0, h1 are the `MurmurHash3` (x64, 128 bits, seed 0) of the key, h2, h3
+/// that of the key and a byte 01; position i is `h[i % 2] + i h[2 + (i + i % 2) % 4 / 2]` modulo m.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BitsAndBloomsScheme {
     num_hashes: u32,
@@ -130,8 +130,8 @@ impl BitsAndBloomsFilter {
         self.inner.bits.union_with(&other.inner.bits)
     }
 
-    /// `ApproximatedSize`: `floor(-m / k ln(1 - set bits / m) + 1 / 2)` as 32 bits. `None` for a full
-    /// filter, where Go answers 0 on amd64 and 4,294,967,295 on arm64.
+    /// `ApproximatedSize`: `floor(-m / k ln(1 - set bits / m) + 1 / 2)` as 32 bits. `None` for a
+    /// full filter, where Go answers 0 on amd64 and 4,294,967,295 on arm64.
     pub fn approximated_size(&self) -> Option<u32> {
         let items = (self.inner.fill_items() + 0.5).floor();
         items.is_finite().then_some(items as u32)

@@ -5,6 +5,7 @@ use crate::filter::{answered_by, same_format};
 use crate::{
     Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
 };
+use std::convert::identity;
 use xxhash_rust::xxh64::xxh64;
 
 /// What stands before the varint of a header, and what behind it: algorithm, hash and compression,
@@ -12,6 +13,7 @@ use xxhash_rust::xxh64::xxh64;
 const HEADER_START: u8 = 0x15;
 const HEADER_END: &[u8] = b"\x1C\x1C\0\0\x1C\x1C\0\0\x1C\x1C\0\0\0";
 /// The most that a header has.
+#[cfg(feature = "parquet")]
 pub(super) const MAX_HEADER_BYTES: usize = 1 + 5 + HEADER_END.len();
 
 const SALTS: [u32; 8] = [
@@ -166,12 +168,12 @@ impl SplitBlockFilter {
     }
 
     typed! {
-        contains_bytes, insert_bytes: &[u8], std::convert::identity, "BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY";
+        contains_bytes, insert_bytes: &[u8], identity, "BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY";
         contains_str, insert_str: &str, str::as_bytes, "BYTE_ARRAY that holds text";
         contains_i32, insert_i32: i32, i32::to_le_bytes, "INT32";
         contains_i64, insert_i64: i64, i64::to_le_bytes, "INT64";
-        contains_f32, insert_f32: f32, f32::to_le_bytes, "FLOAT: −0 is not 0, and NaN is found by its bits";
-        contains_f64, insert_f64: f64, f64::to_le_bytes, "DOUBLE: −0 is not 0, and NaN is found by its bits";
+        contains_f32, insert_f32: f32, f32::to_le_bytes, "FLOAT: −0 is not 0";
+        contains_f64, insert_f64: f64, f64::to_le_bytes, "DOUBLE: −0 is not 0";
     }
 
     /// Takes over the bits of `other`.

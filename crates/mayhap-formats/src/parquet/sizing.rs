@@ -78,7 +78,8 @@ fn largest(most: u64, right: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-/// Bytes that parquet-mr's `new BlockSplitBloomFilter(optimalNumOfBits(items, target_fpp) / 8)` has.
+/// Bytes that parquet-mr's `new BlockSplitBloomFilter(optimalNumOfBits(items, target_fpp) / 8)`
+/// has.
 ///
 /// `-8 n / ln(1 - p^(1/8))` bits, at most 2^30; then `(bits + 255) & ~256`, which clears bit 8
 /// instead of rounding up; at least 256 bits; then bytes up to a power of two.

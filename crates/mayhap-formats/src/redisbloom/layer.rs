@@ -83,8 +83,8 @@ impl LayerHeader {
         Ok(Self { num_bytes, num_items, fpp, bits_per_item, num_hashes, capacity: entries, n2 })
     }
 
-    /// Reads it; checked as the server checks, and that the numbers fit each other. A server takes a
-    /// header whose k blocks it for seconds.
+    /// Reads it; checked as the server checks, and that the numbers fit each other. A server takes
+    /// a header whose k blocks it for seconds.
     pub(super) fn decode(reader: &mut Reader<'_>, limits: &Limits) -> Result<Self, Error> {
         let num_bytes = reader.u64_le("bytes of a layer")?;
         limits.check_bits("bits of a layer", num_bytes.saturating_mul(8))?;

@@ -23,9 +23,9 @@
 //! | 44 | 8 | u64 | capacity | any |
 //! | 52 | 1 | u8 | log2 of m, or 0: m is the number of bits | up to 63, `2^n2` at most the bits |
 //!
-//! The bits follow in chunks of at most 16 MiB, layer by layer, none across two layers; bit i is bit
-//! `i % 8` from the least significant of byte `i / 8`. The cursor of a chunk is 1 + the bytes of
-//! bits up to its end.
+//! The bits follow in chunks of at most 16 MiB, layer by layer, none across two layers; bit i is
+//! bit `i % 8` from the least significant of byte `i / 8`. The cursor of a chunk is 1 + the bytes
+//! of bits up to its end.
 //!
 //! There is no file of that: this crate's is the 16 bytes `RedisBloom dump` and a line feed, then
 //! for each answer of `BF.SCANDUMP` up to the empty one its cursor as i64, the number of its bytes

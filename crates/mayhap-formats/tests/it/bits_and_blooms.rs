@@ -8,6 +8,9 @@ use mayhap_formats::{
 };
 use proptest::prelude::*;
 
+const FORMS: [BitsAndBloomsForm; 3] =
+    [BitsAndBloomsForm::Binary, BitsAndBloomsForm::Json, BitsAndBloomsForm::Gob];
+
 fn decode(bytes: &[u8]) -> Result<BitsAndBloomsFilter, Error> {
     BitsAndBloomsFilter::decode(bytes, &Limits::default())
 }
@@ -157,9 +160,14 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn what_was_written_is_read(m in 1u64..2_000, k in 1u64..20, keys: Vec<Vec<u8>>, form in 0usize..3) {
+    fn what_was_written_is_read(
+        m in 1u64..2_000,
+        k in 1u64..20,
+        keys: Vec<Vec<u8>>,
+        form in 0usize..3,
+    ) {
         let mut filter = BitsAndBloomsFilter::with_sizes(m, k, &Limits::default()).unwrap();
-        filter.set_form([BitsAndBloomsForm::Binary, BitsAndBloomsForm::Json, BitsAndBloomsForm::Gob][form]);
+        filter.set_form(FORMS[form]);
         for key in &keys {
             filter.insert(key).unwrap();
         }

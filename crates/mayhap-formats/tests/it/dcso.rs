@@ -139,7 +139,13 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn what_was_written_is_read(n in 1u64..2_000, p in 1e-6..0.5, keys: Vec<Vec<u8>>, data: Vec<u8>, gzip: bool) {
+    fn what_was_written_is_read(
+        n in 1u64..2_000,
+        p in 1e-6..0.5,
+        keys: Vec<Vec<u8>>,
+        data: Vec<u8>,
+        gzip: bool,
+    ) {
         let mut filter = DcsoFilter::create(n, p, &Limits::default()).unwrap();
         for key in &keys {
             filter.insert(key).unwrap();

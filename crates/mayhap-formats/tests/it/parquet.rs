@@ -321,7 +321,11 @@ proptest! {
 
     /// The independent implementation of the crate `parquet`.
     #[test]
-    fn another_reader_gives_the_same_answers(blocks in 1u64..100, keys: Vec<Vec<u8>>, probes: Vec<Vec<u8>>) {
+    fn another_reader_gives_the_same_answers(
+        blocks in 1u64..100,
+        keys: Vec<Vec<u8>>,
+        probes: Vec<Vec<u8>>,
+    ) {
         let mut ours = SplitBlockFilter::with_num_bytes(blocks * 32, &Limits::default()).unwrap();
         let mut theirs = Sbbf::new(&ours.to_bit_set());
         for key in &keys {

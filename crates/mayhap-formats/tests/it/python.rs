@@ -216,7 +216,12 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn what_was_written_is_read(n in 1u64..2_000, p in 1e-6..0.45, keys: Vec<Vec<u8>>, seeds in prop::collection::vec(any::<u32>(), 1..20)) {
+    fn what_was_written_is_read(
+        n in 1u64..2_000,
+        p in 1e-6..0.45,
+        keys: Vec<Vec<u8>>,
+        seeds in prop::collection::vec(any::<u32>(), 1..20),
+    ) {
         let mut filters: Vec<Box<dyn ForeignFilter>> = vec![
             Box::new(RbloomFilter::create(n, p, &limits()).unwrap()),
             Box::new(PyBloomFilterMmap::create(n, p, &seeds, &limits()).unwrap()),
@@ -234,7 +239,8 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_or_kept(bytes in noise()) {
-        for format in [Format::Rbloom, Format::PyBloomLive3, Format::PyBloomLive4, Format::PyBloomFilterMmap] {
+        use Format::{PyBloomFilterMmap, PyBloomLive3, PyBloomLive4, Rbloom};
+        for format in [Rbloom, PyBloomLive3, PyBloomLive4, PyBloomFilterMmap] {
             if let Ok(filter) = open(format, &bytes, &limits()) {
                 prop_assert_eq!(filter.encode(), bytes.clone());
             }

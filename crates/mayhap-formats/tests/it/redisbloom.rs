@@ -218,7 +218,12 @@ proptest! {
     #![proptest_config(cases(256))]
 
     #[test]
-    fn what_was_written_is_read(capacity in 1u64..500, rate in 1e-6..0.999, growth in prop::option::of(0u32..5), keys: Vec<Vec<u8>>) {
+    fn what_was_written_is_read(
+        capacity in 1u64..500,
+        rate in 1e-6..0.999,
+        growth in prop::option::of(0u32..5),
+        keys: Vec<Vec<u8>>,
+    ) {
         let options = RedisBloomOptions { growth, ..RedisBloomOptions::new(rate, capacity) };
         let mut filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
         let added: Vec<_> = keys.iter().filter(|key| filter.insert(key).is_ok()).collect();
