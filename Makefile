@@ -91,5 +91,9 @@ bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
 
+# Guava and Spark asked by a JVM and here; needs a JDK and their jars.
+bench-jvm:
+	sh bench/jvm.sh
+
 clean:
 	$(CARGO) clean
