@@ -97,5 +97,9 @@ bench:
 compare:
 	sh bench/compare.sh > docs/compare.md.new && mv docs/compare.md.new docs/compare.md
 
+# Guava and Spark asked by a JVM and here; needs a JDK and their jars.
+bench-jvm:
+	sh bench/jvm.sh
+
 clean:
 	$(CARGO) clean
