@@ -4,16 +4,19 @@
 //! what verbs share stands beside it:
 //!
 //! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`]
-//! → digests → a filter ([`seen`], [`filter_file`], [`kind`]) → [`output`] (lines to stdout) and
+//! → digests → a filter ([`seen`], [`filter_file`], [`kind`]; keys themselves where it is of another
+//! system: [`foreign`], [`asked`] knows both) → [`output`] (lines to stdout) and
 //! [`talk`] (to stderr).
 
 pub mod args;
+pub mod asked;
 pub mod cmd;
 pub mod confirm;
 pub mod distinct;
 pub mod error;
 pub mod fill;
 pub mod filter_file;
+pub mod foreign;
 pub mod input;
 pub mod keys;
 pub mod kind;
@@ -26,6 +29,7 @@ pub mod number;
 pub mod output;
 pub mod plan;
 pub mod plot;
+pub mod presence;
 pub mod progress;
 pub mod seen;
 pub mod sets;

@@ -12,6 +12,7 @@ pub struct Batch<'a> {
     lines: Range<usize>,
     keys: Keys,
     function: Option<DigestFunction>,
+    first_line: u64,
 }
 
 /// What the keys of a batch are.
@@ -28,14 +29,37 @@ pub(super) enum Keys {
 }
 
 impl<'a> Batch<'a> {
-    /// These lines of a chunk, whose digests are by this function if they are there.
+    /// These lines of a chunk, whose digests are by this function if they are there; the first one
+    /// has this number in the whole input, from 1.
     pub(super) fn new(
         chunk: &'a Chunk,
         lines: Range<usize>,
         keys: Keys,
         function: Option<DigestFunction>,
+        first_line: u64,
     ) -> Self {
-        Self { chunk, lines, keys, function }
+        Self { chunk, lines, keys, function, first_line }
+    }
+
+    /// The number of its first line in the whole input, from 1.
+    pub fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// Calls `each` with every line's key, as bytes; never if the batch is keyless.
+    pub fn for_each_key(&self, mut each: impl FnMut(&'a [u8])) {
+        let Self { chunk, lines, .. } = self;
+        match self.keys {
+            Keys::None => {}
+            Keys::Cut => chunk.table.keys(lines.clone()).for_each(each),
+            Keys::Lines | Keys::StrippedLines => {
+                for line in chunk.lines().skip(lines.start).take(lines.len()) {
+                    let stripped = line.strip_suffix(b"\r");
+                    let strips = self.keys == Keys::StrippedLines;
+                    each(stripped.filter(|_| strips).unwrap_or(line));
+                }
+            }
+        }
     }
 
     /// The number of lines.
