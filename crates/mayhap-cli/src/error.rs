@@ -28,6 +28,13 @@ pub enum Error {
     Store(mayhap_store::Error),
     /// A filter could not be sized or made.
     Filter(mayhap::Error),
+    /// A file of another system could not be used.
+    Foreign {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        source: mayhap_formats::Error,
+    },
     /// A line is longer than `--max-line`.
     LineTooLong {
         /// The file.
@@ -113,6 +120,7 @@ impl Error {
                     .into()
             }
             Self::Store(source) => return store_hint(source).map(Into::into),
+            Self::Foreign { source, .. } => return foreign_hint(source).map(Into::into),
             _ => return None,
         })
     }
@@ -135,6 +143,7 @@ impl fmt::Display for Error {
             Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
             Self::Store(source) => source.fmt(f),
             Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
+            Self::Foreign { name, source } => write!(f, "{name}: {source}"),
             Self::LineTooLong { name, line, limit } => {
                 let limit = format_bytes(*limit as u64);
                 write!(f, "{name}: line {line} is longer than the limit of {limit}")
@@ -185,7 +194,8 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             "make a filter with mayhap build or mayhap create"
         }
         Store::Foreign { .. } => {
-            "a filter is made by mayhap build or mayhap create; are the arguments in order?"
+            "a filter is made by mayhap build or mayhap create; are the arguments in order? One of \
+             another system may need --format FORMAT"
         }
         Store::Exists { .. } => "or replace it with --force",
         Store::Unlike { .. } => {
@@ -195,7 +205,8 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
-                "a filter is made by mayhap build or mayhap create; are the arguments in order?"
+                "a filter is made by mayhap build or mayhap create; are the arguments in order? One \
+                 of another system may need --format FORMAT"
             }
             mayhap::Error::WrongLength { .. }
             | mayhap::Error::HeaderDamaged
@@ -203,6 +214,26 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
             _ => return None,
         },
+        _ => return None,
+    })
+}
+
+/// The next step for a file of another system.
+fn foreign_hint(error: &mayhap_formats::Error) -> Option<&'static str> {
+    use mayhap_formats::Error as Formats;
+    Some(match error {
+        Formats::Unsupported { operation: "opening without m and k", .. } => {
+            "give both as its maker has them: --bits M --hashes K"
+        }
+        Formats::NotThisFormat { .. }
+        | Formats::Truncated { .. }
+        | Formats::TrailingBytes { .. }
+        | Formats::BadField { .. }
+        | Formats::Zero { .. } => {
+            "restore it from a copy, unless it is of another format: --format FORMAT says which"
+        }
+        Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
+        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
         _ => return None,
     })
 }

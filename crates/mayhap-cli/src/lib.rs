@@ -4,10 +4,12 @@
 //! what verbs share stands beside it:
 //!
 //! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`]
-//! → digests → a filter ([`seen`], [`filter_file`], [`kind`]) → [`output`] (lines to stdout) and
+//! → digests → a filter ([`seen`], [`filter_file`], [`kind`]; keys themselves where it is of another
+//! system: [`foreign`], [`asked`] knows both) → [`output`] (lines to stdout) and
 //! [`talk`] (to stderr).
 
 pub mod args;
+pub mod asked;
 pub mod cmd;
 pub mod confirm;
 pub mod distinct;
@@ -15,6 +17,7 @@ pub mod error;
 pub mod exact;
 pub mod fill;
 pub mod filter_file;
+pub mod foreign;
 pub mod input;
 pub mod keys;
 pub mod kind;
@@ -28,6 +31,7 @@ pub mod number;
 pub mod output;
 pub mod plan;
 pub mod plot;
+pub mod presence;
 pub mod progress;
 pub mod seen;
 pub mod sets;

@@ -1,11 +1,14 @@
 //! Many sets with names, asked for all at once.
 
+use crate::asked::{AskedFile, Digests, keyless_lines};
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
+use crate::foreign::Opener;
 use crate::keys::KeyOptions;
 use crate::lines::Batch;
+use crate::talk::Talk;
 use mayhap::native::Kind;
-use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Digest, Filter, SecretKey};
+use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
 use mayhap_store::MappedBlocks;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +23,9 @@ pub struct NamedSets {
     asked: Asked,
     /// How many lines each set may hold.
     counts: Vec<u64>,
-    digests: Vec<Digest>,
+    digests: Digests,
+    lines: u64,
+    lines_without_key: u64,
     /// The sets of each line of the batch, one after another, and where the next line's begin.
     sets: Vec<u32>,
     ends: Vec<usize>,
@@ -29,7 +34,7 @@ pub struct NamedSets {
 #[derive(Debug)]
 enum Asked {
     Filters {
-        filters: Vec<ReadFilter>,
+        filters: Vec<AskedFile>,
         found: Vec<Bitmap>,
         /// Lines to ask before a matrix pays for itself; `None` if it never does.
         lines_left: Option<u64>,
@@ -40,7 +45,16 @@ enum Asked {
 impl NamedSets {
     fn new(names: Vec<String>, asked: Asked) -> Self {
         let counts = vec![0; names.len()];
-        Self { names, asked, counts, digests: Vec::new(), sets: Vec::new(), ends: Vec::new() }
+        Self {
+            names,
+            asked,
+            counts,
+            digests: Digests::default(),
+            lines: 0,
+            lines_without_key: 0,
+            sets: Vec::new(),
+            ends: Vec::new(),
+        }
     }
 
     /// The sets of a matrix file, named by their numbers.
@@ -71,10 +85,12 @@ impl NamedSets {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`]; [`Error::Usage`] for matrix files, and for key options that contradict.
+    /// Those of [`AskedFile::open`]; [`Error::Usage`] for matrix files, and for key options that
+    /// contradict.
     pub fn open_filters(
         paths: &[PathBuf],
         key: Option<SecretKey>,
+        opener: Opener<'_>,
         given: &KeyOptions,
         max_bytes: u64,
     ) -> Result<(Self, KeyOptions), Error> {
@@ -83,9 +99,11 @@ impl NamedSets {
         let mut options = given.clone();
         for path in paths {
             let name = path.display().to_string();
-            let filter = ReadFilter::open(path, key)?;
-            let own = KeyOptions::from_header(&name, filter.header().key_options())?
-                .agree(&name, given)?;
+            let (filter, own) = AskedFile::open(path, key, opener)?;
+            let own = match own {
+                Some(own) => own.agree(&name, given)?,
+                None => given.clone(),
+            };
             if let Some(first) = names.first()
                 && !own.cuts_like(&options)
             {
@@ -115,6 +133,21 @@ impl NamedSets {
         }
     }
 
+    /// Lines asked for whose text is no key of any of the sets.
+    pub fn lines_without_key(&self) -> u64 {
+        self.lines_without_key
+    }
+
+    /// Warns of what only filters of other systems have: texts that are no keys.
+    pub fn warn(&self, talk: Talk) {
+        let Asked::Filters { filters, .. } = &self.asked else { return };
+        for (filter, &found) in filters.iter().zip(&self.counts) {
+            if let Some(foreign) = filter.foreign() {
+                foreign.warn(self.lines, found, talk);
+            }
+        }
+    }
+
     /// Each set's name, and how many lines it may hold.
     pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
         self.names.iter().map(String::as_str).zip(self.counts.iter().copied())
@@ -128,24 +161,22 @@ impl NamedSets {
             self.ends.resize(batch.len(), 0);
             return self;
         }
+        self.lines += batch.len() as u64;
         self.make_matrix(batch.len() as u64);
+        self.digests.clear();
         match &mut self.asked {
             Asked::Matrix(matrix) => {
-                batch.digest_into(matrix.digest_function(), &mut self.digests);
-                matrix.which_digests(&self.digests, |_, sets| {
+                let digests = self.digests.by(matrix.digest_function(), batch);
+                matrix.which_digests(digests, |_, sets| {
                     self.sets.extend(sets.iter().map(|set| set as u32));
                     self.ends.push(self.sets.len());
                 });
             }
             Asked::Filters { filters, found, .. } => {
-                let mut function = None;
-                for (filter, found) in filters.iter().zip(&mut *found) {
-                    let own = filter.digest_function();
-                    if function.replace(own) != Some(own) {
-                        batch.digest_into(&own, &mut self.digests);
-                    }
-                    filter.contains_digests_into(&self.digests, found);
+                for (filter, found) in filters.iter_mut().zip(&mut *found) {
+                    filter.ask(batch, &mut self.digests, found);
                 }
+                self.lines_without_key += keyless_lines(&*filters);
                 for i in 0..batch.len() {
                     let holds = |set: &usize| found[*set].get(i);
                     let sets = (0..found.len()).filter(holds).map(|set| set as u32);
@@ -193,10 +224,10 @@ impl NamedSets {
 }
 
 /// The filters, if all are mapped and of one shape and digest.
-fn of_one_shape(filters: &[ReadFilter]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
+fn of_one_shape(filters: &[AskedFile]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
     let mut blocked: Vec<&Filter<Blocked, MappedBlocks>> = Vec::new();
     for filter in filters {
-        let ReadFilter::Mapped(mapped) = filter else { return None };
+        let AskedFile::Native(ReadFilter::Mapped(mapped)) = filter else { return None };
         let AnyFilter::Blocked(filter) = mapped.filter() else { return None };
         if let Some(first) = blocked.first() {
             first.check_compatible(filter).ok()?;
@@ -207,7 +238,7 @@ fn of_one_shape(filters: &[ReadFilter]) -> Option<Vec<&Filter<Blocked, MappedBlo
 }
 
 /// The bytes of a matrix of these filters; `None` if there are too few, or of several shapes.
-fn matrix_bytes(filters: &[ReadFilter]) -> Option<u64> {
+fn matrix_bytes(filters: &[AskedFile]) -> Option<u64> {
     let len = filters.len();
     if !(MIN_MATRIX_SETS..=BloomMatrix::MAX_SETS).contains(&len) {
         return None;

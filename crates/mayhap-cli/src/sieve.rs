@@ -1,13 +1,15 @@
 //! Lines through filters: what `check` and `filter` share.
 
+use crate::asked::{AskedFile, Digests, keyless_lines};
 use crate::confirm::Confirm;
 use crate::error::Error;
-use crate::filter_file::ReadFilter;
+use crate::foreign::Opener;
 use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
-use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
+use crate::talk::Talk;
+use mayhap::{Bitmap, SecretKey};
 use std::path::PathBuf;
 
 /// A filter that is asked.
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 pub struct Asked {
     /// Its file.
     pub name: String,
-    filter: ReadFilter,
+    filter: AskedFile,
     found: Bitmap,
     /// Lines that it was asked for.
     pub lines: u64,
@@ -30,22 +32,24 @@ impl Asked {
     }
 }
 
-/// Opens filters that cut keys alike; `options` makes what cuts the lines of a file's options.
+/// Opens filters that cut keys alike; `options` makes what cuts the lines of a file's options, if
+/// any are kept in it.
 ///
 /// # Errors
 ///
-/// [`Error::Store`]; [`Error::Usage`] if two cut keys in different ways; those of `options`.
+/// Those of [`AskedFile::open`]; [`Error::Usage`] if two cut keys in different ways; those of
+/// `options`.
 pub fn open(
     paths: &[PathBuf],
     key: Option<SecretKey>,
-    options: impl Fn(&str, KeyOptions) -> Result<KeyOptions, Error>,
+    opener: Opener<'_>,
+    options: impl Fn(&str, Option<KeyOptions>) -> Result<KeyOptions, Error>,
 ) -> Result<(Vec<Asked>, KeyOptions), Error> {
     let mut asked: Vec<Asked> = Vec::new();
     let mut all = KeyOptions::default();
     for path in paths {
         let name = path.display().to_string();
-        let filter = ReadFilter::open(path, key)?;
-        let own = KeyOptions::from_header(&name, filter.header().key_options())?;
+        let (filter, own) = AskedFile::open(path, key, opener)?;
         let own = options(&name, own)?;
         if let Some(first) = asked.first()
             && !all.cuts_like(&own)
@@ -89,7 +93,7 @@ pub struct Sieve {
     /// Where the others go.
     pub rest: Option<Output>,
     any: Vec<u64>,
-    digests: Vec<Digest>,
+    digests: Digests,
     selected: u64,
     lines_without_key: u64,
 }
@@ -106,7 +110,7 @@ impl Sieve {
             output: None,
             rest: None,
             any: Vec::new(),
-            digests: Vec::new(),
+            digests: Digests::default(),
             selected: 0,
             lines_without_key: 0,
         }
@@ -132,14 +136,23 @@ impl Sieve {
         self.lines_without_key
     }
 
+    /// Warns of what only filters of other systems have: texts that are no keys.
+    pub fn warn(&self, talk: Talk) {
+        for asked in &self.asked {
+            if let Some(foreign) = asked.filter.foreign() {
+                foreign.warn(asked.lines, asked.maybe_present, talk);
+            }
+        }
+    }
+
     /// Sends the lines where they belong; nothing is held back while the input pauses.
     ///
     /// # Errors
     ///
     /// Those of [`LineReader`], [`Output`] and [`Confirm`].
     pub fn run(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
-        if let Some(asked) = self.asked.first() {
-            reader.digest_by(asked.filter.digest_function());
+        if let Some(function) = self.asked.iter().find_map(|asked| asked.filter.digest_function()) {
+            reader.digest_by(function);
         }
         let mut lines = 0;
         while let Some(batch) = reader.next_batch(|| self.flush())? {
@@ -174,7 +187,7 @@ impl Sieve {
         self.any.resize(batch.len().div_ceil(64), 0);
         // The lines that every filter may hold.
         let mut all = vec![if batch.is_keyless() { 0 } else { u64::MAX }; self.any.len()];
-        let mut function: Option<DigestFunction> = None;
+        self.digests.clear();
         for i in 0..self.asked.len() {
             if self.is_done(&self.asked[i]) {
                 continue;
@@ -184,11 +197,7 @@ impl Sieve {
             if batch.is_keyless() {
                 continue;
             }
-            let own = asked.filter.digest_function();
-            if function.replace(own) != Some(own) {
-                batch.digest_into(&own, &mut self.digests);
-            }
-            asked.filter.contains_digests_into(&self.digests, &mut asked.found);
+            asked.filter.ask(batch, &mut self.digests, &mut asked.found);
             asked.maybe_present += asked.found.count_ones() as u64;
             let found = asked.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);
@@ -196,8 +205,11 @@ impl Sieve {
         }
         if batch.is_keyless() {
             self.lines_without_key += lines;
-        } else if let Some(confirm) = &mut self.confirm {
-            confirm.keep_true(batch, &mut self.any)?;
+        } else {
+            self.lines_without_key += keyless_lines(self.asked.iter().map(|asked| &asked.filter));
+            if let Some(confirm) = &mut self.confirm {
+                confirm.keep_true(batch, &mut self.any)?;
+            }
         }
         let ones =
             |words: &[u64]| words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();

@@ -29,6 +29,7 @@
 //! | to know that a file is sound | [`verify()`] | all | 1 MiB |
 //! | to write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
 //! | one file of many | [`merge()`], [`merge_new`] | all of all, checked | 1 MiB |
+//! | bytes of another system's filter | [`read_bytes`], [`save_bytes`] | all | the file, once |
 //! | a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //!
 //! # What is promised
@@ -49,6 +50,7 @@
 //! Files are never changed in place, so any number of processes may map or load a file while
 //! another one saves it.
 
+mod bytes;
 mod error;
 mod file;
 mod live;
@@ -61,6 +63,7 @@ mod save;
 mod sniff;
 mod temporary;
 
+pub use bytes::{read_bytes, save_bytes};
 pub use error::Error;
 pub use live::{
     Insert, LiveFilter, LiveLog, LockedLog, PendingLog, Recovery, load_live, load_live_as,

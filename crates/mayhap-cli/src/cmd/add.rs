@@ -4,6 +4,7 @@ use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
 use crate::fill::{self, Counts, Summary};
+use crate::foreign::{self, ForeignArgs, Opener};
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
@@ -20,7 +21,8 @@ use std::sync::Arc;
 const EXAMPLES: &str = "\
 Examples:
   mayhap add seen.mayhap urls.txt more.txt.zst
-  crawl | mayhap add seen.mayhap";
+  crawl | mayhap add seen.mayhap
+  mayhap add --key-type long ids.guava more-ids.txt    a filter of another system";
 
 const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \
@@ -33,7 +35,12 @@ Into the state of a dedup the keys are recorded as they come, and are kept even 
 
 Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
 being full, a window of time takes this machine's clock; a scalable one grows, up to \
---max-memory; a counting one counts every line, so that one added twice has to be removed twice.";
+--max-memory; a counting one counts every line, so that one added twice has to be removed twice.
+
+A filter of another system is written back byte for byte as that system would have, and \
+what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
+own estimate; a file that does not say so never is, but half its bits set are warned of. \
+Nothing of how keys were cut can be kept in it.";
 
 /// Add keys, one per line, to a filter file
 #[derive(Debug, clap::Args)]
@@ -58,6 +65,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
     #[command(flatten)]
+    foreign: ForeignArgs,
+    #[command(flatten)]
     lines: LineArgs,
 }
 
@@ -70,6 +79,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let sources = Source::from_paths(&args.files);
     refuse_terminal("add", &sources)?;
     let total_bytes = total_size(&sources)?;
+    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    if let Some(file) = opener.open_for_keys(&args.file)? {
+        let job = foreign::add::Job { overfill: args.overfill, json: args.json, total_bytes };
+        return foreign::add::run(file, sources, &args.lines, &job, talk);
+    }
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);

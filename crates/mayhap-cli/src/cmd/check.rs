@@ -4,8 +4,10 @@ use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{LineArgs, secret_key};
 use crate::confirm::Confirm;
 use crate::error::Error;
+use crate::foreign::{ForeignArgs, Opener};
 use crate::input::Source;
 use crate::lines::LineReader;
+use crate::number::parse_bytes;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::sieve::{self, Asked, Sieve, Until};
@@ -20,7 +22,8 @@ Examples:
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
   mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    names of filters that may hold one
-  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  exact answers";
+  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  exact answers
+  mayhap check --key-type long ids.guava < ids.txt    a filter of another system";
 
 const NOTES: &str = "\
 Exit codes, as those of grep: 0 if a line was printed (or would have been with -c or -q), 1 if \
@@ -35,7 +38,11 @@ with -v if none does; with --tag once per filter. How keys are cut (-0, --field,
 --confirm looks up each line that may be in the filter in a file of all its keys, sorted by their \
 bytes (LC_ALL=C sort), cut as the filter's; a few reads of it for each, in constant memory. Where \
 two of the lines that it reads are out of order it refuses the file: the first 8 KiB, 255 \
-lines all over it, and those that a search passes. That is no full check (sort -c is).";
+lines all over it, and those that a search passes. That is no full check (sort -c is).
+
+A filter of another system is told by its bytes, or named with --format (for all files that are \
+not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to be \
+given each time. A line whose text is no key of its --key-type is surely not in it.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
@@ -69,6 +76,11 @@ pub struct Args {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Refuse larger filters of other systems [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -122,7 +134,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let given = args.lines.key_options();
-    let (asked, options) = sieve::open(filters, key, |name, own| own.agree(name, &given))?;
+    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let (asked, options) = sieve::open(filters, key, opener, |name, own| match own {
+        Some(own) => own.agree(name, &given),
+        None => Ok(given.clone()),
+    })?;
     let sources = Source::from_paths(inputs);
     refuse_terminal("check", &sources)?;
     let max_line = args.lines.max_line();
@@ -146,6 +162,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
     reader.keyless().warn(talk);
+    sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
 }

@@ -3,8 +3,10 @@
 use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
+use crate::foreign::{ForeignArgs, Opener};
 use crate::input::Source;
 use crate::lines::LineReader;
+use crate::number::parse_bytes;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::sieve::{self, Sieve};
@@ -19,7 +21,8 @@ Examples:
   tail -f log | mayhap filter good.mayhap | fetch      lets through what may be in it
   mayhap filter good.mayhap --rest held-back < today   and where the others go
   mayhap filter spam.mayhap -v --field 2 < log         by the second field, tab between them
-  mayhap filter good.mayhap --json-pointer /user/mail < log";
+  mayhap filter good.mayhap --json-pointer /user/mail < log
+  mayhap filter --key-type utf16 seen.guava < today    a filter of another system";
 
 const NOTES: &str = "\
 A record whose key is in the set is always let through; another one is held back, but for a \
@@ -28,7 +31,8 @@ let through is surely not in the set. Nothing waits in memory while the input pa
 
 How records and their keys are cut (-0, --field, --json-pointer ...) is what is said here, \
 whatever the filter was made of; what becomes of a key (--trim, --lower, --hex ...) is known from \
-the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the set.
+the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the set. In a filter of \
+another system nothing is kept: all of it is what is said here.
 
 Exit codes: 0 if a record was let through, 1 if none was, 2 after an error.";
 
@@ -57,6 +61,11 @@ pub struct Args {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Refuse larger filters of other systems [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -78,9 +87,12 @@ struct Summary {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let key = secret_key(args.key_file.as_deref())?;
     let given = args.lines.key_options();
-    let (asked, options) = sieve::open(std::slice::from_ref(&args.file), key, |name, own| {
-        own.with_records_of(name, &given)
-    })?;
+    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let (asked, options) =
+        sieve::open(std::slice::from_ref(&args.file), key, opener, |name, own| match own {
+            Some(own) => own.with_records_of(name, &given),
+            None => Ok(given.clone()),
+        })?;
     let sources = Source::from_paths(&args.files);
     refuse_terminal("filter", &sources)?;
     let mut progress = Progress::new(talk, total_size(&sources)?);
@@ -95,6 +107,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
     reader.keyless().warn(talk);
+    sieve.warn(talk);
     if args.json {
         let (lines_read, let_through) = (reader.lines(), sieve.selected());
         let (held_back, lines_without_key) = (lines_read - let_through, sieve.lines_without_key());

@@ -5,9 +5,10 @@ use crate::args::secret_key;
 use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
+use crate::foreign::{self, ForeignArgs, Opener};
 use crate::keys::{KeyOptions, escape};
 use crate::kind::{self, Detail, matrix};
-use crate::number::format_bytes;
+use crate::number::{format_bytes, parse_bytes};
 use crate::talk::{Talk, grouped, print_stdout, rate};
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
@@ -20,11 +21,17 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap info seen.mayhap
   mayhap info --fast huge.mayhap       without checking its checksums
-  mayhap info --json seen.mayhap | jq .fpp_now";
+  mayhap info --json seen.mayhap | jq .fpp_now
+  mayhap info ids.guava                a filter of another system";
+
+const NOTES: &str = "\
+A filter of another system is told by its bytes, or named with --format; a bare bitmap, as of \
+magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
+formulas. What it is not known to be is named: few formats say how keys are encoded.";
 
 /// Show what a filter was made for and what it is now
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter file
     #[arg(value_name = "FILTER")]
@@ -38,6 +45,11 @@ pub struct Args {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Refuse larger filters of other systems [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
 }
 
 /// All that is known, as `--json` prints it; `null` where the secret key is needed, and where the
@@ -97,7 +109,11 @@ struct Key {
 /// # Errors
 ///
 /// Any of [`Error`].
-pub fn run(args: &Args) -> Result<Outcome, Error> {
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if let Some(file) = Opener::new(&args.foreign, args.max_memory, talk).open(&args.file)? {
+        foreign::info::print(&file, args.json)?;
+        return Ok(Outcome::Done);
+    }
     let name = args.file.display().to_string();
     let header = if args.fast {
         mayhap_store::read_header(&args.file)?

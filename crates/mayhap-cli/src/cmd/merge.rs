@@ -4,6 +4,7 @@ use super::{Outcome, refuse_existing};
 use crate::args::secret_key;
 use crate::error::Error;
 use crate::fill::State;
+use crate::foreign::{self, ForeignArgs, Opener};
 use crate::keys::KeyOptions;
 use crate::kind::{self, KindFilter, ScalableFile};
 use crate::memory;
@@ -19,7 +20,8 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   mayhap merge -o all.mayhap shard-*.mayhap
-  mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap";
+  mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
+  mayhap merge -o all.guava mon.guava tue.guava        filters of another system";
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
@@ -30,7 +32,10 @@ kept. Every byte of every file is checked; the new file appears whole or not at 
 
 The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
 filters by adding their counters (a key of two files has to be removed twice), both in memory. \
-Windows, fuse filters and matrices cannot be merged.";
+Windows, fuse filters and matrices cannot be merged.
+
+Filters of one other system are merged in memory where it can merge them; the new file is of that \
+system's format.";
 
 /// Merge filter files into one that holds the keys of all
 #[derive(Debug, clap::Args)]
@@ -54,6 +59,8 @@ pub struct Args {
     /// Refuse to use more for what is merged in memory [default: the memory of this machine]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
 }
 
 /// What was merged, as `--json` prints it.
@@ -87,6 +94,16 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     refuse_existing(&args.output, args.force)?;
+    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    if let Some(first) = opener.open(&args.files[0])? {
+        let job = foreign::merge::Job {
+            files: &args.files,
+            output: &args.output,
+            force: args.force,
+            json: args.json,
+        };
+        return foreign::merge::run(first, opener, &job, talk);
+    }
     let key = secret_key(args.key_file.as_deref())?;
     let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
     let headers = headers.collect::<Result<Vec<_>, _>>()?;

@@ -5,8 +5,10 @@ pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;
+pub mod convert;
 pub mod create;
 pub mod dedup;
+pub mod detect;
 pub mod filter;
 pub mod info;
 pub mod man;
@@ -73,7 +75,7 @@ Examples:
   mayhap plan -n 1B -p 0.1%                   how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or found; 1 nothing found (check, filter, which), \
+Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), \
 or something is off (verify); 2 error, or the filter is full; \
 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are typed as 10M, \
 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. Input may be compressed \
@@ -92,6 +94,8 @@ enum Verb {
     Verify(verify::Args),
     Merge(merge::Args),
     Which(which::Args),
+    Detect(detect::Args),
+    Convert(convert::Args),
     Plan(plan::Args),
     Plot(plot::Args),
     Bench(bench::Args),
@@ -132,10 +136,12 @@ pub fn main() -> ExitCode {
         Verb::Remove(args) => remove::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),
         Verb::Filter(args) => filter::run(&args, talk),
-        Verb::Info(args) => info::run(&args),
+        Verb::Info(args) => info::run(&args, talk),
         Verb::Verify(args) => verify::run(&args, talk),
         Verb::Merge(args) => merge::run(&args, talk),
         Verb::Which(args) => which::run(&args, talk),
+        Verb::Detect(args) => detect::run(&args, talk),
+        Verb::Convert(args) => convert::run(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.color),
         Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),

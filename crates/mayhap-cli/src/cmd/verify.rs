@@ -5,12 +5,14 @@ use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
+use crate::foreign::{self, ForeignArgs, Opener};
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::kind::{self, matrix};
 use crate::lines::LineReader;
 use crate::measure::{Count, Numbers, samples_for};
-use crate::number::parse_count;
+use crate::number::{parse_bytes, parse_count};
+use crate::presence::Presence;
 use crate::progress::Progress;
 use crate::talk::{Talk, grouped, print_stdout, rate};
 use mayhap::native::{Header, Kind};
@@ -22,7 +24,8 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap verify seen.mayhap                      is the file whole, does it keep its rate?
   mayhap verify pw.mayhap passwords.txt.gz       and is every key in it?
-  mayhap verify --samples 1G seen.mayhap         measure a low rate for longer";
+  mayhap verify --samples 1G seen.mayhap         measure a low rate for longer
+  mayhap verify --key-type long ids.guava ids.txt    a filter of another system";
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is asked for random digests, \
@@ -39,7 +42,11 @@ with fewer samples where there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
 its log), a rate that is off or above what was asked, a key that is absent; 2 it could not be \
-checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.";
+checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.
+
+Filters of other systems have no checksums: only what does not fit together in them is found. They \
+are asked for random keys of their type. A rate is predicted by the formula of the system, and off \
+only where the file says which one was asked for and the measured one is above it.";
 
 /// The least and the most random digests, unless told otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
@@ -49,9 +56,6 @@ const MOST_ASKED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
 const MATRIX_ROWS: u64 = 8;
 const BATCH: usize = 4096;
-/// Absent lines that are shown, and bytes of each.
-const SHOWN_LINES: usize = 5;
-const SHOWN_BYTES: usize = 80;
 
 /// Check a filter: checksums, its real rate, and that keys are in it
 #[derive(Debug, clap::Args)]
@@ -75,6 +79,11 @@ pub struct Args {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Refuse larger filters of other systems [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -109,15 +118,6 @@ struct RateFound {
     sets_off: Option<u64>,
 }
 
-/// What became of the keys.
-#[derive(Debug, Default, Serialize)]
-struct Presence {
-    keys_read: u64,
-    keys_absent: u64,
-    lines_without_key: u64,
-    first_absent: Vec<String>,
-}
-
 const AS_PREDICTED: &str = "as predicted";
 const ABOVE: &str = "above what was asked";
 const OFF: &str = "off";
@@ -138,7 +138,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             "leave it out for as many as tell the rate to 5 %",
         ));
     }
-    let report = match check(args, talk) {
+    let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
+    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let asks = foreign::verify::Asks {
+        samples: args.samples,
+        seed: args.seed,
+        json: args.json,
+        sources: &sources,
+        lines: &args.lines,
+    };
+    if let Some(outcome) = foreign::verify::run(&args.file, opener, &asks, talk)? {
+        return Ok(outcome);
+    }
+    let report = match check(args, sources, talk) {
         Err(Error::Store(source)) if is_damage(&source) => Report {
             file: args.file.display().to_string(),
             verdict: OFF,
@@ -174,7 +186,7 @@ fn is_damage(error: &mayhap_store::Error) -> bool {
     }
 }
 
-fn check(args: &Args, talk: Talk) -> Result<Report, Error> {
+fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report, Error> {
     let name = args.file.display().to_string();
     let key = secret_key(args.key_file.as_deref())?;
     let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
@@ -182,7 +194,6 @@ fn check(args: &Args, talk: Talk) -> Result<Report, Error> {
     progress.clear();
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
-    let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
     let keys_bytes = super::total_size(&sources)?;
     let subject = Subject::open(&args.file, &header, key)?;
     let state = subject.state();
@@ -194,7 +205,7 @@ fn check(args: &Args, talk: Talk) -> Result<Report, Error> {
         let mut reader = LineReader::new(sources, &options, args.lines.max_line(), None);
         Some(subject.check_keys(&mut reader, &mut progress)?)
     };
-    let absent = keys.as_ref().is_some_and(|keys| keys.keys_absent > 0);
+    let absent = keys.as_ref().is_some_and(Presence::any_absent);
     let off = absent || rate.rate_verdict != AS_PREDICTED;
     Ok(Report {
         file: name,
@@ -249,41 +260,21 @@ impl Subject {
     ) -> Result<Presence, Error> {
         let function = self.digest_function();
         let (mut digests, mut bits) = (Vec::new(), Bitmap::new());
-        let (mut keys, mut lines) = (Presence::default(), 0);
-        loop {
-            let raw_bytes = reader.raw_bytes();
-            let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
-            let before = lines;
-            lines += batch.len() as u64;
-            if batch.is_keyless() {
-                keys.lines_without_key += batch.len() as u64;
-                continue;
-            }
+        Presence::of(reader, progress, |batch, absent| {
             batch.digest_into(&function, &mut digests);
-            keys.keys_read += batch.len() as u64;
-            let mut absent = |i: usize| {
-                keys.keys_absent += 1;
-                if keys.first_absent.len() < SHOWN_LINES {
-                    let line = batch.lines(i..i + 1);
-                    let line = escaped(&line[..line.len() - 1]);
-                    keys.first_absent.push(format!("line {}: {line}", before + i as u64 + 1));
-                }
-            };
             match self {
                 Self::Filter(filter) => {
                     filter.contains_digests_into(&digests, &mut bits);
-                    (0..digests.len()).filter(|&i| !bits.get(i)).for_each(&mut absent);
+                    absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
                 }
                 Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {
                     if sets.is_empty() {
-                        absent(i);
+                        absent.push(i);
                     }
                 }),
             }
-            progress.tick(lines, raw_bytes, String::new);
-        }
-        progress.clear();
-        Ok(keys)
+            0
+        })
     }
 }
 
@@ -391,17 +382,6 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     }
 }
 
-/// A line as it can be shown: text as it is, other bytes as `\xFF`; cut if it is long.
-fn escaped(line: &[u8]) -> String {
-    let shown = &line[..line.len().min(SHOWN_BYTES)];
-    let mut text = String::from("\"");
-    for chunk in shown.utf8_chunks() {
-        text.extend(chunk.valid().escape_debug());
-        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
-    }
-    text + if shown.len() < line.len() { "\"..." } else { "\"" }
-}
-
 impl Report {
     fn text(&self) -> String {
         let mut rows = vec![("file", self.file.clone())];
@@ -416,19 +396,7 @@ impl Report {
             rows.extend(rate.rows(state));
         }
         if let Some(keys) = &self.keys {
-            let read = grouped(keys.keys_read);
-            rows.push((
-                "keys",
-                match keys.keys_absent {
-                    0 => format!("all {read} are there"),
-                    absent => format!("{} of {read} are absent", grouped(absent)),
-                },
-            ));
-            rows.extend(keys.first_absent.iter().map(|line| ("absent", line.clone())));
-            if keys.lines_without_key > 0 {
-                let lines = grouped(keys.lines_without_key);
-                rows.push(("", format!("{lines} lines have no key")));
-            }
+            rows.extend(keys.rows());
         }
         rows.push(("verdict", self.verdict.into()));
         let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");

@@ -3,6 +3,7 @@
 use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
+use crate::foreign::{ForeignArgs, Opener};
 use crate::input::Source;
 use crate::lines::LineReader;
 use crate::memory;
@@ -49,9 +50,12 @@ pub struct Args {
     /// The filters' secret key, if they have one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Use no more than this for a matrix [default: half the memory of this machine]
+    /// Use no more than this for a matrix [default: half the memory of this machine], and for a
+    /// filter of another system [default: all of it]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -94,7 +98,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             (sets, options, inputs)
         }
         (filters, _) => {
-            let (sets, options) = NamedSets::open_filters(filters, key, &given, limit)?;
+            let opener = Opener::new(&args.foreign, args.max_memory, talk);
+            let (sets, options) = NamedSets::open_filters(filters, key, opener, &given, limit)?;
             (sets, options, args.files.as_slice())
         }
     };
@@ -138,12 +143,13 @@ fn pump(
     progress.clear();
     output.flush()?;
     reader.keyless().warn(talk);
+    sets.warn(talk);
     if args.json {
         let found = |(name, maybe_present)| Found { name, maybe_present };
         let summary = Summary {
             lines_read: reader.lines(),
             lines_in_a_set: selected,
-            lines_without_key: reader.keyless().lines(),
+            lines_without_key: reader.keyless().lines() + sets.lines_without_key(),
             asked_as: sets.asked_as(),
             sets: sets.counts().map(found).collect(),
         };

@@ -11,6 +11,7 @@ pub struct Batch<'a> {
     lines: Range<usize>,
     keys: Keys,
     function: Option<DigestFunction>,
+    first_line: u64,
 }
 
 /// What the keys of a batch are.
@@ -27,14 +28,21 @@ pub(super) enum Keys {
 }
 
 impl<'a> Batch<'a> {
-    /// These lines of a chunk, whose digests are by this function if they are there.
+    /// These lines of a chunk, whose digests are by this function if they are there; the first one
+    /// has this number in the whole input, from 1.
     pub(super) fn new(
         chunk: &'a Chunk,
         lines: Range<usize>,
         keys: Keys,
         function: Option<DigestFunction>,
+        first_line: u64,
     ) -> Self {
-        Self { chunk, lines, keys, function }
+        Self { chunk, lines, keys, function, first_line }
+    }
+
+    /// The number of its first line in the whole input, from 1.
+    pub fn first_line(&self) -> u64 {
+        self.first_line
     }
 
     /// The number of lines.
@@ -59,15 +67,16 @@ impl<'a> Batch<'a> {
     }
 
     /// The key of each line; none if the batch is keyless.
-    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (chunk, keys) = (self.chunk, self.keys);
         let lines = if self.is_keyless() { 0..0 } else { self.lines.clone() };
-        lines.map(|i| {
-            if self.keys == Keys::Cut {
-                return self.chunk.table.key(i);
+        lines.map(move |i| match keys {
+            Keys::Cut => chunk.table.key(i),
+            Keys::StrippedLines => {
+                let line = chunk.line(i);
+                line.strip_suffix(b"\r").unwrap_or(line)
             }
-            let line = self.chunk.line(i);
-            let strip = self.keys == Keys::StrippedLines;
-            if strip { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+            Keys::Lines | Keys::None => chunk.line(i),
         })
     }
 

@@ -108,6 +108,7 @@ impl LineReader {
         if self.next == self.chunk.len() && !self.receive(before_wait)? {
             return Ok(None);
         }
+        let first_line = self.lines + 1;
         let run = self.next_run();
         let keys = match (self.cuts_keys, self.strip_cr) {
             (true, _) if run.1 => Keys::None,
@@ -115,7 +116,7 @@ impl LineReader {
             (false, true) => Keys::StrippedLines,
             (false, false) => Keys::Lines,
         };
-        Ok(Some(Batch::new(&self.chunk, run.0, keys, self.function)))
+        Ok(Some(Batch::new(&self.chunk, run.0, keys, self.function, first_line)))
     }
 
     /// The next lines that all have a key or all have none, and whether they have none.

@@ -1,0 +1,107 @@
+//! Filters that are only asked, of mayhap and of other systems.
+
+use crate::error::Error;
+use crate::filter_file::ReadFilter;
+use crate::foreign::{ForeignFile, Opener};
+use crate::keys::KeyOptions;
+use crate::lines::Batch;
+use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
+use std::path::Path;
+
+/// A filter that is asked for lines.
+#[derive(Debug)]
+pub enum AskedFile {
+    /// Mayhap's own.
+    Native(ReadFilter),
+    /// Another system's.
+    Foreign(Box<ForeignFile>),
+}
+
+impl AskedFile {
+    /// Opens a filter file, and tells the key options that are kept in it, if they can be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`], those of [`ForeignFile::open`].
+    pub fn open(
+        path: &Path,
+        key: Option<SecretKey>,
+        opener: Opener<'_>,
+    ) -> Result<(Self, Option<KeyOptions>), Error> {
+        if let Some(foreign) = opener.open_for_keys(path)? {
+            return Ok((Self::Foreign(Box::new(foreign)), None));
+        }
+        let filter = ReadFilter::open(path, key)?;
+        let name = path.display().to_string();
+        let options = KeyOptions::from_header(&name, filter.header().key_options())?;
+        Ok((Self::Native(filter), Some(options)))
+    }
+
+    /// How keys become digests, if they do.
+    pub fn digest_function(&self) -> Option<DigestFunction> {
+        match self {
+            Self::Native(filter) => Some(filter.digest_function()),
+            Self::Foreign(_) => None,
+        }
+    }
+
+    /// Asks for the lines of a batch that has keys.
+    pub fn ask(&mut self, batch: &Batch<'_>, digests: &mut Digests, found: &mut Bitmap) {
+        match self {
+            Self::Native(filter) => {
+                let digests = digests.by(&filter.digest_function(), batch);
+                filter.contains_digests_into(digests, found);
+            }
+            Self::Foreign(foreign) => foreign.ask(batch, found),
+        }
+    }
+
+    /// The lines of the batch asked last whose text is no key of this filter.
+    pub fn bad(&self) -> &[usize] {
+        match self {
+            Self::Native(_) => &[],
+            Self::Foreign(foreign) => foreign.bad(),
+        }
+    }
+
+    /// The file, if it is another system's.
+    pub fn foreign(&self) -> Option<&ForeignFile> {
+        match self {
+            Self::Native(_) => None,
+            Self::Foreign(foreign) => Some(foreign),
+        }
+    }
+}
+
+/// How many lines of the batch asked last are a key of none of the filters.
+pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 {
+    let mut files = files.into_iter();
+    let Some(first) = files.next() else { return 0 };
+    let mut bad = first.bad().to_vec();
+    for file in files {
+        bad.retain(|line| file.bad().binary_search(line).is_ok());
+    }
+    bad.len() as u64
+}
+
+/// The digests of a batch, made once for all filters that share a function.
+#[derive(Debug, Default)]
+pub struct Digests {
+    function: Option<DigestFunction>,
+    digests: Vec<Digest>,
+}
+
+impl Digests {
+    /// Forgets them, for the next batch.
+    pub fn clear(&mut self) {
+        self.function = None;
+    }
+
+    /// The digests of the batch by this function.
+    pub fn by(&mut self, function: &DigestFunction, batch: &Batch<'_>) -> &[Digest] {
+        if self.function.replace(*function) != Some(*function) {
+            batch.digest_into(function, &mut self.digests);
+        }
+        &self.digests
+    }
+}

@@ -1,0 +1,107 @@
+//! `mayhap detect`: of which system a filter is.
+
+use super::Outcome;
+use crate::error::Error;
+use crate::foreign::tell_all;
+use crate::memory;
+use crate::number::parse_bytes;
+use crate::talk::{Talk, print_stdout};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap detect seen.mayhap ids.guava
+  mayhap detect --json ids.guava | jq .format";
+
+const NOTES: &str = "\
+Prints a line for each format that a file may be of: the file, the format, its form, and what its \
+bytes do not say, with tabs between them. A format is told by the first bytes and the exact \
+length; - stands for one whose file is not sound, with what is wrong. Bare bitmaps (magnuss, \
+magnuss-redis, redisson) have no mark, and are never told.
+
+Exit codes: 0 if a format was told, 1 if none was, 2 after an error.";
+
+/// Tell of which system filter files may be
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The files
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Print JSON, a line for each
+    #[arg(long)]
+    json: bool,
+    /// Refuse larger files [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+}
+
+/// One format that a file may be of.
+#[derive(Debug, Serialize)]
+pub struct Told {
+    /// The file.
+    pub file: String,
+    /// The name of the format, as `--format` takes it; `mayhap` for our own.
+    pub format: &'static str,
+    /// Which of its forms.
+    pub form: &'static str,
+    /// What the bytes do not say.
+    pub missing: Option<&'static str>,
+    /// Why it is not sound, if it is not.
+    pub damage: Option<String>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let max_bytes = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    let mut any = false;
+    for path in &args.files {
+        let told = tell(path, max_bytes)?;
+        if told.is_empty() {
+            talk.say(&format!(
+                "{}: of no format that has a mark; a bare bitmap has none",
+                path.display()
+            ));
+        }
+        for told in told {
+            any |= told.damage.is_none();
+            if args.json {
+                Talk::json(&told, true)?;
+            } else if !talk.is_quiet() {
+                print_stdout(&told.line())?;
+            }
+        }
+    }
+    Ok(if any { Outcome::Done } else { Outcome::Nothing })
+}
+
+fn tell(path: &Path, max_bytes: u64) -> Result<Vec<Told>, Error> {
+    let file = path.display().to_string();
+    if let Ok(header) = mayhap_store::read_header(path) {
+        let form = header.kind().name();
+        return Ok(vec![Told { file, format: "mayhap", form, missing: None, damage: None }]);
+    }
+    let told = |(candidate, damage): (mayhap_formats::Candidate, Option<String>)| Told {
+        file: file.clone(),
+        format: candidate.format.name(),
+        form: candidate.form,
+        missing: Some(candidate.missing).filter(|missing| *missing != "nothing"),
+        damage,
+    };
+    Ok(tell_all(path, max_bytes)?.into_iter().map(told).collect())
+}
+
+impl Told {
+    fn line(&self) -> String {
+        let Self { file, format, form, missing, damage } = self;
+        match damage {
+            None => format!("{file}\t{format}\t{form}\t{}\n", missing.unwrap_or_default()),
+            Some(damage) => format!("{file}\t-\t{format}\t{damage}\n"),
+        }
+    }
+}

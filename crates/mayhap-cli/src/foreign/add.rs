@@ -1,0 +1,221 @@
+//! More keys into a filter of another system.
+
+use super::info::{FULL_FILL, Numbers};
+use super::{ForeignFile, KeyBytes, NotKeys};
+use crate::args::LineArgs;
+use crate::cmd::Outcome;
+use crate::error::Error;
+use crate::fill::Counts;
+use crate::input::Source;
+use crate::keys::KeyOptions;
+use crate::lines::{Batch, LineReader};
+use crate::number::format_count;
+use crate::progress::Progress;
+use crate::signals::Stop;
+use crate::talk::{Talk, grouped};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// Keys between looks at all bits, at least; looking costs less than they do then.
+const MIN_LOOK_KEYS: u64 = 4096;
+
+/// What `mayhap add` was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    /// Go on when the filter is full.
+    pub overfill: bool,
+    /// Print the summary as JSON, on stdout.
+    pub json: bool,
+    /// The size of the input, if it is known.
+    pub total_bytes: Option<u64>,
+}
+
+/// What was done, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    file: String,
+    lines_read: u64,
+    new: u64,
+    already_there: u64,
+    lines_without_key: u64,
+    seconds: f64,
+    complete: bool,
+    #[serde(flatten)]
+    numbers: Numbers,
+}
+
+/// Adds the keys of `sources` and saves the filter as its system would have.
+///
+/// # Errors
+///
+/// Any of [`Error`]; the keys before it are in the file then, but for errors of saving.
+pub fn run(
+    file: ForeignFile,
+    sources: Vec<Source>,
+    lines: &LineArgs,
+    job: &Job,
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    file.check_change()?;
+    let options = lines.key_options();
+    if options != KeyOptions::default() {
+        talk.say(&format!(
+            "{}: a key is {}; a {} file cannot keep that: say it again where it is asked",
+            file.name(),
+            options.describe(),
+            file.filter().format().name(),
+        ));
+    }
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let mut reader = LineReader::new(sources, &options, lines.max_line(), Some(stop));
+    let mut progress = Progress::new(talk, job.total_bytes);
+    let mut adder = Adder::new(file, job.overfill, talk);
+    let result = adder.fill(&mut reader, &mut progress);
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    reader.keyless().warn(talk);
+    let Adder { file, counts, not_keys, .. } = adder;
+    not_keys.warn(file.name(), talk);
+    file.save_back()?;
+    let numbers = Numbers::of(&file);
+    if let Some(problem) = numbers.overfilled() {
+        talk.warn(&format!("{}: {problem}", file.name()));
+    }
+    Summary {
+        file: file.name().to_owned(),
+        lines_read: counts.lines,
+        new: counts.new,
+        already_there: counts.lines - counts.new - counts.without_key,
+        lines_without_key: counts.without_key,
+        seconds,
+        complete: result.is_ok(),
+        numbers,
+    }
+    .print(talk, job.json)?;
+    result.map(|()| Outcome::Done)
+}
+
+/// Inserts, with an eye on how full the filter is.
+struct Adder {
+    file: ForeignFile,
+    keys: KeyBytes,
+    not_keys: NotKeys,
+    counts: Counts,
+    overfill: bool,
+    talk: Talk,
+    expected_items: Option<u64>,
+    /// By the filter's own estimate at the start, and what was new since.
+    items: u64,
+    warn_at: u64,
+    /// When to look at all bits again, in new keys.
+    look_at: u64,
+}
+
+impl Adder {
+    fn new(file: ForeignFile, overfill: bool, talk: Talk) -> Self {
+        let expected_items = file.expected_items();
+        // One whose estimate fails has all bits set.
+        let items = file.filter().estimated_items().unwrap_or(u64::MAX);
+        Self {
+            keys: KeyBytes::default(),
+            not_keys: NotKeys::default(),
+            counts: Counts::default(),
+            overfill,
+            talk,
+            items,
+            warn_at: expected_items.map_or(u64::MAX, |expected| expected - expected / 5),
+            look_at: if expected_items.is_none() { 1 } else { u64::MAX },
+            expected_items,
+            file,
+        }
+    }
+
+    fn fill(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
+        loop {
+            let raw_bytes = reader.raw_bytes();
+            let Some(batch) = reader.next_batch(|| Ok(()))? else { return Ok(()) };
+            self.insert(&batch)?;
+            self.warn_if_full(progress);
+            progress.tick(self.counts.lines, raw_bytes, String::new);
+        }
+    }
+
+    /// Inserts the keys of a batch; counts what was dealt with even where an error ends it.
+    fn insert(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
+        self.keys.encode(self.file.key_type(), batch, &mut self.not_keys);
+        let mut stopped = None;
+        for (line, key) in self.keys.lines_and_keys() {
+            let filter = self.file.filter_mut();
+            let full = self.expected_items.filter(|&expected| self.items >= expected);
+            if let (Some(expected_items), false) = (full, self.overfill)
+                && !filter.contains(key)
+            {
+                let advice = "the keys up to there are saved; make a larger filter, or go on with \
+                              --overfill";
+                let lines = self.counts.lines + line as u64;
+                stopped = Some((line, Error::Full { expected_items, lines, advice }));
+                break;
+            }
+            match filter.insert(key) {
+                Ok(new) => {
+                    self.counts.new += u64::from(new);
+                    self.items = self.items.saturating_add(u64::from(new));
+                }
+                Err(source) => {
+                    let name = self.file.name().to_owned();
+                    stopped = Some((line, Error::Foreign { name, source }));
+                    break;
+                }
+            }
+        }
+        let done = stopped.as_ref().map_or(batch.len(), |(line, _)| *line);
+        self.counts.lines += done as u64;
+        self.counts.without_key += if batch.is_keyless() {
+            done as u64
+        } else {
+            self.keys.bad().iter().filter(|&&line| line < done).count() as u64
+        };
+        stopped.map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    /// Warns, once, at 80 % of the keys, or at half of the bits where the keys are not known.
+    fn warn_if_full(&mut self, progress: &mut Progress) {
+        let name = self.file.name();
+        if let Some(expected) = self.expected_items.filter(|_| self.items >= self.warn_at) {
+            self.warn_at = u64::MAX;
+            progress.clear();
+            let (items, expected) = (format_count(self.items), format_count(expected));
+            let next =
+                if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+            self.talk.warn(&format!("{name} holds {items} of {expected} keys; {next}"));
+        }
+        if self.counts.new >= self.look_at {
+            let filter = self.file.filter();
+            let step = filter.num_bits() / 16 / u64::from(filter.num_hashes());
+            self.look_at = self.counts.new + step.max(MIN_LOOK_KEYS);
+            if self.file.fill_ratio() > FULL_FILL {
+                self.look_at = u64::MAX;
+                progress.clear();
+                self.talk.warn(&format!("half of the bits of {name} are set; the rate rises fast"));
+            }
+        }
+    }
+}
+
+impl Summary {
+    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if json {
+            return Talk::json(self, true);
+        }
+        talk.say(&format!(
+            "{}: {} new, {} already there ({} lines, {:.2} s)\n{}",
+            self.file,
+            grouped(self.new),
+            grouped(self.already_there),
+            grouped(self.lines_read),
+            self.seconds,
+            self.numbers.text(),
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Filters of one other system, made one.
+
+use super::info::Numbers;
+use super::{ForeignFile, Opener};
+use crate::cmd::Outcome;
+use crate::error::Error;
+use crate::talk::{Talk, grouped};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// What `mayhap merge` was asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Job<'a> {
+    /// The files, the first of which is open already.
+    pub files: &'a [PathBuf],
+    /// The file to make.
+    pub output: &'a Path,
+    /// Replace it.
+    pub force: bool,
+    /// Print the summary as JSON, on stdout.
+    pub json: bool,
+}
+
+/// What was merged, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    file: String,
+    merged: Vec<Part>,
+    #[serde(flatten)]
+    numbers: Numbers,
+}
+
+#[derive(Debug, Serialize)]
+struct Part {
+    file: String,
+    estimated_items: Option<u64>,
+}
+
+impl Part {
+    fn of(file: &ForeignFile) -> Self {
+        let estimated_items = file.filter().estimated_items();
+        Self { file: file.name().to_owned(), estimated_items }
+    }
+}
+
+/// Takes the keys of all other files over into the first one, and saves that elsewhere.
+///
+/// # Errors
+///
+/// Those of [`Opener::open`]; [`Error::Usage`] naming what differs; [`Error::Store`].
+pub fn run(
+    first: ForeignFile,
+    opener: Opener<'_>,
+    job: &Job<'_>,
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    let mut merged = vec![Part::of(&first)];
+    let mut sum = first;
+    sum.check_change()?;
+    for path in &job.files[1..] {
+        let Some(more) = opener.open(path)? else {
+            return Err(Error::usage(
+                format!(
+                    "{} is no filter of another system, but {} is of {}",
+                    path.display(),
+                    sum.name(),
+                    sum.filter().format().name()
+                ),
+                "merge files of one system; --format names it",
+            ));
+        };
+        let union = sum.filter_mut().union_with(more.filter());
+        union.map_err(|source| unlike(&sum, &more, &source))?;
+        merged.push(Part::of(&more));
+    }
+    sum.save(job.output, job.force)?;
+    let numbers = Numbers::of(&sum);
+    let file = job.output.display().to_string();
+    if let Some(problem) = numbers.overfilled() {
+        talk.warn(&format!("{file}: {problem}"));
+    }
+    let summary = Summary { file, merged, numbers };
+    if job.json {
+        Talk::json(&summary, true)?;
+    } else {
+        talk.say(&format!(
+            "{}: {} filters merged\n{}",
+            summary.file,
+            grouped(summary.merged.len() as u64),
+            summary.numbers.text()
+        ));
+    }
+    Ok(Outcome::Done)
+}
+
+fn unlike(sum: &ForeignFile, more: &ForeignFile, source: &mayhap_formats::Error) -> Error {
+    Error::usage(
+        format!(
+            "{} and {} cannot be merged: {source}; nothing was written",
+            more.name(),
+            sum.name()
+        ),
+        "ask them together with mayhap check -f FILTER -f FILTER",
+    )
+}
