@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 20
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
-	@echo 'make test-interop  exchange filters with JVM libraries (needs a JDK; SPARK=1 for Spark)'
+	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark)'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
@@ -82,6 +82,7 @@ deny:
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB).
 test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
+	sh crates/mayhap-formats/tests/interop/others.sh
 
 # The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
 plots:
