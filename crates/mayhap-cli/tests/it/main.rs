@@ -7,6 +7,7 @@ mod cookbook;
 mod dedup;
 mod files;
 mod filter;
+mod foreign;
 mod help;
 mod hostile;
 mod keys;
