@@ -2,13 +2,16 @@
 CARGO ?= cargo
 FUZZ_SECONDS ?= 20
 
-.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny plots bench bench-cli clean
+.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny test-interop \
+	plots bench bench-cli bench-jvm compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
+	@echo 'make test-interop  exchange filters with JVM libraries (needs a JDK; SPARK=1 for Spark)'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
+	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
 
@@ -76,6 +79,10 @@ deny:
 		$(CARGO) deny --all-features check bans licenses sources; \
 	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
 
+# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB).
+test-interop:
+	sh crates/mayhap-formats/tests/interop/run.sh
+
 # The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
 plots:
 	for what in fpp bits overfill; do \
@@ -85,6 +92,14 @@ bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
+
+# What we and others can do, found out by running them.
+compare:
+	sh bench/compare.sh > docs/compare.md.new && mv docs/compare.md.new docs/compare.md
+
+# Guava and Spark asked by a JVM and here; needs a JDK and their jars.
+bench-jvm:
+	sh bench/jvm.sh
 
 clean:
 	$(CARGO) clean

@@ -1,10 +1,13 @@
 #!/bin/sh
-# Line filters against each other, on 10 M URL-like lines of which 5 M are distinct.
+# Command-line tools against each other: line filters on 10 M URL-like lines of which 5 M are
+# distinct; filter files of 10 M lines, built, asked with 10 M lines of which half are members, and
+# merged.
 #
-#   bench/cli.sh [ROUNDS]        5 rounds if not said; writes bench/results/cli.md
+#   bench/cli.sh [ROUNDS]        5 rounds if not said; writes bench/results/tools.md and tools.json
 #
-# Peers that are missing are installed to target/peers, mawk excepted (apt-get install mawk).
-# The lines (620 MB) stay in bench/target for the next run.
+# Peers that are missing are installed to target/peers; mawk and DCSO's bloom come from the system
+# (apt-get install mawk golang-github-dcso-bloom-cli) and are left out if missing, which is said.
+# The lines (2.5 GB) stay in bench/target for the next run.
 set -eu
 cd "$(dirname "$0")/.."
 rounds=${1:-5}
@@ -12,22 +15,41 @@ lines=${LINES_TOTAL:-10M}
 distinct=${LINES_DISTINCT:-5M}
 root_target=${CARGO_TARGET_DIR:-$PWD/target}
 bench_target=${CARGO_TARGET_DIR:-$PWD/bench/target}
+out=${OUT:-bench/results}
 
 cargo build --release -p mayhap-cli
 cargo build --release --manifest-path bench/Cargo.toml --bin lines --bin cli
 
 PATH=$PATH:$root_target/peers/bin
 export PATH
-for peer in huniq xuniq runiq anewer; do
-    command -v "$peer" > /dev/null || cargo install --root "$root_target/peers" "$peer"
+for peer in huniq xuniq runiq anewer poppy-filters; do
+    command -v "${peer%-filters}" > /dev/null || cargo install --root "$root_target/peers" "$peer"
 done
-command -v mawk > /dev/null || echo "mawk is missing and left out: apt-get install mawk" >&2
+
+# Writes a file once, whole: file command...
+once() {
+    file=$1
+    shift
+    [ -f "$file" ] || { "$@" > "$file.tmp" && mv "$file.tmp" "$file"; }
+}
+generate() { "$bench_target/release/lines" "$@"; }
+# Line i of so many distinct ones is always the same: those after the members are absent.
+absent() { generate "$1" "$1" | tail -n "+$(($(wc -l < "$members") + 1))"; }
+shuffled() {
+    { tail -n "$(wc -l < "$absent")" "$members"; cat "$absent"; } |
+        shuf --random-source="$members"
+}
 
 input=$bench_target/lines-$lines-$distinct.txt
-if [ ! -f "$input" ]; then
-    "$bench_target/release/lines" "$lines" "$distinct" > "$input.tmp"
-    mv "$input.tmp" "$input"
-fi
-mkdir -p bench/results
-"$bench_target/release/cli" --lines "$input" --mayhap "$root_target/release/mayhap" \
-    --distinct "$distinct" --rounds "$rounds" --out bench/results
+members=$bench_target/members-$lines.txt
+absent=$bench_target/absent-$lines.txt
+queries=$bench_target/queries-$lines.txt
+once "$input" generate "$lines" "$distinct"
+once "$members" generate "$lines" "$lines"
+items=$(wc -l < "$members")
+once "$absent" absent "$((items * 3 / 2))"
+once "$queries" shuffled
+mkdir -p "$out"
+"$bench_target/release/cli" --lines "$input" --members "$members" --queries "$queries" \
+    --absent "$absent" --items "$items" --work "$bench_target/cli-work" \
+    --mayhap "$root_target/release/mayhap" --distinct "$distinct" --rounds "$rounds" --out "$out"

@@ -1,7 +1,11 @@
-//! What the targets share: an allocation limit and right checksums.
+//! What the targets share: an allocation limit, right checksums, and what must hold of every
+//! foreign filter.
+
+pub mod foreign;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
+use mayhap_formats::{Error, ForeignFilter, Limits};
 use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -78,4 +82,26 @@ pub fn seal_pages(data: &mut [u8]) {
     let checksum = xxh3_64(table);
     data[64..72].copy_from_slice(&checksum.to_le_bytes());
     seal_header(data);
+}
+
+/// The limits of foreign filters: small, so that no input is slow.
+pub const LIMITS: Limits = Limits { max_bytes: 1 << 20, max_hashes: 300 };
+
+/// Opens foreign bytes; no allocation may be larger than the input and 16 MiB, and an error says
+/// something.
+pub fn open_foreign<F>(data: &[u8], open: impl Fn(&[u8], &Limits) -> Result<F, Error>) -> Option<F> {
+    let result = limited_to(data.len() + (16 << 20), || open(data, &LIMITS));
+    result.map_err(|error| assert!(!error.to_string().is_empty())).ok()
+}
+
+/// What was opened goes on: it holds what is inserted, and says what it is.
+pub fn go_on(filter: &mut dyn ForeignFilter) {
+    if filter.insert(b"mayhap").is_ok() {
+        assert!(filter.contains(b"mayhap"));
+    }
+    assert!(filter.num_bits() > 0 && filter.count_ones() <= filter.num_bits());
+    let fpp = filter.estimated_fpp();
+    assert!((0.0..=1.0).contains(&fpp), "{fpp}");
+    filter.estimated_items();
+    filter.facts();
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub const DEFAULT_FPP: f64 = 1e-4;
 
 /// How big a filter is made.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Size")]
 pub struct SizeArgs {
     /// Distinct keys to make room for: 10M, 1.5G, 1e6

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::input::is_compressed;
-use crate::keys::KeyOptions;
+use crate::keys::{Cutter, KeyOptions};
 use crate::lines::Batch;
 use crate::number::format_bytes;
 use std::cmp::Ordering;
@@ -28,7 +28,7 @@ pub struct Confirm {
     file: File,
     name: String,
     len: u64,
-    options: KeyOptions,
+    keys: Keys,
     max_line: usize,
     /// Where the line of a key begins.
     index: Vec<(u64, Vec<u8>)>,
@@ -62,7 +62,11 @@ impl Confirm {
             file,
             name,
             len: metadata.len(),
-            options: options.clone(),
+            keys: Keys {
+                cutter: Cutter::new(options),
+                strip_cr: options.strip_cr,
+                separator: options.separator(),
+            },
             max_line,
             index: Vec::new(),
             window: Vec::new(),
@@ -106,7 +110,7 @@ impl Confirm {
             }
             let line = batch.lines(i..i + 1);
             let mut wanted = std::mem::take(&mut self.wanted);
-            let has_key = cut(&self.options, &line[..line.len() - 1], &mut wanted);
+            let has_key = self.keys.cut(&line[..line.len() - 1], &mut wanted);
             let holds = has_key && self.holds(&wanted)?;
             self.wanted = wanted;
             if holds {
@@ -208,7 +212,7 @@ impl Confirm {
     /// Cuts the key of the line that begins at `at`; returns where the next line does.
     fn read_key(&mut self, at: u64) -> Result<u64, Error> {
         let (line, next) = self.line(at)?;
-        if cut(&self.options, &self.window[line], &mut self.key) {
+        if self.keys.cut(&self.window[line], &mut self.key) {
             return Ok(next);
         }
         Err(Error::usage(
@@ -230,7 +234,7 @@ impl Confirm {
         loop {
             let from = (at - self.window_start) as usize;
             let rest = &self.window[from..];
-            if let Some(length) = memchr::memchr(self.options.separator(), rest) {
+            if let Some(length) = memchr::memchr(self.keys.separator, rest) {
                 return Ok((from..from + length, at + length as u64 + 1));
             }
             if at + rest.len() as u64 >= self.len {
@@ -263,7 +267,7 @@ impl Confirm {
     }
 
     fn not_sorted(&self, at: u64) -> Error {
-        let (name, zero) = (&self.name, if self.options.nul { " -z" } else { "" });
+        let (name, zero) = (&self.name, if self.keys.separator == 0 { " -z" } else { "" });
         Error::usage(
             format!("{name} is not sorted by its keys: the line at byte {at} is out of order"),
             format!("sort it by its bytes: LC_ALL=C sort{zero} -o {name} {name}"),
@@ -271,10 +275,24 @@ impl Confirm {
     }
 }
 
-/// Cuts the key of a line without its separator; `false` if it has none.
-fn cut(options: &KeyOptions, line: &[u8], key: &mut Vec<u8>) -> bool {
-    let line = if options.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
-    key.clear();
-    key.extend_from_slice(line);
-    true
+/// Cuts keys as the filter's were.
+#[derive(Debug)]
+struct Keys {
+    /// Where a key is not the line itself.
+    cutter: Option<Cutter>,
+    strip_cr: bool,
+    separator: u8,
+}
+
+impl Keys {
+    /// Replaces `key` by the key of a line; whether it has one.
+    fn cut(&mut self, line: &[u8], key: &mut Vec<u8>) -> bool {
+        key.clear();
+        if let Some(cutter) = &mut self.cutter {
+            return cutter.cut(line, key).is_ok();
+        }
+        let line = if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
+        key.extend_from_slice(line);
+        true
+    }
 }

@@ -60,6 +60,15 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// The keys of an exact set would take more memory than allowed.
+    TooManyKeys {
+        /// Bytes that they need.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+        /// The first line that was not dealt with, from 1.
+        line: u64,
+    },
     /// The arguments contradict each other or a file.
     Usage {
         /// What contradicts what.
@@ -99,6 +108,11 @@ impl Error {
             Self::Full { advice, .. } => (*advice).into(),
             Self::TooMuchMemory { .. } => {
                 "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
+                    .into()
+            }
+            Self::TooManyKeys { .. } => {
+                "all lines before are out; allow more with --max-memory SIZE, or leave --exact \
+                 out: a filter takes 2 to 4 bytes a line"
                     .into()
             }
             Self::LineTooLong { .. } => {
@@ -145,6 +159,13 @@ impl fmt::Display for Error {
                 "the filter needs {}, above the limit of {}",
                 format_bytes(*needed),
                 format_bytes(*limit)
+            ),
+            Self::TooManyKeys { needed, limit, line } => write!(
+                f,
+                "the keys need {}, above the limit of {}; stopped at line {}",
+                format_bytes(*needed),
+                format_bytes(*limit),
+                grouped(*line)
             ),
             Self::Usage { problem, .. } => f.write_str(problem),
         }

@@ -8,10 +8,15 @@ use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
 use crate::seen::Inserter;
+use crate::signals::Stop;
 use crate::talk::{Talk, grouped, rate};
 use mayhap::{AnyFilter, Block, DigestFunction, Health};
 use serde::Serialize;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// Keys after which they are recorded, in a filter with a log.
+const RECORD_KEYS: usize = 4096;
 
 /// What was read and how much of it was new.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,6 +62,9 @@ pub fn fill(
             from += count;
             inserter.warn_if_near_full(talk, || progress.clear());
         }
+        if inserter.unrecorded() >= RECORD_KEYS {
+            inserter.record()?;
+        }
         progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
     }
     inserter.record()
@@ -83,12 +91,13 @@ pub fn count_distinct(
     sources: &[Source],
     options: &KeyOptions,
     max_line: usize,
+    stop: &Arc<Stop>,
     (talk, total_bytes): (Talk, Option<u64>),
 ) -> Result<Option<Counted>, Error> {
     let Some(total_bytes) = total_bytes else { return Ok(None) };
     let mut progress = Progress::new(talk, Some(total_bytes));
     let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
-    let mut reader = LineReader::new(sources.to_vec(), options, max_line, None);
+    let mut reader = LineReader::new(sources.to_vec(), options, max_line, Some(Arc::clone(stop)));
     reader.digest_by(DigestFunction::default());
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {

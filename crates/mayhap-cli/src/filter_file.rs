@@ -3,9 +3,10 @@
 use crate::error::Error;
 use crate::fill::State;
 use crate::kind::{self, Detail, KindFilter};
+use crate::live;
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, SecretKey};
-use mayhap_store::{Loaded, MappedFilter};
+use mayhap_store::{Loaded, MappedFilter, PendingLog};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -88,7 +89,12 @@ impl ReadFilter {
     pub fn open(path: &Path, key: Option<SecretKey>) -> Result<Self, Error> {
         let header = mayhap_store::read_header(path)?;
         Ok(if header.kind() != Kind::Bloom {
-            Self::Kind(kind::load(path, &header, key)?, Box::new(header))
+            let pending = PendingLog::read(path)?;
+            let (mut filter, header) = kind::load(path, header.kind(), key)?;
+            if let Some(pending) = pending {
+                live::add_pending(&pending, &mut *filter, &header)?;
+            }
+            Self::Kind(filter, Box::new(header))
         } else if mayhap_store::pending_log_bytes(path)? > 0 {
             Self::Loaded(Box::new(mayhap_store::load_live(path, key)?.0))
         } else {

@@ -103,8 +103,8 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
-    pub fn count_lines(&self, separator: u8) -> Result<Option<u64>, Error> {
+    /// [`Error::Io`]; [`Error::Stopped`].
+    pub fn count_lines(&self, separator: u8, stop: Option<&Stop>) -> Result<Option<u64>, Error> {
         if self.size()?.is_none() {
             return Ok(None);
         }
@@ -113,6 +113,7 @@ impl Source {
         let mut buffer = vec![0; 128 << 10];
         let (mut lines, mut last, mut first) = (0, separator, true);
         loop {
+            stop.map_or(Ok(()), Stop::check)?;
             let length =
                 file.read_at(&mut buffer, position).map_err(Error::io("read", &self.name()))?;
             let bytes = &buffer[..length];

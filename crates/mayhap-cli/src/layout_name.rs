@@ -1,8 +1,9 @@
 //! What `--layout` names: how the bits of a plain filter lie, or a filter of another kind.
 
 use crate::number::parse_count;
-use crate::span::parse_millis;
+use crate::span::{format_millis, parse_millis};
 use mayhap::Layout;
+use std::fmt;
 
 /// A layout or a kind by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,15 @@ impl LayoutName {
         }
     }
 
+    /// Reads the size of a window, `10M` or `7d`, for clap.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and an example.
+    pub fn parse_window(text: &str) -> Result<Self, String> {
+        Self::parse(&format!("window:{text}")).map_err(|text| text.replace("window:", "--window "))
+    }
+
     /// The layout of a plain filter, if it is one.
     pub fn layout(self) -> Option<Layout> {
         match self {
@@ -72,6 +82,19 @@ impl LayoutName {
             Self::Scalable => "scalable",
             Self::Fuse => "fuse",
             Self::WindowItems(_) | Self::WindowMillis(_) => "window",
+        }
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for LayoutName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WindowItems(items) => write!(f, "window:{items}"),
+            Self::WindowMillis(millis) => {
+                write!(f, "window:{}", format_millis(*millis).replace(' ', ""))
+            }
+            name => f.write_str(name.name()),
         }
     }
 }

@@ -3,13 +3,14 @@
 use crate::error::Error;
 use crate::fill::State;
 use crate::kind::KindFilter;
+use crate::layout_name::LayoutName;
 use crate::lines::Batch;
 use crate::loss::Loss;
 use crate::memory;
 use crate::number::format_count;
 use crate::talk::{Talk, rate};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
-use mayhap_store::LiveFilter;
+use mayhap_store::LiveLog;
 
 /// A checkpoint is due when the log is as long as the filter, but not for less than this.
 const MIN_LOG_BYTES: u64 = 64 << 20;
@@ -22,8 +23,6 @@ pub const FIRST_ITEMS: u64 = 1 << 20;
 pub enum Seen {
     /// A filter of a given size.
     Fixed(AnyFilter),
-    /// One that also lives in a file.
-    Live(Box<LiveFilter>),
     /// A chain of filters that grows.
     Growing(ScalableBloomFilter),
     /// One of another kind, of a file.
@@ -58,7 +57,6 @@ impl Seen {
     pub fn filter(&self) -> Option<&AnyFilter> {
         match self {
             Self::Fixed(filter) => Some(filter),
-            Self::Live(live) => Some(live.filter()),
             Self::Growing(_) | Self::Kind(_) => None,
         }
     }
@@ -71,11 +69,19 @@ impl Seen {
         }
     }
 
+    /// Refuses to grow beyond this many bytes, if it grows.
+    pub fn set_max_bytes(&mut self, max_bytes: u64) {
+        match self {
+            Self::Fixed(_) => {}
+            Self::Growing(chain) => chain.set_max_bytes(max_bytes),
+            Self::Kind(filter) => filter.set_max_bytes(max_bytes),
+        }
+    }
+
     /// How keys become digests.
     pub fn digest_function(&self) -> DigestFunction {
         match self {
             Self::Fixed(filter) => *filter.digest_function(),
-            Self::Live(live) => *live.filter().digest_function(),
             Self::Growing(chain) => *chain.digest_function(),
             Self::Kind(filter) => filter.digest_function(),
         }
@@ -85,7 +91,6 @@ impl Seen {
     pub fn items(&self) -> u64 {
         match self {
             Self::Fixed(filter) => filter.inserted_items(),
-            Self::Live(live) => live.filter().inserted_items(),
             Self::Growing(chain) => chain.inserted_items(),
             Self::Kind(filter) => filter.items(),
         }
@@ -103,7 +108,6 @@ impl Seen {
     pub fn fpp_at(&self, items: u64) -> f64 {
         match self {
             Self::Fixed(filter) => filter.expected_fpp(items),
-            Self::Live(live) => live.filter().expected_fpp(items),
             Self::Growing(chain) => chain.expected_fpp(),
             Self::Kind(filter) => filter.fpp_at(items),
         }
@@ -113,7 +117,6 @@ impl Seen {
     pub fn num_bytes(&self) -> u64 {
         match self {
             Self::Fixed(filter) => filter.params().num_bytes(),
-            Self::Live(live) => live.filter().params().num_bytes(),
             Self::Growing(chain) => chain.num_bytes(),
             Self::Kind(filter) => filter.num_bytes(),
         }
@@ -131,7 +134,6 @@ impl Seen {
     pub fn target_fpp(&self) -> f64 {
         match self {
             Self::Fixed(filter) => filter.params().target_fpp(),
-            Self::Live(live) => live.filter().params().target_fpp(),
             Self::Growing(chain) => chain.target_fpp(),
             Self::Kind(filter) => filter.target_fpp(),
         }
@@ -141,7 +143,6 @@ impl Seen {
     pub fn fpp_now(&self) -> f64 {
         match self {
             Self::Fixed(filter) => filter.estimated_fpp(),
-            Self::Live(live) => live.filter().estimated_fpp(),
             Self::Growing(chain) => chain.expected_fpp(),
             Self::Kind(filter) => filter.state().fpp_now,
         }
@@ -151,26 +152,60 @@ impl Seen {
     pub fn fill_ratio(&self) -> f64 {
         match self {
             Self::Fixed(filter) => filter.fill_ratio(),
-            Self::Live(live) => live.filter().fill_ratio(),
             Self::Growing(chain) => chain.fill_ratio(),
             Self::Kind(filter) => filter.state().fill_ratio,
         }
     }
 
-    fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), mayhap::Error> {
+    /// Inserts many digests; which were new.
+    ///
+    /// # Errors
+    ///
+    /// Those of kinds that grow and cannot; what comes before is inserted.
+    pub fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), mayhap::Error> {
         match self {
             Self::Fixed(filter) => filter.insert_digests_into(digests, new),
-            Self::Live(live) => live.filter_mut().insert_digests_into(digests, new),
             Self::Growing(chain) => return chain.insert_digests_into(digests, new),
             Self::Kind(filter) => return filter.insert_digests_into(digests, new),
         }
         Ok(())
     }
 
+    /// [`Seen::insert`] where a key that is there already counts nothing.
+    fn insert_absent(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), mayhap::Error> {
+        match self {
+            Self::Kind(filter) => filter.insert_absent_into(digests, new),
+            _ => self.insert(digests, new),
+        }
+    }
+
+    /// Whether a log needs every key, and not only those that were new.
+    fn repeats_change_it(&self, absent_only: bool) -> bool {
+        match self {
+            Self::Kind(filter) => {
+                filter.repeats_change_it()
+                    && !(absent_only && filter.layout_name() == LayoutName::Counting)
+            }
+            _ => false,
+        }
+    }
+
+    /// Saves it as a checkpoint of its log.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+        match self {
+            Self::Fixed(filter) => Ok(log.checkpoint(filter)?),
+            Self::Growing(chain) => Ok(log.checkpoint(chain)?),
+            Self::Kind(filter) => filter.checkpoint(log),
+        }
+    }
+
     fn contains(&self, digests: &[Digest], found: &mut Bitmap) {
         match self {
             Self::Fixed(filter) => filter.contains_digests_into(digests, found),
-            Self::Live(live) => live.filter().contains_digests_into(digests, found),
             Self::Growing(chain) => chain.contains_digests_into(digests, found),
             Self::Kind(filter) => filter.contains_digests_into(digests, found),
         }
@@ -181,7 +216,11 @@ impl Seen {
 #[derive(Debug)]
 pub struct Inserter {
     seen: Seen,
+    log: Option<LiveLog>,
     overfill: bool,
+    absent_only: bool,
+    /// Keys at the start and those inserted as new since: what is forgotten still counts.
+    counted: u64,
     warn_at: u64,
     loss: Loss,
     digest_function: DigestFunction,
@@ -204,7 +243,10 @@ impl Inserter {
             loss: Loss::starting_at(items, seen.fpp_at(items)),
             digest_function: seen.digest_function(),
             seen,
+            log: None,
             overfill,
+            absent_only: false,
+            counted: items,
             warn_at,
             digests: Vec::new(),
             new: Bitmap::new(),
@@ -221,6 +263,20 @@ impl Inserter {
         self
     }
 
+    /// Inserts no key that is there already, not even where it would count.
+    #[must_use]
+    pub fn absent_only(mut self) -> Self {
+        self.absent_only = true;
+        self
+    }
+
+    /// Keeps a log of what is inserted.
+    #[must_use]
+    pub fn with_log(mut self, log: Option<LiveLog>) -> Self {
+        self.log = log;
+        self
+    }
+
     /// What remembers the keys.
     pub fn seen(&self) -> &Seen {
         &self.seen
@@ -233,8 +289,7 @@ impl Inserter {
 
     /// The loss so far.
     pub fn loss(&mut self) -> &Loss {
-        let (seen, items) = (&self.seen, self.seen.items());
-        self.loss.advance(items, |items| seen.fpp_at(items));
+        self.advance_loss();
         &self.loss
     }
 
@@ -285,7 +340,12 @@ impl Inserter {
             count = count.min(usize::try_from(self.warn_at - items).unwrap_or(usize::MAX));
         }
         let asked = &digests[..count];
-        if let Err(error) = self.seen.insert(asked, &mut self.new) {
+        let inserted = if self.absent_only {
+            self.seen.insert_absent(asked, &mut self.new)
+        } else {
+            self.seen.insert(asked, &mut self.new)
+        };
+        if let Err(error) = inserted {
             // What was inserted before the chain could not grow counts; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
@@ -298,16 +358,29 @@ impl Inserter {
                 });
             }
         }
-        if let Seen::Live(_) = self.seen {
-            self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
+        if self.log.is_some() {
+            if self.seen.repeats_change_it(self.absent_only) {
+                self.unrecorded.extend_from_slice(&digests[..count]);
+            } else {
+                self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
+            }
         }
-        let items = self.seen.items();
-        // What forgets has no sum of losses, and its number of items goes up and down.
-        if !matches!(self.seen, Seen::Kind(_)) && self.loss.is_due(items) {
-            let seen = &self.seen;
-            self.loss.advance(items, |items| seen.fpp_at(items));
+        self.counted += self.new.count_ones() as u64;
+        if self.loss.is_due(self.counted) {
+            self.advance_loss();
         }
         Ok((count, &self.new))
+    }
+
+    fn advance_loss(&mut self) {
+        let seen = &self.seen;
+        if seen.expected_items().is_some() {
+            self.loss.advance(self.counted, |items| seen.fpp_at(items));
+        } else {
+            // The rate now, whatever is asked: once is enough for all pieces of a step.
+            let fpp = seen.fpp_at(self.counted);
+            self.loss.advance(self.counted, |_| fpp);
+        }
     }
 
     /// Warns, once, when 80 % of the capacity are used.
@@ -333,13 +406,18 @@ impl Inserter {
     ///
     /// [`Error::Store`].
     pub fn record(&mut self) -> Result<(), Error> {
-        let Seen::Live(live) = &mut self.seen else { return Ok(()) };
+        let Some(log) = &mut self.log else { return Ok(()) };
         if !self.unrecorded.is_empty() {
-            live.record(&self.unrecorded)?;
+            log.record(&self.unrecorded)?;
             self.unrecorded.clear();
         }
-        if live.log_bytes() > MIN_LOG_BYTES.max(live.filter().params().num_bytes()) {
-            live.checkpoint()?;
+        let bytes = log.log_bytes();
+        let is_due = match &self.seen {
+            Seen::Kind(filter) => filter.wants_checkpoint(bytes / 8),
+            _ => false,
+        };
+        if is_due || bytes > MIN_LOG_BYTES.max(self.seen.num_bytes()) {
+            self.seen.checkpoint(log)?;
         }
         Ok(())
     }
@@ -350,9 +428,9 @@ impl Inserter {
     ///
     /// [`Error::Store`].
     pub fn checkpoint(&mut self) -> Result<(), Error> {
-        match &mut self.seen {
-            Seen::Live(live) => Ok(live.checkpoint()?),
-            Seen::Fixed(_) | Seen::Growing(_) | Seen::Kind(_) => Ok(()),
+        match &mut self.log {
+            Some(log) => self.seen.checkpoint(log),
+            None => Ok(()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! SIGINT and SIGTERM as something to look at between batches and to wake a waiting read.
 
+use crate::error::Error;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level::pipe};
 use std::io;
@@ -46,6 +47,18 @@ impl Stop {
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
             number => i32::try_from(number).ok(),
+        }
+    }
+
+    /// Ends what has nothing to save.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Stopped`] if a signal came.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.signal() {
+            Some(signal) => Err(Error::Stopped { signal }),
+            None => Ok(()),
         }
     }
 

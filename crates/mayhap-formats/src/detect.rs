@@ -1,6 +1,8 @@
 //! Which format bytes may be of.
 
-use crate::Format;
+use crate::{Format, bits_and_blooms, parquet, pybloomfiltermmap, redisbloom};
+use flate2::read::GzDecoder;
+use std::io::Read;
 
 /// A format that bytes may be of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +40,32 @@ pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
             candidate(Format::Spark, "Java serialization", "whether longs or text are in it"),
         ),
         (is_serialized_magnuss, candidate(Format::MagnusS, "Java serialization", "nothing")),
+        (
+            |bytes| bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"),
+            candidate(Format::Parquet, "Parquet file", "the column"),
+        ),
+        (
+            |bytes| bytes.starts_with(redisbloom::MAGIC),
+            candidate(Format::RedisBloom, "chunks of BF.SCANDUMP", "nothing"),
+        ),
+        (
+            |bytes| bytes.starts_with(pybloomfiltermmap::MAGIC),
+            candidate(Format::PyBloomFilterMmap, "mapped file", "nothing"),
+        ),
+        (bits_and_blooms::is_json, candidate(Format::BitsAndBlooms, "JSON", "nothing")),
+        (bits_and_blooms::is_gob, candidate(Format::BitsAndBlooms, "gob", "nothing")),
+        (
+            parquet::is_header,
+            candidate(Format::Parquet, "header and bit set", "the type of the column"),
+        ),
         (is_guava, candidate(Format::Guava, "writeTo stream", "the funnel")),
         (is_spark, candidate(Format::Spark, "writeTo stream", "whether longs or text are in it")),
+        (is_bits_and_blooms, candidate(Format::BitsAndBlooms, "binary", "nothing")),
+        (is_dcso, candidate(Format::Dcso, "plain", "nothing")),
+        (is_gzip_of_dcso, candidate(Format::Dcso, "gzip", "nothing")),
+        (is_pybloom_live, candidate(Format::PyBloomLive4, "tofile", "the release")),
+        (is_pybloom_live, candidate(Format::PyBloomLive3, "tofile", "the release")),
+        (is_rbloom, candidate(Format::Rbloom, "save", "the hash function")),
     ];
     TESTS.iter().filter(|(test, _)| test(bytes)).map(|&(_, candidate)| candidate).collect()
 }
@@ -95,4 +121,51 @@ fn is_spark(bytes: &[u8]) -> bool {
         [0, 0, 0, 2, ..] => longs_follow(bytes, 12),
         _ => false,
     }
+}
+
+/// A little-endian u64 at an offset.
+fn u64_le(bytes: &[u8], offset: usize) -> Option<u64> {
+    bytes.get(offset..)?.first_chunk().map(|&number| u64::from_le_bytes(number))
+}
+
+fn is_fpp(bits: u64) -> bool {
+    let fpp = f64::from_bits(bits);
+    fpp > 0.0 && fpp < 1.0
+}
+
+fn is_bits_and_blooms(bytes: &[u8]) -> bool {
+    let number = |i: usize| u64_le(bytes, i * 8).map(u64::swap_bytes);
+    let (Some(m), Some(k), Some(len)) = (number(0), number(1), number(2)) else { return false };
+    m > 0 && k > 0 && m == len && Some(bytes.len() as u64 - 24) == m.div_ceil(64).checked_mul(8)
+}
+
+fn is_dcso_header(bytes: &[u8]) -> Option<u64> {
+    let (flags, fpp) = (u64_le(bytes, 0)?, u64_le(bytes, 16)?);
+    let (k, m) = (u64_le(bytes, 24)?, u64_le(bytes, 32)?);
+    let is_header = flags & 0xFF == 1 && is_fpp(fpp) && (1..=0xFFFF).contains(&k) && m > 0;
+    is_header.then(|| m.div_ceil(64).checked_mul(8)).flatten()
+}
+
+fn is_dcso(bytes: &[u8]) -> bool {
+    is_dcso_header(bytes).is_some_and(|words| (bytes.len() as u64).saturating_sub(48) >= words)
+}
+
+fn is_gzip_of_dcso(bytes: &[u8]) -> bool {
+    let mut header = [0; 48];
+    bytes.starts_with(&[0x1F, 0x8B])
+        && GzDecoder::new(bytes).read_exact(&mut header).is_ok()
+        && is_dcso_header(&header).is_some()
+}
+
+fn is_pybloom_live(bytes: &[u8]) -> bool {
+    let number = |i: usize| u64_le(bytes, i * 8);
+    let (Some(fpp), Some(k), Some(b)) = (number(0), number(1), number(2)) else { return false };
+    let num_bits = k.checked_mul(b).filter(|&bits| bits > 0);
+    let len = (bytes.len() as u64).checked_sub(40);
+    is_fpp(fpp) && num_bits.is_some() && num_bits.map(|bits| bits.div_ceil(8)) == len
+}
+
+/// Any k that a rate above 2^-64 gives; the bits may be anything.
+fn is_rbloom(bytes: &[u8]) -> bool {
+    bytes.len() > 8 && u64_le(bytes, 0).is_some_and(|k| (1..=64).contains(&k))
 }

@@ -80,6 +80,11 @@ pub enum Error {
         /// Why not, and what to do instead.
         reason: &'static str,
     },
+    /// A file could not be read.
+    Io {
+        /// The system's message.
+        message: String,
+    },
     /// The allocator refused this many bytes.
     OutOfMemory {
         /// Bytes asked for.
@@ -95,6 +100,11 @@ impl Error {
         found: impl fmt::Display,
     ) -> Self {
         Self::BadField { field, allowed, found: found.to_string() }
+    }
+
+    /// An [`Error::Refused`].
+    pub(crate) fn refused(message: impl fmt::Display) -> Self {
+        Self::Refused { message: message.to_string() }
     }
 }
 
@@ -122,7 +132,7 @@ impl fmt::Display for Error {
                 write!(f, "the filters differ in {parameter}: {left} and {right}")
             }
             Self::BadKey { key_type, reason } => write!(f, "no key of type {key_type}: {reason}"),
-            Self::Refused { message } => f.write_str(message),
+            Self::Refused { message } | Self::Io { message } => f.write_str(message),
             Self::Unsupported { format, operation, reason } => {
                 write!(f, "{operation} is not possible with a {format} filter: {reason}")
             }
@@ -132,3 +142,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Io { message: error.to_string() }
+    }
+}

@@ -19,6 +19,22 @@ pub enum Format {
     MagnusRedis,
     /// `RBloomFilter` of Redisson: its bitmap.
     Redisson,
+    /// bits-and-blooms/bloom for Go: binary, JSON and gob.
+    BitsAndBlooms,
+    /// DCSO's `bloom`, plain or compressed with gzip.
+    Dcso,
+    /// Split-block filters of Apache Parquet.
+    Parquet,
+    /// `pybloomfiltermmap3` for Python.
+    PyBloomFilterMmap,
+    /// `pybloom_live` for Python up to 3.1, whose small filters hash with MD5.
+    PyBloomLive3,
+    /// `pybloom_live` for Python from 4.0, whose small filters hash with XXH3.
+    PyBloomLive4,
+    /// `rbloom` for Python.
+    Rbloom,
+    /// `RedisBloom`: what `BF.SCANDUMP` answers.
+    RedisBloom,
     /// `org.apache.spark.util.sketch.BloomFilter`.
     Spark,
 }
@@ -31,6 +47,14 @@ impl Format {
         Self::MagnusS,
         Self::MagnusRedis,
         Self::Redisson,
+        Self::BitsAndBlooms,
+        Self::Dcso,
+        Self::Parquet,
+        Self::PyBloomFilterMmap,
+        Self::PyBloomLive3,
+        Self::PyBloomLive4,
+        Self::Rbloom,
+        Self::RedisBloom,
         Self::Spark,
     ];
 
@@ -42,6 +66,14 @@ impl Format {
             Self::MagnusS => "magnuss",
             Self::MagnusRedis => "magnuss-redis",
             Self::Redisson => "redisson",
+            Self::BitsAndBlooms => "bits-and-blooms",
+            Self::Dcso => "dcso",
+            Self::Parquet => "parquet",
+            Self::PyBloomFilterMmap => "pybloomfiltermmap",
+            Self::PyBloomLive3 => "pybloom-live3",
+            Self::PyBloomLive4 => "pybloom-live4",
+            Self::Rbloom => "rbloom",
+            Self::RedisBloom => "redisbloom",
             Self::Spark => "spark",
         }
     }
@@ -187,7 +219,7 @@ impl Fact {
 }
 
 /// A scheme and its bits: the part that most formats share.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SchemeFilter<S> {
     /// Key bytes → positions.
     pub scheme: S,
@@ -220,6 +252,18 @@ impl<S: Scheme> SchemeFilter<S> {
             true
         });
         new
+    }
+
+    /// The rate of a random key: `(set bits / m)^k`. Reads all bits.
+    pub fn fill_fpp(&self) -> f64 {
+        libm::pow(self.bits.fill_ratio(), f64::from(self.scheme.num_hashes()))
+    }
+
+    /// The textbook estimate of the distinct keys, `−m / k ln(1 − set bits / m)`; infinite when all
+    /// bits are set. Reads all bits.
+    pub fn fill_items(&self) -> f64 {
+        let m = self.bits.num_bits() as f64;
+        -m / f64::from(self.scheme.num_hashes()) * libm::log1p(-self.bits.fill_ratio())
     }
 
     /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.

@@ -39,6 +39,12 @@ pub enum KeyType {
     JacksonString,
     /// A Long by `JsonJacksonCodec`; an Integer is its digits.
     JacksonLong,
+    /// A decimal number as the four bytes of an IEEE float, least significant first.
+    Float,
+    /// A decimal number as the eight bytes of an IEEE double, least significant first.
+    Double,
+    /// Text as Python's `pickle.dumps` writes a `str` (protocol 4): the key of `rbloom`'s recipe.
+    PickledStr,
 }
 
 impl KeyType {
@@ -59,6 +65,9 @@ impl KeyType {
         Self::MarshallingLong,
         Self::JacksonString,
         Self::JacksonLong,
+        Self::Float,
+        Self::Double,
+        Self::PickledStr,
     ];
 
     /// The name, as the command line takes it.
@@ -79,6 +88,9 @@ impl KeyType {
             Self::MarshallingLong => "marshalling-long",
             Self::JacksonString => "jackson-string",
             Self::JacksonLong => "jackson-long",
+            Self::Float => "float",
+            Self::Double => "double",
+            Self::PickledStr => "pickled-str",
         }
     }
 
@@ -111,6 +123,9 @@ impl KeyType {
             Self::Hex => self.hex(text, scratch)?,
             Self::Int => scratch.extend(self.number::<i32>(text)?.to_le_bytes()),
             Self::Long => scratch.extend(self.number::<i64>(text)?.to_le_bytes()),
+            Self::Float => scratch.extend(self.number::<f32>(text)?.to_le_bytes()),
+            Self::Double => scratch.extend(self.number::<f64>(text)?.to_le_bytes()),
+            Self::PickledStr => self.pickle(self.text(text)?, scratch)?,
             Self::KryoInt => codec::kryo_int(self.number(text)?, scratch),
             Self::KryoLong => codec::kryo_long(self.number(text)?, scratch),
             Self::MarshallingInt => codec::marshalling_int(self.number(text)?, scratch),
@@ -191,6 +206,27 @@ impl KeyType {
             out.push((high << 4 | low) as u8);
         }
         if rest.is_empty() { Ok(()) } else { Err(self.bad("an odd number of digits")) }
+    }
+
+    /// Protocol 4: one frame with the string and a memo of it.
+    fn pickle(self, text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
+        // Longer strings are written outside of frames.
+        if text.len() >= 1 << 16 {
+            return Err(self.bad("the text is longer than 65,535 bytes"));
+        }
+        out.extend(b"\x80\x04\x95\0\0\0\0\0\0\0\0");
+        let frame = out.len();
+        if let Ok(len) = u8::try_from(text.len()) {
+            out.extend([b'\x8C', len]);
+        } else {
+            out.push(b'X');
+            out.extend((text.len() as u32).to_le_bytes());
+        }
+        out.extend(text.as_bytes());
+        out.extend(b"\x94.");
+        let len = (out.len() - frame) as u64;
+        out[frame - 8..frame].copy_from_slice(&len.to_le_bytes());
+        Ok(())
     }
 
     fn units(self, units: impl Iterator<Item = u16> + Clone, out: &mut Vec<u8>) {

@@ -10,7 +10,9 @@
 #![forbid(unsafe_code)]
 
 mod bits;
+mod bits_and_blooms;
 mod bloomfileter;
+mod dcso;
 mod detect;
 mod error;
 mod filter;
@@ -21,12 +23,19 @@ mod limits;
 mod magnuss;
 mod modulo;
 mod open;
+mod parquet;
+mod pybloom_live;
+mod pybloomfiltermmap;
+mod rbloom;
 mod reader;
+mod redisbloom;
 mod redisson;
 mod spark;
 
 pub use bits::Bits;
+pub use bits_and_blooms::{BitsAndBloomsFilter, BitsAndBloomsForm, BitsAndBloomsScheme};
 pub use bloomfileter::{BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme};
+pub use dcso::{DcsoFilter, DcsoScheme};
 pub use detect::{Candidate, detect};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
@@ -35,6 +44,15 @@ pub use key::KeyType;
 pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
 pub use open::{Shape, open, open_with};
+#[cfg(feature = "parquet")]
+pub use parquet::{ColumnInfo, ParquetColumn, ParquetFile};
+pub use parquet::{
+    SplitBlockFilter, SplitBlockScheme, SplitBlockSize, parquet_mr_num_bits, parquet_mr_num_bytes,
+};
+pub use pybloom_live::{PyBloomLiveFilter, PyBloomLiveRelease, PyBloomLiveScheme};
+pub use pybloomfiltermmap::{PyBloomFilterMmap, PyBloomFilterMmapScheme};
+pub use rbloom::{RbloomFilter, RbloomScheme};
 pub use reader::Reader;
+pub use redisbloom::{Chunk, RedisBloomFilter, RedisBloomOptions};
 pub use redisson::{RedissonConfig, RedissonFilter, RedissonScheme, RedissonSpelling};
 pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};

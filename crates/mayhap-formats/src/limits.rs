@@ -53,3 +53,12 @@ impl Limits {
         }
     }
 }
+
+/// Checks a false-positive probability: a number between 0 and 1, both excluded.
+pub(crate) fn check_fpp(field: &'static str, fpp: f64) -> Result<f64, Error> {
+    if fpp > 0.0 && fpp < 1.0 {
+        Ok(fpp)
+    } else {
+        Err(Error::bad(field, "above 0 and below 1", fpp))
+    }
+}

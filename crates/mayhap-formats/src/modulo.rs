@@ -15,6 +15,12 @@ impl Modulo {
         Self { divisor, reciprocal: u64::MAX / divisor }
     }
 
+    /// The divisor.
+    #[inline]
+    pub(crate) fn divisor(self) -> u64 {
+        self.divisor
+    }
+
     /// `n % divisor`.
     ///
     /// `reciprocal > 2^64 / divisor - 1 - 1 / divisor`, so `n * reciprocal / 2^64` is less than 1

@@ -1,8 +1,9 @@
 //! A filter of a named format, from its bytes.
 
 use crate::{
-    BloomFileter, Error, ForeignFilter, Format, GuavaFilter, Limits, MagnusFilter, RedissonFilter,
-    SparkFilter,
+    BitsAndBloomsFilter, BloomFileter, DcsoFilter, Error, ForeignFilter, Format, GuavaFilter,
+    Limits, MagnusFilter, PyBloomFilterMmap, PyBloomLiveFilter, PyBloomLiveRelease, RbloomFilter,
+    RedisBloomFilter, RedissonFilter, SparkFilter, SplitBlockFilter,
 };
 
 /// What bare bitmaps do not say of themselves.
@@ -43,6 +44,18 @@ pub fn open(
         Format::Guava => Box::new(GuavaFilter::decode(bytes, limits)?),
         Format::MagnusS => Box::new(MagnusFilter::decode(bytes, limits)?),
         Format::MagnusRedis | Format::Redisson => return Err(needs_shape(format)),
+        Format::BitsAndBlooms => Box::new(BitsAndBloomsFilter::decode(bytes, limits)?),
+        Format::Dcso => Box::new(DcsoFilter::decode(bytes, limits)?),
+        Format::Parquet => Box::new(SplitBlockFilter::decode(bytes, limits)?),
+        Format::PyBloomFilterMmap => Box::new(PyBloomFilterMmap::decode(bytes, limits)?),
+        Format::PyBloomLive3 => {
+            Box::new(PyBloomLiveFilter::decode(bytes, PyBloomLiveRelease::V3, limits)?)
+        }
+        Format::PyBloomLive4 => {
+            Box::new(PyBloomLiveFilter::decode(bytes, PyBloomLiveRelease::V4, limits)?)
+        }
+        Format::Rbloom => Box::new(RbloomFilter::decode(bytes, limits)?),
+        Format::RedisBloom => Box::new(RedisBloomFilter::decode(bytes, limits)?),
         Format::Spark => Box::new(SparkFilter::decode(bytes, limits)?),
     })
 }

@@ -73,6 +73,7 @@ impl<'a> Reader<'a> {
         f64_be: f64 = from_be_bytes, "big";
         i32_le: i32 = from_le_bytes, "little";
         u32_le: u32 = from_le_bytes, "little";
+        i64_le: i64 = from_le_bytes, "little";
         u64_le: u64 = from_le_bytes, "little";
         f64_le: f64 = from_le_bytes, "little";
     }

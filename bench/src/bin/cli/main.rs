@@ -1,8 +1,10 @@
-//! Line filters against each other: CPU time, wall time, peak memory, and whether what comes out is
-//! right. `bench/cli.sh` prepares the input and the peers and calls this.
+//! Command-line tools against each other: line filters, and filter files that are built, asked and
+//! merged. CPU time, wall time, peak memory, and whether what comes out is right. `bench/cli.sh`
+//! prepares the input and the peers and calls this.
 
 mod check;
 mod child;
+mod files;
 mod report;
 
 use check::Verdict;
@@ -14,7 +16,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 const USAGE: &str = "\
-Usage: cli --lines FILE --mayhap PROGRAM [--distinct 5M] [--rounds 5] [--out DIR]
+Usage: cli --lines FILE --members FILE --queries FILE --absent FILE --items COUNT
+           --mayhap PROGRAM --work DIR [--distinct 5M] [--rounds 5] [--out DIR]
+
+--lines is for dedup. --members are COUNT distinct lines, --absent are lines that are no members,
+and --queries are those and as many members. Filters are made in --work.
 
 Peers that are not in PATH are left out, and it is said that they were.
 ";
@@ -25,6 +31,7 @@ pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) command: Vec<String>,
     pub(crate) input: Input,
+    pub(crate) lines: PathBuf,
     version: fn(&str) -> String,
 }
 
@@ -47,24 +54,38 @@ pub(crate) struct Outcome {
     pub(crate) summary: Option<Summary>,
 }
 
+impl Outcome {
+    /// Of a tool that did not run yet; nothing, said so, if its program is not there.
+    pub(crate) fn of(tool: Tool, program: &str) -> Option<Self> {
+        if !is_there(program) {
+            eprintln!("{}: {program} is not there, left out", tool.name);
+            return None;
+        }
+        let version = (tool.version)(program);
+        Some(Self { tool, version, costs: vec![], verdict: Verdict::default(), summary: None })
+    }
+}
+
 pub(crate) const FIXED: &str = "mayhap, -n";
 pub(crate) const PIPE: &str = "mayhap, pipe";
 
 /// The version that most programs print.
-fn version(program: &str) -> String {
+pub(crate) fn version(program: &str) -> String {
     output(program, &["--version"])
 }
 
-fn tools(mayhap: &str, distinct: &str) -> Vec<Tool> {
+fn tools(options: &Options) -> Vec<Tool> {
+    let Options { mayhap, distinct, lines, .. } = options;
     let tool = |name, command: &str, input, version| Tool {
         name,
         command: command.split(' ').map(str::to_owned).collect(),
         input,
+        lines: lines.clone(),
         version,
     };
     let ours = |name, arguments: &str, input| {
         let mut tool = tool(name, arguments, input, version);
-        tool.command.insert(0, mayhap.to_owned());
+        tool.command.insert(0, mayhap.clone());
         tool
     };
     let count = parse_count(distinct).expect("checked with the options");
@@ -84,9 +105,16 @@ fn tools(mayhap: &str, distinct: &str) -> Vec<Tool> {
     ]
 }
 
-struct Options {
+/// What stands on the command line.
+#[derive(Default)]
+pub(crate) struct Options {
     lines: PathBuf,
-    mayhap: String,
+    pub(crate) members: PathBuf,
+    pub(crate) queries: PathBuf,
+    pub(crate) absent: PathBuf,
+    pub(crate) items: u64,
+    pub(crate) mayhap: String,
+    pub(crate) work: PathBuf,
     distinct: String,
     rounds: usize,
     out: Option<PathBuf>,
@@ -107,34 +135,40 @@ fn fail(message: &str) -> ! {
 
 fn run(options: &Options) -> io::Result<String> {
     let facts = mayhap_bench::machine::facts();
-    let mut outcomes = Vec::new();
-    for tool in tools(&options.mayhap, &options.distinct) {
-        if !is_there(&tool.command[0]) {
-            eprintln!("{}: {} is not there, left out", tool.name, tool.command[0]);
-            continue;
-        }
-        let version = (tool.version)(&tool.command[0]);
-        let verdict = Verdict::default();
-        outcomes.push(Outcome { tool, version, costs: vec![], verdict, summary: None });
-    }
-    measure(&mut outcomes, options)?;
+    let mut dedup: Vec<Outcome> = tools(options)
+        .into_iter()
+        .filter_map(|tool| {
+            let program = tool.command[0].clone();
+            Outcome::of(tool, &program)
+        })
+        .collect();
+    measure(&mut dedup, options.rounds)?;
+    let mut files = files::Tables::new(options)?;
+    files.measure(options)?;
     // Only now, since a child's peak memory is counted from the size of its parent on.
-    verify(&mut outcomes, &options.lines)?;
-    let text = report::to_markdown(&facts, &outcomes, &options.lines, options.rounds);
+    verify(&mut dedup)?;
+    let (mut text, mut ratios) = report::dedup(&dedup, &options.lines);
+    text += &files.to_markdown();
+    ratios.extend(files.ratios());
+    let text = report::page(&facts, &text, &ratios, options.rounds);
     if let Some(folder) = &options.out {
-        std::fs::write(folder.join("cli.md"), &text)?;
+        std::fs::write(folder.join("tools.md"), &text)?;
+        let all: Vec<&Outcome> = dedup.iter().chain(files.outcomes()).collect();
+        let json = report::to_json(&facts, &all, &files.to_json(), &ratios)?;
+        std::fs::write(folder.join("tools.json"), json)?;
     }
     Ok(text)
 }
 
 /// All tools take turns, another one first in each round. The first round warms up the page cache
 /// and is not kept.
-fn measure(outcomes: &mut [Outcome], options: &Options) -> io::Result<()> {
-    for round in 0..=options.rounds {
+pub(crate) fn measure(outcomes: &mut [Outcome], rounds: usize) -> io::Result<()> {
+    for round in 0..=rounds {
         for turn in 0..outcomes.len() {
-            let outcome = &mut outcomes[(turn + round) % outcomes.len()];
+            let number = (turn + round) % outcomes.len();
+            let outcome = &mut outcomes[number];
             let tool = &outcome.tool;
-            let cost = tool.job(&options.lines).measure().map_err(|e| tool.name_error(&e))?;
+            let cost = tool.job().measure().map_err(|e| tool.name_error(&e))?;
             eprintln!("round {round}: {}: {:.2?} CPU", outcome.tool.name, cost.cpu());
             if round > 0 {
                 outcome.costs.push(cost);
@@ -145,10 +179,10 @@ fn measure(outcomes: &mut [Outcome], options: &Options) -> io::Result<()> {
 }
 
 /// One more run each, whose output is looked at.
-fn verify(outcomes: &mut [Outcome], lines: &Path) -> io::Result<()> {
+fn verify(outcomes: &mut [Outcome]) -> io::Result<()> {
     for outcome in outcomes {
         let tool = &outcome.tool;
-        let output = tool.job(lines).output(|out| check::check(lines, out));
+        let output = tool.job().output(|out| check::check(&tool.lines, out));
         let (verdict, talk) = output.map_err(|error| tool.name_error(&error))?;
         outcome.verdict = verdict?;
         outcome.summary = talk.lines().find_map(|line| serde_json::from_str(line).ok());
@@ -158,24 +192,28 @@ fn verify(outcomes: &mut [Outcome], lines: &Path) -> io::Result<()> {
 }
 
 impl Tool {
-    fn job<'a>(&'a self, lines: &'a Path) -> Job<'a> {
-        Job { command: &self.command, input: self.input, lines }
+    pub(crate) fn job(&self) -> Job<'_> {
+        Job { command: &self.command, input: self.input, lines: &self.lines }
     }
 
-    fn name_error(&self, error: &io::Error) -> io::Error {
+    pub(crate) fn name_error(&self, error: &io::Error) -> io::Error {
         io::Error::other(format!("{}: {error}", self.name))
     }
 
-    /// The command as one types it, without the folders of the program.
-    pub(crate) fn shell(&self, lines: &Path) -> String {
-        let program = Path::new(&self.command[0]).file_name().unwrap_or_default().to_string_lossy();
-        let lines = lines.file_name().unwrap_or_default().to_string_lossy();
+    /// The command as one types it, without the folders of the files.
+    pub(crate) fn shell(&self) -> String {
+        let lines = name_of(&self.lines);
         let quote = |word: &String| {
             let mark = if word.contains(['!', '$', '[']) { "'" } else { "" };
-            format!(" {mark}{word}{mark}")
+            format!(" {mark}{}{mark}", name_of(Path::new(word)))
         };
-        let command =
-            program.into_owned() + &self.command[1..].iter().map(quote).collect::<String>();
+        let command = match self.command.as_slice() {
+            [sh, _, script] if sh == "sh" => without_folders(script),
+            [program, words @ ..] => {
+                name_of(Path::new(program)) + &words.iter().map(quote).collect::<String>()
+            }
+            [] => String::new(),
+        };
         match self.input {
             Input::File => format!("{command} < {lines}"),
             Input::Pipe => format!("cat {lines} \\| {command}"),
@@ -183,34 +221,62 @@ impl Tool {
     }
 }
 
+/// The last part of a path; of what is none, all.
+fn name_of(path: &Path) -> String {
+    let is_path = path.is_absolute();
+    let name = path.file_name().filter(|_| is_path).unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn without_folders(script: &str) -> String {
+    script.split(' ').map(|word| name_of(Path::new(word))).collect::<Vec<_>>().join(" ")
+}
+
 /// Whether the program is a file, or one in a folder of PATH.
-fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     Path::new(program).is_file()
         || std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 fn options() -> Result<Options, String> {
-    let (mut lines, mut mayhap, mut out) = (None, None, None);
-    let (mut distinct, mut rounds) = ("5M".to_owned(), 5);
+    let mut options = Options { distinct: "5M".to_owned(), rounds: 5, ..Options::default() };
     let mut parser = lexopt::Parser::from_env();
     let message = |error: lexopt::Error| error.to_string();
     while let Some(argument) = parser.next().map_err(message)? {
         use lexopt::{Arg::Long, ValueExt};
         match argument {
-            Long("lines") => lines = Some(parser.value().map_err(message)?.into()),
-            Long("mayhap") => mayhap = Some(string(&mut parser)?),
-            Long("distinct") => distinct = string(&mut parser)?,
+            Long("lines") => options.lines = path(&mut parser)?,
+            Long("members") => options.members = path(&mut parser)?,
+            Long("queries") => options.queries = path(&mut parser)?,
+            Long("absent") => options.absent = path(&mut parser)?,
+            Long("items") => options.items = parse_count(&string(&mut parser)?)?,
+            Long("mayhap") => options.mayhap = string(&mut parser)?,
+            Long("work") => options.work = path(&mut parser)?,
+            Long("distinct") => options.distinct = string(&mut parser)?,
             Long("rounds") => {
-                rounds = parser.value().and_then(|value| value.parse()).map_err(message)?;
+                options.rounds = parser.value().and_then(|value| value.parse()).map_err(message)?;
             }
-            Long("out") => out = Some(parser.value().map_err(message)?.into()),
+            Long("out") => options.out = Some(path(&mut parser)?),
             other => return Err(other.unexpected().to_string()),
         }
     }
-    parse_count(&distinct)?;
-    let lines = lines.ok_or("--lines is missing")?;
-    Ok(Options { lines, mayhap: mayhap.ok_or("--mayhap is missing")?, distinct, rounds, out })
+    parse_count(&options.distinct)?;
+    let Options { lines, members, queries, absent, work, .. } = &options;
+    let is_missing = |path: &PathBuf| path.as_os_str().is_empty();
+    if [lines, members, queries, absent, work].into_iter().any(is_missing)
+        || options.items == 0
+        || options.mayhap.is_empty()
+    {
+        return Err("an argument is missing".to_owned());
+    }
+    Ok(options)
+}
+
+/// A path, made absolute: commands run where they are.
+fn path(parser: &mut lexopt::Parser) -> Result<PathBuf, String> {
+    let path = parser.value().map_err(|error| error.to_string())?;
+    std::path::absolute(path).map_err(|error| error.to_string())
 }
 
 fn string(parser: &mut lexopt::Parser) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! The results as Markdown.
+//! The results as Markdown and JSON.
 
 use crate::child::Cost;
 use crate::{FIXED, Outcome, PIPE};
@@ -6,6 +6,7 @@ use mayhap_bench::machine;
 use mayhap_bench::ratio::{self, Ratio, Side};
 use mayhap_bench::stats::median;
 use std::fmt::Write as _;
+use std::io;
 use std::path::Path;
 
 impl Outcome {
@@ -13,53 +14,101 @@ impl Outcome {
         median(self.costs.iter().map(of).collect())
     }
 
-    fn cpu(&self) -> f64 {
+    pub(crate) fn cpu(&self) -> f64 {
         self.median(|cost| cost.cpu().as_secs_f64())
     }
 
-    fn max_rss_mb(&self) -> f64 {
+    pub(crate) fn wall(&self) -> f64 {
+        self.median(|cost| cost.wall.as_secs_f64())
+    }
+
+    pub(crate) fn max_rss_mb(&self) -> f64 {
         self.median(|cost| cost.max_rss_kib as f64) * 1024.0 / 1e6
     }
 }
 
-pub(crate) fn to_markdown(
+/// The whole page.
+pub(crate) fn page(
     facts: &[(&'static str, String)],
-    outcomes: &[Outcome],
-    lines: &Path,
+    tables: &str,
+    ratios: &[Ratio],
     rounds: usize,
 ) -> String {
+    format!(
+        "# Command-line tools\n\nMade by `bench/cli.sh`. Medians of {rounds} interleaved rounds \
+         with the output thrown away.\n\n{}\n{tables}## Targets\n\n{}",
+        machine::list(facts),
+        ratio::table(ratios)
+    )
+}
+
+/// Everything as JSON.
+pub(crate) fn to_json(
+    facts: &[(&'static str, String)],
+    outcomes: &[&Outcome],
+    filters: &serde_json::Value,
+    ratios: &[Ratio],
+) -> io::Result<String> {
+    let rows: Vec<serde_json::Value> = outcomes
+        .iter()
+        .map(|outcome| {
+            let mut row = serde_json::json!({
+                "name": outcome.tool.name,
+                "command": outcome.tool.shell(),
+                "version": outcome.version,
+                "cpu_seconds": outcome.cpu(),
+                "wall_seconds": outcome.wall(),
+                "peak_bytes": outcome.max_rss_mb() * 1e6,
+            });
+            if outcome.verdict.distinct > 0 {
+                row["lines_out"] = outcome.verdict.lines_out.into();
+                row["lines_lost"] = outcome.verdict.lost().into();
+            }
+            row
+        })
+        .collect();
+    let facts: serde_json::Map<String, serde_json::Value> =
+        facts.iter().map(|(name, value)| ((*name).to_owned(), value.clone().into())).collect();
+    let all =
+        serde_json::json!({ "facts": facts, "rows": rows, "filters": filters, "targets": ratios });
+    Ok(serde_json::to_string_pretty(&all)? + "\n")
+}
+
+/// What a row of any table begins with.
+pub(crate) const COST_COLUMNS: &str =
+    "| command | version | CPU s | user | sys | wall s | peak MB |";
+
+/// The same of one tool.
+pub(crate) fn cost_cells(outcome: &Outcome) -> String {
+    let seconds =
+        |of: fn(&Cost) -> std::time::Duration| outcome.median(|cost| of(cost).as_secs_f64());
+    format!(
+        "| `{}` | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} |",
+        outcome.tool.shell(),
+        outcome.version,
+        outcome.cpu(),
+        seconds(|cost| cost.user),
+        seconds(|cost| cost.system),
+        outcome.wall(),
+        outcome.max_rss_mb(),
+    )
+}
+
+/// The table of line filters, and their targets.
+pub(crate) fn dedup(outcomes: &[Outcome], lines: &Path) -> (String, Vec<Ratio>) {
     let bytes = lines.metadata().map_or(0, |data| data.len());
     let mut out = format!(
-        "# Line filters\n\nMade by `bench/cli.sh`. Input: {:.0} MB of URL-like lines. Medians of \
-         {rounds} interleaved rounds with the output thrown away;\none more run each is compared \
-         with the first occurrences of the input.\n\n{}\n",
+        "## First of equal lines\n\nInput: {:.0} MB of URL-like lines. One more run each is \
+         compared with the first occurrences of the input.\n\n{COST_COLUMNS} lines out | lost \
+         | order |\n|---|---|--:|--:|--:|--:|--:|--:|--:|---|\n",
         bytes as f64 / 1e6,
-        machine::list(facts)
     );
-    out += "| command | version | CPU s | user | sys | wall s | peak MB | lines out | lost \
-            | order |\n\
-            |---|---|--:|--:|--:|--:|--:|--:|--:|---|\n";
     for outcome in outcomes {
-        let seconds =
-            |of: fn(&Cost) -> std::time::Duration| outcome.median(|cost| of(cost).as_secs_f64());
-        let verdict = outcome.verdict;
-        let _ = writeln!(
-            out,
-            "| `{}` | {} | {:.2} | {:.2} | {:.2} | {:.2} | {:.1} | {} | {} | {} |",
-            outcome.tool.shell(lines),
-            outcome.version,
-            outcome.cpu(),
-            seconds(|cost| cost.user),
-            seconds(|cost| cost.system),
-            seconds(|cost| cost.wall),
-            outcome.max_rss_mb(),
-            verdict.lines_out,
-            verdict.lost(),
-            if verdict.is_in_order { "kept" } else { "lost" },
-        );
+        let (verdict, cells) = (outcome.verdict, cost_cells(outcome));
+        let order = if verdict.is_in_order { "kept" } else { "lost" };
+        let _ = writeln!(out, "{cells} {} | {} | {order} |", verdict.lines_out, verdict.lost());
     }
-    let _ = write!(out, "\n## Ratios\n\n{}", ratio::table(&ratios(outcomes)));
-    out
+    (out + "\n", ratios(outcomes))
 }
 
 /// What mayhap promises, computed from this run.

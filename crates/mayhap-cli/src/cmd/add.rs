@@ -7,17 +7,15 @@ use crate::fill::{self, Counts, Summary};
 use crate::foreign::{self, ForeignArgs, Opener};
 use crate::input::Source;
 use crate::keys::KeyOptions;
-use crate::kind;
 use crate::lines::LineReader;
+use crate::live::{self, Opened};
 use crate::memory;
 use crate::number::parse_bytes;
 use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
-use mayhap::native::{Header, Kind};
-use mayhap_store::LiveFilter;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -33,10 +31,11 @@ saved, and so are those up to Ctrl-C. The file is replaced at the end, whole or 
 How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
 have too few fields, are left out and counted.
 
-Filters of other kinds are added to in the same way (but have no log, as the state of a dedup \
-has): a window forgets its oldest keys instead of being full, a window of time takes this \
-machine's clock; a scalable one grows, up to --max-memory; a counting one \
-counts every line, so that one added twice has to be removed twice.
+Into the state of a dedup the keys are recorded as they come, and are kept even by kill -9.
+
+Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
+being full, a window of time takes this machine's clock; a scalable one grows, up to \
+--max-memory; a counting one counts every line, so that one added twice has to be removed twice.
 
 A filter of another system is written back byte for byte as that system would have, and \
 what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
@@ -92,9 +91,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
     let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
-    let seen = open(&args.file, &header, args.key_file.as_deref(), limit)?;
+    let opened = live::open_if_live(&args.file, secret_key(args.key_file.as_deref())?)?;
+    live::tell(talk, &name, &opened.recovery);
+    let Opened { mut seen, log, .. } = opened;
+    seen.set_max_bytes(limit);
+    let is_live = log.is_some();
     let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
-    let mut inserter = Inserter::new(seen, args.overfill);
+    let mut inserter = Inserter::new(seen, args.overfill).with_log(log);
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
@@ -105,32 +108,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     inserter.record()?;
     inserter.checkpoint()?;
     match inserter.seen_mut() {
+        _ if is_live => {}
         Seen::Fixed(filter) => super::save(&args.file, filter, &options, true)?,
         Seen::Kind(filter) => filter.save(&args.file, &options, true)?,
-        Seen::Live(_) | Seen::Growing(_) => {}
+        Seen::Growing(_) => {}
     }
     if let Some(state) = inserter.seen().state() {
         Summary::new(name, counts, seconds, result.is_ok(), state).print(talk, args.json)?;
     }
     result.map(|()| Outcome::Done)
-}
-
-/// The filter; with its log, and the lock on it, if it is the state of a `dedup`.
-fn open(
-    path: &Path,
-    header: &Header,
-    key_file: Option<&Path>,
-    max_bytes: u64,
-) -> Result<Seen, Error> {
-    let key = secret_key(key_file)?;
-    if header.kind() != Kind::Bloom {
-        let mut filter = kind::load(path, header, key)?;
-        filter.check_insert(&path.display().to_string())?;
-        filter.set_max_bytes(max_bytes);
-        return Ok(Seen::Kind(filter));
-    }
-    if mayhap_store::log_path(path)?.exists() {
-        return Ok(Seen::Live(Box::new(LiveFilter::open(path, key)?.0)));
-    }
-    Ok(Seen::Fixed(mayhap_store::load(path, key)?.filter))
 }

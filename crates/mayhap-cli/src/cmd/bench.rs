@@ -128,7 +128,7 @@ fn load(path: &Path, args: &Args) -> Result<Subject, Error> {
     Ok(if header.kind() == Kind::Bloom {
         Subject::Plain(mayhap_store::load_live(path, key)?.0.filter)
     } else {
-        Subject::Kind(kind::load(path, &header, key)?)
+        Subject::Kind(kind::load(path, header.kind(), key)?.0)
     })
 }
 

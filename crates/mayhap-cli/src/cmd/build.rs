@@ -11,8 +11,10 @@ use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
+use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,8 +25,9 @@ Examples:
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
-else to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it stops (exit code 2) and writes nothing, unless --overfill is given. The \
-file appears whole or not at all.
+else to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it stops (exit code \
+2) and writes nothing, unless --overfill is given. The file appears whole or not at all: after \
+Ctrl-C while the input is read there is none.
 
 A fuse filter is made of all keys at once: about 28 bytes of memory per line while it is built, \
 up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
@@ -71,7 +74,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     super::refuse_existing(&args.output, args.force)?;
     let total_bytes = total_size(&sources)?;
     let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
-    let mut reader = LineReader::new(sources.clone(), &options, max_line, None);
+    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let reader_stop = Some(Arc::clone(&stop));
+    let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
@@ -82,11 +87,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         };
         progress.clear();
         reader.keyless().warn(talk);
+        stop.check()?;
         return finish(args, &mut filter, counts, &mut progress, talk);
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
-        let counted = fill::count_distinct(&sources, &options, max_line, (talk, total_bytes))?;
+        let talk_of = (talk, total_bytes);
+        let counted = fill::count_distinct(&sources, &options, max_line, &stop, talk_of)?;
         let Some(counted) = counted else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",
@@ -112,6 +119,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     reader.keyless().warn(talk);
     filled?;
+    // One that comes later finds the file being written, which is then finished.
+    stop.check()?;
     match inserter.seen_mut() {
         Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
         seen => {

@@ -22,7 +22,7 @@ Examples:
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
   mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    names of filters that may hold one
-  mayhap check --confirm pw.sorted pw.mayhap < words        exact: no false positives
+  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  exact answers
   mayhap check --key-type long ids.guava < ids.txt    a filter of another system";
 
 const NOTES: &str = "\

@@ -5,6 +5,7 @@ use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{Counts, State, Summary};
 use crate::kind;
+use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +49,8 @@ pub struct Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.file.display().to_string();
     let options = args.lines.key_options();
+    // Once it is being written it is written whole: no half of it is left beside its name.
+    let _stop = Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?;
     if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
         super::refuse_existing(&args.file, args.force)?;
         let mut filter = make.build(&args.size, &args.digest)?;

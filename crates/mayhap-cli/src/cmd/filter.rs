@@ -18,10 +18,11 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  tail -f addresses | mayhap filter good.mayhap | deliver
-  mayhap filter good.mayhap --rest held-back.txt < addresses > let-through.txt
-  mayhap filter -0 seen.mayhap < records      NUL-ended, whatever the filter was made of
-  mayhap filter --key-type utf16 seen.guava < records    a filter of another system";
+  tail -f log | mayhap filter good.mayhap | fetch      lets through what may be in it
+  mayhap filter good.mayhap --rest held-back < today   and where the others go
+  mayhap filter spam.mayhap -v --field 2 < log         by the second field, tab between them
+  mayhap filter good.mayhap --json-pointer /user/mail < log
+  mayhap filter --key-type utf16 seen.guava < today    a filter of another system";
 
 const NOTES: &str = "\
 A record whose key is in the set is always let through; another one is held back, but for a \

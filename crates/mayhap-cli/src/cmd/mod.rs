@@ -127,6 +127,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_error(&error),
     };
     let talk = Talk::new(cli.quiet, cli.color);
+    let is_build = matches!(cli.verb, Verb::Build(_));
     let result = match cli.verb {
         Verb::Dedup(args) => dedup::run(&args, talk),
         Verb::Build(args) => build::run(&args, talk),
@@ -154,6 +155,9 @@ pub fn main() -> ExitCode {
             match error {
                 // A closed pipe is how readers say "enough".
                 Error::BrokenPipe => {}
+                Error::Stopped { .. } if is_build => {
+                    talk.warn(&format!("{error}; nothing was written"));
+                }
                 Error::Stopped { .. } => talk.warn(&format!("{error}; all up to there is done")),
                 _ => talk.error(&error),
             }

@@ -6,9 +6,10 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::input::Source;
 use crate::keys::KeyOptions;
-use crate::kind;
 use crate::lines::LineReader;
+use crate::live::{self, Opened};
 use crate::progress::Progress;
+use crate::seen::Seen;
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped};
 use mayhap::Bitmap;
@@ -77,14 +78,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let file = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     if header.kind() != Kind::Counting {
-        return Err(Error::usage(
-            format!("{file} is a {} filter: keys cannot be removed from it", header.kind().name()),
-            "make one that they can with mayhap create --layout counting, or build it again",
-        ));
+        return Err(not_counting(&file, header.kind()));
     }
     let options = KeyOptions::from_header(&file, header.key_options())?
         .agree(&file, &args.lines.key_options())?;
-    let mut filter = kind::load(&args.file, &header, secret_key(args.key_file.as_deref())?)?;
+    let opened = live::open_if_live(&args.file, secret_key(args.key_file.as_deref())?)?;
+    let Opened { mut seen, mut log, recovery, .. } = opened;
+    live::tell(talk, &file, &recovery);
+    if let Some(log) = log.as_mut().filter(|_| recovery.replayed_digests > 0) {
+        // What is removed is not logged: no record may come back after it.
+        seen.checkpoint(log)?;
+    }
+    let Seen::Kind(mut filter) = seen else { return Err(not_counting(&file, Kind::Bloom)) };
     let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
     let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, total_bytes);
@@ -108,7 +113,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
     reader.keyless().warn(talk);
-    filter.save(&args.file, &options, true)?;
+    match &mut log {
+        Some(log) => filter.checkpoint(log)?,
+        None => filter.save(&args.file, &options, true)?,
+    }
     let lines_without_key = reader.keyless().lines();
     let not_there = lines - removed - lines_without_key;
     let (complete, state) = (result.is_ok(), filter.state());
@@ -135,4 +143,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     result.map(|()| Outcome::Done)
+}
+
+fn not_counting(file: &str, kind: Kind) -> Error {
+    Error::usage(
+        format!("{file} is a {} filter: keys cannot be removed from it", kind.name()),
+        "make one that they can with mayhap create --layout counting, or build it again",
+    )
 }

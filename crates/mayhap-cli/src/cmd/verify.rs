@@ -33,12 +33,12 @@ which are of no key (SplitMix64 from --seed): as many as tell the rate to 5 % at
 but from 1 to 33.5 million; --samples says how many instead. The interval is Wilson's. Then, if \
 there are KEYS, each one, cut as the filter's, has to be in it.
 
-The rate is off where the count contradicts the bits, and above what was asked where it \
-contradicts -p: where a sound filter gives such a count less than once in 10^9 (Chernoff's bound). \
-It is above what was asked too where the filter holds more keys than it was made for and its \
-bits say so. A window of time forgets while it is asked: there a rate below the predicted one is \
-right. Of a matrix each set's rate is measured, with fewer samples where there are many sets; a \
-key has to be in one of them.
+The rate is off where the count contradicts the bits: where a sound filter gives such a count \
+less than once in 10^9 (Chernoff's bound). It is above what was asked where the count contradicts \
+-p in the same way, with 20/sqrt(n) of it allowed for the chance in few keys, and where the filter \
+holds more keys than it was made for and its bits say so. A window of time forgets while it is \
+asked: there a rate below the predicted one is right. Of a matrix each set's rate is measured, \
+with fewer samples where there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
 its log), a rate that is off or above what was asked, a key that is absent; 2 it could not be \
@@ -51,6 +51,8 @@ only where the file says which one was asked for and the measured one is above i
 /// The least and the most random digests, unless told otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
+/// The most that can be asked for.
+const MOST_ASKED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
 const MATRIX_ROWS: u64 = 8;
 const BATCH: usize = 4096;
@@ -96,14 +98,13 @@ struct Report {
     #[serde(flatten)]
     state: Option<State>,
     #[serde(flatten)]
-    rate: Option<Measured>,
+    rate: Option<RateFound>,
     #[serde(flatten)]
     keys: Option<Presence>,
 }
 
 #[derive(Debug, Serialize)]
-#[expect(clippy::struct_field_names, reason = "they are the names in JSON")]
-struct Measured {
+struct RateFound {
     seed: u64,
     samples: u64,
     false_positives: u64,
@@ -129,6 +130,13 @@ const OFF: &str = "off";
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.samples == Some(0) {
         return Err(Error::usage("--samples is 0, must be at least 1", "leave it out"));
+    }
+    if let Some(samples) = args.samples.filter(|&samples| samples > MOST_ASKED) {
+        let (asked, most) = (grouped(samples), grouped(MOST_ASKED));
+        return Err(Error::usage(
+            format!("--samples {asked} is above the limit of {most}, which takes hours"),
+            "leave it out for as many as tell the rate to 5 %",
+        ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
     let opener = Opener::new(&args.foreign, args.max_memory, talk);
@@ -238,7 +246,7 @@ impl Subject {
         }
     }
 
-    fn measure(&self, args: &Args, header: &Header, state: &State) -> Measured {
+    fn measure(&self, args: &Args, header: &Header, state: &State) -> RateFound {
         match self {
             Self::Filter(filter) => measure_filter(filter, args, header, state),
             Self::Matrix(matrix) => measure_matrix(matrix, args),
@@ -284,7 +292,7 @@ fn sample(seed: u64, samples: u64, mut ask: impl FnMut(&[Digest])) {
     }
 }
 
-fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &State) -> Measured {
+fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &State) -> RateFound {
     let (predicted, asked) = (state.fpp_now, state.target_fpp);
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
@@ -299,13 +307,13 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     let overfilled = predicted > asked && is_over_capacity(filter, header, state);
     let rate_verdict = if off {
         OFF
-    } else if overfilled || count.is_above(asked) {
+    } else if overfilled || count.is_above(allowed(asked, header.fields().expected_items)) {
         ABOVE
     } else {
         AS_PREDICTED
     };
     let (low, high) = count.interval();
-    Measured {
+    RateFound {
         seed: args.seed,
         samples,
         false_positives: hits,
@@ -318,6 +326,14 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     }
 }
 
+/// The rate asked for, and what chance may add to it where the keys are few.
+///
+/// The rate that is promised is that of all filters of n keys; that of one of them has a standard
+/// deviation of 1/√n (`standard`) to 7/√n (`blocked`, k = 16) of it, as measured.
+fn allowed(asked: f64, items: u64) -> f64 {
+    (asked * (1.0 + 20.0 / (items as f64).sqrt())).min(1.0)
+}
+
 /// By what was counted, or by what the bits speak of.
 fn is_over_capacity(filter: &ReadFilter, header: &Header, state: &State) -> bool {
     let items = header.fields().expected_items;
@@ -326,7 +342,7 @@ fn is_over_capacity(filter: &ReadFilter, header: &Header, state: &State) -> bool
 }
 
 /// Measures each set by itself: what one answers says nothing of another.
-fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> Measured {
+fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     let fpps = matrix.estimated_fpps();
     let (sets, asked) = (fpps.len() as u64, matrix.target_fpp());
     let predicted = fpps.iter().sum::<f64>() / sets as f64;
@@ -344,12 +360,12 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> Measured {
         let overfilled = predicted > asked && load == Health::OverCapacity;
         if count.contradicts(predicted) {
             off += 1;
-        } else if overfilled || count.is_above(asked) {
+        } else if overfilled || count.is_above(allowed(asked, matrix.expected_items())) {
             above += 1;
         }
     }
     let false_positives = hits.iter().sum();
-    Measured {
+    RateFound {
         seed: args.seed,
         samples,
         false_positives,
@@ -388,7 +404,7 @@ impl Report {
     }
 }
 
-impl Measured {
+impl RateFound {
     fn rows(&self, state: &State) -> Vec<(&'static str, String)> {
         let of_set = if self.sets_off.is_some() { " for a set, on average" } else { "" };
         let interval = match (self.fpp_low, self.fpp_high) {

@@ -145,9 +145,7 @@ impl ForeignFile {
     /// Asks for the lines of a batch that has keys.
     pub fn ask(&mut self, batch: &Batch<'_>, found: &mut Bitmap) {
         if self.key_type == KeyType::Bytes {
-            let mut keys = Vec::with_capacity(batch.len());
-            batch.for_each_key(|key| keys.push(key));
-            return self.filter.contains_batch(&keys, found);
+            return self.filter.contains_batch(&batch.keys().collect::<Vec<_>>(), found);
         }
         self.keys.encode(self.key_type, batch, &mut self.not_keys);
         self.keys.ask(&*self.filter, found);

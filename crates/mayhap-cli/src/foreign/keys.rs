@@ -25,8 +25,7 @@ impl KeyBytes {
         self.ends.clear();
         self.lines.clear();
         self.bad.clear();
-        let mut line = 0;
-        batch.for_each_key(|key| {
+        for (line, key) in batch.keys().enumerate() {
             match key_type.encode(key, &mut self.scratch) {
                 Ok(encoded) => {
                     self.bytes.extend_from_slice(encoded);
@@ -38,8 +37,7 @@ impl KeyBytes {
                     not_keys.add(batch.first_line() + line as u64, error);
                 }
             }
-            line += 1;
-        });
+        }
     }
 
     /// The keys.

@@ -40,4 +40,10 @@ impl KeyTable {
     pub fn keys(&self, run: Range<usize>) -> impl Iterator<Item = &[u8]> {
         self.bounds[run.start..=run.end].windows(2).map(|bounds| &self.keys[bounds[0]..bounds[1]])
     }
+
+    /// The key of a line that has one.
+    #[inline]
+    pub fn key(&self, line: usize) -> &[u8] {
+        &self.keys[self.bounds[line]..self.bounds[line + 1]]
+    }
 }

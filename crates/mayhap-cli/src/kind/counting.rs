@@ -4,13 +4,19 @@ use super::{Detail, KindFilter};
 use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
+use crate::layout_name::LayoutName;
 use crate::talk::grouped;
 use mayhap::{Bitmap, CountingBloomFilter, Digest, DigestFunction};
+use mayhap_store::LiveLog;
 use std::path::Path;
 
 impl KindFilter for CountingBloomFilter {
     fn name(&self) -> &'static str {
         "counting"
+    }
+
+    fn layout_name(&self) -> LayoutName {
+        LayoutName::Counting
     }
 
     fn digest_function(&self) -> DigestFunction {
@@ -28,6 +34,19 @@ impl KindFilter for CountingBloomFilter {
     ) -> Result<(), mayhap::Error> {
         self.insert_digests_into(digests, new);
         Ok(())
+    }
+
+    fn insert_absent_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), mayhap::Error> {
+        self.insert_absent_digests_into(digests, new);
+        Ok(())
+    }
+
+    fn repeats_change_it(&self) -> bool {
+        true
     }
 
     fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) -> bool {
@@ -85,5 +104,9 @@ impl KindFilter for CountingBloomFilter {
 
     fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
         crate::cmd::save(path, self, options, force)
+    }
+
+    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+        Ok(log.checkpoint(self)?)
     }
 }

@@ -5,11 +5,13 @@ use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
+use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::memory;
 use crate::progress::Progress;
 use crate::talk::rate;
 use mayhap::{BinaryFuse, Bitmap, Digest, DigestFunction, FuseWidth, Health};
+use mayhap_store::LiveLog;
 use std::path::Path;
 
 /// Bytes of memory per line while a filter is built: our digest, and 20 that the building takes.
@@ -73,6 +75,10 @@ pub fn refuse(name: &str) -> Error {
 impl KindFilter for BinaryFuse {
     fn name(&self) -> &'static str {
         "fuse"
+    }
+
+    fn layout_name(&self) -> LayoutName {
+        LayoutName::Fuse
     }
 
     fn digest_function(&self) -> DigestFunction {
@@ -140,5 +146,9 @@ impl KindFilter for BinaryFuse {
 
     fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
         crate::cmd::save(path, self, options, force)
+    }
+
+    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+        Ok(log.checkpoint(self)?)
     }
 }

@@ -54,7 +54,7 @@ impl Make {
                 None => {
                     return Err(Error::usage(
                         "how many keys come in the window? -n is not given",
-                        "for example: --layout window:7d -n 10M, for 10 million keys in 7 days",
+                        "for example: add -n 10M for 10 million keys in the time of the window",
                     ));
                 }
             },

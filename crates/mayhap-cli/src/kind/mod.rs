@@ -1,6 +1,6 @@
 //! Filters of kinds other than the plain one: one trait over them all, one file each.
 //!
-//! They are read into memory, and saved as a whole; only the plain kind is mapped and has a log.
+//! They are read into memory, and saved as a whole; only the plain kind is mapped.
 
 mod counting;
 pub mod fuse;
@@ -12,8 +12,10 @@ mod window;
 use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
+use crate::layout_name::LayoutName;
 use mayhap::native::{Header, Kind, Native};
 use mayhap::{BinaryFuse, Bitmap, CountingBloomFilter, Digest, DigestFunction, SecretKey};
+use mayhap_store::{LiveLog, Loaded};
 use serde_json::Value;
 use std::fmt;
 use std::path::Path;
@@ -26,6 +28,9 @@ pub use window::WindowFile;
 pub trait KindFilter: fmt::Debug {
     /// The name, as `--layout` takes it.
     fn name(&self) -> &'static str;
+
+    /// The kind with its size, as `--layout` takes it.
+    fn layout_name(&self) -> LayoutName;
 
     /// How keys become digests.
     fn digest_function(&self) -> DigestFunction;
@@ -44,6 +49,25 @@ pub trait KindFilter: fmt::Debug {
         digests: &[Digest],
         new: &mut Bitmap,
     ) -> Result<(), mayhap::Error>;
+
+    /// [`KindFilter::insert_digests_into`] that leaves alone what is there already, where inserting
+    /// it again would count.
+    ///
+    /// # Errors
+    ///
+    /// Those of the filter.
+    fn insert_absent_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), mayhap::Error> {
+        self.insert_digests_into(digests, new)
+    }
+
+    /// Whether inserting what is there already changes something, so that a log has to have it.
+    fn repeats_change_it(&self) -> bool {
+        false
+    }
 
     /// Removes many digests; which were there. Nothing and `false` for kinds that cannot.
     fn remove_digests_into(&mut self, _digests: &[Digest], _removed: &mut Bitmap) -> bool {
@@ -89,6 +113,18 @@ pub trait KindFilter: fmt::Debug {
     ///
     /// [`Error::Store`].
     fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error>;
+
+    /// Saves it as a checkpoint of the log.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error>;
+
+    /// Whether it is time for that, with so many digests in the log.
+    fn wants_checkpoint(&self, _logged: u64) -> bool {
+        false
+    }
 }
 
 /// One row of `mayhap info`.
@@ -110,25 +146,35 @@ impl Detail {
     }
 }
 
-/// Reads a filter of any kind but the plain one, checking every byte.
+/// Reads a filter of any kind but the plain one, checking every byte; with it, its header.
 ///
 /// # Errors
 ///
 /// [`Error::Store`]; [`Error::Usage`] for kinds that this program does not know.
 pub fn load(
     path: &Path,
-    header: &Header,
+    kind: Kind,
     key: Option<SecretKey>,
-) -> Result<Box<dyn KindFilter>, Error> {
+) -> Result<(Box<dyn KindFilter>, Header), Error> {
     let name = path.display().to_string();
-    Ok(match header.kind() {
+    Ok(match kind {
         Kind::Window => {
+            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
             let options = KeyOptions::from_header(&name, header.key_options())?;
-            Box::new(WindowFile::new(load_as(path, key)?, options.unix_ms))
+            (Box::new(WindowFile::new(filter, options.unix_ms)), header)
         }
-        Kind::Counting => Box::new(load_as::<CountingBloomFilter>(path, key)?),
-        Kind::Fuse => Box::new(load_as::<BinaryFuse>(path, key)?),
-        Kind::Scalable => Box::new(ScalableFile::new(load_as(path, key)?)),
+        Kind::Counting => {
+            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
+            (Box::<CountingBloomFilter>::new(filter), header)
+        }
+        Kind::Fuse => {
+            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
+            (Box::<BinaryFuse>::new(filter), header)
+        }
+        Kind::Scalable => {
+            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
+            (Box::new(ScalableFile::new(filter)), header)
+        }
         Kind::Matrix => return Err(matrix::refuse(&name)),
         kind => {
             return Err(Error::usage(

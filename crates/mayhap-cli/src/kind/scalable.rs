@@ -4,9 +4,11 @@ use super::{Detail, KindFilter};
 use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
+use crate::layout_name::LayoutName;
 use crate::number::{format_bytes, format_count};
 use crate::talk::rate;
 use mayhap::{Bitmap, Digest, DigestFunction, ScalableBloomFilter};
+use mayhap_store::LiveLog;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -27,6 +29,10 @@ impl ScalableFile {
 impl KindFilter for ScalableFile {
     fn name(&self) -> &'static str {
         "scalable"
+    }
+
+    fn layout_name(&self) -> LayoutName {
+        LayoutName::Scalable
     }
 
     fn digest_function(&self) -> DigestFunction {
@@ -114,5 +120,13 @@ impl KindFilter for ScalableFile {
     fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
         self.filter.set_max_bytes(self.max_bytes);
         crate::cmd::save(path, &self.filter, options, force)
+    }
+
+    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+        let limit = self.filter.max_bytes();
+        self.filter.set_max_bytes(self.max_bytes);
+        let saved = log.checkpoint(&self.filter);
+        self.filter.set_max_bytes(limit);
+        Ok(saved?)
     }
 }

@@ -4,9 +4,11 @@ use super::{Detail, KindFilter};
 use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
+use crate::layout_name::LayoutName;
 use crate::span::format_millis;
 use crate::talk::grouped;
 use mayhap::{Bitmap, Digest, DigestFunction, Window, WindowBloomFilter};
+use mayhap_store::LiveLog;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct WindowFile {
     filter: WindowBloomFilter,
     unix_ms: bool,
+    /// That of the file, in a window of time.
+    saved_generation: u64,
 }
 
 /// The time. A clock before 1970 stands still.
@@ -27,7 +31,14 @@ impl WindowFile {
     /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
     /// nothing is known otherwise.
     pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
-        Self { filter, unix_ms }
+        let mut window = Self { filter, unix_ms, saved_generation: 0 };
+        window.saved_generation = window.generation();
+        window
+    }
+
+    /// Generations since the beginning of time.
+    fn generation(&self) -> u64 {
+        self.filter.now() / self.filter.generation_size()
     }
 
     /// The time in the filter's unit: of a unit that is not known, the latest one that was told.
@@ -46,6 +57,13 @@ impl KindFilter for WindowFile {
         "window"
     }
 
+    fn layout_name(&self) -> LayoutName {
+        match self.filter.window() {
+            Window::Time { span, .. } => LayoutName::WindowMillis(span),
+            _ => LayoutName::WindowItems(self.filter.expected_items()),
+        }
+    }
+
     fn digest_function(&self) -> DigestFunction {
         *self.filter.digest_function()
     }
@@ -62,6 +80,11 @@ impl KindFilter for WindowFile {
         self.filter.advance(self.time());
         self.filter.insert_digests_into(digests, new);
         Ok(())
+    }
+
+    /// It makes them young again.
+    fn repeats_change_it(&self) -> bool {
+        true
     }
 
     fn check_insert(&self, name: &str) -> Result<(), Error> {
@@ -90,8 +113,8 @@ impl KindFilter for WindowFile {
         self.filter.target_fpp()
     }
 
-    fn fpp_at(&self, items: u64) -> f64 {
-        self.filter.expected_fpp(items)
+    fn fpp_at(&self, _items: u64) -> f64 {
+        self.filter.expected_fpp_now()
     }
 
     fn state(&self) -> State {
@@ -156,5 +179,20 @@ impl KindFilter for WindowFile {
             &KeyOptions { unix_ms: self.unix_ms, ..options.clone() },
             force,
         )
+    }
+
+    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+        log.checkpoint(&self.filter)?;
+        self.saved_generation = self.generation();
+        Ok(())
+    }
+
+    /// A window of time forgets what the log has, and a replay would put all of it into one
+    /// generation: so no log lasts longer than a generation.
+    fn wants_checkpoint(&self, logged: u64) -> bool {
+        let of_generation = self.filter.expected_items() / u64::from(self.filter.num_generations());
+        matches!(self.filter.window(), Window::Time { .. })
+            && logged >= of_generation
+            && self.generation() != self.saved_generation
     }
 }

@@ -1,7 +1,6 @@
 //! Lines as the verbs get them.
 
 use super::chunk::Chunk;
-use super::cut::digest_lines;
 use mayhap::{Digest, DigestFunction};
 use std::ops::Range;
 
@@ -46,22 +45,6 @@ impl<'a> Batch<'a> {
         self.first_line
     }
 
-    /// Calls `each` with every line's key, as bytes; never if the batch is keyless.
-    pub fn for_each_key(&self, mut each: impl FnMut(&'a [u8])) {
-        let Self { chunk, lines, .. } = self;
-        match self.keys {
-            Keys::None => {}
-            Keys::Cut => chunk.table.keys(lines.clone()).for_each(each),
-            Keys::Lines | Keys::StrippedLines => {
-                for line in chunk.lines().skip(lines.start).take(lines.len()) {
-                    let stripped = line.strip_suffix(b"\r");
-                    let strips = self.keys == Keys::StrippedLines;
-                    each(stripped.filter(|_| strips).unwrap_or(line));
-                }
-            }
-        }
-    }
-
     /// The number of lines.
     pub fn len(&self) -> usize {
         self.lines.len()
@@ -83,26 +66,31 @@ impl<'a> Batch<'a> {
         self.keys == Keys::None
     }
 
+    /// The key of each line; none if the batch is keyless.
+    pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (chunk, keys) = (self.chunk, self.keys);
+        let lines = if self.is_keyless() { 0..0 } else { self.lines.clone() };
+        lines.map(move |i| match keys {
+            Keys::Cut => chunk.table.key(i),
+            Keys::StrippedLines => {
+                let line = chunk.line(i);
+                line.strip_suffix(b"\r").unwrap_or(line)
+            }
+            Keys::Lines | Keys::None => chunk.line(i),
+        })
+    }
+
     /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
     /// batch is keyless. Only copies them if the function is the one that the reader was told.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
         digests.clear();
-        let Self { chunk, lines, .. } = self;
         if self.is_keyless() {
             return;
         }
         if self.function.as_ref() == Some(function) {
-            digests.extend_from_slice(&chunk.digests[lines.clone()]);
-            return;
-        }
-        match self.keys {
-            Keys::Cut => {
-                digests.extend(chunk.table.keys(lines.clone()).map(|key| function.digest(key)));
-            }
-            keys => {
-                let lines = chunk.lines().skip(lines.start).take(lines.len());
-                digest_lines(function, lines, keys == Keys::StrippedLines, digests);
-            }
+            digests.extend_from_slice(&self.chunk.digests[self.lines.clone()]);
+        } else {
+            digests.extend(self.keys().map(|key| function.digest(key)));
         }
     }
 }

@@ -42,9 +42,9 @@ impl Chunk {
         self.bounds.len().saturating_sub(1)
     }
 
-    /// The lines, without their separators.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &[u8]> {
-        self.bounds.windows(2).map(|bounds| &self.buffer[bounds[0]..bounds[1] - 1])
+    /// A line, without its separator.
+    pub(super) fn line(&self, i: usize) -> &[u8] {
+        &self.buffer[self.bounds[i]..self.bounds[i + 1] - 1]
     }
 
     /// Doubles a full buffer, up to a line of `max_line` bytes. A byte is always free, for the

@@ -141,7 +141,7 @@ impl LineCutter {
 }
 
 /// Appends the digests of lines that are keys themselves, but for a carriage return.
-pub(super) fn digest_lines<'a>(
+fn digest_lines<'a>(
     function: &DigestFunction,
     lines: impl Iterator<Item = &'a [u8]>,
     strip_cr: bool,

@@ -78,7 +78,7 @@ fn a_window_of_time_goes_by_the_clock() {
 fn numbers_that_a_kind_has_no_use_for_are_refused_with_the_next_step() {
     let folder = folder();
     for (arguments, message) in [
-        (&["--layout", "window:7d"][..], "-n 10M, for 10 million keys in 7 days"),
+        (&["--layout", "window:7d"][..], "add -n 10M for 10 million keys in the time"),
         (&["--layout", "window:10", "-n", "11"], "leave -n out"),
         (&["--layout", "window:10", "--mem", "1M"], "--mem does not size a window"),
         (&["--layout", "window:"], "window:10M for the last"),
@@ -282,18 +282,19 @@ fn build_makes_and_fills_every_kind() {
         assert_eq!(info(folder, layout)["kind"], kind);
         assert!(held(folder, layout, &keys) == keys, "{layout}");
     }
-    // Nothing that dedup cannot do is left unsaid.
-    let talk = fail(folder, &["dedup", "--layout", "window:10"], &keys);
-    assert!(talk.contains("hint: "), "{talk}");
-    assert!(succeed(folder, &["dedup", "--layout", "scalable"], &keys) == keys);
+    for layout in ["window:5k", "scalable", "counting"] {
+        let arguments = ["dedup", "--layout", layout, "-n", "5k", "-p", "1e-6"];
+        assert!(succeed(folder, &arguments, &[&keys[..], &keys].concat()) == keys, "{layout}");
+    }
 }
 
 #[test]
-fn another_kind_is_no_state_of_a_dedup() {
+fn a_set_that_never_changes_is_no_state_of_a_dedup() {
     let folder = folder();
-    succeed(folder.path(), &["create", "s", "--layout", "scalable"], b"");
+    succeed(folder.path(), &["build", "-o", "s", "--layout", "fuse"], b"a\n");
     let talk = fail(folder.path(), &["dedup", "--state", "s"], b"a\n");
-    assert!(talk.contains("s is a scalable filter") && talk.contains("hint: "), "{talk}");
+    assert!(talk.contains("s is a fuse filter") && talk.contains("hint: "), "{talk}");
+    assert!(!folder.path().join("s.log").exists(), "nothing is left beside it");
 }
 
 #[test]

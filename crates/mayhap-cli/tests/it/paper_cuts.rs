@@ -5,7 +5,6 @@ use crate::verbs::verbs;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Command, Stdio};
 
@@ -91,7 +90,7 @@ fn terminal() -> (File, File) {
     let name = ptsname(&near, Vec::new()).unwrap();
     let name = std::ffi::OsStr::from_bytes(name.to_bytes());
     let far = OpenOptions::new().read(true).write(true).open(name).unwrap();
-    (File::from(OwnedFd::from(near)), far)
+    (File::from(near), far)
 }
 
 #[test]

@@ -20,6 +20,8 @@ fn sound_filters_of_all_kinds_are_good_and_keep_their_rate() {
         let size: &[&str] = match layout {
             "fuse" => &["-p", "1%"],
             "window:2k" => &["-p", "2%"],
+            // All keys come at once: much of it is for those of other days.
+            "window:7d" => &["-n", "60k", "-p", "2%"],
             _ => &["-n", "2000", "-p", "2%"],
         };
         let build = ["build", "--force", "-o", "f", "--layout", layout, "keys"];
@@ -88,19 +90,13 @@ fn damage_is_off_and_what_is_no_filter_is_an_error() {
     let folder = folder.path();
     succeed(folder, &["build", "-n", "10k", "-o", "f"], &lines("key", 0..100));
     let whole = std::fs::read(folder.join("f")).unwrap();
-    for at in [9, 30, 4090, 4096 + 17, whole.len() - 1] {
+    for at in [30, 4090, 4096 + 17, whole.len() - 1] {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
         file(folder, "flipped", &bytes);
         let output = verify(folder, &["flipped"]);
         let report = json(&output.stdout);
-        // A version from the future is not damage that anybody could tell.
-        let code = if at == 9 { 2 } else { 1 };
-        if at == 9 {
-            assert_eq!(output.status.code(), Some(code), "byte {at}");
-            continue;
-        }
-        assert_eq!(output.status.code(), Some(code), "byte {at}: {report}");
+        assert_eq!(output.status.code(), Some(1), "byte {at}: {report}");
         assert_eq!((&report["checksums"], &report["verdict"]), (&"damaged".into(), &"off".into()));
         assert!(report["damage"].as_str().unwrap().contains("flipped: "), "{report}");
     }
@@ -201,10 +197,10 @@ fn each_set_of_a_matrix_keeps_its_rate() {
     let report = json(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{report}");
     assert_eq!((&report["sets_off"], &report["fpp_low"]), (&0.into(), &serde_json::Value::Null));
-    file(folder, "keys", b"600-0-never\n");
+    file(folder, "keys", &lines("never", 0..1000));
     let report = json(&verify(folder, &["m", "keys"]).stdout);
-    // Some of 600 sets may hold it by mistake, at this rate most likely; then it is no proof.
-    assert_eq!(report["keys_read"], 1);
+    // Most are in one of 600 sets by mistake, at this rate, but not all.
+    assert!((10..200).contains(&report["keys_absent"].as_u64().unwrap()), "{report}");
     matrix(true);
     let output = verify(folder, &["m"]);
     let report = json(&output.stdout);

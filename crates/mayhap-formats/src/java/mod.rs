@@ -4,6 +4,8 @@ pub(crate) mod bitset;
 mod decimal;
 mod math;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub(crate) use decimal::{double_to_plain_string, double_to_string};

@@ -1,14 +1,31 @@
 //! Every golden file, opened and asked as its own system answered, and each system's quirks.
 
+mod bits_and_blooms;
 mod bloomfileter;
+mod dcso;
 mod golden;
 mod guava;
 mod magnuss;
+mod parquet;
+mod python;
+mod redisbloom;
 mod redisson;
 mod spark;
+mod text;
 
 /// The systems that have a module here; it takes every file of its folder into account.
-const SYSTEMS: &[&str] = &["bloomfileter", "guava", "magnuss", "redisson", "spark"];
+const SYSTEMS: &[&str] = &[
+    "bits-and-blooms",
+    "bloomfileter",
+    "dcso",
+    "guava",
+    "magnuss",
+    "parquet",
+    "python",
+    "redisbloom",
+    "redisson",
+    "spark",
+];
 
 #[test]
 fn every_golden_folder_has_its_tests() {

@@ -151,7 +151,7 @@ fn unlike_filters_are_refused_with_the_parameter_both_files_and_both_values() {
 #[test]
 fn n_and_p_may_differ_and_are_those_of_the_first() {
     let folder = Folder::new();
-    let (paths, _) = shards(&folder, Layout::Blocked, 1 << 16, &[0..10]);
+    let (paths, _) = shards(&folder, Layout::Blocked, 1 << 16, std::slice::from_ref(&(0..10)));
     let builder = AnyFilter::builder().layout(Layout::Blocked).num_bits(1 << 16);
     let other = builder.expected_items(50).build().unwrap();
     let path = folder.file("other");
@@ -165,7 +165,7 @@ fn n_and_p_may_differ_and_are_those_of_the_first() {
 #[test]
 fn other_kinds_and_other_files_are_refused() {
     let folder = Folder::new();
-    let (mut paths, _) = shards(&folder, Layout::Blocked, 1 << 12, &[0..10]);
+    let (mut paths, _) = shards(&folder, Layout::Blocked, 1 << 12, std::slice::from_ref(&(0..10)));
     let scalable = ScalableBloomFilter::new(100, 0.01, DigestFunction::default()).unwrap();
     let other = folder.file("other");
     paths.push(other.clone());
@@ -240,7 +240,7 @@ fn bits_past_the_end_are_refused_even_under_right_checksums() {
 #[test]
 fn what_is_in_the_log_of_an_input_counts() {
     let folder = Folder::new();
-    let (mut paths, _) = shards(&folder, Layout::Blocked, 1 << 16, &[0..100]);
+    let (mut paths, _) = shards(&folder, Layout::Blocked, 1 << 16, std::slice::from_ref(&(0..100)));
     let state = folder.file("state");
     let empty = filter(Layout::Blocked, 1 << 16, 100..150);
     let mut live = LiveFilter::create(&state, empty, "trim=1\n").unwrap();

@@ -38,13 +38,9 @@ pub fn expected_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
     expected_fpp_of_lanes(num_blocks, LANE_BITS, num_hashes, items)
 }
 
-/// [`expected_fpp`] for lanes of s = `lane_bits`: s stands for 64 in its formulas.
-pub(super) fn expected_fpp_of_lanes(
-    num_blocks: u64,
-    lane_bits: u64,
-    num_hashes: u32,
-    items: u64,
-) -> f64 {
+/// [`expected_fpp`] for lanes of s = `lane_bits`: s stands for 64 in its formulas. Parquet's
+/// split-block filters have lanes of 32 bits.
+pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, items: u64) -> f64 {
     if items == 0 || num_blocks == 0 {
         return if items == 0 { 0.0 } else { 1.0 };
     }

@@ -1,5 +1,6 @@
 //! `mayhap dedup`: the first of equal lines, in order, in bounded memory.
 
+mod exact;
 mod open;
 mod pump;
 mod report;
@@ -7,14 +8,15 @@ mod report;
 use super::{Outcome, refuse_terminal, total_size};
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
+use crate::exact::ExactSet;
 use crate::input::Source;
+use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::seen::Inserter;
 use crate::signals::Stop;
 use crate::talk::Talk;
-use pump::Run;
+use pump::{Run, Set};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,7 +25,9 @@ Examples:
   mayhap dedup urls.txt > unique.txt
   zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
   crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   goes on where it ended
-  mayhap dedup -d mail.txt                                 the repeats instead";
+  mayhap dedup -d mail.txt                                 the repeats instead
+  tail -f log | mayhap dedup --window 1h -n 1M             once an hour
+  mayhap dedup --exact list.txt                            loses none, takes more memory";
 
 const NOTES: &str = "\
 A line is dropped if it was seen before, and by mistake with the probability -p once -n \
@@ -36,9 +40,24 @@ line without one gets one. A line without a key (too few fields, no JSON ...) is
 with -d never. \
 Nothing is held back: when the input pauses, all lines so far are out.
 
---state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it \
-is printed: after Ctrl-C or a full disk nothing is printed twice, after kill -9 at most the \
-last chunk, and no line is ever lost.";
+--state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it is \
+printed: after Ctrl-C or a full disk under the output nothing recorded is printed twice, after \
+kill -9 or a full disk under FILE at most the last chunk, and no line is ever lost. Without -n \
+the filter in FILE grows. FILE may be any filter that can be added to; in a counting one each \
+line counts once, so that mayhap remove makes it new again.
+
+--window forgets: a line is dropped if it came among the last so many lines, or in the last \
+time, and is new again once it is older than 15/14 of that at most (in lines that were not in \
+the present 14th yet); a repeat makes it young again. Its rate rises while the window fills and \
+stays at -p or below from then on; the loss printed is the sum of that rate over the new lines. \
+A window of time needs -n, the keys expected in it, evenly spread: more than a 14th of them at \
+once raise the rate, as the rate now and the loss say. Time is this machine's clock, read once \
+per batch. Set back, the window stands still until it catches up, and forgets nothing; set \
+ahead, what is older than it says is forgotten. The log has no times: after kill -9 its lines \
+are as young as the next run.
+
+--exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
+to 23 for each, for a moment 33 while the table grows. At --max-memory it stops (exit code 2).";
 
 /// Print the first of equal lines, order kept, in bounded memory
 #[derive(Debug, clap::Args)]
@@ -60,6 +79,20 @@ pub struct Args {
     /// Remember the lines in this filter file, from run to run
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
+    /// Forget: remember at least the last so many lines (10M), or those of the last time (7d)
+    #[arg(
+        long,
+        value_name = "LINES|TIME",
+        value_parser = LayoutName::parse_window,
+        conflicts_with_all = ["layout", "mem", "overfill"]
+    )]
+    window: Option<LayoutName>,
+    /// Remember the lines themselves: loses none, for many times the memory (up to --max-memory)
+    #[arg(long, conflicts_with_all = [
+        "state", "window", "overfill", "items", "fpp", "mem", "layout", "seed", "key_file",
+        "new_key_file",
+    ])]
+    exact: bool,
     /// Go on when the filter is full
     #[arg(long)]
     overfill: bool,
@@ -73,6 +106,14 @@ pub struct Args {
     #[command(flatten)]
     digest: DigestArgs,
 }
+impl Args {
+    /// The size, with the window as a layout.
+    fn size(&self) -> SizeArgs {
+        let layout = self.window.or(self.size.layout);
+        SizeArgs { layout, ..self.size.clone() }
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -83,17 +124,21 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_terminal("dedup", &sources)?;
     let total_bytes = total_size(&sources)?;
     let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
-    let (seen, options) = open::open(args, &sources, talk)?;
+    let (set, options) = if args.exact {
+        (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
+    } else {
+        let (inserter, options) = open::open(args, &sources, &stop, talk)?;
+        (Set::Filter(Box::new(inserter)), options)
+    };
     let output = match &args.output {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,
     };
-    let counted = args.state.is_none() && !args.size.is_fixed();
     let mut run = Run {
         args,
         talk,
         reader: LineReader::new(sources, &options, args.lines.max_line(), Some(stop)),
-        inserter: Inserter::new(seen, args.overfill).without_warning(counted),
+        set,
         output,
         progress: Progress::new(talk, total_bytes),
         lines: 0,
@@ -110,8 +155,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     if !output_failed {
         run.output.flush()?;
-        run.inserter.record()?;
-        run.inserter.checkpoint()?;
+        if let Set::Filter(inserter) = &mut run.set {
+            inserter.record()?;
+            inserter.checkpoint()?;
+        }
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;

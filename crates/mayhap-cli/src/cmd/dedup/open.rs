@@ -1,41 +1,72 @@
 //! The set that a run remembers lines in: from arguments, or from a state file.
 
 use super::Args;
-use crate::args::{DEFAULT_FPP, secret_key};
+use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::input::Source;
 use crate::keys::KeyOptions;
+use crate::kind::Make;
 use crate::layout_name::LayoutName;
+use crate::live::{self, Opened};
 use crate::memory;
 use crate::number::{format_bytes, format_count};
-use crate::seen::Seen;
+use crate::seen::{FIRST_ITEMS, Inserter, Seen};
+use crate::signals::Stop;
 use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
-use mayhap_store::LiveFilter;
+use mayhap_store::LiveLog;
+use std::fmt::Display;
 use std::path::Path;
 
 /// The set to remember lines in, and how keys are cut.
 pub(super) fn open(
     args: &Args,
     sources: &[Source],
+    stop: &Stop,
     talk: Talk,
-) -> Result<(Seen, KeyOptions), Error> {
-    let options = args.lines.key_options();
+) -> Result<(Inserter, KeyOptions), Error> {
+    let size = args.size();
     if let Some(path) = &args.state {
-        return open_state(args, path, talk);
+        let (seen, log, options) = if path.exists() {
+            open_state(args, &size, path, talk)?
+        } else {
+            new_state(args, &size, path)?
+        };
+        let inserter = Inserter::new(seen, args.overfill).absent_only().with_log(Some(log));
+        return Ok((inserter, options));
     }
-    if args.size.is_fixed() {
-        return Ok((Seen::Fixed(args.size.build(args.size.items, &args.digest)?), options));
-    }
-    let grows = args.size.layout == Some(LayoutName::Scalable);
+    let options = args.lines.key_options();
+    let seen = match Make::of(&size, size.items)? {
+        // A chain in memory is held to the limit from its first layer on.
+        None | Some(Make::Scalable(_)) if !size.is_fixed() => {
+            in_memory(args, &size, sources, stop, talk)?
+        }
+        None => Seen::Fixed(size.build(size.items, &args.digest)?),
+        Some(make) => Seen::Kind(make.build(&size, &args.digest)?),
+    };
+    let counted = !size.is_fixed();
+    Ok((Inserter::new(seen, args.overfill).absent_only().without_warning(counted), options))
+}
+
+/// A set for lines of which nobody said how many there are: as many as the input has or, where
+/// that cannot be counted or is too much, one that grows.
+fn in_memory(
+    args: &Args,
+    size: &SizeArgs,
+    sources: &[Source],
+    stop: &Stop,
+    talk: Talk,
+) -> Result<Seen, Error> {
+    let options = args.lines.key_options();
+    let grows = size.layout == Some(LayoutName::Scalable);
     let mut lines = Some(0u64).filter(|_| !grows);
     for source in sources {
         // Counting stops at the first source that cannot be counted.
         let Some(before) = lines else { break };
-        lines = source.count_lines(options.separator())?.map(|count| before + count);
+        lines = source.count_lines(options.separator(), Some(stop))?.map(|count| before + count);
     }
     if let Some(lines) = lines {
-        match args.size.build(Some(lines.max(1)), &args.digest) {
+        match size.build(Some(lines.max(1)), &args.digest) {
             // Repeats may make it fit.
             Err(Error::TooMuchMemory { .. }) => {}
             Err(error) => return Err(error),
@@ -45,98 +76,127 @@ pub(super) fn open(
                     format_count(lines),
                     format_bytes(filter.params().num_bytes())
                 ));
-                return Ok((Seen::Fixed(filter), options));
+                return Ok(Seen::Fixed(filter));
             }
         }
     }
-    if !matches!(args.size.layout, None | Some(LayoutName::Blocked | LayoutName::Scalable)) {
+    if !matches!(size.layout, None | Some(LayoutName::Blocked | LayoutName::Scalable)) {
         return Err(Error::usage(
             "a filter that grows has the layout blocked",
             "give -n or --mem for another layout",
         ));
     }
-    let fpp = args.size.fpp.unwrap_or(DEFAULT_FPP);
-    Ok((Seen::growing(fpp, args.digest.function()?, args.size.max_bytes())?, options))
+    let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
+    Seen::growing(fpp, args.digest.function()?, size.max_bytes())
 }
 
-/// Opens the filter that `--state` names, or makes it.
-fn open_state(args: &Args, path: &Path, talk: Talk) -> Result<(Seen, KeyOptions), Error> {
-    let options = args.lines.key_options();
+/// Makes the filter that `--state` names: as asked for, or one that grows.
+fn new_state(
+    args: &Args,
+    size: &SizeArgs,
+    path: &Path,
+) -> Result<(Seen, LiveLog, KeyOptions), Error> {
     let name = path.display();
-    if !path.exists() {
-        if !args.size.is_fixed() {
-            return Err(Error::usage(
-                format!(
-                    "{name} does not exist yet, so -n has to say for how many lines to make it"
-                ),
-                format!("for example: mayhap dedup --state {name} -n 10M -p 1e-6"),
-            ));
-        }
-        let filter = args.size.build(args.size.items, &args.digest)?;
-        let live = LiveFilter::create(path, filter, &options.to_header())?;
-        return Ok((Seen::Live(Box::new(live)), options));
-    }
-    let header = mayhap_store::read_header(path)?;
-    if header.kind() != Kind::Bloom {
+    let mut options = args.lines.key_options();
+    let make = match Make::of(size, size.items)? {
+        None if size.layout.is_none() && !size.is_fixed() => Some(Make::Scalable(FIRST_ITEMS)),
+        make => make,
+    };
+    if make.is_none() && !size.is_fixed() {
         return Err(Error::usage(
+            format!("{name} does not exist yet, so -n has to say for how many lines to make it"),
             format!(
-                "{name} is a {} filter, and the state of dedup is a plain one",
-                header.kind().name()
+                "for example: mayhap dedup --state {name} -n 10M -p 1e-6; without --layout it grows"
             ),
-            "name another file; mayhap check -v tells new lines from those in any filter",
         ));
     }
-    memory::check(header.params()?.num_bytes(), args.size.max_bytes())?;
-    check_state_arguments(args, path, &header)?;
-    let options = KeyOptions::from_header(&name.to_string(), header.key_options())?
-        .agree(&name.to_string(), &options)?;
+    super::super::refuse_existing(path, false)?;
+    options.unix_ms = matches!(make, Some(Make::WindowMillis(..)));
+    let mut seen = match make {
+        Some(make) => Seen::Kind(make.build(size, &args.digest)?),
+        None => Seen::Fixed(size.build(size.items, &args.digest)?),
+    };
+    seen.set_max_bytes(size.max_bytes());
+    let mut log = LiveLog::create(path, &seen.digest_function(), &options.to_header())?;
+    seen.checkpoint(&mut log)?;
+    Ok((seen, log, options))
+}
+
+/// Opens the filter that `--state` names.
+fn open_state(
+    args: &Args,
+    size: &SizeArgs,
+    path: &Path,
+    talk: Talk,
+) -> Result<(Seen, LiveLog, KeyOptions), Error> {
+    let name = path.display().to_string();
+    let header = mayhap_store::read_header(path)?;
+    memory::check(header.body_bytes(), size.max_bytes())?;
+    check_state_arguments(args, size, &name, &header)?;
+    let options = KeyOptions::from_header(&name, header.key_options())?
+        .agree(&name, &args.lines.key_options())?;
     let key = secret_key(args.digest.key_file.as_deref())?;
-    let (live, recovery) = LiveFilter::open(path, key)?;
-    if recovery.replayed_digests > 0 {
-        talk.say(&format!(
-            "{name}: recovered {} lines from the log of a run that did not end",
-            format_count(recovery.replayed_digests)
-        ));
+    let Opened { mut seen, log, recovery, .. } = live::open(path, key)?;
+    if let (Seen::Kind(filter), Some(given)) = (&seen, size.layout)
+        && given != filter.layout_name()
+    {
+        return conflict("--layout", &given, &filter.layout_name(), &name);
     }
-    Ok((Seen::Live(Box::new(live)), options))
+    seen.set_max_bytes(size.max_bytes());
+    live::tell(talk, &name, &recovery);
+    Ok((seen, log, options))
+}
+
+fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
+    Err(Error::usage(
+        format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),
+        format!("leave {flag} out to go on with it, or name another file"),
+    ))
 }
 
 /// Refuses numbers that contradict those in the file.
-fn check_state_arguments(args: &Args, path: &Path, header: &Header) -> Result<(), Error> {
-    let (params, name) = (header.params()?, path.display());
-    let conflict = |flag: &str, given: String, has: String| {
-        Err(Error::usage(
-            format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),
-            format!("leave {flag} out to go on with it, or name another file"),
-        ))
-    };
-    match (args.size.items, params.expected_items()) {
+fn check_state_arguments(
+    args: &Args,
+    size: &SizeArgs,
+    name: &str,
+    header: &Header,
+) -> Result<(), Error> {
+    let fields = header.fields();
+    match (size.items, fields.expected_items) {
         (Some(given), has) if given != has => {
-            return conflict("-n", given.to_string(), has.to_string());
+            return conflict("-n", &given, &has, name);
         }
         _ => {}
     }
-    match (args.size.fpp, params.target_fpp()) {
+    match (size.fpp, fields.target_fpp) {
         (Some(given), has) if given != has => {
-            return conflict("-p", given.to_string(), has.to_string());
+            return conflict("-p", &given, &has, name);
         }
         _ => {}
     }
-    if let Some(given) = args.size.layout
-        && given.layout() != Some(params.layout())
-    {
-        return conflict("--layout", given.name().into(), params.layout().to_string());
-    }
-    if let Some(given) = args.size.mem
-        && given / 64 != params.num_bytes() / 64
-    {
-        return conflict("--mem", given.to_string(), params.num_bytes().to_string());
+    if header.kind() == Kind::Bloom {
+        let params = header.params()?;
+        if let Some(given) = size.layout
+            && given.layout() != Some(params.layout())
+        {
+            return conflict("--layout", &given, &params.layout(), name);
+        }
+        if let Some(given) = size.mem
+            && given / 64 != params.num_bytes() / 64
+        {
+            return conflict("--mem", &given, &params.num_bytes(), name);
+        }
+    } else if size.mem.is_some() {
+        return Err(Error::usage(
+            format!("--mem is given, but {name} is a {} filter", header.kind().name()),
+            "leave --mem out to go on with it, or name another file",
+        ));
     }
     match (args.digest.seed, header.digest_id()) {
         (Some(given), 1) if given != header.digest_parameter() => {
-            conflict("--seed", given.to_string(), header.digest_parameter().to_string())
+            conflict("--seed", &given, &header.digest_parameter(), name)
         }
-        (Some(given), 2) => conflict("--seed", given.to_string(), "a secret key".into()),
+        (Some(given), 2) => conflict("--seed", &given, &"a secret key", name),
         _ if args.digest.new_key_file.is_some() => Err(Error::usage(
             format!("--new-key-file is given, but {name} exists already"),
             "a key is chosen when the filter is made; give that one with --key-file",

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::error::Error;
+use crate::exact::ExactSet;
 use crate::lines::LineReader;
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
@@ -11,12 +12,20 @@ use crate::talk::Talk;
 /// New lines after which the output is flushed and they are recorded.
 const RECORD_LINES: usize = 4096;
 
+/// What remembers the lines.
+pub(super) enum Set {
+    /// A filter.
+    Filter(Box<Inserter>),
+    /// The keys themselves.
+    Exact(ExactSet),
+}
+
 /// A run: everything that the loop works on.
 pub(super) struct Run<'a> {
     pub(super) args: &'a Args,
     pub(super) talk: Talk,
     pub(super) reader: LineReader,
-    pub(super) inserter: Inserter,
+    pub(super) set: Set,
     pub(super) output: Output,
     pub(super) progress: Progress,
     /// Lines dealt with.
@@ -29,7 +38,8 @@ impl Run<'_> {
     /// Reads to the end: the hot loop.
     pub(super) fn pump(&mut self) -> Result<(), Error> {
         let keep_new = !self.args.repeated;
-        let Self { reader, inserter, output, progress, .. } = self;
+        let Self { reader, output, progress, .. } = self;
+        let Set::Filter(inserter) = &mut self.set else { return self.pump_exact() };
         reader.digest_by(inserter.seen().digest_function());
         loop {
             let batch = reader.next_batch(|| {

@@ -1,6 +1,7 @@
 //! What a run did, in words and as JSON.
 
-use super::pump::Run;
+use super::exact::Instead;
+use super::pump::{Run, Set};
 use crate::error::Error;
 use crate::number::{format_bytes, format_count};
 use crate::talk::{Talk, grouped, rate};
@@ -8,7 +9,7 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// What a run did, as `--json` prints it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Summary {
     lines_read: u64,
     bytes_read: u64,
@@ -25,34 +26,51 @@ struct Summary {
     expected_items: Option<u64>,
     target_fpp: f64,
     fpp_now: f64,
-    fill_ratio: f64,
+    fill_ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<Instead>,
     complete: bool,
 }
 
 impl Run<'_> {
     fn summary(&mut self, seconds: Duration, complete: bool) -> Summary {
         let (lines, dropped) = (self.lines, self.lines - self.kept);
-        let (lost, sigma) = self.inserter.loss().expected(dropped);
-        let seen = self.inserter.seen();
         let seconds = seconds.as_secs_f64();
-        Summary {
+        let counted = Summary {
             lines_read: lines,
             bytes_read: self.reader.bytes(),
             lines_kept: self.kept,
             lines_dropped: dropped,
             lines_without_key: self.reader.keyless().lines(),
-            expected_lost_lines: lost,
-            expected_lost_lines_sigma: sigma,
             seconds,
             lines_per_second: lines as f64 / seconds.max(1e-9),
-            filter_bytes: seen.num_bytes(),
-            filter_kind: seen.kind(),
-            items: seen.items(),
-            expected_items: seen.expected_items(),
-            target_fpp: seen.target_fpp(),
-            fpp_now: seen.fpp_now(),
-            fill_ratio: seen.fill_ratio(),
             complete,
+            ..Summary::default()
+        };
+        match &mut self.set {
+            Set::Filter(inserter) => {
+                let (lost, sigma) = inserter.loss().expected(dropped);
+                let seen = inserter.seen();
+                Summary {
+                    expected_lost_lines: lost,
+                    expected_lost_lines_sigma: sigma,
+                    filter_bytes: seen.num_bytes(),
+                    filter_kind: seen.kind(),
+                    items: seen.items(),
+                    expected_items: seen.expected_items(),
+                    target_fpp: seen.target_fpp(),
+                    fpp_now: seen.fpp_now(),
+                    fill_ratio: Some(seen.fill_ratio()),
+                    ..counted
+                }
+            }
+            Set::Exact(set) => Summary {
+                filter_bytes: set.num_bytes(),
+                filter_kind: "exact",
+                items: set.len(),
+                instead: Instead::of(set.len()),
+                ..counted
+            },
         }
     }
 
@@ -77,6 +95,16 @@ impl Summary {
         } else {
             format!("kept {kept}, dropped {dropped}")
         };
+        let read = format!(
+            "read {} lines ({}) in {:.2} s, {}/s\n{verdict}",
+            grouped(self.lines_read),
+            format_bytes(self.bytes_read),
+            self.seconds,
+            format_count(self.lines_per_second as u64),
+        );
+        if self.filter_kind == "exact" {
+            return format!("{read}\n{}", self.exact_text());
+        }
         let lost = match self.expected_lost_lines {
             lost if lost < 0.005 => "none expected".into(),
             lost if lost < 10.0 => format!("{lost:.2} ± {:.2}", self.expected_lost_lines_sigma),
@@ -90,16 +118,26 @@ impl Summary {
             None => format!("asked {}", rate(self.target_fpp)),
         };
         format!(
-            "read {} lines ({}) in {:.2} s, {}/s\n{verdict}\n{lost_what}: {lost}\n\
-             {} filter of {}, fill {:.1} %\nrate now {}, {asked}",
-            grouped(self.lines_read),
-            format_bytes(self.bytes_read),
-            self.seconds,
-            format_count(self.lines_per_second as u64),
+            "{read}\n{lost_what}: {lost}\n{} filter of {}, fill {:.1} %\nrate now {}, {asked}",
             self.filter_kind,
             format_bytes(self.filter_bytes),
-            self.fill_ratio * 100.0,
+            self.fill_ratio.unwrap_or(0.0) * 100.0,
             rate(self.fpp_now),
+        )
+    }
+
+    fn exact_text(&self) -> String {
+        let (bytes, keys) = (format_bytes(self.filter_bytes), grouped(self.items));
+        let Some(Instead { filter_fpp, filter_bytes, lost_lines }) = &self.instead else {
+            return format!("exact: {bytes} for {keys} keys");
+        };
+        let (fpp, small) = (rate(*filter_fpp), format_bytes(*filter_bytes));
+        let lost = match *lost_lines {
+            lost if lost < 0.5 => "no line".into(),
+            lost => format!("about {} lines", grouped(lost.round() as u64)),
+        };
+        format!(
+            "exact: {bytes} for {keys} keys; a filter at {fpp} would take {small} and lose {lost}"
         )
     }
 }

@@ -25,6 +25,30 @@ impl CountingBloomFilter {
         self.inserted_items = self.inserted_items.saturating_add(digests.len() as u64);
     }
 
+    /// Inserts, in order, the digests that are surely not there: bit `i` of `new` tells whether
+    /// `digests[i]` was inserted. So each key counts once, and is gone when it is removed once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Bitmap, CountingBloomFilter};
+    ///
+    /// let builder = CountingBloomFilter::builder().expected_items(1000).target_fpp(1e-6);
+    /// let mut users = builder.build()?;
+    /// let (digest, mut new) = (users.digest_function().digest("ann"), Bitmap::new());
+    /// users.insert_absent_digests_into(&[digest, digest], &mut new);
+    /// assert_eq!(new.iter().collect::<Vec<_>>(), [true, false]);
+    /// assert!(users.remove("ann") && !users.contains("ann"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn insert_absent_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
+        let (blocks, words) = (self.blocks.as_mut(), new.reset(digests.len()));
+        with_lanes!(self, L => simd::for_each_block_mut(blocks, digests, words, |block, digest| {
+            L::min(block, digest) == 0 && L::insert(block, digest)
+        }));
+        self.inserted_items = self.inserted_items.saturating_add(new.count_ones() as u64);
+    }
+
     /// Removes many keys, in order: bit `i` of the result is what [`CountingBloomFilter::remove`]
     /// would have said for `keys[i]`.
     #[must_use = "zeros say that keys were absent and not removed"]

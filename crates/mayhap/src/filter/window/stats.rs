@@ -105,6 +105,27 @@ impl WindowBloomFilter {
         self.fpp_of((0..self.plan.live).map(|_| self.plan.load(of_generation)))
     }
 
+    /// The predicted false-positive probability *now*, from the keys that each live generation has
+    /// counted. Reads no bits, so that it can be asked often.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    ///
+    /// let mut seen = WindowBloomFilter::builder().window_items(1400).target_fpp(0.01).build()?;
+    /// assert_eq!(seen.expected_fpp_now(), 0.0);
+    /// (0..700u64).for_each(|i| drop(seen.insert(&i)));
+    /// let half = seen.expected_fpp_now();
+    /// (700..10_000u64).for_each(|i| drop(seen.insert(&i)));
+    /// let full = seen.expected_fpp_now();
+    /// assert!(half > 0.004 && half < 0.006 && full > 0.009 && full <= 0.01);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn expected_fpp_now(&self) -> f64 {
+        self.fpp_of(self.live_counts().map(Load::Counted))
+    }
+
     fn fpp_of(&self, loads: impl Iterator<Item = Load>) -> f64 {
         window::expected_fpp(self.table.num_rows, self.table.num_hashes, loads)
     }

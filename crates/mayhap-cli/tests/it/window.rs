@@ -1,0 +1,149 @@
+//! `dedup --window`: lines that are remembered for so long, and then forgotten.
+
+use crate::support::{fail, file, folder, json, lines, mayhap, numbers, run, stderr, succeed};
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+#[test]
+fn a_line_comes_again_only_after_at_least_the_last_w_lines() {
+    let folder = folder();
+    let window = 2_800u64;
+    let keys: Vec<u64> = numbers(3).take(60_000).map(|number| number % 4_000).collect();
+    let input = lines("key", keys.iter().copied());
+    for arguments in [
+        vec!["dedup", "--window", "2800", "-p", "1e-9"],
+        vec!["dedup", "--layout", "window:2800", "-p", "1e-9"],
+        vec!["dedup", "--window", "2.8k", "-p", "1e-9", "--state", "seen"],
+    ] {
+        let kept = succeed(folder.path(), &arguments, &input);
+        let mut kept = kept.split_inclusive(|&byte| byte == b'\n').peekable();
+        // When each key was there last, in lines; and that no key that is kept was there lately.
+        let (mut last, mut again) = (HashMap::new(), 0);
+        for (at, key) in (0u64..).zip(&keys) {
+            let line = lines("key", [*key]);
+            let is_kept = kept.next_if(|next| **next == line[..]).is_some();
+            match last.insert(*key, at) {
+                None => assert!(is_kept, "{arguments:?}: line {at} was never there"),
+                Some(before) if at - before <= window => {
+                    assert!(!is_kept, "{arguments:?}: line {at} was there at {before}");
+                }
+                Some(_) => again += u32::from(is_kept),
+            }
+        }
+        assert!(kept.next().is_none(), "in order, and no others");
+        assert!(again > 1000, "{again} lines were forgotten");
+    }
+}
+
+#[test]
+fn repeated_prints_the_lines_that_are_still_remembered() {
+    let folder = folder();
+    let input = lines("key", (0..1000).chain(0..1000).chain([999, 998]));
+    let repeats = succeed(folder.path(), &["dedup", "-d", "--window", "140", "-p", "1e-9"], &input);
+    assert_eq!(repeats, lines("key", [999, 998]));
+}
+
+#[test]
+fn a_window_of_time_needs_n_and_remembers_across_runs() {
+    let folder = folder();
+    let talk = fail(folder.path(), &["dedup", "--window", "7d"], b"a\n");
+    assert!(talk.contains("-n is not given") && talk.contains("-n 10M"), "{talk}");
+    for (value, message) in [("3x", "neither a number of keys nor a time"), ("0", "nothing")] {
+        let talk = fail(folder.path(), &["dedup", "--window", value], b"a\n");
+        assert!(talk.contains(message), "{talk}");
+    }
+    for extra in [["--layout", "blocked"], ["--mem", "1M"]] {
+        fail(folder.path(), &[&["dedup", "--window", "10"], &extra[..]].concat(), b"a\n");
+    }
+    let arguments = ["dedup", "--window", "7d", "-n", "1000", "-p", "1e-9", "--state", "seen"];
+    assert_eq!(succeed(folder.path(), &arguments, b"a\nb\na\n"), b"a\nb\n");
+    assert_eq!(succeed(folder.path(), &["dedup", "--state", "seen"], b"b\nc\n"), b"c\n");
+    let info = json(&succeed(folder.path(), &["info", "--json", "seen"], b""));
+    assert_eq!(info["window_time"], 7 * 86_400_000);
+    let talk = fail(folder.path(), &["dedup", "--state", "seen", "--window", "8d"], b"a\n");
+    assert!(talk.contains("window:8d is asked for, but seen was made with"), "{talk}");
+    let talk = fail(folder.path(), &["dedup", "--state", "seen", "--window", "10"], b"a\n");
+    assert!(talk.contains("window:10 is asked for, but seen was made with"), "{talk}");
+}
+
+/// A saved window whose times are those of this machine's clock.
+fn state_of_time(path: &std::path::Path, millis_ago: i64) {
+    let builder = mayhap::WindowBloomFilter::builder().window_time(3_600_000, 1000);
+    let mut window = builder.target_fpp(1e-9).build().unwrap();
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as i64;
+    window.insert_at("then", (now - millis_ago) as u64);
+    mayhap_store::save(path, &window, "clock=unix-ms\n").unwrap();
+}
+
+#[test]
+fn an_hour_is_forgotten_after_an_hour_and_a_clock_set_back_forgets_nothing() {
+    let folder = folder();
+    for (minutes_ago, kept) in [(30, "new\n"), (70, "then\nnew\n"), (-90, "new\n")] {
+        state_of_time(&folder.path().join("seen"), minutes_ago * 60_000);
+        let found = succeed(folder.path(), &["dedup", "--state", "seen"], b"then\nnew\nnew\n");
+        assert_eq!(String::from_utf8(found).unwrap(), kept, "{minutes_ago} minutes ago");
+        std::fs::remove_file(folder.path().join("seen.log")).unwrap();
+    }
+}
+
+#[test]
+fn a_repeat_makes_a_line_young_again_even_if_the_run_is_killed() {
+    let folder = folder();
+    let arguments = ["dedup", "--window", "1400", "-p", "1e-9", "--state", "seen"];
+    let mut child = mayhap(folder.path())
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdin.write_all(&lines("key", (0..1000).chain(0..100))).unwrap();
+    // A line after a pause proves that all before it are recorded.
+    for end in ["key-999\n", "end\n", "of it\n"] {
+        let mut line = String::new();
+        while line != end {
+            line.clear();
+            stdout.read_line(&mut line).unwrap();
+        }
+        stdin.write_all(if end == "key-999\n" { b"end\n" } else { b"of it\n" }).unwrap();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let input = lines("key", (5000..6000).chain(0..100).chain(900..1000));
+    // The first hundred were there 1,000 lines ago, and others of the thousand longer ago.
+    let kept = succeed(folder.path(), &["dedup", "--state", "seen"], &input);
+    assert!(kept == lines("key", 5000..6000));
+}
+
+#[test]
+fn the_loss_of_a_window_is_as_predicted() {
+    let folder = folder();
+    // Distinct lines only, so each line dropped is one lost.
+    for arguments in [
+        &["dedup", "--json", "-p", "1%", "--window", "20k"][..],
+        &["dedup", "--json", "-p", "1%", "--window", "20k", "--state", "seen"],
+        // All come at once, in the time for which they were announced.
+        &["dedup", "--json", "-p", "1%", "--window", "7d", "-n", "1M"],
+    ] {
+        let output = run(folder.path(), arguments, &lines("key", 0..400_000));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let summary = json(&output.stderr);
+        let number = |name: &str| summary[name].as_f64().unwrap();
+        let (lost, expected) = (number("lines_dropped"), number("expected_lost_lines"));
+        let sigma = number("expected_lost_lines_sigma");
+        assert!(expected > 100.0, "{arguments:?}: {expected}");
+        assert!((lost - expected).abs() < 4.0 * sigma + 0.02 * expected, "{lost} for {expected}");
+        assert_eq!(summary["filter_kind"], "window");
+    }
+}
+
+#[test]
+fn a_window_is_held_to_the_memory_limit() {
+    let folder = folder();
+    file(folder.path(), "in", b"a\n");
+    let arguments = ["dedup", "--window", "10G", "--max-memory", "1M", "in"];
+    let talk = fail(folder.path(), &arguments, b"");
+    assert!(talk.contains("above the limit of 977 KiB"), "{talk}");
+}

@@ -1,0 +1,176 @@
+//! The filter and its positions.
+
+use super::codec::Form;
+use crate::filter::{answered_by, same, same_format};
+use crate::modulo::Modulo;
+use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Scheme, SchemeFilter};
+
+/// Keys up to this length are hashed without an allocation.
+const SHORT_KEY: usize = 255;
+
+/// Key bytes → positions: h0, h1 are the `MurmurHash3` (x64, 128 bits, seed 0) of the key, h2, h3
+/// that of the key and a byte 01; position i is `h[i % 2] + i h[2 + (i + i % 2) % 4 / 2]` modulo m.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitsAndBloomsScheme {
+    num_hashes: u32,
+    num_bits: Modulo,
+}
+
+impl BitsAndBloomsScheme {
+    pub(super) fn new(num_hashes: u32, num_bits: u64) -> Self {
+        Self { num_hashes, num_bits: Modulo::new(num_bits) }
+    }
+
+    /// `Locations`: the positions before they are taken modulo m, any number of them.
+    pub fn locations(key: &[u8]) -> impl Iterator<Item = u64> {
+        let [h0, h1, h2, h3] = base_hashes(key);
+        (0u64..).map(move |i| {
+            let first = if i % 2 == 0 { h0 } else { h1 };
+            let second = if (i + i % 2) % 4 == 0 { h2 } else { h3 };
+            first.wrapping_add(i.wrapping_mul(second))
+        })
+    }
+}
+
+fn base_hashes(key: &[u8]) -> [u64; 4] {
+    let (h0, h1) = mur3::murmurhash3_x64_128(key, 0);
+    let (h2, h3) = if key.len() <= SHORT_KEY {
+        let mut longer = [0; SHORT_KEY + 1];
+        longer[..key.len()].copy_from_slice(key);
+        longer[key.len()] = 1;
+        mur3::murmurhash3_x64_128(&longer[..=key.len()], 0)
+    } else {
+        let mut longer = key.to_vec();
+        longer.push(1);
+        mur3::murmurhash3_x64_128(&longer, 0)
+    };
+    [h0, h1, h2, h3]
+}
+
+impl Scheme for BitsAndBloomsScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.num_hashes
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
+        for location in Self::locations(key).take(self.num_hashes as usize) {
+            if !each(self.num_bits.of(location)) {
+                return;
+            }
+        }
+    }
+}
+
+/// A Bloom filter of bits-and-blooms/bloom.
+///
+/// A query touches up to k cache lines.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{BitsAndBloomsFilter, ForeignFilter, Limits};
+///
+/// let mut filter = BitsAndBloomsFilter::create(1_000, 0.01, &Limits::default())?;
+/// assert!(filter.insert(b"hello")?);
+/// assert!(filter.contains(b"hello") && !filter.contains(b"bye"));
+/// assert_eq!((filter.num_bits(), filter.num_hashes()), (9_586, 7));
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct BitsAndBloomsFilter {
+    pub(super) inner: SchemeFilter<BitsAndBloomsScheme>,
+    pub(super) form: Form,
+}
+
+impl BitsAndBloomsFilter {
+    /// `NewWithEstimates`: `m = ceil(-n ln p / (ln 2)^2)`, `k = ceil(m ln 2 / n)`, both at least 1.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] for no items, which give Go a k without meaning; [`Error::BadField`] for a p
+    /// outside of (0, 1), [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
+    pub fn create(items: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
+        if items == 0 {
+            return Err(Error::Zero { field: "number of items" });
+        }
+        crate::limits::check_fpp("p", target_fpp)?;
+        let n = items as f64;
+        let ln_2 = std::f64::consts::LN_2;
+        let m = (-n * libm::log(target_fpp) / (ln_2 * ln_2)).ceil().max(1.0);
+        let k = (ln_2 * m / n).ceil().max(1.0);
+        Self::with_sizes(m as u64, k as u64, limits)
+    }
+
+    /// `New`: an empty filter of m bits and k positions.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] (where Go takes 1), [`Error::TooLarge`] by the limits,
+    /// [`Error::OutOfMemory`].
+    pub fn with_sizes(num_bits: u64, num_hashes: u64, limits: &Limits) -> Result<Self, Error> {
+        let num_hashes = limits.check_hashes("k", num_hashes)?;
+        Ok(Self::of(num_hashes, Bits::new(num_bits, limits)?, Form::Binary))
+    }
+
+    pub(super) fn of(num_hashes: u32, bits: Bits, form: Form) -> Self {
+        let scheme = BitsAndBloomsScheme::new(num_hashes, bits.num_bits());
+        Self { inner: SchemeFilter { scheme, bits }, form }
+    }
+
+    /// `Merge`: takes over the bits of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] unless m and k are equal; nothing is changed then.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("m", &self.num_bits(), &other.num_bits())?;
+        same("k", &self.num_hashes(), &other.num_hashes())?;
+        self.inner.bits.union_with(&other.inner.bits)
+    }
+
+    /// `ApproximatedSize`: `floor(-m / k ln(1 - set bits / m) + 1 / 2)` as 32 bits. `None` for a
+    /// full filter, where Go answers 0 on amd64 and 4,294,967,295 on arm64.
+    pub fn approximated_size(&self) -> Option<u32> {
+        let items = (self.inner.fill_items() + 0.5).floor();
+        items.is_finite().then_some(items as u32)
+    }
+}
+
+impl ForeignFilter for BitsAndBloomsFilter {
+    answered_by!(inner);
+
+    fn format(&self) -> Format {
+        Format::BitsAndBlooms
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        &[KeyType::Bytes, KeyType::Hex]
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.inner.insert(key))
+    }
+
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
+        let other = same_format(self, other)?;
+        self.union_with(other)
+    }
+
+    fn estimated_fpp(&self) -> f64 {
+        self.inner.fill_fpp()
+    }
+
+    fn estimated_items(&self) -> Option<u64> {
+        self.approximated_size().map(u64::from)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact::new("form", self.form().name())]
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.to_file()
+    }
+}

@@ -1,0 +1,293 @@
+//! DCSO's `bloom`: the Go library and command line, and the Python library `flor`.
+//!
+//! All numbers little-endian; the whole file may be compressed with gzip:
+//!
+//! | offset | bytes | type | field | allowed |
+//! |---|---|---|---|---|
+//! | 0 | 8 | u64 | flags: the version in the low byte, the rest ignored | low byte 1 |
+//! | 8 | 8 | u64 | n, keys that it was made for | any |
+//! | 16 | 8 | f64 | p asked for | above 0 and below 1 |
+//! | 24 | 8 | u64 | k | 1 to the limit |
+//! | 32 | 8 | u64 | m | 1 to the limit |
+//! | 40 | 8 | u64 | N, adds that changed a bit; a union adds up both | any |
+//! | 48 | 8 ceil(m / 64) | u64 words | bit i is bit `i % 64` of word `i / 64` | zeros from m on |
+//! | then | rest | bytes | data attached by the user | any |
+//!
+//! Read from and checked against `bloom` 0.2.4 and `flor` 1.1.3. Files of 0.1.0 (2017) have other
+//! fields and are not read, as they are not by 0.2. k = 0, which answers yes to everything, is
+//! refused.
+
+use crate::filter::{answered_by, same, same_format};
+use crate::limits::check_fpp;
+use crate::modulo::Modulo;
+use crate::{
+    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
+};
+use flate2::Compression;
+use flate2::read::{GzEncoder, MultiGzDecoder};
+use std::io::Read;
+
+/// The prime that hashes are taken modulo of, 2^64 − 59.
+const PRIME: u64 = 18_446_744_073_709_551_557;
+/// What a hash is multiplied with for the next position.
+const GENERATOR: u64 = 18_446_744_073_709_550_147;
+
+/// Key bytes → positions: `h = FNV-1(key) mod P`; k times `h = (h g mod 2^64) mod P`, `h mod m`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DcsoScheme {
+    num_hashes: u32,
+    num_bits: Modulo,
+}
+
+impl Scheme for DcsoScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.num_hashes
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
+        // FNV-1, which multiplies first; not FNV-1a.
+        let hash = key.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, &byte| {
+            hash.wrapping_mul(0x0000_0100_0000_01B3) ^ u64::from(byte)
+        });
+        let reduced = |hash: u64| if hash >= PRIME { hash - PRIME } else { hash };
+        let mut hash = reduced(hash);
+        for _ in 0..self.num_hashes {
+            hash = reduced(hash.wrapping_mul(GENERATOR));
+            if !each(self.num_bits.of(hash)) {
+                return;
+            }
+        }
+    }
+}
+
+/// A Bloom filter of DCSO's `bloom`.
+///
+/// A query touches up to k cache lines.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{DcsoFilter, ForeignFilter, Limits};
+///
+/// let mut filter = DcsoFilter::create(1_000, 0.01, &Limits::default())?;
+/// assert!(filter.insert(b"hello")?);
+/// assert!(filter.contains(b"hello") && !filter.contains(b"bye"));
+/// assert_eq!((filter.num_bits(), filter.num_hashes(), filter.num_items()), (9_585, 7, 1));
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct DcsoFilter {
+    inner: SchemeFilter<DcsoScheme>,
+    flags: u64,
+    capacity: u64,
+    target_fpp: f64,
+    num_items: u64,
+    data: Vec<u8>,
+    compressed: bool,
+}
+
+impl DcsoFilter {
+    /// An empty filter of the size that `bloom create -n capacity -p target_fpp` gives it:
+    /// `m = |ceil(n ln p / (ln 2)^2)|`, `k = ceil(m ln 2 / n)`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] for a capacity of 0, or of 1 with a p so high that m is 0,
+    /// [`Error::BadField`] for a p outside of (0, 1), [`Error::TooLarge`] by the limits,
+    /// [`Error::OutOfMemory`].
+    pub fn create(capacity: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
+        if capacity == 0 {
+            return Err(Error::Zero { field: "capacity" });
+        }
+        check_fpp("p", target_fpp)?;
+        let n = capacity as f64;
+        let ln_2 = std::f64::consts::LN_2;
+        let m = (n * libm::log(target_fpp) / (ln_2 * ln_2)).ceil().abs();
+        let k = (ln_2 * m / n).ceil();
+        let bits = Bits::new(m as u64, limits)?;
+        let num_hashes = limits.check_hashes("number of hash functions", k as u64)?;
+        Ok(Self::of(1, (capacity, target_fpp, 0), num_hashes, bits))
+    }
+
+    fn of(flags: u64, numbers: (u64, f64, u64), num_hashes: u32, bits: Bits) -> Self {
+        let (capacity, target_fpp, num_items) = numbers;
+        let scheme = DcsoScheme { num_hashes, num_bits: Modulo::new(bits.num_bits()) };
+        let inner = SchemeFilter { scheme, bits };
+        let data = Vec::new();
+        Self { inner, flags, capacity, target_fpp, num_items, data, compressed: false }
+    }
+
+    /// Reads a file, compressed or not; it is written back in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] for another version or a p that is no probability; [`Error::Zero`],
+    /// [`Error::TooLarge`], [`Error::Truncated`] before anything is allocated; [`Error::Io`] for
+    /// damaged gzip; [`Error::OutOfMemory`].
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if !bytes.starts_with(&[0x1F, 0x8B]) {
+            return Self::decode_plain(bytes, limits);
+        }
+        let filter = Self::decode_plain(&gunzip(bytes, limits)?, limits)?;
+        Ok(Self { compressed: true, ..filter })
+    }
+
+    fn decode_plain(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        let mut reader = Reader::new(bytes);
+        let flags = reader.u64_le("flags")?;
+        if flags & 0xFF != 1 {
+            return Err(Error::bad("version", "1", flags & 0xFF));
+        }
+        let capacity = reader.u64_le("capacity")?;
+        let target_fpp = check_fpp("p", reader.f64_le("p")?)?;
+        let num_hashes = reader.u64_le("number of hash functions")?;
+        let num_hashes = limits.check_hashes("number of hash functions", num_hashes)?;
+        let num_bits = reader.u64_le("number of bits")?;
+        let num_items = reader.u64_le("number of elements")?;
+        let bits = Bits::read_le_words(&mut reader, num_bits, limits)?;
+        let mut filter = Self::of(flags, (capacity, target_fpp, num_items), num_hashes, bits);
+        filter.set_data(reader.left())?;
+        Ok(filter)
+    }
+
+    /// The keys that it was made for, n.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The rate that it was made for, p.
+    pub fn target_fpp(&self) -> f64 {
+        self.target_fpp
+    }
+
+    /// N: adds that changed a bit. A union adds up both numbers, whatever the filters share.
+    pub fn num_items(&self) -> u64 {
+        self.num_items
+    }
+
+    /// What the user attached: `bloom get-data`.
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// Attaches data: `bloom set-data`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn set_data(&mut self, data: &[u8]) -> Result<(), Error> {
+        let mut copy = Vec::new();
+        let out_of_memory = |_| Error::OutOfMemory { bytes: data.len() as u64 };
+        copy.try_reserve_exact(data.len()).map_err(out_of_memory)?;
+        copy.extend_from_slice(data);
+        self.data = copy;
+        Ok(())
+    }
+
+    /// Whether the file is compressed with gzip.
+    pub fn is_compressed(&self) -> bool {
+        self.compressed
+    }
+
+    /// Writes with gzip from now on, or without. The compressed bytes are not those that Go writes;
+    /// what is in them is.
+    pub fn set_compressed(&mut self, compressed: bool) {
+        self.compressed = compressed;
+    }
+
+    /// `bloom join`: takes over the bits of `other` and adds its N. The data stay.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] unless n, p, k and m are equal; nothing is changed then.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        same("capacity", &self.capacity, &other.capacity)?;
+        same("p", &self.target_fpp, &other.target_fpp)?;
+        same("number of hash functions", &self.num_hashes(), &other.num_hashes())?;
+        self.inner.bits.union_with(&other.inner.bits)?;
+        self.num_items = self.num_items.wrapping_add(other.num_items);
+        Ok(())
+    }
+
+    fn encode_plain(&self) -> Vec<u8> {
+        let bits = &self.inner.bits;
+        let mut out = Vec::with_capacity(48 + bits.words().len() * 8 + self.data.len());
+        out.extend(self.flags.to_le_bytes());
+        out.extend(self.capacity.to_le_bytes());
+        out.extend(self.target_fpp.to_le_bytes());
+        out.extend(u64::from(self.num_hashes()).to_le_bytes());
+        out.extend(bits.num_bits().to_le_bytes());
+        out.extend(self.num_items.to_le_bytes());
+        bits.write_le_words(&mut out);
+        out.extend(&self.data);
+        out
+    }
+}
+
+/// Decompresses at most as much as a filter within the limits has, with as much data again.
+fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
+    let limit = limits.max_bytes.saturating_mul(2).saturating_add(64);
+    let mut out = Vec::new();
+    let mut reader = MultiGzDecoder::new(bytes).take(limit);
+    reader.read_to_end(&mut out)?;
+    if out.len() as u64 == limit {
+        return Err(Error::TooLarge { field: "decompressed size", limit: limit - 1, found: limit });
+    }
+    Ok(out)
+}
+
+impl ForeignFilter for DcsoFilter {
+    answered_by!(inner);
+
+    fn format(&self) -> Format {
+        Format::Dcso
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        &[KeyType::Bytes, KeyType::Hex]
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        let new = self.inner.insert(key);
+        self.num_items = self.num_items.wrapping_add(u64::from(new));
+        Ok(new)
+    }
+
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
+        let other = same_format(self, other)?;
+        self.union_with(other)
+    }
+
+    fn estimated_fpp(&self) -> f64 {
+        self.inner.fill_fpp()
+    }
+
+    fn estimated_items(&self) -> Option<u64> {
+        Some(self.num_items)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![
+            Fact::new("capacity", self.capacity),
+            Fact::new("target_fpp", self.target_fpp),
+            Fact::new("data_bytes", self.data.len()),
+            Fact::new("compressed", self.compressed),
+        ]
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let plain = self.encode_plain();
+        if !self.compressed {
+            return plain;
+        }
+        let mut out = Vec::new();
+        let mut encoder = GzEncoder::new(plain.as_slice(), Compression::default());
+        match encoder.read_to_end(&mut out) {
+            Ok(_) => out,
+            // Reading from memory does not fail.
+            Err(_) => plain,
+        }
+    }
+}

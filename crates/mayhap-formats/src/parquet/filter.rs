@@ -1,0 +1,297 @@
+//! One filter: a header and a bit set, or the bit set alone.
+
+use super::sizing::{BLOCK_BYTES, MAX_BYTES, SplitBlockSize};
+use crate::filter::{answered_by, same_format};
+use crate::{
+    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
+};
+use std::convert::identity;
+use xxhash_rust::xxh64::xxh64;
+
+/// What stands before the varint of a header, and what behind it: algorithm, hash and compression,
+/// each a union whose first branch is an empty structure.
+const HEADER_START: u8 = 0x15;
+const HEADER_END: &[u8] = b"\x1C\x1C\0\0\x1C\x1C\0\0\x1C\x1C\0\0\0";
+/// The most that a header has.
+#[cfg(feature = "parquet")]
+pub(super) const MAX_HEADER_BYTES: usize = 1 + 5 + HEADER_END.len();
+
+const SALTS: [u32; 8] = [
+    0x47B6_137B,
+    0x4497_4D91,
+    0x8824_AD5B,
+    0xA2B7_289D,
+    0x7054_95C7,
+    0x2DF1_424B,
+    0x9EFC_4947,
+    0x5C6B_FB31,
+];
+
+/// Key bytes → one bit in each of the eight words of one block: x = XXH64(key), block
+/// `(x / 2^32) z / 2^32`, bit `(x · salt mod 2^32) / 2^27`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SplitBlockScheme {
+    num_blocks: u64,
+}
+
+impl Scheme for SplitBlockScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        8
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
+        let hash = xxh64(key, 0);
+        let mut word = (((hash >> 32) * self.num_blocks) >> 32) * 256;
+        for salt in SALTS {
+            if !each(word + u64::from((hash as u32).wrapping_mul(salt) >> 27)) {
+                return;
+            }
+            word += 32;
+        }
+    }
+}
+
+/// A split-block filter of Parquet.
+///
+/// A query touches one block of 32 bytes, which is in one cache line where the bits are aligned.
+/// Keys are the plain encoding of the column's type, without the length of a byte array: see
+/// [`KeyType`] for numbers as text.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{ForeignFilter, Limits, SplitBlockFilter, SplitBlockSize};
+///
+/// let size = SplitBlockSize::PowerOfTwo;
+/// let mut filter = SplitBlockFilter::create(1_000, 0.01, size, &Limits::default())?;
+/// assert!(filter.insert_i64(42));
+/// assert!(filter.contains_i64(42) && !filter.contains_i64(43) && !filter.contains_str("42"));
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitBlockFilter {
+    inner: SchemeFilter<SplitBlockScheme>,
+    has_header: bool,
+}
+
+/// One pair of methods for each type that a column may have.
+macro_rules! typed {
+    ($($contains:ident, $insert:ident: $type:ty, $bytes:expr, $of:literal;)*) => {$(
+        #[doc = concat!("Whether the value of ", $of, " may be in it.")]
+        pub fn $contains(&self, key: $type) -> bool {
+            self.inner.contains($bytes(key).as_ref())
+        }
+
+        #[doc = concat!("Inserts a value of ", $of, "; whether a bit changed.")]
+        pub fn $insert(&mut self, key: $type) -> bool {
+            self.inner.insert($bytes(key).as_ref())
+        }
+    )*};
+}
+
+impl SplitBlockFilter {
+    /// An empty filter with a rate of at most `target_fpp` once it has `items` distinct keys.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SplitBlockSize::num_bytes`] and [`SplitBlockFilter::with_num_bytes`].
+    pub fn create(
+        items: u64,
+        target_fpp: f64,
+        size: SplitBlockSize,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        Self::with_num_bytes(size.num_bytes(items, target_fpp)?, limits)
+    }
+
+    /// An empty filter of this size; it is written with a header.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] unless a multiple of 32 from 32 to 128 MiB; [`Error::TooLarge`] by the
+    /// limits, [`Error::OutOfMemory`].
+    pub fn with_num_bytes(num_bytes: u64, limits: &Limits) -> Result<Self, Error> {
+        check_num_bytes(num_bytes, num_bytes)?;
+        Ok(Self::of(Bits::new(num_bytes * 8, limits)?, true))
+    }
+
+    fn of(bits: Bits, has_header: bool) -> Self {
+        let scheme = SplitBlockScheme { num_blocks: bits.num_bits() / (BLOCK_BYTES * 8) };
+        Self { inner: SchemeFilter { scheme, bits }, has_header }
+    }
+
+    /// Reads a header and its bit set, or a bare bit set if there is no header; it is written back
+    /// in the same way.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] for a size that is no multiple of 32 from 32 to 128 MiB, or another
+    /// algorithm, hash or compression; [`Error::TooLarge`], [`Error::Truncated`] before anything is
+    /// allocated; [`Error::TrailingBytes`], [`Error::OutOfMemory`].
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") {
+            return Err(Error::Unsupported {
+                format: Format::Parquet.name(),
+                operation: "asking the whole file",
+                reason: "each column has filters of its own; name the column",
+            });
+        }
+        let mut reader = Reader::new(bytes);
+        let has_header = bytes.first() == Some(&HEADER_START) && !is_bare(bytes);
+        let num_bytes = if has_header { read_header(&mut reader)? } else { bytes.len() as u64 };
+        check_num_bytes(num_bytes, num_bytes)?;
+        let bits = Bits::read_le_words(&mut reader, num_bytes * 8, limits)?;
+        reader.finish()?;
+        Ok(Self::of(bits, has_header))
+    }
+
+    /// The bits, without a header.
+    pub fn to_bit_set(&self) -> Vec<u8> {
+        self.inner.bits.to_lsb_bytes()
+    }
+
+    /// Whether it is written with a header.
+    pub fn has_header(&self) -> bool {
+        self.has_header
+    }
+
+    /// Writes with a header from now on, or without.
+    pub fn set_header(&mut self, has_header: bool) {
+        self.has_header = has_header;
+    }
+
+    /// The number of blocks, z.
+    pub fn num_blocks(&self) -> u64 {
+        self.inner.scheme.num_blocks
+    }
+
+    typed! {
+        contains_bytes, insert_bytes: &[u8], identity, "BYTE_ARRAY or FIXED_LEN_BYTE_ARRAY";
+        contains_str, insert_str: &str, str::as_bytes, "BYTE_ARRAY that holds text";
+        contains_i32, insert_i32: i32, i32::to_le_bytes, "INT32";
+        contains_i64, insert_i64: i64, i64::to_le_bytes, "INT64";
+        contains_f32, insert_f32: f32, f32::to_le_bytes, "FLOAT: −0 is not 0";
+        contains_f64, insert_f64: f64, f64::to_le_bytes, "DOUBLE: −0 is not 0";
+    }
+
+    /// Takes over the bits of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] for another size; nothing is changed then.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        self.inner.bits.union_with(&other.inner.bits)
+    }
+}
+
+/// Whether bytes that begin like a header are a bare bit set all the same.
+fn is_bare(bytes: &[u8]) -> bool {
+    (bytes.len() as u64).is_multiple_of(BLOCK_BYTES)
+        && read_header(&mut Reader::new(bytes)).is_err()
+}
+
+/// Whether bytes are a header and as many bytes as it says.
+pub(crate) fn is_header(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    read_header(&mut reader).is_ok_and(|num_bytes| reader.left().len() as u64 == num_bytes)
+}
+
+/// Reads a header; the number of bytes in the bit set.
+pub(super) fn read_header(reader: &mut Reader<'_>) -> Result<u64, Error> {
+    let start = reader.u8("header")?;
+    if start != HEADER_START {
+        return Err(Error::bad("first byte of the header", "0x15", format_args!("{start:#x}")));
+    }
+    let (mut zigzag, mut shift) = (0u64, 0);
+    loop {
+        let byte = reader.u8("number of bytes")?;
+        zigzag |= u64::from(byte & 0x7F) << shift;
+        shift += 7;
+        if byte < 0x80 {
+            // No writer pads; what is read is to be written again as it was.
+            if byte == 0 && shift > 7 || zigzag > u64::from(u32::MAX) {
+                return Err(Error::bad("number of bytes", "a number of 32 bits", zigzag));
+            }
+            break;
+        }
+        if shift > 28 {
+            return Err(Error::bad("number of bytes", "a number of 32 bits", zigzag));
+        }
+    }
+    let num_bytes = (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed();
+    let num_bytes = check_num_bytes(u64::try_from(num_bytes).unwrap_or(0), num_bytes)?;
+    let end = reader.take("header", HEADER_END.len() as u64)?;
+    if end != HEADER_END {
+        let allowed = "split block, XXH64 and no compression";
+        return Err(Error::bad("algorithm, hash or compression", allowed, "another one"));
+    }
+    Ok(num_bytes)
+}
+
+fn check_num_bytes(num_bytes: u64, found: impl std::fmt::Display) -> Result<u64, Error> {
+    if num_bytes.is_multiple_of(BLOCK_BYTES) && (BLOCK_BYTES..=MAX_BYTES).contains(&num_bytes) {
+        return Ok(num_bytes);
+    }
+    Err(Error::bad("number of bytes", "a multiple of 32 from 32 to 134217728", found))
+}
+
+fn header(num_bytes: u64) -> Vec<u8> {
+    let mut out = vec![HEADER_START];
+    let mut zigzag = num_bytes * 2;
+    while zigzag >= 0x80 {
+        out.push(zigzag as u8 | 0x80);
+        zigzag >>= 7;
+    }
+    out.push(zigzag as u8);
+    out.extend(HEADER_END);
+    out
+}
+
+impl ForeignFilter for SplitBlockFilter {
+    answered_by!(inner);
+
+    fn format(&self) -> Format {
+        Format::Parquet
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        use KeyType::{Bytes, Double, Float, Hex, Int, Long};
+        &[Bytes, Int, Long, Float, Double, Hex]
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.inner.insert(key))
+    }
+
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
+        let other = same_format(self, other)?;
+        self.union_with(other)
+    }
+
+    /// The mean over the blocks of the product of the shares of set bits in their words.
+    fn estimated_fpp(&self) -> f64 {
+        let lane = |half: u32| f64::from(half.count_ones()) / 32.0;
+        let pair = |word: &u64| lane(*word as u32) * lane((word >> 32) as u32);
+        let blocks = self.inner.bits.words().chunks_exact(4);
+        blocks.map(|block| block.iter().map(pair).product::<f64>()).sum::<f64>()
+            / self.num_blocks() as f64
+    }
+
+    fn estimated_items(&self) -> Option<u64> {
+        let items = self.inner.fill_items();
+        items.is_finite().then(|| items.round() as u64)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![Fact::new("num_blocks", self.num_blocks())]
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let bit_set = self.to_bit_set();
+        let mut out = if self.has_header { header(bit_set.len() as u64) } else { Vec::new() };
+        out.extend(bit_set);
+        out
+    }
+}

@@ -1,0 +1,30 @@
+//! Split-block filters of Apache Parquet ("SBBF").
+//!
+//! Header and bit set, as they stand in a Parquet file:
+//!
+//! | offset | bytes | type | field | allowed |
+//! |---|---|---|---|---|
+//! | 0 | 1 | 15 | Thrift compact: field 1 is an i32 | 15 |
+//! | 1 | 1 to 5 | zigzag varint | bytes of the bit set | 32 to 128 MiB, a multiple of 32 |
+//! | then | 4 | 1c 1c 00 00 | algorithm: split block | |
+//! | then | 4 | 1c 1c 00 00 | hash: XXH64 | |
+//! | then | 4 | 1c 1c 00 00 | compression: none | |
+//! | then | 1 | 00 | end | |
+//! | then | 32 z | z × 8 u32 LE | bit b of word j of block i | any |
+//!
+//! A bare bit set (what a library keeps in memory) has no header. Where a filter is in a file, the
+//! field `bloom_filter_offset` of a column's metadata says.
+//!
+//! Source: apache/parquet-format, `BloomFilter.md`. Read from and checked against parquet-mr 1.13.1
+//! and 1.17.0, pyarrow 26.0.1 and the Rust crate `parquet` 60.1.
+
+#[cfg(feature = "parquet")]
+mod file;
+mod filter;
+mod sizing;
+
+#[cfg(feature = "parquet")]
+pub use file::{ColumnInfo, ParquetColumn, ParquetFile};
+pub(crate) use filter::is_header;
+pub use filter::{SplitBlockFilter, SplitBlockScheme};
+pub use sizing::{SplitBlockSize, parquet_mr_num_bits, parquet_mr_num_bytes};

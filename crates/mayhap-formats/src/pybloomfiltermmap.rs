@@ -1,0 +1,250 @@
+//! `pybloomfiltermmap3` for Python.
+//!
+//! The file is the memory of a C structure as x86-64 lays it out, all numbers little-endian:
+//!
+//! | offset | bytes | type | field | allowed |
+//! |---|---|---|---|---|
+//! | 0 | 9 | bytes | magic | `MBITARRAY` |
+//! | 9 | 8 | u64 | m | 1 to the limit |
+//! | 17 | 4 | i32 | bytes of the structure with its reserve | 1200 |
+//! | 21 | 8 | u64 | n, keys that it was made for | any |
+//! | 29 | 8 | f64 | p asked for | above 0 and below 1 |
+//! | 37 | 4 | u32 | k | 1 to 256 |
+//! | 41 | 1024 | 256 × u32 | seeds, k of them used | any |
+//! | 1065 | 12 | | a pointer, padding | kept |
+//! | 1077 | 1 | u8 | version | 1 |
+//! | 1078 | 202 | | a count that stays 0, reserve | kept |
+//! | 1280 | ceil(m / 8) | bytes | bit i is bit `i % 8` from the least significant of byte `i / 8` | zeros from m on |
+//!
+//! Read from and checked against 0.6.3 on x86-64; what other machines write is not known.
+
+use crate::filter::{answered_by, same, same_format};
+use crate::limits::check_fpp;
+use crate::modulo::Modulo;
+use crate::{
+    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
+};
+
+pub(crate) const MAGIC: &[u8] = b"MBITARRAY";
+const HEADER_BYTES: usize = 1280;
+const MAX_HASHES: usize = 256;
+/// Where the version is.
+const VERSION: usize = 1077;
+
+/// Key bytes → positions: for each seed `h1 xor h2` of `MurmurHash3` (x64, 128 bits), modulo m.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PyBloomFilterMmapScheme {
+    seeds: Vec<u32>,
+    num_bits: Modulo,
+}
+
+impl Scheme for PyBloomFilterMmapScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.seeds.len() as u32
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
+        for &seed in &self.seeds {
+            let (h1, h2) = mur3::murmurhash3_x64_128(key, seed);
+            if !each(self.num_bits.of(h1 ^ h2)) {
+                return;
+            }
+        }
+    }
+}
+
+/// A Bloom filter of `pybloomfiltermmap3`.
+///
+/// A query hashes the key k times and touches up to k cache lines.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{ForeignFilter, Limits, PyBloomFilterMmap};
+///
+/// let seeds = [1, 2, 3, 4, 5, 6];
+/// let mut filter = PyBloomFilterMmap::create(1_000, 0.01, &seeds, &Limits::default())?;
+/// assert!(filter.insert(b"hello")?);
+/// assert!(filter.contains(b"hello") && !filter.contains(b"bye"));
+/// assert_eq!(filter.num_bits(), 9_592);
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct PyBloomFilterMmap {
+    inner: SchemeFilter<PyBloomFilterMmapScheme>,
+    capacity: u64,
+    target_fpp: f64,
+    /// The header as it was read: it has fields that nobody reads.
+    header: Vec<u8>,
+}
+
+impl PyBloomFilterMmap {
+    /// How many seeds the original draws for a p: `max(floor(log2(1 / p)), 1)`, and no more
+    /// than the 256 that have room.
+    pub fn default_num_hashes(target_fpp: f64) -> usize {
+        (libm::log2(1.0 / target_fpp).floor() as usize).clamp(1, MAX_HASHES)
+    }
+
+    /// `BloomFilter(capacity, p, hash_seeds=seeds)`: k is the number of seeds,
+    /// `m = k ceil(n |ln p| / (k (ln 2)^2))` up to a multiple of 8. The original takes
+    /// [`PyBloomFilterMmap::default_num_hashes`] random seeds when none are given.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Zero`] for no capacity or no seeds, [`Error::TooLarge`] for more than 256 seeds or
+    /// by the limits, [`Error::BadField`] for a p outside of (0, 1), [`Error::OutOfMemory`].
+    pub fn create(
+        capacity: u64,
+        target_fpp: f64,
+        seeds: &[u32],
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        if capacity == 0 {
+            return Err(Error::Zero { field: "capacity" });
+        }
+        check_fpp("p", target_fpp)?;
+        let num_hashes = check_num_hashes(seeds.len() as u64, limits)?;
+        let ln_2 = std::f64::consts::LN_2;
+        let per_hash = capacity as f64 * libm::log(target_fpp).abs();
+        let per_hash = (per_hash / (f64::from(num_hashes) * (ln_2 * ln_2))).ceil() as u64;
+        let num_bits = per_hash
+            .checked_mul(u64::from(num_hashes))
+            .and_then(|bits| bits.checked_next_multiple_of(8))
+            .unwrap_or(u64::MAX);
+        let bits = Bits::new(num_bits, limits)?;
+        let mut header = MAGIC.to_vec();
+        header.extend(num_bits.to_le_bytes());
+        header.extend(1200i32.to_le_bytes());
+        header.extend(capacity.to_le_bytes());
+        header.extend(target_fpp.to_le_bytes());
+        header.extend(num_hashes.to_le_bytes());
+        header.extend(seeds.iter().flat_map(|seed| seed.to_le_bytes()));
+        header.resize(HEADER_BYTES, 0);
+        // The version, and that the structure is in the file.
+        header[VERSION] = 1;
+        header[VERSION + 1] = 1;
+        Ok(Self::of(seeds.to_vec(), bits, (capacity, target_fpp), header))
+    }
+
+    fn of(seeds: Vec<u32>, bits: Bits, numbers: (u64, f64), header: Vec<u8>) -> Self {
+        let (capacity, target_fpp) = numbers;
+        let scheme = PyBloomFilterMmapScheme { seeds, num_bits: Modulo::new(bits.num_bits()) };
+        Self { inner: SchemeFilter { scheme, bits }, capacity, target_fpp, header }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotThisFormat`]; [`Error::BadField`], [`Error::Zero`], [`Error::TooLarge`],
+    /// [`Error::Truncated`] before anything is allocated; [`Error::TrailingBytes`],
+    /// [`Error::OutOfMemory`].
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        if !bytes.starts_with(MAGIC) {
+            let (format, reason) =
+                (Format::PyBloomFilterMmap.name(), "it does not start with MBITARRAY");
+            return Err(Error::NotThisFormat { format, reason });
+        }
+        let mut reader = Reader::new(bytes);
+        let header = reader.take("header", HEADER_BYTES as u64)?;
+        let mut fields = Reader::new(&header[MAGIC.len()..]);
+        let num_bits = fields.u64_le("number of bits")?;
+        match fields.i32_le("size of the structure")? {
+            1200 => {}
+            other => return Err(Error::bad("size of the structure", "1200", other)),
+        }
+        let capacity = fields.u64_le("capacity")?;
+        let target_fpp = check_fpp("p", fields.f64_le("p")?)?;
+        let num_hashes = check_num_hashes(u64::from(fields.u32_le("number of hashes")?), limits)?;
+        let version = header[VERSION];
+        if version != 1 {
+            return Err(Error::bad("version", "1", version));
+        }
+        let seeds = (0..num_hashes).map(|_| fields.u32_le("seed")).collect::<Result<_, _>>()?;
+        let bytes = reader.left();
+        let needed = num_bits.div_ceil(8);
+        if (bytes.len() as u64) < needed {
+            let left = bytes.len() as u64;
+            return Err(Error::Truncated { field: "bits", needed, left });
+        }
+        let bits = Bits::from_lsb_bytes(bytes, num_bits, limits)?;
+        Ok(Self::of(seeds, bits, (capacity, target_fpp), header.to_vec()))
+    }
+
+    /// The keys that it was made for, n.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The rate that it was made for, p.
+    pub fn target_fpp(&self) -> f64 {
+        self.target_fpp
+    }
+
+    /// The seeds, k of them.
+    pub fn seeds(&self) -> &[u32] {
+        &self.inner.scheme.seeds
+    }
+
+    /// `update` and `|`: takes over the bits of `other`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`] unless m and the seeds are equal; nothing is changed then.
+    pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
+        let seeds = |filter: &Self| format!("{:?}", filter.seeds());
+        same("seeds", &seeds(self), &seeds(other))?;
+        self.inner.bits.union_with(&other.inner.bits)
+    }
+}
+
+fn check_num_hashes(num_hashes: u64, limits: &Limits) -> Result<u32, Error> {
+    let max_hashes = limits.max_hashes.min(MAX_HASHES as u32);
+    Limits { max_hashes, ..*limits }.check_hashes("number of hashes", num_hashes)
+}
+
+impl ForeignFilter for PyBloomFilterMmap {
+    answered_by!(inner);
+
+    fn format(&self) -> Format {
+        Format::PyBloomFilterMmap
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        &[KeyType::Bytes, KeyType::Hex]
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        Ok(self.inner.insert(key))
+    }
+
+    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
+        let other = same_format(self, other)?;
+        self.union_with(other)
+    }
+
+    fn estimated_fpp(&self) -> f64 {
+        self.inner.fill_fpp()
+    }
+
+    fn estimated_items(&self) -> Option<u64> {
+        let items = self.inner.fill_items();
+        items.is_finite().then(|| items.round() as u64)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        vec![
+            Fact::new("capacity", self.capacity),
+            Fact::new("target_fpp", self.target_fpp),
+            Fact::new("seeds", format_args!("{:?}", self.seeds())),
+        ]
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut out = self.header.clone();
+        out.extend(self.inner.bits.to_lsb_bytes());
+        out
+    }
+}

@@ -1,0 +1,188 @@
+//! The chunks of `BF.SCANDUMP`, and a file of them.
+
+use super::filter::RedisBloomFilter;
+use super::layer::{LAYER_BYTES, Layer, LayerHeader};
+use crate::{Bits, Error, Format, Limits, Reader};
+
+/// What files of this crate start with.
+pub(crate) const MAGIC: &[u8; 16] = b"RedisBloom dump\n";
+/// The server gives out at most this many bytes at once.
+const MAX_CHUNK_BYTES: usize = 16 << 20;
+const HEADER_BYTES: u64 = 20;
+
+/// An answer of `BF.SCANDUMP`: what `BF.LOADCHUNK` is given.
+pub type Chunk<B> = (i64, B);
+
+impl RedisBloomFilter {
+    /// Puts together the answers of `BF.SCANDUMP` in their order, with or without the last, empty
+    /// one. The bits may be cut at any place within a layer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadField`] for numbers that do not fit each other or a cursor that is not the next;
+    /// [`Error::TooLarge`], [`Error::Truncated`] before anything is allocated;
+    /// [`Error::TrailingBytes`], [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+    ///
+    /// let (options, limits) = (RedisBloomOptions::new(0.01, 100), Limits::default());
+    /// let mut filter = RedisBloomFilter::create(&options, &limits)?;
+    /// filter.insert(b"hello")?;
+    /// let chunks = filter.to_chunks();
+    /// assert_eq!((chunks[0].0, chunks[0].1.len()), (1, 73));
+    /// assert_eq!(RedisBloomFilter::from_chunks(&chunks, &limits)?, filter);
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn from_chunks<B: AsRef<[u8]>>(
+        chunks: &[Chunk<B>],
+        limits: &Limits,
+    ) -> Result<Self, Error> {
+        let Some(((1, header), chunks)) = chunks.split_first() else {
+            let found = chunks.first().map_or(0, |&(cursor, _)| cursor);
+            return Err(Error::bad("first cursor", "1, with the header", found));
+        };
+        let (headers, options, growth) = decode_header(header.as_ref(), limits)?;
+        let chunks = match chunks {
+            [chunks @ .., (0, last)] if last.as_ref().is_empty() => chunks,
+            chunks => chunks,
+        };
+        let needed: u64 = headers.iter().map(|header| header.num_bytes).sum();
+        let left: u64 = chunks.iter().map(|(_, bytes)| bytes.as_ref().len() as u64).sum();
+        if left < needed {
+            return Err(Error::Truncated { field: "bits of the layers", needed, left });
+        }
+        if left > needed {
+            return Err(Error::TrailingBytes { found: left - needed });
+        }
+        let mut rest = chunks.iter();
+        let mut cursor = 1;
+        let layer = |header: LayerHeader| {
+            let bits = read_bits(&header, &mut rest, &mut cursor, limits)?;
+            Ok(Layer::new(header, bits))
+        };
+        let layers = headers.into_iter().map(layer).collect::<Result<_, Error>>()?;
+        Ok(Self::of(layers, options, growth, limits))
+    }
+
+    /// What `BF.SCANDUMP` answers, without the last, empty answer.
+    pub fn to_chunks(&self) -> Vec<Chunk<Vec<u8>>> {
+        let mut chunks = vec![(1, self.to_header())];
+        let mut cursor = 1;
+        for layer in &self.layers {
+            for bytes in layer.bits.to_lsb_bytes().chunks(MAX_CHUNK_BYTES) {
+                cursor += bytes.len().cast_signed() as i64;
+                chunks.push((cursor, bytes.to_vec()));
+            }
+        }
+        chunks
+    }
+
+    fn to_header(&self) -> Vec<u8> {
+        let mut out = self.num_items().to_le_bytes().to_vec();
+        out.extend((self.layers.len() as u32).to_le_bytes());
+        out.extend(self.options.to_le_bytes());
+        out.extend(self.growth.to_le_bytes());
+        self.layers.iter().for_each(|layer| layer.header.encode(&mut out));
+        out
+    }
+
+    /// Reads this crate's file of chunks. It is written back with chunks of the server's size.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotThisFormat`]; those of [`RedisBloomFilter::from_chunks`].
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+        let Some(bytes) = bytes.strip_prefix(MAGIC) else {
+            let reason = "it does not start with \"RedisBloom dump\"";
+            return Err(Error::NotThisFormat { format: Format::RedisBloom.name(), reason });
+        };
+        let mut reader = Reader::new(bytes);
+        let mut chunks = Vec::new();
+        while !reader.left().is_empty() {
+            let cursor = reader.i64_le("cursor")?;
+            let len = reader.u64_le("bytes of a chunk")?;
+            chunks.push((cursor, reader.take("chunk", len)?));
+        }
+        Self::from_chunks(&chunks, limits)
+    }
+
+    pub(super) fn to_container(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        for (cursor, bytes) in self.to_chunks() {
+            out.extend(cursor.to_le_bytes());
+            out.extend((bytes.len() as u64).to_le_bytes());
+            out.extend(bytes);
+        }
+        out
+    }
+}
+
+/// Layers, options and growth.
+fn decode_header(bytes: &[u8], limits: &Limits) -> Result<(Vec<LayerHeader>, u32, u32), Error> {
+    let mut reader = Reader::new(bytes);
+    let num_items = reader.u64_le("items")?;
+    let num_layers = reader.u32_le("number of layers")?;
+    if num_layers == 0 {
+        return Err(Error::Zero { field: "number of layers" });
+    }
+    let options = reader.u32_le("options")?;
+    if options > 15 {
+        return Err(Error::bad("options", "0 to 15", options));
+    }
+    let growth = reader.u32_le("growth")?;
+    let needed = u64::from(num_layers) * LAYER_BYTES;
+    match reader.left().len() as u64 {
+        left if left < needed => return Err(Error::Truncated { field: "layers", needed, left }),
+        left if left > needed => return Err(Error::TrailingBytes { found: left - needed }),
+        _ => {}
+    }
+    debug_assert_eq!(reader.position() as u64, HEADER_BYTES);
+    let mut max_bytes = limits.max_bytes;
+    let mut left_items = num_items;
+    let mut layers = Vec::new();
+    for _ in 0..num_layers {
+        let layer = LayerHeader::decode(&mut reader, &Limits { max_bytes, ..*limits })?;
+        max_bytes -= layer.num_bytes;
+        left_items = left_items
+            .checked_sub(layer.num_items)
+            .ok_or_else(|| Error::bad("items", "the sum over the layers", num_items))?;
+        layers.push(layer);
+    }
+    if left_items != 0 {
+        return Err(Error::bad("items", "the sum over the layers", num_items));
+    }
+    Ok((layers, options, growth))
+}
+
+/// The bits of a layer out of as many chunks as they fill; all bytes are known to be there.
+fn read_bits<'a, B: AsRef<[u8]> + 'a>(
+    header: &LayerHeader,
+    chunks: &mut impl Iterator<Item = &'a Chunk<B>>,
+    cursor: &mut i64,
+    limits: &Limits,
+) -> Result<Bits, Error> {
+    let mut bytes = Vec::new();
+    let out_of_memory = Error::OutOfMemory { bytes: header.num_bytes };
+    let len = usize::try_from(header.num_bytes).map_err(|_| out_of_memory.clone())?;
+    bytes.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+    while bytes.len() < len {
+        let Some((next, chunk)) = chunks.next() else {
+            let (needed, left) = (header.num_bytes, bytes.len() as u64);
+            return Err(Error::Truncated { field: "bits of a layer", needed, left });
+        };
+        let chunk = chunk.as_ref();
+        *cursor += chunk.len().cast_signed() as i64;
+        if next != cursor || chunk.is_empty() {
+            return Err(Error::bad("cursor", "1 + the bytes of bits up to its chunk's end", next));
+        }
+        if chunk.len() > len - bytes.len() {
+            return Err(Error::bad("chunk", "bits of one layer", "one across two layers"));
+        }
+        bytes.extend_from_slice(chunk);
+    }
+    let bits = Bits::from_lsb_bytes(&bytes, header.num_bytes * 8, limits)?;
+    Ok(bits)
+}

@@ -1,0 +1,246 @@
+//! The chain of layers.
+
+use super::hash::Hashes;
+use super::layer::{FORCE_64, Layer, LayerHeader, NO_ROUNDING, NO_SCALING};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits};
+use mayhap::Bitmap;
+
+/// Of each layer the next has this share of the error rate.
+const TIGHTENING: f64 = 0.5;
+/// The server takes a higher rate as this one (from 8.0).
+const MAX_ERROR_RATE: f64 = 0.25;
+/// Layers are added up to this number here; the server knows no limit.
+const MAX_LAYERS: usize = 4_096;
+
+/// What `BF.RESERVE` is told.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::RedisBloomOptions;
+///
+/// // BF.RESERVE key 0.001 5000 NONSCALING
+/// let options = RedisBloomOptions { growth: None, ..RedisBloomOptions::new(0.001, 5_000) };
+/// assert_eq!(options.capacity, 5_000);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RedisBloomOptions {
+    /// Error rate.
+    pub error_rate: f64,
+    /// Capacity: items of the first layer, or of all.
+    pub capacity: u64,
+    /// `EXPANSION`: the factor from a layer to the next; none for `NONSCALING`, as is 0.
+    pub growth: Option<u32>,
+}
+
+impl RedisBloomOptions {
+    /// `BF.RESERVE key error_rate capacity`, which grows by a factor of 2.
+    pub fn new(error_rate: f64, capacity: u64) -> Self {
+        Self { error_rate, capacity, growth: Some(2) }
+    }
+}
+
+/// A filter of `RedisBloom`: one layer, or more when it has grown.
+///
+/// A query hashes the key once and asks the layers from the newest on, up to k cache lines each. It
+/// keeps the promised rate only when it is large: positions are `a + i b` modulo a multiple of 64,
+/// and a layer of a hundred bits has few different sets of them.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+///
+/// let options = RedisBloomOptions::new(0.01, 100);
+/// let mut filter = RedisBloomFilter::create(&options, &Limits::default())?;
+/// for i in 0..1_000 {
+///     filter.insert(format!("user:{i}").as_bytes())?;
+/// }
+/// assert!(filter.contains(b"user:0") && filter.contains(b"user:999"));
+/// assert_eq!(filter.num_layers(), 4);
+/// # Ok::<(), mayhap_formats::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct RedisBloomFilter {
+    pub(super) layers: Vec<Layer>,
+    pub(super) options: u32,
+    pub(super) growth: u32,
+    limits: Limits,
+}
+
+impl RedisBloomFilter {
+    /// `BF.RESERVE` of `RedisBloom` 8: an empty filter. It grows within the limits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] in the words of the server; [`Error::TooLarge`] by the limits,
+    /// [`Error::OutOfMemory`].
+    pub fn create(options: &RedisBloomOptions, limits: &Limits) -> Result<Self, Error> {
+        let RedisBloomOptions { error_rate, capacity, growth } = *options;
+        let message = if !(error_rate > 0.0 && error_rate < 1.0) {
+            "ERR error rate must be in the range (0.000000, 1.000000)"
+        } else if !(1..=1 << 30).contains(&capacity) {
+            "ERR capacity must be in the range [1, 1073741824]"
+        } else if growth.is_some_and(|growth| growth > 32_768) {
+            "ERR expansion must be in the range [0, 32768]"
+        } else {
+            ""
+        };
+        if !message.is_empty() {
+            return Err(Error::refused(message));
+        }
+        let growth = growth.filter(|&growth| growth > 0);
+        let (scaling, tightening) = match growth {
+            Some(_) => (0, TIGHTENING),
+            None => (NO_SCALING, 1.0),
+        };
+        let options = FORCE_64 | NO_ROUNDING | scaling;
+        let growth = growth.unwrap_or(0);
+        let mut filter = Self::of(Vec::new(), options, growth, limits);
+        filter.add_layer(capacity, error_rate.min(MAX_ERROR_RATE) * tightening)?;
+        Ok(filter)
+    }
+
+    pub(super) fn of(layers: Vec<Layer>, options: u32, growth: u32, limits: &Limits) -> Self {
+        Self { layers, options, growth, limits: *limits }
+    }
+
+    fn add_layer(&mut self, capacity: u64, error_rate: f64) -> Result<(), Error> {
+        let used = self.num_bits() / 8;
+        let max_bytes = self.limits.max_bytes.saturating_sub(used);
+        let limits = Limits { max_bytes, ..self.limits };
+        let header = LayerHeader::new(capacity, error_rate, self.options, &limits)?;
+        let bits = Bits::new(header.num_bytes * 8, &limits)?;
+        self.layers.push(Layer::new(header, bits));
+        Ok(())
+    }
+
+    /// The number of layers.
+    pub fn num_layers(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Items that were new when they were added.
+    pub fn num_items(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.header.num_items).sum()
+    }
+
+    /// The items that all layers are made for.
+    pub fn capacity(&self) -> u64 {
+        self.layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.header.capacity))
+    }
+
+    /// The factor from a layer's capacity to the next; none if it does not grow.
+    pub fn growth(&self) -> Option<u32> {
+        (self.options & NO_SCALING == 0).then_some(self.growth)
+    }
+
+    fn hashes(&self, key: &[u8]) -> Hashes {
+        Hashes::of(key, self.options & FORCE_64 != 0)
+    }
+
+    fn contains_hashes(&self, hashes: Hashes) -> bool {
+        self.layers.iter().rev().any(|layer| layer.contains(hashes))
+    }
+
+    /// A further layer, if the newest is full.
+    fn make_room(&mut self) -> Result<(), Error> {
+        let Some(newest) = self.layers.last() else { return Ok(()) };
+        let LayerHeader { num_items, capacity, fpp, .. } = newest.header;
+        if num_items < capacity {
+            return Ok(());
+        }
+        if self.options & NO_SCALING != 0 {
+            return Err(Error::refused("ERR non scaling filter is full"));
+        }
+        if self.layers.len() >= MAX_LAYERS {
+            let (limit, found) = (MAX_LAYERS as u64, MAX_LAYERS as u64 + 1);
+            return Err(Error::TooLarge { field: "number of layers", limit, found });
+        }
+        let capacity = capacity.checked_mul(u64::from(self.growth)).filter(|&next| next > 0);
+        let capacity =
+            capacity.ok_or_else(|| Error::refused("ERR problem inserting into filter"))?;
+        self.add_layer(capacity, fpp * TIGHTENING)
+    }
+}
+
+impl ForeignFilter for RedisBloomFilter {
+    fn format(&self) -> Format {
+        Format::RedisBloom
+    }
+
+    /// Those of all layers.
+    fn num_bits(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.bits.num_bits()).sum()
+    }
+
+    /// Of the newest layer, which has the most.
+    fn num_hashes(&self) -> u32 {
+        self.layers.last().map_or(0, |layer| layer.header.num_hashes)
+    }
+
+    fn key_types(&self) -> &'static [KeyType] {
+        &[KeyType::Bytes, KeyType::Hex]
+    }
+
+    fn contains(&self, key: &[u8]) -> bool {
+        self.contains_hashes(self.hashes(key))
+    }
+
+    /// `BF.ADD`: grows when the newest layer is full; the server's errors where it cannot.
+    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
+        let hashes = self.hashes(key);
+        if self.contains_hashes(hashes) {
+            return Ok(false);
+        }
+        self.make_room()?;
+        Ok(self.layers.last_mut().is_some_and(|layer| layer.insert(hashes)))
+    }
+
+    fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap) {
+        found.clear_to(keys.len());
+        for (i, key) in keys.iter().enumerate() {
+            if self.contains(key) {
+                found.set(i);
+            }
+        }
+    }
+
+    fn union_with(&mut self, _other: &dyn ForeignFilter) -> Result<(), Error> {
+        Err(Error::Unsupported {
+            format: Format::RedisBloom.name(),
+            operation: "a union",
+            reason: "its layers count their items; ask both filters instead",
+        })
+    }
+
+    fn count_ones(&self) -> u64 {
+        self.layers.iter().map(|layer| layer.bits.count_ones()).sum()
+    }
+
+    /// That any of the layers answers "maybe".
+    fn estimated_fpp(&self) -> f64 {
+        1.0 - self.layers.iter().map(|layer| 1.0 - layer.fill_fpp()).product::<f64>()
+    }
+
+    fn estimated_items(&self) -> Option<u64> {
+        Some(self.num_items())
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        let growth = self.growth().map_or("none".to_owned(), |growth| growth.to_string());
+        vec![
+            Fact::new("num_layers", self.num_layers()),
+            Fact::new("capacity", self.capacity()),
+            Fact::new("growth", growth),
+        ]
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        self.to_container()
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
