@@ -1,5 +1,6 @@
 //! Help that teaches: every verb begins with examples, and every example runs.
 
+use crate::foreign::golden;
 use crate::support::{file, folder, lines, succeed, verbs};
 use mayhap::BloomMatrix;
 use std::ffi::OsString;
@@ -100,6 +101,12 @@ fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
         }
         Some("key") => {
             file(folder, name, &[b'0'; 32]);
+        }
+        Some("guava") => {
+            std::fs::copy(golden("guava/union_a.bin"), path).unwrap();
+        }
+        Some("ser") => {
+            std::fs::copy(golden("guava/javaser_long_mitz64.ser"), path).unwrap();
         }
         Some("txt") => {
             file(folder, name, &text);

@@ -1,6 +1,7 @@
 //! Every verb under nonsense: arguments, filter files and input that nobody meant. The verbs and
 //! their flags are read from the help, so that new ones are covered.
 
+use crate::foreign::golden;
 use crate::support::{file, folder, lines, numbers, run, succeed};
 use crate::verbs::{Verb, verbs};
 use mayhap::native::{HEADER_BYTES, MAGIC};
@@ -270,7 +271,12 @@ fn fitting_values(kind: &str) -> &'static [&'static str] {
         "COUNT" => &["1", "1000", "10k"],
         "RATE" => &["1%", "1e-6", "1/1000"],
         "SIZE" => &["64KiB", "1M"],
-        "FILTER" | "MATRIX" => &["blocked", "standard", "counting", "fuse", "matrix", "fresh"],
+        "FILTER" | "MATRIX" => {
+            &["blocked", "standard", "counting", "fuse", "matrix", "guava", "fresh"]
+        }
+        "FORMAT" => &["guava", "magnuss-redis", "spark"],
+        "FORM" => &["guava", "guava-java", "magnuss"],
+        "TYPE" => &["bytes", "long", "utf16"],
         "LAYOUT" => &["blocked", "standard", "counting", "scalable", "window:100", "window:1h"],
         "NUMBER" => &["0", "7"],
         _ => &["in", "fresh", "noise", "blocked", "1", "fpp", "bits", "bash"],
@@ -312,6 +318,9 @@ fn random_arguments(
     }
     if verb.usage.contains("--output <") && below(8) > 0 {
         arguments.extend(["--output".into(), "fresh".into()]);
+    }
+    if verb.has("--to") && below(8) > 0 {
+        arguments.extend(["guava".into(), "--to".into(), "guava".into()]);
     }
     if verb.has("--items") && below(3) > 0 {
         arguments.extend(["--items".into(), "1000".into()]);
@@ -359,6 +368,7 @@ fn no_arguments_and_no_input_break_a_verb() {
     file(folder, "gzip", &[b"\x1F\x8B\x08\x00", &*noise].concat());
     file(folder, "zstd", &[b"\x28\xB5\x2F\xFD", &*noise].concat());
     file(folder, "empty", b"");
+    std::fs::copy(golden("guava/union_a.bin"), folder.join("guava")).unwrap();
     let pristine = crate::support::folder();
     for name in names(folder) {
         std::fs::copy(folder.join(&name), pristine.path().join(&name)).unwrap();

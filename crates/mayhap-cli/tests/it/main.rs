@@ -9,6 +9,7 @@ mod dedup;
 mod exact;
 mod files;
 mod filter;
+mod foreign;
 mod help;
 mod hostile;
 mod keys;
