@@ -303,7 +303,9 @@ fn damaged_filters_are_refused_and_left_as_they_are() {
     file(folder, "f", &[&[1, 1, 0x7F, 0xFF, 0xFF, 0xFF][..], &[0; 8]].concat());
     assert!(fail(folder, &["info", "--format", "guava", "f"], b"").contains("hint: "));
     file(folder, "f", &bytes("guava/long_mitz64.bin"));
-    assert!(fail(folder, &["info", "--max-memory", "1KiB", "f"], b"").contains("above the limit of 1"));
+    assert!(
+        fail(folder, &["info", "--max-memory", "1KiB", "f"], b"").contains("above the limit of 1")
+    );
     for verb in ["info", "check", "add", "verify", "detect"] {
         assert!(fail(folder, &[verb, "."], b"").contains("is a folder"), "{verb}");
     }
