@@ -67,7 +67,13 @@ pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
         (is_pybloom_live, candidate(Format::PyBloomLive3, "tofile", "the release")),
         (is_rbloom, candidate(Format::Rbloom, "save", "the hash function")),
     ];
-    TESTS.iter().filter(|(test, _)| test(bytes)).map(|&(_, candidate)| candidate).collect()
+    let fits = TESTS.iter().filter(|(test, _)| test(bytes)).map(|&(_, candidate)| candidate);
+    let mut candidates: Vec<Candidate> = fits.collect();
+    if candidates.len() > 1 {
+        // All that shows an rbloom file is a small number at its beginning, as many others have.
+        candidates.retain(|candidate| candidate.format != Format::Rbloom);
+    }
+    candidates
 }
 
 const fn candidate(format: Format, form: &'static str, missing: &'static str) -> Candidate {

@@ -13,12 +13,14 @@ Examples:
   mayhap convert ids.guava.ser --to guava -o ids2.guava    of an ObjectOutputStream";
 
 const NOTES: &str = "\
-The forms are:
-  guava          stream of BloomFilter.writeTo
-  guava-java     Java serialization; --key-type names the funnel, hex the one of byte arrays
-  magnuss        BitSet.toByteArray() of MagnusS, from a Redis value or from the object
-  magnuss-redis  value of the Redis key, from a BitSet or from the object
-  spark          stream of BloomFilter.writeTo, from an object stream
+The forms, which --to takes, are:
+  bits-and-blooms, bits-and-blooms-json, bits-and-blooms-gob    what Go writes
+  dcso, dcso-gzip   plain, or compressed
+  guava             stream of BloomFilter.writeTo
+  guava-java        Java serialization; --key-type names the funnel, hex the one of byte arrays
+  magnuss           BitSet.toByteArray(), from a Redis value or from the object
+  magnuss-redis     value of the Redis key, from a BitSet or from the object
+  spark             stream of BloomFilter.writeTo, from an object stream
 
 The bits stay as they are, so only forms of one scheme can become each other. A filter of one \
 system never becomes one of another, nor one of mayhap: its keys are gone. Build that of the keys, \

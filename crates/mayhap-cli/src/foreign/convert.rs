@@ -5,7 +5,10 @@
 
 use super::ForeignFile;
 use crate::error::Error;
-use mayhap_formats::{Bits, Format, GuavaFilter, GuavaFunnel, KeyType, MagnusFilter, SparkFilter};
+use mayhap_formats::{
+    Bits, BitsAndBloomsFilter, BitsAndBloomsForm, DcsoFilter, ForeignFilter, Format, GuavaFilter,
+    GuavaFunnel, KeyType, MagnusFilter, SparkFilter,
+};
 
 /// A form that a filter can be written in.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +26,36 @@ const MAGNUS: &[Format] = &[Format::MagnusS, Format::MagnusRedis];
 
 /// All of them.
 pub const TARGETS: &[Target] = &[
+    Target {
+        name: "bits-and-blooms",
+        of: &[Format::BitsAndBlooms],
+        what: "binary: WriteTo",
+        write: |file| bits_and_blooms(file, BitsAndBloomsForm::Binary),
+    },
+    Target {
+        name: "bits-and-blooms-json",
+        of: &[Format::BitsAndBlooms],
+        what: "json.Marshal",
+        write: |file| bits_and_blooms(file, BitsAndBloomsForm::Json),
+    },
+    Target {
+        name: "bits-and-blooms-gob",
+        of: &[Format::BitsAndBlooms],
+        what: "gob.Encoder.Encode",
+        write: |file| bits_and_blooms(file, BitsAndBloomsForm::Gob),
+    },
+    Target {
+        name: "dcso",
+        of: &[Format::Dcso],
+        what: "not compressed",
+        write: |file| dcso(file, false),
+    },
+    Target {
+        name: "dcso-gzip",
+        of: &[Format::Dcso],
+        what: "compressed",
+        write: |file| dcso(file, true),
+    },
     Target {
         name: "guava",
         of: &[Format::Guava],
@@ -85,7 +118,7 @@ pub fn refuse(name: &str, format: Option<Format>, to: &str) -> Error {
     if !is_known {
         return Error::usage(format!("--to {to} is no form of a filter"), forms);
     }
-    if format.is_some_and(|format| format.name() == to) {
+    if from == to {
         return Error::usage(format!("{name} is a {to} filter already"), forms);
     }
     Error::usage(
@@ -109,6 +142,18 @@ fn of<F: 'static>(file: &ForeignFile) -> Result<&F, Error> {
 
 fn guava(file: &ForeignFile) -> Result<&GuavaFilter, Error> {
     of(file)
+}
+
+fn bits_and_blooms(file: &ForeignFile, form: BitsAndBloomsForm) -> Result<Vec<u8>, Error> {
+    let mut filter = of::<BitsAndBloomsFilter>(file)?.clone();
+    filter.set_form(form);
+    Ok(filter.encode())
+}
+
+fn dcso(file: &ForeignFile, compressed: bool) -> Result<Vec<u8>, Error> {
+    let mut filter = of::<DcsoFilter>(file)?.clone();
+    filter.set_compressed(compressed);
+    Ok(filter.encode())
 }
 
 /// The funnel is that of the file, or the one whose keys are of the type given.

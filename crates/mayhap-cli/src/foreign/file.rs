@@ -1,6 +1,6 @@
 //! Finding out what a file is, and opening it.
 
-use super::{ForeignArgs, KeyBytes, NotKeys};
+use super::{ForeignArgs, KeyBytes, NotKeys, table};
 use crate::error::Error;
 use crate::lines::Batch;
 use crate::talk::Talk;
@@ -40,7 +40,15 @@ impl ForeignFile {
     pub fn open(path: &Path, args: &ForeignArgs, max_bytes: u64) -> Result<Option<Self>, Error> {
         let name = path.display().to_string();
         let (path, column) = split_column(path);
+        let limits = Limits { max_bytes, ..Limits::default() };
         match (mayhap_store::read_header(&path), args.format) {
+            (
+                Err(Store::Foreign { looks_like: table::LOOKS_LIKE, .. }),
+                None | Some(table::FORMAT),
+            ) => {
+                let filter = table::open(&name, &path, column.as_deref(), &limits)?;
+                return Self::of(name, path, column, (filter, None), args).map(Some);
+            }
             (Err(Store::Foreign { looks_like: "text", .. }), None) if is_long(&path) => {
                 return Ok(None);
             }
@@ -52,7 +60,6 @@ impl ForeignFile {
         if bytes.starts_with(&MAGIC) {
             return Ok(None);
         }
-        let limits = Limits { max_bytes, ..Limits::default() };
         let foreign = |source| Error::Foreign { name: name.clone(), source };
         let (filter, told) = match (&column, args.format) {
             (Some(column), _) => return Err(no_column(&name, column)),
@@ -68,11 +75,19 @@ impl ForeignFile {
                 None => return Ok(None),
             },
         };
+        Self::of(name, path, column, (filter, told), args).map(Some)
+    }
+
+    fn of(
+        name: String,
+        path: PathBuf,
+        column: Option<String>,
+        (filter, told): (Box<dyn ForeignFilter>, Option<Candidate>),
+        args: &ForeignArgs,
+    ) -> Result<Self, Error> {
         let key_type = key_type(&name, &*filter, args.key_type)?;
-        let is_guess = args.key_type.is_none();
-        let file_bytes = bytes.len() as u64;
-        let (keys, not_keys) = (KeyBytes::default(), NotKeys::default());
-        Ok(Some(Self {
+        let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
+        Ok(Self {
             name,
             path,
             column,
@@ -80,10 +95,10 @@ impl ForeignFile {
             told,
             filter,
             key_type,
-            is_guess,
-            keys,
-            not_keys,
-        }))
+            is_guess: args.key_type.is_none(),
+            keys: KeyBytes::default(),
+            not_keys: NotKeys::default(),
+        })
     }
 
     /// The name for messages.
@@ -197,8 +212,11 @@ impl ForeignFile {
         fact.value.parse().ok()
     }
 
-    /// Keys that it was made for, where the file says.
+    /// Keys that it was made for, where the file says and it does not grow.
     pub fn expected_items(&self) -> Option<u64> {
+        if self.number(&["growth"]).is_some() {
+            return None;
+        }
         self.number(&["expected_items", "capacity"]).filter(|&n| n >= 1.0).map(|n| n as u64)
     }
 

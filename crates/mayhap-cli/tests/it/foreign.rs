@@ -10,7 +10,7 @@ pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../mayhap-formats/tests/golden").join(name)
 }
 
-fn bytes(name: &str) -> Vec<u8> {
+pub(crate) fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(golden(name)).unwrap()
 }
 
@@ -35,14 +35,23 @@ struct Case {
     header: usize,
 }
 
-const LONG: &[&str] = &["--key-type", "long"];
+pub(crate) const LONG: &[&str] = &["--key-type", "long"];
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     guava("guava/long_mitz64", LONG),
     guava("guava/overfull_mitz64", &["--key-type", "bytes"]),
     guava("guava/large_mitz32", LONG),
     spark("spark/v2_long_seed42", LONG, 16),
     spark("spark/v1_big", LONG, 12),
+    Case {
+        name: "bits-and-blooms/bb_a",
+        flags: &[],
+        m: "m",
+        k: "k",
+        not_new: "",
+        found: "probes_rule_test_true_at",
+        header: 24,
+    },
     Case {
         name: "magnuss/redis_a",
         flags: &["--format", "magnuss-redis", "--bits", "10099", "--hashes", "7"],
@@ -108,7 +117,7 @@ fn of_rule(rule: &Value) -> Vec<String> {
 
 /// The keys that are written one by one, as lines; those that Java alone can have are left out.
 fn explicit(json: &Value) -> Option<Vec<String>> {
-    let rows = json["members_explicit"].as_array()?;
+    let Some(rows) = json["members_explicit"].as_array() else { return Some(Vec::new()) };
     let line = |row: &Value| {
         let text = row.get("text").or_else(|| row["key"].get("text")).or(row.get("key"));
         let text = text.and_then(Value::as_str).map(str::to_owned);
@@ -118,7 +127,7 @@ fn explicit(json: &Value) -> Option<Vec<String>> {
     rows.iter().map(line).collect()
 }
 
-fn joined(keys: &[String]) -> Vec<u8> {
+pub(crate) fn joined(keys: &[String]) -> Vec<u8> {
     keys.iter().flat_map(|key| [key.as_bytes(), b"\n"].concat()).collect()
 }
 
@@ -170,6 +179,7 @@ fn keys_added_to_an_empty_filter_give_the_file_that_the_system_wrote() {
         let (whole, notes) = case.put(folder.path());
         let Some(mut members) = explicit(&notes) else { continue };
         let distinct = members.iter().collect::<std::collections::BTreeSet<_>>().len();
+        let explicit = members.len();
         members.extend(of_rule(&notes["members_rule"]));
         let mut empty = whole[..case.header].to_vec();
         if case.header > 0 {
@@ -180,10 +190,10 @@ fn keys_added_to_an_empty_filter_give_the_file_that_the_system_wrote() {
         let summary = json(&succeed(folder.path(), &arguments, &joined(&members)));
         let written = std::fs::read(folder.path().join("f")).unwrap();
         assert!(written == whole, "{}: written otherwise", case.name);
-        let rule_not_new = notes[case.not_new].as_array().unwrap().len();
-        let explicit = notes["members_explicit"].as_array().unwrap().len();
-        let not_new = rule_not_new + explicit - distinct;
-        assert_eq!(summary["already_there"], not_new, "{}", case.name);
+        if let Some(not_new) = notes[case.not_new].as_array() {
+            let not_new = not_new.len() + explicit - distinct;
+            assert_eq!(summary["already_there"], not_new, "{}", case.name);
+        }
         assert_eq!(summary["lines_read"], members.len(), "{}", case.name);
         done += 1;
     }
@@ -228,7 +238,7 @@ fn a_wrong_key_type_finds_nothing_and_says_what_else_it_may_be() {
     let folder = folder();
     let folder = folder.path();
     file(folder, "f", &bytes("guava/long_mitz64.bin"));
-    let members = b"10000\n10001\nabc\n".as_slice();
+    let members = b"abc\n10000\n10001\n".as_slice();
     let output = run(folder, &["check", "f"], members);
     assert_eq!(output.status.code(), Some(1));
     let talk = stderr(&output);
@@ -241,7 +251,7 @@ fn a_wrong_key_type_finds_nothing_and_says_what_else_it_may_be() {
     let output = run(folder, &["check", "--key-type", "long", "--json", "f"], members);
     assert_eq!((output.status.code(), output.stdout), (Some(0), b"10000\n10001\n".to_vec()));
     let talk = String::from_utf8(output.stderr).unwrap();
-    assert!(talk.contains("1 line is no key for f (first: line 3: "), "{talk}");
+    assert!(talk.contains("1 line is no key for f (first: line 1: "), "{talk}");
     let summary: Value = serde_json::from_str(talk.lines().last().unwrap()).unwrap();
     assert_eq!(summary["lines_without_key"], 1);
     assert_eq!(succeed(folder, &["check", "-v", "--key-type", "long", "f"], members), b"abc\n");
@@ -273,72 +283,6 @@ fn any_bytes_are_a_key_where_bytes_are_hashed_and_only_there() {
 }
 
 #[test]
-fn damaged_filters_are_refused_and_left_as_they_are() {
-    let folder = folder();
-    let folder = folder.path();
-    for (name, format) in [
-        ("guava/long_mitz64.bin", "guava"),
-        ("guava/javaser_long_mitz64.ser", "guava"),
-        ("spark/v2_string_seed0.bin", "spark"),
-        ("bloomfileter/bf_small_100.obj", "bloomfileter"),
-        ("magnuss/classic_a.ser", "magnuss"),
-    ] {
-        let whole = bytes(name);
-        let longer = [&*whole, b"\0"].concat();
-        for damaged in [&whole[..whole.len() - 1], &whole[..whole.len() / 2], &whole[..4], &longer]
-        {
-            file(folder, "f", damaged);
-            for verb in ["info", "check", "add"] {
-                for flags in [&[verb, "f", "--format", format] as &[&str], &[verb, "f"]] {
-                    let talk = fail(folder, flags, b"");
-                    assert!(talk.starts_with("mayhap: f: ") && talk.contains("hint: "), "{talk}");
-                }
-            }
-            assert_eq!(std::fs::read(folder.join("f")).unwrap(), damaged);
-            let output = run(folder, &["detect", "f"], b"");
-            assert_eq!(output.status.code(), Some(1), "{name}: {}", stderr(&output));
-        }
-    }
-    // 16 GiB are declared, 8 bytes are there.
-    file(folder, "f", &[&[1, 1, 0x7F, 0xFF, 0xFF, 0xFF][..], &[0; 8]].concat());
-    assert!(fail(folder, &["info", "--format", "guava", "f"], b"").contains("hint: "));
-    file(folder, "f", &bytes("guava/long_mitz64.bin"));
-    assert!(
-        fail(folder, &["info", "--max-memory", "1KiB", "f"], b"").contains("above the limit of 1")
-    );
-    for verb in ["info", "check", "add", "verify", "detect"] {
-        assert!(fail(folder, &[verb, "."], b"").contains("is a folder"), "{verb}");
-    }
-}
-
-#[test]
-fn every_golden_file_is_told_by_its_bytes_or_is_a_bare_bitmap() {
-    for (system, ending, format) in [
-        ("guava", ".bin", "guava"),
-        ("guava", ".ser", "guava"),
-        ("spark", ".bin", "spark"),
-        ("spark", ".ser", "spark"),
-        ("bloomfileter", ".obj", "bloomfileter"),
-        ("magnuss", ".ser", "magnuss"),
-        ("magnuss", ".bin", ""),
-        ("redisson", ".bin", ""),
-    ] {
-        let folder = golden(system);
-        let names = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name());
-        let names: Vec<String> = names.map(|name| name.into_string().unwrap()).collect();
-        let names: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| name.ends_with(ending)).collect();
-        assert!(!names.is_empty(), "{system}");
-        let output = run(&folder, &[&["detect"], &*names].concat(), b"");
-        assert_eq!(output.status.code(), Some(i32::from(format.is_empty())), "{system}{ending}");
-        let told = String::from_utf8(output.stdout).unwrap();
-        let told = told.lines().map(|line| line.split('\t').take(2).collect::<Vec<_>>());
-        let expected = names.iter().filter(|_| !format.is_empty()).map(|&name| vec![name, format]);
-        assert!(told.eq(expected), "{system}{ending}");
-    }
-}
-
-#[test]
 fn filters_of_several_systems_and_of_ours_are_asked_at_once() {
     let folder = folder();
     let folder = folder.path();
@@ -355,64 +299,6 @@ fn filters_of_several_systems_and_of_ours_are_asked_at_once() {
     assert_eq!(String::from_utf8(succeed(folder, &which, keys)).unwrap(), expected);
     let through = succeed(folder, &["filter", "guava"], keys);
     assert_eq!(through, b"user:5\n");
-}
-
-#[test]
-fn a_bare_bitmap_needs_m_and_k() {
-    let folder = folder();
-    let folder = folder.path();
-    file(folder, "f", &bytes("magnuss/redis_a.bin"));
-    let info = ["info", "f", "--format", "magnuss-redis"];
-    assert!(fail(folder, &info, b"").contains("--bits M --hashes K"));
-    assert!(fail(folder, &["info", "f"], b"").contains("--format"));
-    fail(folder, &[&info[..], &["--bits", "10099"]].concat(), b"");
-    let with = |bits, hashes| [&info[..], &["--bits", bits, "--hashes", hashes]].concat();
-    succeed(folder, &with("10099", "7"), b"");
-    // Too few for what is there; more than memory; more than the class can have; none.
-    for (bits, hashes) in [("100", "7"), ("2G", "7"), ("10G", "7"), ("10099", "0"), ("10099", "5G")]
-    {
-        let max = ["--max-memory", "1MiB"];
-        fail(folder, &[&with(bits, hashes)[..], &max].concat(), b"");
-    }
-    // What a file says of itself is not said otherwise.
-    file(folder, "f", &bytes("guava/union_a.bin"));
-    let other = ["info", "f", "--format", "guava", "--bits", "64", "--hashes", "7"];
-    assert!(fail(folder, &other, b"").contains("number of bits: 64 and 4800"));
-}
-
-#[test]
-fn forms_of_one_scheme_become_each_other() {
-    let folder = folder();
-    let folder = folder.path();
-    let ser = bytes("guava/javaser_long_mitz64.ser");
-    let shape = ["--format", "magnuss", "--bits", "10099", "--hashes", "7"];
-    for (from, flags, to, expected) in [
-        ("guava/javaser_long_mitz64.ser", &[][..], "guava", bytes("guava/javaser_long_mitz64.bin")),
-        ("guava/javaser_long_mitz64.bin", LONG, "guava-java", ser),
-        ("spark/v1_merge_a.ser", &[], "spark", bytes("spark/v1_merge_a.bin")),
-        ("spark/v2_merge_a.ser", &[], "spark", bytes("spark/v2_merge_a.bin")),
-        ("magnuss/classic_a.ser", &[], "magnuss", bytes("magnuss/classic_a.bin")),
-        ("magnuss/classic_a.bin", &shape, "magnuss-redis", bytes("magnuss/redis_a.bin")),
-    ] {
-        file(folder, "f", &bytes(from));
-        let arguments = [&["convert", "f", "--force", "-o", "g", "--to", to], flags].concat();
-        succeed(folder, &arguments, b"");
-        assert!(std::fs::read(folder.join("g")).unwrap() == expected, "{from} to {to}");
-    }
-    std::fs::remove_file(folder.join("g")).unwrap();
-    file(folder, "f", &bytes("guava/union_a.bin"));
-    succeed(folder, &["create", "ours", "-n", "10"], b"");
-    for (from, to, says) in [
-        ("f", "spark", "its keys are gone"),
-        ("f", "mayhap", "its keys are gone"),
-        ("ours", "guava", "its keys are gone"),
-        ("f", "guva", "no form"),
-        ("f", "guava-java", "--key-type"),
-    ] {
-        let talk = fail(folder, &["convert", from, "-o", "g", "--to", to], b"");
-        assert!(talk.contains(says) && talk.contains("hint: "), "{talk}");
-    }
-    assert!(!folder.join("g").exists());
 }
 
 #[test]
@@ -467,15 +353,4 @@ fn verify_finds_absent_keys_damage_and_a_rate_above_what_was_asked() {
     assert_eq!(verify(&[]).status.code(), Some(2), "a cut file is told by nothing");
     let output = verify(&["--format", "guava"]);
     assert_eq!((output.status.code(), &json(&output.stdout)["verdict"]), (Some(1), &"off".into()));
-}
-
-#[test]
-fn a_column_is_only_of_a_table() {
-    let folder = folder();
-    let folder = folder.path();
-    file(folder, "f", &bytes("guava/union_a.bin"));
-    assert!(fail(folder, &["info", "f#ids"], b"").contains("the column \"ids\""));
-    // A file of that name is one.
-    file(folder, "f#ids", &bytes("guava/union_a.bin"));
-    succeed(folder, &["info", "f#ids"], b"");
 }

@@ -10,6 +10,7 @@ mod exact;
 mod files;
 mod filter;
 mod foreign;
+mod foreign_files;
 mod help;
 mod hostile;
 mod keys;
