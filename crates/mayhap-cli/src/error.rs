@@ -199,7 +199,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         }
         Store::Exists { .. } => "or replace it with --force",
         Store::Unlike { .. } => {
-            "filters are alike that were made with the same -n, -p, --layout, digest and key options"
+            "make them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
         }
         Store::PendingLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
         Store::Format { source, .. } => match source {

@@ -104,14 +104,15 @@ mod tests {
     }
 
     #[test]
-    fn intervals_are_those_of_the_literature() {
-        // z = 2.5758…: (p + z²/2n ± z sqrt(p(1−p)/n + z²/4n²)) / (1 + z²/n), worked out elsewhere.
+    fn intervals_are_those_of_wilsons_formula() {
+        // Worked out with 30 digits: (p + z²/2n ± z sqrt(p(1−p)/n + z²/4n²)) / (1 + z²/n).
         let (low, high) = Count { samples: 100, hits: 10 }.interval();
-        assert!((low - 0.046_16).abs() < 1e-4 && (high - 0.203_7).abs() < 1e-3, "{low} {high}");
+        let near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
+        assert!(near(low, 0.046_025_811_7) && near(high, 0.203_750_738_5), "{low} {high}");
         let none = Count { samples: 1000, hits: 0 }.interval();
-        assert!(none.0 == 0.0 && (none.1 - 0.006_59).abs() < 1e-5, "{none:?}");
+        assert!(none.0 < 1e-12 && (none.1 - 0.006_59).abs() < 1e-5, "{none:?}");
         let all = Count { samples: 1000, hits: 1000 }.interval();
-        assert!(all.1 == 1.0 && (1.0 - all.0 - 0.006_59).abs() < 1e-5, "{all:?}");
+        assert!(1.0 - all.1 < 1e-12 && (1.0 - all.0 - 0.006_59).abs() < 1e-5, "{all:?}");
     }
 
     #[test]
