@@ -1,9 +1,10 @@
 //! Filters that other systems made, as the verbs use them.
 //!
 //! `options.rs` is what the command line says of them; `file.rs` finds out what a file is and opens
-//! it, `table.rs` where it is a column of one; `keys.rs` makes of keys what the system hashes. Then one file for each verb whose work on
-//! them is its own: `add.rs`, `info.rs`, `verify.rs`, `merge.rs`, `convert.rs`. Everything goes by
-//! [`mayhap_formats::Format`], so that a new format needs no change here, but for `convert.rs`.
+//! it, `table.rs` where it is a column of one; `keys.rs` makes of keys what the system hashes. Then
+//! one file for each verb whose work on them is its own: `add.rs`, `info.rs`, `verify.rs`,
+//! `merge.rs`, `convert.rs`. Everything goes by [`mayhap_formats::Format`], so that a new format
+//! needs no change here, but for `convert.rs`.
 
 pub mod add;
 pub mod convert;

@@ -189,6 +189,21 @@ fn a_file_that_may_be_of_two_releases_is_asked_only_when_one_is_named() {
 }
 
 #[test]
+fn a_format_with_a_weak_mark_is_told_only_where_no_other_is_possible() {
+    let folder = folder();
+    let folder = folder.path();
+    // Its first number, 1, would be the k of rbloom.
+    file(folder, "f", &bytes("dcso/dcso_a.bloom"));
+    let told = String::from_utf8(succeed(folder, &["detect", "f"], b"")).unwrap();
+    assert!(told.starts_with("f\tdcso\t") && told.contains("\nf\trbloom\t"), "{told}");
+    let members: Vec<String> = (0..900).map(|i: u64| format!("user:{i}")).collect();
+    let members = joined(&members);
+    assert!(succeed(folder, &["check", "f"], &members) == members);
+    file(folder, "g", &bytes("python/rbloom_a.bin"));
+    succeed(folder, &["info", "g"], b"");
+}
+
+#[test]
 fn a_column_is_only_of_a_table() {
     let folder = folder();
     let folder = folder.path();
