@@ -116,7 +116,7 @@ json|JSON
 dcso|reads files of DCSO bloom
 gzfile|compressed filter files
 data|a text of the user's in the file
-jobs|several threads (`-j`)
+jobs|several threads
 END
 cat << 'END'
 

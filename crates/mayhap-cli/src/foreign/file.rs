@@ -14,10 +14,6 @@ use std::path::{Path, PathBuf};
 /// where a filter should be, and no filter's form is text but a small one's JSON.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
 
-/// Its only mark is a small first number, which files of other formats have as well: it is told
-/// where nothing else is possible.
-const WEAKEST: Format = Format::Rbloom;
-
 /// A filter of another system, in memory.
 #[derive(Debug)]
 pub struct ForeignFile {
@@ -314,9 +310,6 @@ fn tell(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Erro
             Ok(filter) => sound.push((filter, candidate)),
             Err(source) => wrong = wrong.or(Some(source)),
         }
-    }
-    if sound.len() > 1 {
-        sound.retain(|(_, candidate)| candidate.format != WEAKEST);
     }
     if sound.len() > 1 {
         let one = |(_, candidate): &(_, Candidate)| describe(candidate);
