@@ -16,8 +16,8 @@ use std::thread::JoinHandle;
 const BATCH_LINES: usize = 1024;
 
 /// Chunks that may wait between the threads: one that is ready while one is worked on evens out
-/// what little the two differ; more would only take memory.
-const WAITING_CHUNKS: usize = 2;
+/// what little the two differ; more took as long, and memory.
+const WAITING_CHUNKS: usize = 1;
 
 /// The lines of some sources, one after another.
 ///
