@@ -154,7 +154,7 @@ pub struct LineArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
     /// The key is this field, counted from 1; quotes mean nothing
-    #[arg(long, value_name = "NUMBER", value_parser = parse_field)]
+    #[arg(long, alias = "by-field", value_name = "NUMBER", value_parser = parse_field)]
     pub field: Option<NonZeroU32>,
     /// The byte between fields: , or : or \t or \x1F [default: \t]
     #[arg(long, value_name = "BYTE", value_parser = parse_delim, requires = "field")]

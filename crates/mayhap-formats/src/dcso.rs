@@ -86,6 +86,18 @@ pub struct DcsoFilter {
     num_items: u64,
     data: Vec<u8>,
     compressed: bool,
+    as_read: AsRead,
+}
+
+/// A compressed file as it was read: gzip has many forms, and a filter that has not changed is
+/// written back in the one it had. No part of what the filter is.
+#[derive(Debug, Clone, Default)]
+struct AsRead(Vec<u8>);
+
+impl PartialEq for AsRead {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl DcsoFilter {
@@ -115,8 +127,8 @@ impl DcsoFilter {
         let (capacity, target_fpp, num_items) = numbers;
         let scheme = DcsoScheme { num_hashes, num_bits: Modulo::new(bits.num_bits()) };
         let inner = SchemeFilter { scheme, bits };
-        let data = Vec::new();
-        Self { inner, flags, capacity, target_fpp, num_items, data, compressed: false }
+        let (data, as_read) = (Vec::new(), AsRead::default());
+        Self { inner, flags, capacity, target_fpp, num_items, data, compressed: false, as_read }
     }
 
     /// Reads a file, compressed or not; it is written back in the same way.
@@ -131,7 +143,7 @@ impl DcsoFilter {
             return Self::decode_plain(bytes, limits);
         }
         let filter = Self::decode_plain(&gunzip(bytes, limits)?, limits)?;
-        Ok(Self { compressed: true, ..filter })
+        Ok(Self { compressed: true, as_read: AsRead(bytes.to_vec()), ..filter })
     }
 
     fn decode_plain(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
@@ -191,8 +203,8 @@ impl DcsoFilter {
         self.compressed
     }
 
-    /// Writes with gzip from now on, or without. The compressed bytes are not those that Go writes;
-    /// what is in them is.
+    /// Writes with gzip from now on, or without. The compressed bytes are those that were read as
+    /// long as the filter is the same; after that not those that Go writes, but what is in them is.
     pub fn set_compressed(&mut self, compressed: bool) {
         self.compressed = compressed;
     }
@@ -281,6 +293,13 @@ impl ForeignFilter for DcsoFilter {
         let plain = self.encode_plain();
         if !self.compressed {
             return plain;
+        }
+        let AsRead(read) = &self.as_read;
+        let most = plain.len() as u64 + 1;
+        let mut before = Vec::new();
+        let unpacked = MultiGzDecoder::new(read.as_slice()).take(most).read_to_end(&mut before);
+        if !read.is_empty() && unpacked.is_ok() && before == plain {
+            return read.clone();
         }
         let mut out = Vec::new();
         let mut encoder = GzEncoder::new(plain.as_slice(), Compression::default());
