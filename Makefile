@@ -1,6 +1,6 @@
 # `make demo` and `make test` are all a newcomer needs.
 CARGO ?= cargo
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 
 .PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny test-interop \
 	plots bench bench-cli bench-jvm compare clean

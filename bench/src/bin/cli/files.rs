@@ -327,7 +327,7 @@ fn merge(options: &Options) -> io::Result<Vec<Outcome>> {
     // What is merged is safe on the disk, too.
     let floor = tool(
         "cat + write",
-        shell(format!("cat {shards} > /dev/null && dd if={first} of={copy} bs=1M conv=fsync")),
+        shell(format!("cat {shards} > /dev/null && dd bs=1M conv=fsync < {first} > {copy}")),
     );
     Ok([Outcome::of(ours, mayhap), Outcome::of(floor, "cat")].into_iter().flatten().collect())
 }
