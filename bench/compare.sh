@@ -149,3 +149,14 @@ jsonkey|a JSON value is the key
 trim|white space around does not count
 json|JSON summary
 END
+
+cat << 'END'
+
+## Speed and memory
+
+10 M lines of 62 bytes, one run of `bench/cli.sh`; the whole of it, with the machine and the targets:
+[bench/results/tools.md](../bench/results/tools.md).
+END
+# Its tables, one level lower.
+sed -n '/^## First of equal lines/,/^## Targets/p' "$root/bench/results/tools.md" |
+    sed '/^## Targets/d; s/^## /### /; s/^### First of equal lines/\n&, timed/' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
