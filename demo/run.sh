@@ -3,7 +3,7 @@
 # ask it, look inside.
 set -eu
 cd "$(dirname "$0")/.."
-mayhap=${MAYHAP:-target/release/mayhap}
+mayhap=${MAYHAP:-${CARGO_TARGET_DIR:-target}/release/mayhap}
 out=target/demo
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
