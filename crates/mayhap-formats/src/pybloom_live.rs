@@ -299,7 +299,7 @@ impl ForeignFilter for PyBloomLiveFilter {
             return Err(Error::refused("BloomFilter is at capacity"));
         }
         let new = self.inner.insert(key);
-        self.num_items += u64::from(new);
+        self.num_items = self.num_items.saturating_add(u64::from(new));
         Ok(new)
     }
 
