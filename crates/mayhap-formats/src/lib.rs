@@ -44,10 +44,9 @@ pub use key::KeyType;
 pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
 pub use open::{Shape, open, open_with};
-#[cfg(feature = "parquet")]
-pub use parquet::{ColumnInfo, ParquetColumn, ParquetFile};
 pub use parquet::{
-    SplitBlockFilter, SplitBlockScheme, SplitBlockSize, parquet_mr_num_bits, parquet_mr_num_bytes,
+    ColumnInfo, ParquetColumn, ParquetFile, SplitBlockFilter, SplitBlockScheme, SplitBlockSize,
+    parquet_mr_num_bits, parquet_mr_num_bytes,
 };
 pub use pybloom_live::{PyBloomLiveFilter, PyBloomLiveRelease, PyBloomLiveScheme};
 pub use pybloomfiltermmap::{PyBloomFilterMmap, PyBloomFilterMmapScheme};

@@ -1,13 +1,9 @@
 //! The filters of a column inside of a Parquet file.
 
 use super::filter::{MAX_HEADER_BYTES, SplitBlockFilter, read_header};
+use super::metadata::{Chunk, RowGroup, row_groups};
 use crate::{Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader};
 use mayhap::Bitmap;
-use parquet::basic::Type;
-use parquet::file::metadata::{
-    ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader,
-    ParquetStatisticsPolicy,
-};
 use std::io::{Read, Seek, SeekFrom};
 
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
@@ -21,7 +17,7 @@ const MAX_METADATA_BYTES: u64 = 256 << 20;
 struct Place {
     offset: i64,
     /// Not all writers say.
-    len: Option<i32>,
+    len: Option<i64>,
 }
 
 /// A column of a Parquet file and its filters.
@@ -103,7 +99,7 @@ impl<R: Read + Seek> ParquetFile<R> {
         if len > limit {
             return Err(Error::TooLarge { field, limit, found: len });
         }
-        let columns = columns(&decode_metadata(&read_at(&mut reader, tail - len, len)?)?);
+        let columns = columns(row_groups(&read_at(&mut reader, tail - len, len)?)?)?;
         Ok(Self { reader, num_bytes, columns })
     }
 
@@ -180,39 +176,55 @@ fn no_such_column(path: &str, columns: &[ColumnInfo]) -> Error {
     })
 }
 
-fn decode_metadata(bytes: &[u8]) -> Result<ParquetMetaData, Error> {
-    let options = ParquetMetaDataOptions::new()
-        .with_column_stats_policy(ParquetStatisticsPolicy::SkipAll)
-        .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
-        .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
-    ParquetMetaDataReader::decode_metadata_with_options(bytes, Some(&options))
-        .map_err(|error| Error::bad("metadata", "those of a Parquet file", error))
+/// The columns, which are the same in all row groups.
+fn columns(row_groups: Vec<RowGroup>) -> Result<Vec<ColumnInfo>, Error> {
+    let mut columns: Vec<ColumnInfo> = Vec::new();
+    let with_rows = row_groups.into_iter().filter(|group| group.num_rows != 0);
+    for (i, row_group) in with_rows.enumerate() {
+        let chunks = row_group.chunks.into_iter().map(Option::unwrap_or_default);
+        if i == 0 {
+            columns.extend(chunks.map(ColumnInfo::first));
+            continue;
+        }
+        let mut num_chunks = 0;
+        for chunk in chunks {
+            let column = columns.get_mut(num_chunks).filter(|column| column.path == chunk.path);
+            let column = column.ok_or_else(|| other_columns(&chunk.path))?;
+            column.places.push(place(&chunk));
+            num_chunks += 1;
+        }
+        if num_chunks < columns.len() {
+            return Err(other_columns("fewer"));
+        }
+    }
+    Ok(columns)
 }
 
-fn columns(metadata: &ParquetMetaData) -> Vec<ColumnInfo> {
-    let schema = metadata.file_metadata().schema_descr();
-    let place = |chunk: &ColumnChunkMetaData| {
-        let len = chunk.bloom_filter_length();
-        chunk.bloom_filter_offset().map(|offset| Place { offset, len })
-    };
-    let column = |i: usize| {
-        let descriptor = schema.column(i);
-        let row_groups = metadata.row_groups().iter().filter(|group| group.num_rows() != 0);
-        let places = row_groups.map(|group| group.columns().get(i).and_then(place)).collect();
-        let key_types = key_types(descriptor.physical_type());
-        ColumnInfo { path: descriptor.path().string(), key_types, places }
-    };
-    (0..schema.num_columns()).map(column).collect()
+fn other_columns(found: &str) -> Error {
+    Error::bad("columns of a row group", "those of the first", found)
 }
 
-fn key_types(physical: Type) -> &'static [KeyType] {
-    match physical {
-        Type::INT32 => &[KeyType::Int, KeyType::Hex],
-        Type::INT64 => &[KeyType::Long, KeyType::Hex],
-        Type::FLOAT => &[KeyType::Float, KeyType::Hex],
-        Type::DOUBLE => &[KeyType::Double, KeyType::Hex],
-        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => &[KeyType::Bytes, KeyType::Hex],
-        Type::BOOLEAN | Type::INT96 => &[KeyType::Hex],
+fn place(chunk: &Chunk) -> Option<Place> {
+    chunk.filter.map(|(offset, len)| Place { offset, len })
+}
+
+impl ColumnInfo {
+    fn first(chunk: Chunk) -> Self {
+        let places = vec![place(&chunk)];
+        Self { path: chunk.path, key_types: key_types(chunk.physical_type), places }
+    }
+}
+
+/// By the number of a physical type.
+fn key_types(physical_type: i64) -> &'static [KeyType] {
+    match physical_type {
+        1 => &[KeyType::Int, KeyType::Hex],
+        2 => &[KeyType::Long, KeyType::Hex],
+        4 => &[KeyType::Float, KeyType::Hex],
+        5 => &[KeyType::Double, KeyType::Hex],
+        6 | 7 => &[KeyType::Bytes, KeyType::Hex],
+        // BOOLEAN, INT96.
+        _ => &[KeyType::Hex],
     }
 }
 

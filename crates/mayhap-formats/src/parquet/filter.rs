@@ -13,7 +13,6 @@ use xxhash_rust::xxh64::xxh64;
 const HEADER_START: u8 = 0x15;
 const HEADER_END: &[u8] = b"\x1C\x1C\0\0\x1C\x1C\0\0\x1C\x1C\0\0\0";
 /// The most that a header has.
-#[cfg(feature = "parquet")]
 pub(super) const MAX_HEADER_BYTES: usize = 1 + 5 + HEADER_END.len();
 
 const SALTS: [u32; 8] = [

@@ -18,12 +18,11 @@
 //! Source: apache/parquet-format, `BloomFilter.md`. Read from and checked against parquet-mr 1.13.1
 //! and 1.17.0, pyarrow 26.0.1 and the Rust crate `parquet` 60.1.
 
-#[cfg(feature = "parquet")]
 mod file;
 mod filter;
+mod metadata;
 mod sizing;
 
-#[cfg(feature = "parquet")]
 pub use file::{ColumnInfo, ParquetColumn, ParquetFile};
 pub(crate) use filter::is_header;
 pub use filter::{SplitBlockFilter, SplitBlockScheme};

@@ -126,6 +126,12 @@ fn a_bomb_is_refused_at_the_limit() {
     let error = DcsoFilter::decode(&bytes, &limits).unwrap_err();
     assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     assert_eq!(decode(&bytes), Ok(zeros));
+    // The bits are few, the data are not; nothing is cut off silently.
+    let mut small = DcsoFilter::create(10, 0.01, &Limits::default()).unwrap();
+    small.set_data(&vec![0; 10 << 20]).unwrap();
+    small.set_compressed(true);
+    let error = DcsoFilter::decode(&small.encode(), &limits).unwrap_err();
+    assert!(matches!(error, Error::TooLarge { field: "decompressed size", .. }), "{error}");
 }
 
 #[test]

@@ -214,6 +214,16 @@ fn damaged_files_are_refused_or_answer() {
             damaged[i] ^= change;
         }
     }
+    let with_footer = |footer: &[u8]| {
+        let len = (footer.len() as u32).to_le_bytes();
+        [b"PAR1", footer, &len, b"PAR1"].concat()
+    };
+    // Two thousand million row groups in seven bytes.
+    let claims = with_footer(&hex("49fcffffffff07"));
+    assert!(matches!(file(&claims), Err(Error::Truncated { .. })));
+    // Lists in lists.
+    let deep = with_footer(&[0x19; 100]);
+    assert!(file(&deep).unwrap_err().to_string().contains("depth"));
     let encrypted = [&whole[..whole.len() - 1], b"E"].concat();
     assert!(file(&encrypted).unwrap_err().to_string().contains("encrypted"));
 }

@@ -150,12 +150,12 @@ fn forged_headers_are_refused() {
     assert!(matches!(put(20, &large), Error::TooLarge { .. }));
     // Two thousand million hash functions by the bits for an item, which block a server.
     let bits_for_an_item = (2.1e9 / std::f64::consts::LN_2).to_le_bytes();
-    assert!(put(52, &bits_for_an_item).to_string().contains("bits for an item"));
-    assert!(put(60, &7u32.to_le_bytes()).to_string().contains("number of hashes"));
+    assert!(put(52, &bits_for_an_item).to_string().starts_with("bits for an item is"));
+    assert!(put(60, &7u32.to_le_bytes()).to_string().starts_with("number of hashes is"));
     for rate in [f64::NAN, 0.0, 1.0, -0.5, f64::INFINITY] {
         assert!(put(44, &rate.to_le_bytes()).to_string().contains("error rate"), "{rate}");
     }
-    assert!(put(52, &f64::NAN.to_le_bytes()).to_string().contains("bits for an item"));
+    assert!(put(52, &f64::NAN.to_le_bytes()).to_string().starts_with("bits for an item is"));
     assert!(put(72, &[64]).to_string().contains("log2"));
     assert!(put(72, &[12]).to_string().contains("log2"));
     assert!(put(12, &[16]).to_string().contains("options"));
