@@ -406,7 +406,7 @@ proptest! {
 
     #[test]
     fn what_was_inserted_is_found_after_a_round_trip(
-        keys: Vec<Vec<u8>>, n in 1i64..500, fpp in 1e-6..0.7f64, narrow: bool,
+        keys: Vec<Vec<u8>>, n in 1i64..500, fpp in 1e-6..0.6f64, narrow: bool,
     ) {
         let strategy = if narrow { GuavaStrategy::Mitz32 } else { GuavaStrategy::Mitz64 };
         let options = GuavaOptions { fpp, strategy, ..GuavaOptions::new(n) };
