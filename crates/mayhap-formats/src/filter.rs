@@ -101,6 +101,18 @@ pub trait Scheme: fmt::Debug + Send + Sync {
     /// Calls `each` with every position of a key, in the system's order, all below the number of
     /// bits of the filter; stops early when it returns `false`.
     fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool);
+
+    /// Appends the positions of many keys, k for each, in order. For schemes that can hash several
+    /// keys at once.
+    #[inline]
+    fn positions_of_many(&self, keys: &[&[u8]], positions: &mut Vec<u64>) {
+        for key in keys {
+            self.positions(key, |position| {
+                positions.push(position);
+                true
+            });
+        }
+    }
 }
 
 /// A filter that other systems made, of whichever format.
@@ -274,12 +286,7 @@ impl<S: Scheme> SchemeFilter<S> {
         let mut positions = Vec::with_capacity(BATCH_KEYS * self.scheme.num_hashes() as usize);
         for (group, keys) in keys.chunks(BATCH_KEYS).enumerate() {
             positions.clear();
-            for key in keys {
-                self.scheme.positions(key, |position| {
-                    positions.push(position);
-                    true
-                });
-            }
+            self.scheme.positions_of_many(keys, &mut positions);
             let per_key = self.scheme.num_hashes() as usize;
             for (i, positions) in positions.chunks_exact(per_key).enumerate() {
                 // Without a branch, so that the loads of the next keys do not wait for this answer.

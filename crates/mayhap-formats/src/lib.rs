@@ -1,9 +1,9 @@
 //! Bloom filters that other systems made: opened, asked, extended and written back, bit for bit.
 //!
 //! A foreign format is a *scheme* (key bytes → positions) and a *codec* (file layout), one file
-//! each system. What they share stands beside: [`Bits`] (where the bits are), [`Reader`] (bytes from
-//! outside, every length checked before it is believed), [`Limits`], [`KeyType`] (text → the bytes
-//! that the system hashes), [`ForeignFilter`] (what all of them can do).
+//! each system. What they share stands beside: [`Bits`] (where the bits are), [`Reader`] (bytes
+//! from outside, every length checked before it is believed), [`Limits`], [`KeyType`] (text → the
+//! bytes that the system hashes), [`ForeignFilter`] (what all of them can do).
 //!
 //! A filter of one scheme cannot become one of another: the keys are gone.
 

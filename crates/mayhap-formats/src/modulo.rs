@@ -24,7 +24,8 @@ impl Modulo {
     /// `n % divisor`.
     ///
     /// `reciprocal > 2^64 / divisor - 1 - 1 / divisor`, so `n * reciprocal / 2^64` is less than 1
-    /// below `n / divisor`, and its floor at most 1 below the quotient: one subtraction corrects it.
+    /// below `n / divisor`, and its floor at most 1 below the quotient: one subtraction corrects
+    /// it.
     #[inline]
     pub(crate) fn of(self, n: u64) -> u64 {
         let quotient = ((u128::from(n) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -54,7 +55,8 @@ mod tests {
         #[test]
         fn the_remainder_is_right(n: u64, divisor in 1u64.., shift in 0u32..64, times: u64) {
             let divisor = (divisor >> shift).max(1);
-            for n in [n, n >> shift, times.wrapping_mul(divisor), times.wrapping_mul(divisor).wrapping_sub(1)] {
+            let multiple = times.wrapping_mul(divisor);
+            for n in [n, n >> shift, multiple, multiple.wrapping_sub(1)] {
                 prop_assert_eq!(Modulo::new(divisor).of(n), n % divisor);
             }
         }

@@ -92,8 +92,8 @@ impl BloomFileter {
     /// # Errors
     ///
     /// [`Error::NotThisFormat`] for other bytes; those of a malformed stream; [`Error::BadField`]
-    /// for a class of another serialVersionUID or other fields, and for seeds that are not the first
-    /// k primes of the preset.
+    /// for a class of another serialVersionUID or other fields, and for seeds that are not the
+    /// first k primes of the preset.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let (inner, state) = Serialized::read(bytes, limits)?;
         Ok(Self { inner, state })

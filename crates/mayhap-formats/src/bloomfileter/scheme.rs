@@ -49,8 +49,8 @@ impl BloomFileterRate {
 /// Key bytes → positions: one hash h of the characters, `|h prime| mod size` for every prime.
 ///
 /// What follows of it: the first two characters of a key may change places, only the last 34 or so
-/// count, all positions of a key are multiples of one number, and numbers behind a prefix collide by
-/// the hundred.
+/// count, all positions of a key are multiples of one number, and numbers behind a prefix collide
+/// by the hundred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BloomFileterScheme {
     rate: BloomFileterRate,

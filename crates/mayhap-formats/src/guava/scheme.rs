@@ -10,7 +10,8 @@ pub enum GuavaStrategy {
     /// numbers a, b; `a + i b` for i = 1 to k, its complement where negative. Never touches a bit
     /// at 2^31 or above.
     Mitz32,
-    /// `MURMUR128_MITZ_64`, the default since: `h1 + i h2` for i = 0 to k − 1, without the sign bit.
+    /// `MURMUR128_MITZ_64`, the default since: `h1 + i h2` for i = 0 to k − 1, without the sign
+    /// bit.
     Mitz64,
 }
 

@@ -1,6 +1,7 @@
 //! `Double.toString` and `BigDecimal.toPlainString`.
 
-/// `Double.toString`: at least one digit behind the point, an exponent below 10^−3 and from 10^7 on.
+/// `Double.toString`: at least one digit behind the point, an exponent below 10^−3 and from 10^7
+/// on.
 pub(crate) fn double_to_string(x: f64) -> String {
     if x.is_nan() {
         return "NaN".to_owned();

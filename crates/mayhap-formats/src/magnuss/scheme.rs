@@ -15,7 +15,8 @@ pub enum MagnusHash {
     Sha1,
 }
 
-/// Key bytes → positions: digests of a salt byte and the key, cut into numbers of 32 bits, modulo m.
+/// Key bytes → positions: digests of a salt byte and the key, cut into numbers of 32 bits, modulo
+/// m.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MagnusScheme {
     hash: MagnusHash,

@@ -33,7 +33,8 @@ pub enum MagnusSizing {
         /// k.
         num_hashes: i32,
     },
-    /// `BloomFilter(int m, int n)`: `k = round(m / n ln 2)`, m computed once more as `ceil(m / n n)`.
+    /// `BloomFilter(int m, int n)`: `k = round(m / n ln 2)`, m computed once more as `ceil(m / n
+    /// n)`.
     Bits {
         /// m.
         num_bits: i32,

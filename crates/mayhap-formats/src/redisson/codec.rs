@@ -52,8 +52,8 @@ pub(crate) fn kryo_long(number: i64, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// `MarshallingCodec`, the default of 3.13.0 to 3.18.1 (River, protocol 4), of a string: 04, a token
-/// by length, the length in UTF-16 units, modified UTF-8.
+/// `MarshallingCodec`, the default of 3.13.0 to 3.18.1 (River, protocol 4), of a string: 04, a
+/// token by length, the length in UTF-16 units, modified UTF-8.
 pub(crate) fn marshalling_string(units: impl Iterator<Item = u16> + Clone, out: &mut Vec<u8>) {
     out.push(4);
     let len = units.clone().count();

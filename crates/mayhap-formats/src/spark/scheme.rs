@@ -1,6 +1,6 @@
 //! Key bytes → positions.
 
-use super::hash::murmur3_x86_32;
+use super::hash::{LANES, murmur3_x86_32, murmur3_x86_32_lanes};
 use crate::modulo::Modulo;
 use crate::{Error, Limits, Scheme};
 
@@ -75,18 +75,10 @@ impl SparkScheme {
     pub fn version(&self) -> SparkVersion {
         self.version
     }
-}
 
-impl Scheme for SparkScheme {
+    /// The positions of a key with these hashes.
     #[inline]
-    fn num_hashes(&self) -> u32 {
-        self.num_hashes
-    }
-
-    #[inline]
-    fn positions(&self, key: &[u8], mut each: impl FnMut(u64) -> bool) {
-        let h1 = murmur3_x86_32(key, self.version.seed() as u32);
-        let h2 = murmur3_x86_32(key, h1);
+    fn spread(&self, h1: u32, h2: u32, mut each: impl FnMut(u64) -> bool) {
         match self.version {
             SparkVersion::V1 => {
                 let mut combined = h1.cast_signed();
@@ -109,6 +101,38 @@ impl Scheme for SparkScheme {
                     }
                 }
             }
+        }
+    }
+}
+
+impl Scheme for SparkScheme {
+    #[inline]
+    fn num_hashes(&self) -> u32 {
+        self.num_hashes
+    }
+
+    #[inline]
+    fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool) {
+        let h1 = murmur3_x86_32(key, self.version.seed().cast_unsigned());
+        let h2 = murmur3_x86_32(key, h1);
+        self.spread(h1, h2, each);
+    }
+
+    fn positions_of_many(&self, keys: &[&[u8]], positions: &mut Vec<u64>) {
+        let mut push = |position| {
+            positions.push(position);
+            true
+        };
+        let (groups, rest) = keys.as_chunks::<LANES>();
+        for &keys in groups {
+            let h1 = murmur3_x86_32_lanes(keys, [self.version.seed().cast_unsigned(); LANES]);
+            let h2 = murmur3_x86_32_lanes(keys, h1);
+            for (h1, h2) in h1.into_iter().zip(h2) {
+                self.spread(h1, h2, &mut push);
+            }
+        }
+        for key in rest {
+            self.positions(key, &mut push);
         }
     }
 }

@@ -183,6 +183,26 @@ fn the_product_of_the_least_int_has_a_position() {
 }
 
 #[test]
+fn a_bitset_whose_last_word_was_in_use_keeps_only_words_in_use() {
+    // As a JVM does: the length of a new one is kept, that of one read so is not.
+    let options = BloomFileterOptions::new(40, CLASS);
+    let mut filter = BloomFileter::create(&options, &Limits::default()).unwrap();
+    let empty_bytes = filter.encode().len();
+    filter.add("a");
+    filter.clear();
+    assert_eq!(filter.encode().len(), empty_bytes);
+    while filter.bits().words().last() == Some(&0) {
+        filter.add(&filter.use_count().to_string());
+    }
+    let mut read = decode(&filter.encode());
+    read.clear();
+    assert_eq!(read.encode().len(), empty_bytes - 8 * filter.bits().words().len());
+    assert!(!decode(&read.encode()).check("a"));
+    filter.clear();
+    assert_eq!(filter.encode().len(), empty_bytes);
+}
+
+#[test]
 fn a_rate_of_0_clears_before_every_addition_and_none_never() {
     let of = |auto_clear_rate| {
         let options =

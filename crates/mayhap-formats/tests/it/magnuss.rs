@@ -257,8 +257,12 @@ proptest! {
             }
             let bytes = filter.encode();
             let read = match form {
-                MagnusForm::BitSet => MagnusFilter::decode_bitset(&bytes, num_bits, num_hashes, &limits),
-                MagnusForm::Redis => MagnusFilter::decode_redis(&bytes, num_bits, num_hashes, &limits),
+                MagnusForm::BitSet => {
+                    MagnusFilter::decode_bitset(&bytes, num_bits, num_hashes, &limits)
+                }
+                MagnusForm::Redis => {
+                    MagnusFilter::decode_redis(&bytes, num_bits, num_hashes, &limits)
+                }
                 MagnusForm::Serialized => MagnusFilter::decode(&bytes, &limits),
             }.unwrap();
             prop_assert!(keys.iter().all(|key| read.contains(key)));

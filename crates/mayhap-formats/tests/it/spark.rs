@@ -186,6 +186,35 @@ fn a_stream_that_claims_16_gib_is_refused_before_anything_is_allocated() {
 }
 
 #[test]
+fn contents_of_an_object_are_cut_into_blocks_of_1024_bytes() {
+    // The golden object's class, with the contents of a filter of 12 + 2400 bytes.
+    let small = Golden::of("spark").bytes("v1_merge_a.ser");
+    let first = small.iter().position(|&byte| byte == 0x7A).unwrap();
+    let contents = create(2000, 0.01, SparkVersion::V1).encode();
+    let object = |lengths: [usize; 3]| {
+        let mut bytes = small[..first].to_vec();
+        let mut rest = &contents[..];
+        for len in lengths {
+            bytes.push(0x7A);
+            bytes.extend((len as u32).to_be_bytes());
+            bytes.extend(&rest[..len]);
+            rest = &rest[len..];
+        }
+        assert!(rest.is_empty());
+        bytes.push(0x78);
+        bytes
+    };
+    let bytes = object([1024, 1024, 364]);
+    let mut filter = decode(&bytes);
+    assert!(filter.encode() == bytes);
+    filter.insert(b"key");
+    assert!(decode(&filter.encode()).contains(b"key"));
+    // Cut otherwise it could not be written back.
+    let other = SparkFilter::decode(&object([1024, 1000, 388]), &Limits::default());
+    assert!(matches!(other, Err(Error::BadField { field: "blocks", .. })));
+}
+
+#[test]
 fn unlike_filters_are_not_merged_and_stay_as_they_are() {
     let mut filter = create(500, 0.01, V2);
     filter.insert_str("a");
