@@ -1,5 +1,6 @@
 //! A filter of a named format, from its bytes.
 
+use crate::filter::same;
 use crate::{
     BitsAndBloomsFilter, BloomFileter, DcsoFilter, Error, ForeignFilter, Format, GuavaFilter,
     Limits, MagnusFilter, PyBloomFilterMmap, PyBloomLiveFilter, PyBloomLiveRelease, RbloomFilter,
@@ -74,24 +75,32 @@ pub fn open_with(
 ) -> Result<Box<dyn ForeignFilter>, Error> {
     let Shape { num_bits, num_hashes } = shape;
     let int = || i32::try_from(num_bits).map_err(|_| Error::bad("m", "a Java int", num_bits));
-    let is_java = bytes.starts_with(&crate::java::MAGIC);
     Ok(match format {
-        Format::MagnusS if !is_java => {
-            Box::new(MagnusFilter::decode_bitset(bytes, int()?, num_hashes, limits)?)
-        }
+        // Bits may begin as Java's objects do: what cannot be read as an object is a bitmap. A
+        // damaged object is not taken for one, it is longer than its bits.
+        Format::MagnusS => match open(format, bytes, limits) {
+            Ok(filter) => of_shape(filter, shape)?,
+            Err(no_object) => {
+                let bitmap = MagnusFilter::decode_bitset(bytes, int()?, num_hashes, limits);
+                let is_java = bytes.starts_with(&crate::java::MAGIC);
+                Box::new(bitmap.map_err(|no_bitmap| if is_java { no_object } else { no_bitmap })?)
+            }
+        },
         Format::MagnusRedis => {
             Box::new(MagnusFilter::decode_redis(bytes, int()?, num_hashes, limits)?)
         }
         Format::Redisson => {
             Box::new(RedissonFilter::decode_bare(bytes, num_bits, num_hashes, limits)?)
         }
-        _ => {
-            let filter = open(format, bytes, limits)?;
-            crate::filter::same("number of bits", &num_bits.unsigned_abs(), &filter.num_bits())?;
-            crate::filter::same("number of hash functions", &num_hashes, &filter.num_hashes())?;
-            filter
-        }
+        _ => of_shape(open(format, bytes, limits)?, shape)?,
     })
+}
+
+/// The filter, if it has this m and k.
+fn of_shape(filter: Box<dyn ForeignFilter>, shape: Shape) -> Result<Box<dyn ForeignFilter>, Error> {
+    same("number of bits", &shape.num_bits.unsigned_abs(), &filter.num_bits())?;
+    same("number of hash functions", &shape.num_hashes, &filter.num_hashes())?;
+    Ok(filter)
 }
 
 fn needs_shape(format: Format) -> Error {

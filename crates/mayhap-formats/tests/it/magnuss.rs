@@ -228,6 +228,35 @@ fn filters_that_the_class_would_make_useless_are_refused() {
     assert!(none.num_bits_and_hashes().is_err());
 }
 
+/// Found by the fuzzer: an insertion can make a bitmap begin as Java's objects do.
+#[test]
+fn a_bitmap_that_begins_as_a_java_object_is_a_bitmap() {
+    let shape = Shape { num_bits: 40, num_hashes: 1 };
+    let bytes = [0xac, 0xed, 0, 5];
+    let filter = open_with(Format::MagnusS, &bytes, shape, &Limits::default()).unwrap();
+    assert_eq!((filter.num_bits(), filter.count_ones()), (40, 12));
+    assert_eq!(filter.encode(), bytes);
+}
+
+/// Whatever byte of it is lost, as m and k are said all the same.
+#[test]
+fn a_damaged_java_object_is_not_taken_for_a_bitmap() {
+    let sizing = MagnusSizing::Rate { fpp: 0.01, expected_items: 100 };
+    let mut filter =
+        MagnusFilter::create(&sizing, MagnusForm::Serialized, &Limits::default()).unwrap();
+    filter.insert(b"a key");
+    let whole = filter.encode();
+    let shape =
+        Shape { num_bits: filter.num_bits().cast_signed(), num_hashes: filter.num_hashes() };
+    assert!(open_with(Format::MagnusS, &whole, shape, &Limits::default()).is_ok());
+    for lost in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes.remove(lost);
+        let opened = open_with(Format::MagnusS, &bytes, shape, &Limits::default());
+        assert!(opened.is_err(), "byte {lost} is lost");
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_give_an_error_or_the_same_bytes(
