@@ -1,0 +1,174 @@
+//! What can go wrong with a filter on a server.
+
+use std::fmt;
+use std::time::Duration;
+
+/// Everything that can go wrong with a filter on a server.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address is no `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://` URL.
+    BadUrl {
+        /// The URL, without its password.
+        url: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A name that no filter can have.
+    BadName {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The server cannot be reached, or did not answer for as long as calls may take.
+    Unavailable {
+        /// The server, without its password.
+        server: String,
+        /// How long it was tried.
+        after: Duration,
+        /// The last thing that failed.
+        reason: String,
+    },
+    /// The server wants another password or user.
+    Unauthorized {
+        /// The server.
+        server: String,
+        /// In its words.
+        reason: String,
+    },
+    /// The server's memory is full: nothing was written.
+    ServerFull {
+        /// In its words.
+        reason: String,
+    },
+    /// The server refused a command in its own words.
+    Refused {
+        /// What was asked for.
+        what: String,
+        /// In its words.
+        reason: String,
+    },
+    /// A key holds something that is no part of a filter.
+    WrongType {
+        /// The key.
+        key: String,
+    },
+    /// There is no filter of this name.
+    NotFound {
+        /// The name.
+        name: String,
+    },
+    /// There is a filter of this name, and it is another one.
+    Exists {
+        /// The name.
+        name: String,
+        /// The parameter that differs.
+        parameter: &'static str,
+        /// What it has.
+        has: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// Part of the filter is gone: it expired, was evicted, or was deleted by another program.
+    Gone {
+        /// The name.
+        name: String,
+        /// What is known of it.
+        reason: String,
+    },
+    /// Another client creates or switches this filter, and did not end in time.
+    Busy {
+        /// The name.
+        name: String,
+        /// What it does.
+        what: &'static str,
+    },
+    /// Fewer replicas than asked for confirmed a write, which is on the master.
+    NotReplicated {
+        /// How many were asked for.
+        wanted: u32,
+        /// How many confirmed.
+        confirmed: u32,
+    },
+    /// What the keys hold is no filter that this version knows.
+    Damaged {
+        /// The key.
+        key: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Of the filter: its parameters, its secret key.
+    Filter(mayhap::Error),
+    /// Of a scheme of another system.
+    Format(mayhap_formats::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadUrl { url, reason } => write!(
+                f,
+                "{url} is no address of a server: {reason}; for example redis://127.0.0.1:6379/0/name"
+            ),
+            Self::BadName { name, reason } => {
+                write!(f, "{name:?} cannot be the name of a filter: {reason}")
+            }
+            Self::Unavailable { server, after, reason } => {
+                write!(f, "{server} gave no answer for {:.1} s: {reason}", after.as_secs_f64())
+            }
+            Self::Unauthorized { server, reason } => {
+                write!(f, "{server} refuses this user or password: {reason}")
+            }
+            Self::ServerFull { reason } => write!(
+                f,
+                "the server is full, nothing was written: {reason}; raise its maxmemory, or make a \
+                 smaller filter"
+            ),
+            Self::Refused { what, reason } => write!(f, "the server refused {what}: {reason}"),
+            Self::WrongType { key } => {
+                write!(f, "the key {key} holds something else than a filter; use another name")
+            }
+            Self::NotFound { name } => write!(f, "there is no filter {name}; create it first"),
+            Self::Exists { name, parameter, has, wanted } => write!(
+                f,
+                "the filter {name} exists with {parameter} {has}, not {wanted}; attach to it with \
+                 its own parameters, or use another name"
+            ),
+            Self::Gone { name, reason } => write!(f, "the filter {name} is gone: {reason}"),
+            Self::Busy { name, what } => {
+                write!(f, "another client {what} the filter {name}; try again")
+            }
+            Self::NotReplicated { wanted, confirmed } => write!(
+                f,
+                "{confirmed} of {wanted} replicas confirmed the write; it is on the master, and \
+                 writing it again does no harm"
+            ),
+            Self::Damaged { key, reason } => write!(f, "the key {key} is damaged: {reason}"),
+            Self::Filter(error) => error.fmt(f),
+            Self::Format(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Filter(error) => Some(error),
+            Self::Format(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<mayhap::Error> for Error {
+    fn from(error: mayhap::Error) -> Self {
+        Self::Filter(error)
+    }
+}
+
+impl From<mayhap_formats::Error> for Error {
+    fn from(error: mayhap_formats::Error) -> Self {
+        Self::Format(error)
+    }
+}

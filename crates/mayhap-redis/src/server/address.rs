@@ -1,0 +1,205 @@
+//! URLs of servers and of the filters on them.
+
+use crate::Error;
+use percent_encoding::percent_decode_str;
+use std::fmt;
+
+/// Where a server or cluster is, and which filter on it is meant.
+///
+/// | URL | meaning |
+/// |---|---|
+/// | `redis://host:port/db/name` | one server; port 6379 and database 0 if left out |
+/// | `redis+cluster://host:port,host:port/name` | a cluster: one or more of its nodes |
+/// | `rediss://`, `rediss+cluster://` | the same with TLS |
+///
+/// User and password stand before the host (`redis://user:password@host`), percent-encoded as in
+/// any URL. The name is all that follows the database, percent-decoded. [`fmt::Display`] and
+/// [`fmt::Debug`] leave the password out.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_redis::Address;
+///
+/// let address = Address::parse("redis://:secret@127.0.0.1:6380/2/seen%20urls")?;
+/// assert_eq!(address.name(), Some("seen urls"));
+/// assert_eq!(address.to_string(), "redis://127.0.0.1:6380/2/seen urls");
+/// let cluster = Address::parse("redis+cluster://10.0.0.1:7000,10.0.0.2:7000/seen")?;
+/// assert!(cluster.is_cluster());
+/// assert!(Address::parse("http://127.0.0.1/").is_err());
+/// # Ok::<(), mayhap_redis::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address {
+    tls: bool,
+    cluster: bool,
+    /// `user:password@`, as it was given.
+    user: String,
+    hosts: Vec<String>,
+    database: u32,
+    name: Option<String>,
+}
+
+const SCHEMES: [(&str, bool, bool); 4] = [
+    ("redis://", false, false),
+    ("rediss://", true, false),
+    ("redis+cluster://", false, true),
+    ("rediss+cluster://", true, true),
+];
+
+impl Address {
+    /// Whether a text is meant as such a URL rather than as a file.
+    pub fn is_meant(text: &str) -> bool {
+        SCHEMES.iter().any(|(scheme, ..)| text.starts_with(scheme))
+    }
+
+    /// Reads a URL.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadUrl`], without the password.
+    pub fn parse(url: &str) -> Result<Self, Error> {
+        let bad = |reason: &str| Error::BadUrl { url: redacted(url), reason: reason.into() };
+        let found = SCHEMES.iter().find_map(|&(scheme, tls, cluster)| {
+            url.strip_prefix(scheme).map(|rest| (rest, tls, cluster))
+        });
+        let Some((rest, tls, cluster)) = found else {
+            return Err(bad("it begins with none of redis://, rediss://, redis+cluster:// and \
+                            rediss+cluster://"));
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, hosts) = match authority.rsplit_once('@') {
+            Some((user, hosts)) => (format!("{user}@"), hosts),
+            None => (String::new(), authority),
+        };
+        let hosts: Vec<String> = hosts.split(',').map(str::to_owned).collect();
+        if hosts.iter().any(String::is_empty) {
+            return Err(bad("a host is missing"));
+        }
+        if !cluster && hosts.len() > 1 {
+            return Err(bad("several hosts are for redis+cluster://"));
+        }
+        // Text as ?protocol=resp3 would end up in the name.
+        if path.contains(['?', '#']) {
+            return Err(bad("? and # in a name are written %3F and %23"));
+        }
+        let (database, name) = split_path(path, cluster).map_err(bad)?;
+        let name = percent_decode_str(name).decode_utf8().map_err(|_| bad("it is no UTF-8"))?;
+        let name = (!name.is_empty()).then(|| name.into_owned());
+        let address = Self { tls, cluster, user, hosts, database, name };
+        for node in address.node_urls() {
+            // What the client refuses is refused here, where nothing is connected yet.
+            redis::Client::open(node).map_err(|error| bad(error.detail().unwrap_or("bad host")))?;
+        }
+        Ok(address)
+    }
+
+    /// Whether it is a cluster.
+    pub fn is_cluster(&self) -> bool {
+        self.cluster
+    }
+
+    /// Whether it is connected to through TLS.
+    pub fn is_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// The name of the filter, if there is one.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// URLs of nodes as the client takes them, with passwords.
+    pub(crate) fn node_urls(&self) -> impl Iterator<Item = String> {
+        let scheme = if self.tls { "rediss" } else { "redis" };
+        self.hosts
+            .iter()
+            .map(move |host| format!("{scheme}://{}{host}/{}", self.user, self.database))
+    }
+
+    /// The server without the name, and without the password.
+    pub(crate) fn server(&self) -> String {
+        let scheme = SCHEMES.iter().find(|scheme| (scheme.1, scheme.2) == (self.tls, self.cluster));
+        format!("{}{}", scheme.map_or("", |scheme| scheme.0), self.hosts.join(","))
+    }
+}
+
+/// Database and name: `/2/name`, `/name` of a cluster, which has no databases.
+fn split_path(path: &str, cluster: bool) -> Result<(u32, &str), &'static str> {
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    match (cluster, is_number) {
+        (true, true) if first == "0" => Ok((0, rest)),
+        (true, _) => Ok((0, path)),
+        (false, true) => Ok((first.parse().map_err(|_| "no server has that database")?, rest)),
+        (false, false) if path.is_empty() => Ok((0, "")),
+        (false, false) => Err("the database comes before the name: /0/name"),
+    }
+}
+
+/// The URL without what stands before the host.
+fn redacted(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}***{}", &url[..scheme + 3], &url[at..])
+        }
+        _ => url.into(),
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.server())?;
+        if !self.cluster {
+            write!(f, "/{}", self.database)?;
+        }
+        self.name.as_ref().map_or(Ok(()), |name| write!(f, "/{name}"))
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Address({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_say_server_database_and_name() {
+        let parse = |url| Address::parse(url).unwrap();
+        let all = parse("rediss://user:p%40ss@host:7000/3/a/b%20c");
+        assert_eq!((all.is_tls(), all.database, all.name()), (true, 3, Some("a/b c")));
+        assert_eq!(all.node_urls().next().unwrap(), "rediss://user:p%40ss@host:7000/3");
+        assert_eq!(parse("redis://host").to_string(), "redis://host/0");
+        assert_eq!(parse("redis://host/").name(), None);
+        let cluster = parse("redis+cluster://:pw@a:1,b:2,c:3/name");
+        let urls = ["redis://:pw@a:1/0", "redis://:pw@b:2/0", "redis://:pw@c:3/0"];
+        assert!(cluster.node_urls().eq(urls.map(str::to_owned)));
+        assert_eq!(cluster.to_string(), "redis+cluster://a:1,b:2,c:3/name");
+        assert_eq!(parse("redis+cluster://a/0/name"), parse("redis+cluster://a/name"));
+        assert_eq!(parse("redis+cluster://a/7").name(), Some("7"));
+    }
+
+    #[test]
+    fn no_message_has_the_password() {
+        for url in [
+            "http://user:secret@host/",
+            "redis://user:secret@host/name",
+            "redis://user:secret@a,b/0/name",
+            "redis://user:sec@ret@/0",
+            "redis://:secret@host/99999999999/name",
+            "redis://:secret@host:notaport/0/name",
+            "redis://:secret@host/0/a?b",
+        ] {
+            let error = Address::parse(url).unwrap_err();
+            for text in [error.to_string(), format!("{error:?}")] {
+                assert!(!text.contains("sec"), "{url}: {text}");
+            }
+        }
+        let address = Address::parse("redis://user:secret@host/0/name").unwrap();
+        assert!(!format!("{address:?} {address}").contains("secret"));
+    }
+}
