@@ -2,6 +2,7 @@
 
 mod cluster;
 mod postgres;
+mod programs;
 mod redis;
 
 use rustix::process::{Pid, test_kill_process};
