@@ -1,8 +1,11 @@
 # `make demo` and `make test` are all a newcomer needs.
 CARGO ?= cargo
 FUZZ_SECONDS ?= 10
+# With 0, tests of servers that are not installed are skipped.
+MAYHAP_REQUIRE_SERVERS ?= 1
+export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc unit portable neon loom miri sanitize fuzz deny test-interop \
+.PHONY: help demo build test lint doc servers unit portable neon loom miri sanitize fuzz deny test-interop \
 	plots bench bench-cli bench-jvm compare clean
 
 help:
@@ -28,7 +31,11 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy -p mayhap --no-default-features --locked -- -D warnings
 
-unit:
+# The servers that tests start: Redis and PostgreSQL.
+servers:
+	@[ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ] || sh crates/test-servers/install.sh
+
+unit: servers
 	$(CARGO) test --workspace --locked
 	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
 

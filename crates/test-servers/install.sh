@@ -1,0 +1,43 @@
+#!/bin/sh
+# Puts the servers that the tests start on this machine, if they are not. As root on Debian it
+# installs them; else it says what to install. No system service is started or left enabled.
+set -eu
+
+have() { command -v "$1" >/dev/null 2>&1; }
+have_postgres() {
+  have initdb && return
+  for program in /usr/lib/postgresql/*/bin/initdb; do [ -x "$program" ] && return; done
+  return 1
+}
+
+need=
+have "${MAYHAP_REDIS_SERVER:-redis-server}" || need="$need redis-server"
+have redis-cli || need="$need redis-tools"
+have_postgres || need="$need postgresql"
+have setpriv || [ "$(uname)" != Linux ] || need="$need util-linux"
+[ -n "$need" ] || exit 0
+
+if [ "$(id -u)" != 0 ] || ! have apt-get; then
+  echo "The tests start real servers, and some are missing. Install:$need" >&2
+  echo "(on Debian: apt-get install --no-install-recommends$need)," >&2
+  echo "or leave these tests out: make test MAYHAP_REQUIRE_SERVERS=0" >&2
+  exit 1
+fi
+
+# Debian's packages start their service unless this file forbids it.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  trap 'exit 1' HUP INT TERM
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+fi
+apt-get update -qq
+# shellcheck disable=SC2086  # a list of words
+DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need
+# Nor is it to come with the next start of the machine.
+for service in redis-server postgresql; do
+  case "$need " in *" $service "*) ;; *) continue ;; esac
+  ! have systemctl || systemctl disable --quiet "$service" \
+    || echo "The service $service could not be disabled; it may start with the machine." >&2
+done

@@ -1,0 +1,40 @@
+//! Real servers on loopback, for tests, examples and benchmarks: Redis (or Valkey), a Redis
+//! Cluster, `PostgreSQL`.
+//!
+//! Each server has a temporary folder and a port of its own, so that tests run side by side. It is
+//! killed, by pid, when its value is dropped; on Linux also when this process ends in any other
+//! way, SIGKILL included (`setpriv --pdeathsig`; only the folder stays behind then). Elsewhere a
+//! killed test leaves its servers running.
+//!
+//! A test begins with [`ready`]:
+//!
+//! ```
+//! use test_servers::{RedisOptions, RedisServer, ready};
+//!
+//! # fn main() -> Result<(), test_servers::Error> {
+//! if !ready(&["redis-server"]) {
+//!     return Ok(());
+//! }
+//! let server = RedisServer::start(&RedisOptions::default())?;
+//! server.cli(&["SET", "key", "value"])?;
+//! assert_eq!(server.cli(&["GET", "key"])?, "value");
+//! # Ok(())
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+mod cluster;
+mod error;
+mod port;
+mod postgres;
+mod process;
+mod programs;
+mod redis;
+mod resp;
+mod view;
+
+pub use cluster::{ClusterOptions, RedisCluster};
+pub use error::Error;
+pub use postgres::Postgres;
+pub use programs::{missing, ready};
+pub use redis::{RedisOptions, RedisServer};

@@ -1,0 +1,14 @@
+//! The servers start, do what a test asks of them, and are gone afterwards.
+
+mod cluster;
+mod postgres;
+mod programs;
+mod redis;
+
+use rustix::process::{Pid, test_kill_process};
+
+/// Whether a process of this pid is there, ended ones that nobody waited for included.
+fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid");
+    test_kill_process(pid).is_ok()
+}
