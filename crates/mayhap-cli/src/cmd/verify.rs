@@ -1,17 +1,17 @@
 //! `mayhap verify`: whether a filter is what it says.
 
 use super::Outcome;
-use crate::args::{LineArgs, secret_key};
+use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
-use crate::foreign::{self, ForeignArgs, Opener};
+use crate::foreign;
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::kind::{self, matrix};
 use crate::lines::LineReader;
 use crate::measure::{Count, Numbers, samples_for};
-use crate::number::{parse_bytes, parse_count};
+use crate::number::parse_count;
 use crate::presence::Presence;
 use crate::progress::Progress;
 use crate::talk::{Talk, grouped, print_stdout, rate};
@@ -76,14 +76,8 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters of other systems [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -139,7 +133,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let opener = args.open.opener(talk);
     let asks = foreign::verify::Asks {
         samples: args.samples,
         seed: args.seed,
@@ -188,7 +182,7 @@ fn is_damage(error: &mayhap_store::Error) -> bool {
 
 fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report, Error> {
     let name = args.file.display().to_string();
-    let key = secret_key(args.key_file.as_deref())?;
+    let key = args.open.secret_key()?;
     let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
     let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
     progress.clear();

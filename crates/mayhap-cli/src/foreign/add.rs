@@ -14,7 +14,6 @@ use crate::progress::Progress;
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.
 const MIN_LOOK_KEYS: u64 = 4096;
@@ -66,7 +65,7 @@ pub fn run(
             file.filter().format().name(),
         ));
     }
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Stop::on_signals()?;
     let mut reader = LineReader::new(sources, &options, lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, job.total_bytes);
     let mut adder = Adder::new(file, job.overfill, talk);
