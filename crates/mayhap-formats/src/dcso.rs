@@ -17,12 +17,10 @@
 //! fields and are not read, as they are not by 0.2. k = 0, which answers yes to everything, is
 //! refused.
 
-use crate::filter::{answered_by, same, same_format};
+use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
-use crate::{
-    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
-};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
 use flate2::Compression;
 use flate2::read::{GzEncoder, MultiGzDecoder};
 use std::io::Read;
@@ -251,29 +249,16 @@ fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
 }
 
 impl ForeignFilter for DcsoFilter {
-    answered_by!(inner);
+    answered_by!(inner: key_types, union_with, estimated_fpp);
 
     fn format(&self) -> Format {
         Format::Dcso
-    }
-
-    fn key_types(&self) -> &'static [KeyType] {
-        &[KeyType::Bytes, KeyType::Hex]
     }
 
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
         let new = self.inner.insert(key);
         self.num_items = self.num_items.wrapping_add(u64::from(new));
         Ok(new)
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
-    fn estimated_fpp(&self) -> f64 {
-        self.inner.fill_fpp()
     }
 
     fn estimated_items(&self) -> Option<u64> {

@@ -169,8 +169,42 @@ pub trait ForeignFilter: fmt::Debug + Send {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The methods of [`ForeignFilter`] that a [`SchemeFilter`] in a field answers.
+/// The methods of [`ForeignFilter`] that a [`SchemeFilter`] in a field answers, and those that are
+/// named because not all formats have them so: `answered_by!(inner: insert, union_with);`.
 macro_rules! answered_by {
+    ($field:ident: $($method:ident),+) => {
+        $crate::filter::answered_by!($field);
+        $($crate::filter::answered_by!(@$method $field);)+
+    };
+    // Keys are bytes, whatever they mean.
+    (@key_types $field:ident) => {
+        fn key_types(&self) -> &'static [$crate::KeyType] {
+            &[$crate::KeyType::Bytes, $crate::KeyType::Hex]
+        }
+    };
+    (@insert $field:ident) => {
+        fn insert(&mut self, key: &[u8]) -> Result<bool, $crate::Error> {
+            Ok(self.$field.insert(key))
+        }
+    };
+    // The type has a method of this name that takes another of its own kind.
+    (@union_with $field:ident) => {
+        fn union_with(&mut self, other: &dyn $crate::ForeignFilter) -> Result<(), $crate::Error> {
+            let other = $crate::filter::same_format(self, other)?;
+            Self::union_with(self, other)
+        }
+    };
+    (@estimated_fpp $field:ident) => {
+        fn estimated_fpp(&self) -> f64 {
+            self.$field.fill_fpp()
+        }
+    };
+    (@estimated_items $field:ident) => {
+        fn estimated_items(&self) -> Option<u64> {
+            let items = self.$field.fill_items();
+            items.is_finite().then(|| items.round() as u64)
+        }
+    };
     ($field:ident) => {
         fn num_bits(&self) -> u64 {
             self.$field.bits.num_bits()

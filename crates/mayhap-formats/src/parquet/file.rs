@@ -112,12 +112,19 @@ impl<R: Read + Seek> ParquetFile<R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if there is no such column (naming those with filters) or a row group has
-    /// no filter for it: any key might be there. Those of [`SplitBlockFilter::decode`];
+    /// [`Error::Refused`] if there is no such column (naming those with filters), two have this
+    /// path, or a row group has no filter for it: any key might be there. Those of [`SplitBlockFilter::decode`];
     /// [`Error::BadField`] for a place outside of the file; [`Error::Io`].
     pub fn column(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
-        let column = self.columns.iter().find(|column| column.path == path);
-        let column = column.ok_or_else(|| no_such_column(path, &self.columns))?.clone();
+        let mut columns = self.columns.iter().filter(|column| column.path == path);
+        let column = columns.next().ok_or_else(|| no_such_column(path, &self.columns))?.clone();
+        let others = columns.count();
+        if others > 0 {
+            return Err(Error::refused(format_args!(
+                "{} columns are named {path}: one has dots in its name",
+                others + 1
+            )));
+        }
         let mut filters = Vec::new();
         // Filters share no bytes, so together they are smaller than the file: a file that points to
         // one filter many times must not fill the memory.

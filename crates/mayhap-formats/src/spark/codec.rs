@@ -94,7 +94,10 @@ impl SparkFilter {
         }
         let contents: Vec<u8> =
             root.blocks.iter().flat_map(|block| &bytes[block.clone()]).copied().collect();
-        let mut filter = Self::decode(&contents, limits)?;
+        // Not `decode`: an object within an object is none of Spark's, and a deeper call each.
+        let mut reader = Reader::new(&contents);
+        let mut filter = Self::read_from(&mut reader, limits)?;
+        reader.finish()?;
         let first = root.blocks.first().map_or(0, |block| block.start);
         let token_bytes = if contents.len() > SHORT_BLOCK { 5 } else { 2 };
         filter.form = Form::Serialized { head: bytes[..first - token_bytes].to_vec() };

@@ -1,7 +1,7 @@
 //! The golden files of one system, and who has read them.
 
 use mayhap::Bitmap;
-use mayhap_formats::{Error, ForeignFilter, KeyType};
+use mayhap_formats::{Error, ForeignFilter, KeyType, Scheme};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -130,6 +130,16 @@ impl Key {
             })
             .collect()
     }
+}
+
+/// The positions of a key.
+pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
+    let mut positions = Vec::new();
+    scheme.positions(key, |position| {
+        positions.push(position);
+        true
+    });
+    positions
 }
 
 /// A number that may be written as text.
