@@ -9,8 +9,9 @@ use std::io::{Read, Seek, SeekFrom};
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// Bytes at the end: the length of the metadata and the magic.
 const TAIL_BYTES: u64 = 8;
-/// Metadata of more than this are refused: they would grow in memory.
-const MAX_METADATA_BYTES: u64 = 256 << 20;
+/// Metadata of more than this are refused: they grow in memory, to at most some tens of times their
+/// size. A row group of a column is about 100 bytes of them.
+const MAX_METADATA_BYTES: u64 = 32 << 20;
 
 /// Where the filter of one row group is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
