@@ -6,8 +6,8 @@
 
 use super::filter::SparkFilter;
 use super::scheme::{SparkScheme, SparkVersion};
-use crate::java::{MAGIC, Stream};
-use crate::{Bits, Error, Limits, Reader, Scheme, SchemeFilter};
+use crate::java::{MAGIC, Stream, read_longs};
+use crate::{Error, Limits, Reader, Scheme, SchemeFilter};
 
 /// Bytes of a JVM's blocks, and the most that a short one has.
 const BLOCK: usize = 1024;
@@ -61,10 +61,7 @@ impl SparkFilter {
             1 => SparkVersion::V1,
             _ => SparkVersion::V2 { seed: reader.i32_be("seed")? },
         };
-        let num_longs = reader.i32_be("number of longs")?;
-        let num_longs = u32::try_from(num_longs)
-            .map_err(|_| Error::bad("number of longs", "1 to 2147483647", num_longs))?;
-        let bits = Bits::read_be_words(reader, u64::from(num_longs) * 64, limits)?;
+        let (num_longs, bits) = read_longs(reader, limits)?;
         let scheme = SparkScheme::new(version, num_hashes, num_longs)?;
         Ok(Self { inner: SchemeFilter { scheme, bits }, form: Form::Stream })
     }

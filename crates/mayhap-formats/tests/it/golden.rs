@@ -157,6 +157,16 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     KeyType::Hex.encode(text.as_bytes(), &mut scratch).unwrap().to_vec()
 }
 
+/// The positions of a key, in order.
+pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
+    let mut positions = Vec::new();
+    scheme.positions(key, |position| {
+        positions.push(position);
+        true
+    });
+    positions
+}
+
 /// The names that a system's golden files have for its answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names {
@@ -169,6 +179,14 @@ pub(crate) struct Names {
     /// The probes of the rule that were found.
     pub(crate) found_at: &'static str,
 }
+
+/// Those of Guava and Spark.
+pub(crate) const PUT_AND_MIGHT_CONTAIN: Names = Names {
+    inserted: "put_returned",
+    not_new_at: "members_rule_put_returned_false_at",
+    found: "might_contain",
+    found_at: "probes_rule_might_contain_true_at",
+};
 
 /// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` of the
 /// explicit ones, and `unusual` for those of the rule whose indices `at` lists.
