@@ -157,16 +157,6 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     KeyType::Hex.encode(text.as_bytes(), &mut scratch).unwrap().to_vec()
 }
 
-/// The positions of a key, in order.
-pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    scheme.positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
-}
-
 /// The names that a system's golden files have for its answers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names {
