@@ -1,9 +1,17 @@
 //! Bloom filters whose bits live in Redis, Valkey or a cluster of them, shared by many processes.
 
+mod bf;
+mod bitfield;
 mod error;
 mod filter;
+mod magnus;
+mod redisson;
+mod replies;
 mod server;
 
+pub use bf::{BfGrowth, BfOptions, RemoteBf};
 pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+pub use magnus::{MagnusOptions, MagnusParams, RemoteMagnus};
+pub use redisson::RemoteRedisson;
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};
