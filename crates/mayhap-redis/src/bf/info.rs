@@ -100,3 +100,44 @@ impl BfInfo {
         (1.0 - (-load).exp2()).powf(-target_fpp.log2())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `BF.INFO` of RedisBloom on RESP3, which no connection of ours speaks yet.
+    #[test]
+    fn a_map_is_read_as_a_flat_array_is() {
+        let name = |text: &str| Value::SimpleString(text.into());
+        let pairs = [
+            ("Capacity", Value::Int(700)),
+            ("Size", Value::Int(1_000)),
+            ("Number of filters", Value::Int(3)),
+            ("Number of items inserted", Value::Int(5)),
+            ("Expansion rate", Value::Int(2)),
+        ];
+        let map = Value::Map(pairs.iter().map(|(a, b)| (name(a), b.clone())).collect());
+        let flat = Value::Array(pairs.iter().flat_map(|(a, b)| [name(a), b.clone()]).collect());
+        let info = BfInfo::read(&map).unwrap();
+        assert_eq!(info, BfInfo::read(&flat).unwrap());
+        assert_eq!((info.capacity, info.layers, info.expansion), (700, 3, Some(2)));
+        assert_eq!(info.differs(&BfOptions::new(100, 0.01)), None);
+        for odd in [
+            Value::Nil,
+            Value::Array(vec![]),
+            Value::Array(vec![name("Capacity")]),
+            Value::Map(vec![(name("Capacity"), Value::Int(-1))]),
+        ] {
+            assert!(BfInfo::read(&odd).is_err(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_filter_of_its_capacity_has_its_rate() {
+        let info = |items| BfInfo { capacity: 1_000, layers: 1, items, ..BfInfo::default() };
+        assert_eq!(info(0).estimated_fpp(0.01), 0.0);
+        assert!((info(1_000).estimated_fpp(0.01) - 0.01).abs() < 1e-12);
+        // (1 − 2^(−1/2))^(log2 100)
+        assert!((info(500).estimated_fpp(0.01) - 2.863e-4).abs() < 1e-6);
+    }
+}

@@ -17,7 +17,7 @@ const MAX_BITMAPS: u32 = 65_536;
 /// use std::time::Duration;
 ///
 /// // `bloomfilter.expireDays=30`
-/// let days = |days| Duration::from_secs(days * 24 * 60 * 60);
+/// let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
 /// let options = MagnusOptions { expires_after: Some(days(30)), ..MagnusOptions::default() };
 /// assert_eq!(options.num_bitmaps, 1);
 /// ```

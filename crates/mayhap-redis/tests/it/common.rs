@@ -10,7 +10,7 @@ use test_servers::{ClusterOptions, RedisCluster, RedisOptions, RedisServer};
 pub(crate) struct Single {
     pub(crate) server: Server,
     raw: Connection,
-    _process: RedisServer,
+    process: RedisServer,
 }
 
 impl Single {
@@ -18,7 +18,11 @@ impl Single {
         let process = RedisServer::start(&RedisOptions::default()).unwrap();
         let server = connect(&process.url()).await;
         let raw = redis::Client::open(process.url()).unwrap().get_connection().unwrap();
-        Self { server, raw, _process: process }
+        Self { server, raw, process }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.process.url()
     }
 
     /// Sends a command past the filters.

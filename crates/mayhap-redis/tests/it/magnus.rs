@@ -1,7 +1,8 @@
 //! The bitmaps of Java-BloomFilter's Redis variant, against golden ones on a live server.
 
-use crate::common::{Replay, Single, cluster, keys, slices};
+use crate::common::{Replay, Single, cluster, connect, keys, slices};
 use crate::golden::{Golden, Names, number};
+use crate::proxy::Proxy;
 use mayhap_formats::{ForeignFilter, KeyType, Limits, MagnusFilter};
 use mayhap_redis::{Error, Inserted, MagnusOptions, MagnusParams, RemoteFilter, RemoteMagnus};
 use std::time::Duration;
@@ -302,4 +303,47 @@ async fn several_bitmaps_lie_on_all_masters_of_a_cluster_and_none_forgets_a_key(
     assert!(filter.delete().await.unwrap());
     let attached = RemoteMagnus::attach(&server, "seen", params, options).await;
     assert!(matches!(attached, Err(Error::NotFound { .. })));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_lost_reply_a_key_is_unsure_and_a_bitmap_counts_as_made() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let at = Single::start().await;
+    let proxy = Proxy::start(&at.url());
+    let server = connect(&proxy.url()).await;
+    let expires = MagnusOptions { expires_after: Some(Duration::from_secs(60)), ..ONE };
+    for (name, options) in [("plain", ONE), ("script", expires)] {
+        proxy.lose_next_reply();
+        let (filter, made) = RemoteMagnus::create(&server, name, small(), options).await.unwrap();
+        assert!(made);
+        filter.insert(b"old").await.unwrap();
+        proxy.lose_next_reply();
+        let batch = filter.insert_batch(&[b"new", b"old"]).await.unwrap();
+        assert_eq!((batch.get(0), batch.get(1)), (Inserted::Unsure, Inserted::Unsure));
+        assert_eq!(filter.insert(b"new").await.unwrap(), Inserted::Present);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_says_so_and_goes_on_answering() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let mut at = Single::start().await;
+    let expires = MagnusOptions { expires_after: Some(Duration::from_secs(60)), ..ONE };
+    let (params, server) = (small(), at.server.clone());
+    let (plain, _) = RemoteMagnus::create(&server, "plain", params, ONE).await.unwrap();
+    let (script, _) = RemoteMagnus::create(&server, "script", params, expires).await.unwrap();
+    plain.insert(b"a").await.unwrap();
+    let _: () = at.raw(&[b"CONFIG", b"SET", b"maxmemory", b"1"]);
+    for error in [
+        plain.insert(b"b").await.unwrap_err(),
+        script.insert(b"b").await.unwrap_err(),
+        RemoteMagnus::create(&server, "new", params, ONE).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::ServerFull { .. }), "{error:?}");
+    }
+    assert!(plain.contains(b"a").await.unwrap() && !plain.contains(b"b").await.unwrap());
 }

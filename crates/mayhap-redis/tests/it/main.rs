@@ -8,4 +8,5 @@ mod common;
 #[path = "../../../mayhap-formats/tests/it/golden.rs"]
 mod golden;
 mod magnus;
+mod proxy;
 mod redisson;

@@ -1,7 +1,8 @@
 //! Redisson's filters, against golden ones on a live server.
 
-use crate::common::{Replay, Single, cluster, keys, slices};
+use crate::common::{Replay, Single, cluster, connect, keys, slices};
 use crate::golden::{Golden, Key, Names, double};
+use crate::proxy::Proxy;
 use mayhap_formats::{ForeignFilter, KeyType, Limits, RedissonConfig, RedissonFilter};
 use mayhap_redis::{Error, Inserted, RemoteFilter, RemoteRedisson};
 use serde_json::Value;
@@ -360,4 +361,43 @@ async fn in_a_cluster_both_keys_are_in_one_slot() {
     assert!(matches!(filter.rename("elsewhere").await, Err(Error::Refused { .. })));
     let renamed = filter.rename("users").await.unwrap();
     assert!(renamed.contains(b"a").await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_lost_reply_a_key_is_unsure_and_a_like_config_is_ours() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let at = Single::start().await;
+    let proxy = Proxy::start(&at.url());
+    let server = connect(&proxy.url()).await;
+    proxy.lose_next_reply();
+    let (filter, first) = RemoteRedisson::try_init(&server, "x", 1_000, 0.01).await.unwrap();
+    assert!(first);
+    proxy.lose_next_reply();
+    assert!(!RemoteRedisson::try_init(&server, "x", 2_000, 0.01).await.unwrap().1);
+    proxy.lose_next_reply();
+    assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::Unsure);
+    proxy.lose_next_reply();
+    let renamed = filter.rename("y").await.unwrap();
+    assert!(renamed.contains(b"a").await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_says_so_and_goes_on_answering() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let mut at = Single::start().await;
+    let server = at.server.clone();
+    let (filter, _) = RemoteRedisson::try_init(&server, "x", 1_000, 0.01).await.unwrap();
+    filter.insert(b"a").await.unwrap();
+    let _: () = at.raw(&[b"CONFIG", b"SET", b"maxmemory", b"1"]);
+    for error in [
+        filter.insert(b"b").await.unwrap_err(),
+        RemoteRedisson::try_init(&server, "y", 1_000, 0.01).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, Error::ServerFull { .. }), "{error:?}");
+    }
+    assert!(filter.contains(b"a").await.unwrap() && !filter.contains(b"b").await.unwrap());
 }
