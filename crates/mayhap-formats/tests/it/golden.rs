@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Where the folders of the systems are.
+/// Where the folders of the systems are, seen from any crate: `mayhap-redis` has this file too.
 pub(crate) fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mayhap-formats/tests/golden")
 }
 
 /// A system's folder.

@@ -14,5 +14,6 @@ mod single;
 
 pub use address::Address;
 pub use calls::Server;
-pub(crate) use command::{Command, NUM_SLOTS, Reply, slot_of};
+pub(crate) use calls::words;
+pub(crate) use command::{Command, CommandKind, NUM_SLOTS, Reply, slot_of};
 pub use options::{Persistence, ServerOptions, WaitReplicas};
