@@ -46,7 +46,7 @@ pub struct RemoteBf {
 
 impl RemoteBf {
     /// `BF.RESERVE`: the filter of this name, and whether it was made; one that is there has to be
-    /// alike as far as the server tells (RedisBloom does not tell p). After a lost reply a filter
+    /// alike as far as the server tells (`RedisBloom` does not tell p). After a lost reply a filter
     /// that is alike counts as made.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl RemoteFilter for RemoteBf {
     /// The server says neither m nor k nor how many bits are set: bits are those of its memory,
     /// the other two 0. `estimated_items` is its count. `estimated_fpp` is that of a filter of p
     /// with so many keys, for several layers the most that they may add up to, and NaN if p is not
-    /// known: attached to RedisBloom.
+    /// known: attached to `RedisBloom`.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let replies = self.server.run(vec![self.read("BF.INFO"), self.read("PTTL")]).await?;
         let [info, ttl] =

@@ -59,7 +59,7 @@ impl BfInfo {
 
     /// The first parameter that is not as asked for: its name, what it is, what was asked for.
     ///
-    /// RedisBloom does not tell p.
+    /// `RedisBloom` does not tell p.
     pub(super) fn differs(&self, wanted: &BfOptions) -> Option<(&'static str, String, String)> {
         let shown = |times: Option<u64>| times.map_or("none".to_owned(), |times| times.to_string());
         let growth = match wanted.growth {
@@ -105,7 +105,7 @@ impl BfInfo {
 mod tests {
     use super::*;
 
-    /// `BF.INFO` of RedisBloom on RESP3, which no connection of ours speaks yet.
+    /// `BF.INFO` of `RedisBloom` on RESP3, which no connection of ours speaks yet.
     #[test]
     fn a_map_is_read_as_a_flat_array_is() {
         let name = |text: &str| Value::SimpleString(text.into());

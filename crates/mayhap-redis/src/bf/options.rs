@@ -14,10 +14,10 @@ use redis::Cmd;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BfOptions {
-    /// n of the first layer: at most 2^30 (RedisBloom 8), or what fits 128 MiB (valkey-bloom).
+    /// n of the first layer: at most 2^30 (`RedisBloom` 8), or what fits 128 MiB (valkey-bloom).
     pub expected_items: u64,
-    /// p. RedisBloom 8 takes what is above 0.25 for 0.25, unsaid; the layers of valkey-bloom add up
-    /// to 2 p.
+    /// p. `RedisBloom` 8 takes what is above 0.25 for 0.25, unsaid; the layers of valkey-bloom add
+    /// up to 2 p.
     pub target_fpp: f64,
     /// What happens after n keys.
     pub growth: BfGrowth,

@@ -30,8 +30,8 @@ return redis.call('BITFIELD', KEYS[1], unpack(ARGV, 2))";
 /// answered with no.
 ///
 /// Insertion: one `BITFIELD`, or one script around it if the bitmaps expire; query: one
-/// `BITFIELD_RO` (Redis 6). Two are equal when name, options, m, n and k are; the class compares the
-/// last three, as it has one name.
+/// `BITFIELD_RO` (Redis 6). Two are equal when name, options, m, n and k are; the class, which has
+/// one name, compares the last three.
 ///
 /// # Examples
 ///

@@ -1,5 +1,7 @@
-//! A stand-in for a server with `BF.*` commands, as there is none to test with: it answers in the
-//! words and shapes of RedisBloom 8.8 and of valkey-bloom 1.0.1 on RESP2, from filters of our own.
+//! A stand-in for a server with `BF.*` commands, as there is none to test with.
+//!
+//! It answers in the words and shapes of `RedisBloom` 8.8 and of valkey-bloom 1.0.1 on RESP2, from
+//! filters of our own.
 
 use mayhap::BloomFilter;
 use std::collections::HashMap;
