@@ -2,6 +2,7 @@
 
 mod error;
 mod filter;
+pub mod guard;
 mod server;
 
 pub use error::Error;

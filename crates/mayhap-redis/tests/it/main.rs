@@ -1,0 +1,3 @@
+//! The public behaviour of `mayhap-redis`: one module per promise.
+
+mod guard;
