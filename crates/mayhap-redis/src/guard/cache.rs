@@ -1,8 +1,8 @@
 //! Redis as the cache.
 
 use super::{Cache, CacheError};
-use crate::server::{Command, Server};
-use crate::{Error, ServerOptions};
+use crate::server::{Command, slot_of};
+use crate::{Error, Server, ServerOptions};
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl RedisCache {
 impl Cache for RedisCache {
     async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, CacheError> {
         let key = self.key(key);
-        match self.run(&key, Command::read(&key, Cmd::get(&key))).await? {
+        match self.run(&key, Command::read_from(slot_of(&key), Cmd::get(&key))).await? {
             Value::BulkString(entry) => Ok(Some(entry)),
             _ => Ok(None),
         }
@@ -63,11 +63,11 @@ impl Cache for RedisCache {
         // Rounded up: no entry may be kept for 0 ms.
         let ttl_ms = ttl.as_nanos().div_ceil(1_000_000).clamp(1, MAX_TTL_MS.into()) as u64;
         set.arg(&key).arg(entry).arg("PX").arg(ttl_ms);
-        self.run(&key, Command::write(&key, set)).await.map(drop)
+        self.run(&key, Command::write_to(slot_of(&key), set)).await.map(drop)
     }
 
     async fn remove(&self, key: &[u8]) -> Result<(), CacheError> {
         let key = self.key(key);
-        self.run(&key, Command::write(&key, Cmd::unlink(&key))).await.map(drop)
+        self.run(&key, Command::write_to(slot_of(&key), Cmd::unlink(&key))).await.map(drop)
     }
 }

@@ -1,6 +1,8 @@
 //! A guard answers right, asks the database as little as promised, and fails as configured.
 
+mod crawler;
 mod doubles;
+mod live;
 
 use doubles::{Flaw, TestCache, TestFilter, TestLoader, WAIT, turn};
 use mayhap_redis::guard::{Failing, Guard, GuardError, GuardOptions};

@@ -1,3 +1,4 @@
-//! The public behaviour of `mayhap-redis`: one module per promise.
+//! Filters on real servers: one binary, one module per promise.
 
 mod guard;
+mod native;
