@@ -101,7 +101,7 @@ impl Scene {
         let redis = self.redis.clone();
         let middle = move || {
             if dies {
-                redis.kill()
+                redis.kill();
             }
         };
         let before = self.shop.reads().await?;

@@ -180,6 +180,6 @@ async fn judge(
         unsure: unsure.len() as u64,
         deaths,
         estimated_fpp: info.estimated_fpp,
-        same_bits: info.count_ones == expected.count_ones(),
+        same_bits: info.count_ones as f64 / info.num_bits as f64 == expected.fill_ratio(),
     })
 }

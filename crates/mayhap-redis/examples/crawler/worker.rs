@@ -97,17 +97,16 @@ impl<F: FnMut(Step)> Worker<F> {
 
     /// Moves URLs from the frontier to the own list.
     async fn take(&mut self) -> Result<Vec<String>, Error> {
-        let (left, right) = (Direction::Left, Direction::Right);
         let mut moves = Pipeline::new();
         for _ in 0..BATCH {
-            moves.lmove(FRONTIER, &self.taken, left, right);
+            moves.lmove(FRONTIER, &self.taken, Direction::Left, Direction::Right);
         }
         let batch: Vec<Option<String>> = moves.query_async(&mut self.queue).await?;
         let mut batch: Vec<String> = batch.into_iter().flatten().collect();
         if batch.is_empty() {
-            let one: Option<String> =
-                self.queue.blmove(FRONTIER, &self.taken, left, right, PATIENCE).await?;
-            batch.extend(one);
+            let (left, right) = (Direction::Left, Direction::Right);
+            let one = self.queue.blmove(FRONTIER, &self.taken, left, right, PATIENCE).await?;
+            batch.extend::<Option<String>>(one);
         }
         (self.after)(Step::Taken);
         Ok(batch)

@@ -177,7 +177,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
     /// The cache's answer, or the loader's, which goes into the cache.
     async fn answer(&self, pilot: &Pilot<Answer<L>>, said: Said) -> Answer<L> {
         let key = &*pilot.key;
-        match self.to_cache.ask(self.cache.get(key)).await.map(|entry| split(entry)) {
+        match self.to_cache.ask(self.cache.get(key)).await.map(split) {
             Ok(Some((VALUE, value))) => {
                 self.counters.cache_hits.add();
                 return Ok(Some(value));

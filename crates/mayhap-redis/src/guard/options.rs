@@ -34,7 +34,7 @@ impl Default for GuardOptions {
     /// Values for 10 minutes, absences for 10 s, failing open, 250 ms of patience, 1 s of rest.
     fn default() -> Self {
         Self {
-            value_ttl: Duration::from_mins(10),
+            value_ttl: Duration::from_secs(600),
             absent_ttl: Duration::from_secs(10),
             failing: Failing::Open,
             patience: Duration::from_millis(250),

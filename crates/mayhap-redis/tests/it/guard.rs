@@ -160,7 +160,7 @@ async fn a_failed_load_is_not_remembered() {
 #[tokio::test(start_paused = true)]
 async fn a_failing_filter_lets_pass_or_refuses_as_configured() {
     for flaw in [Flaw::Error, Flaw::Silence] {
-        let (guard, filter, _, loader) = guard_with(failing(Failing::Open));
+        let (guard, filter, cache, loader) = guard_with(failing(Failing::Open));
         loader.put("key", "value");
         filter.fail(flaw);
         assert_eq!(guard.get(b"key").await.unwrap().unwrap(), b"value");
@@ -168,6 +168,7 @@ async fn a_failing_filter_lets_pass_or_refuses_as_configured() {
         let counts = guard.counts();
         // An absence without the filter's word for it is not remembered.
         assert_eq!((counts.filter_errors, counts.loads, counts.false_positives), (2, 2, 0));
+        assert_eq!((cache.len(), cache.entry("absent")), (1, None));
 
         let (guard, filter, cache, loader) = guard_with(failing(Failing::Closed));
         filter.fail(flaw);

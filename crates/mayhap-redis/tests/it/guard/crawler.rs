@@ -58,6 +58,7 @@ async fn a_crawler_whose_workers_are_killed_fetches_every_page_and_none_twice_fo
     assert_eq!(verdict.lost, 0, "{verdict:?}");
     assert_eq!(verdict.again_for_nothing, 0, "{verdict:?}");
     assert!(verdict.same_bits && verdict.is_right(), "{verdict:?}");
+    assert_eq!(verdict.unsure, 0, "{verdict:?}");
     // Each place saw the four deaths by its own hand, or some by ours.
     assert!(verdict.deaths >= 12 && verdict.interrupted > 0 && verdict.again > 0, "{verdict:?}");
     assert_eq!(verdict.fetched + verdict.false_positives + verdict.hidden, 4_000);
