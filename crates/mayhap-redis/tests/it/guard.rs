@@ -283,19 +283,26 @@ async fn a_load_that_an_invalidation_overtakes_neither_fills_the_cache_nor_serve
     let (guard, filter, cache, loader) = guard();
     filter.add("key");
     loader.put("key", "old");
-    let hold = loader.hold();
+    let first_hold = loader.hold();
     let get = |guard: TestGuard| tokio::spawn(async move { guard.get(b"key").await.unwrap() });
     let before = get(guard.clone());
     turn(|| loader.calls() == 1).await;
     loader.put("key", "new");
     guard.invalidate(b"key").await.unwrap();
+    let second_hold = loader.hold();
     let after = get(guard.clone());
     turn(|| loader.calls() == 2).await;
-    drop(hold);
-    assert_eq!(after.await.unwrap().unwrap(), b"new");
+    drop(first_hold);
     assert_eq!(before.await.unwrap().unwrap(), b"old");
+    assert_eq!((guard.counts().joined, cache.writes()), (0, 0));
+    // The end of the first load is not that of the second: others still join it.
+    let joins = get(guard.clone());
+    turn(|| guard.counts().joined == 1).await;
+    drop(second_hold);
+    assert_eq!(after.await.unwrap().unwrap(), b"new");
+    assert_eq!(joins.await.unwrap().unwrap(), b"new");
     assert_eq!(cache.entry("key").unwrap(), b"+new");
-    assert_eq!(guard.counts().joined, 0);
+    assert_eq!((loader.calls(), cache.writes()), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]
