@@ -5,6 +5,7 @@ mod bitfield;
 pub mod blocking;
 mod error;
 mod filter;
+pub mod guard;
 mod magnus;
 mod native;
 mod redisson;

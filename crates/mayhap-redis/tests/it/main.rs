@@ -6,6 +6,7 @@ mod cluster;
 mod common;
 mod create;
 mod faults;
+mod guard;
 mod life;
 mod native;
 // The golden files of the formats crate, and how they are read.
