@@ -16,3 +16,6 @@ pub use address::Address;
 pub use calls::Server;
 pub(crate) use command::{Command, Reply, slot_of};
 pub use options::{Persistence, ServerOptions, WaitReplicas};
+
+#[cfg(test)]
+mod tests;
