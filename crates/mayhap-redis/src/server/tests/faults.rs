@@ -35,12 +35,16 @@ async fn a_write_without_a_replica_is_on_the_master_and_says_so() {
 async fn writes_that_wait_are_one_pipeline_and_keep_their_first_reply() {
     let Some((master, replica)) = with_replica("") else { return };
     until_linked(&replica).await;
-    let server = connect(&master.url(), waiting(60_000)).await;
+    let timeout = Duration::from_secs(20);
+    let wait_replicas = Some(WaitReplicas { replicas: 1, timeout });
+    let options = ServerOptions { wait_replicas, ..ServerOptions::default() };
+    let server = connect(&master.url(), options).await;
     let replies = server.run((0..1000).map(|bit| set("k", bit)).collect()).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
     assert_eq!((calls(&master, "wait"), repeated(&replies)), (1, 0));
     assert_eq!(replica.cli(&["BITCOUNT", "k"]).unwrap(), "1000");
     // Written at once, confirmed later: new all the same.
+    let server = connect(&master.url(), waiting(60_000)).await;
     replica.pause().unwrap();
     let call = tokio::spawn(async move { server.one(set("k", 1000)).await });
     until("a second WAIT", || calls(&master, "wait") >= 3).await;

@@ -3,6 +3,7 @@
 use super::proxy::Proxy;
 use super::*;
 use crate::Error;
+use std::sync::Arc;
 use std::thread;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,31 +46,41 @@ async fn a_command_whose_reply_was_lost_says_so_and_no_other_does() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_loads_is_waited_for_and_no_reply_is_taken_for_lost() {
-    let config = vec!["key-load-delay 1000".to_owned(), "aof-use-rdb-preamble no".to_owned()];
-    let Some(redis) = start(&RedisOptions { appendonly: true, config, ..Default::default() }) else {
+    let config = ["key-load-delay 1000", "loading-process-events-interval-bytes 1024"];
+    let config = config.map(str::to_owned).to_vec();
+    let Some(redis) = start(&RedisOptions { appendonly: true, config, ..Default::default() })
+    else {
         return;
     };
     let server = connect(&redis.url(), ServerOptions::default()).await;
-    let replies = server.run((0..2000).map(|bit| set("k", bit)).collect()).await.unwrap();
-    assert_eq!(repeated(&replies), 0);
-    // Until it has seen that the old connection is gone.
+    let keys: Vec<String> = (0..1000).map(|i| format!("k{i}")).collect();
+    server.run(keys.iter().map(|key| set(key, 0)).collect()).await.unwrap();
+    // The delay is that of snapshots.
+    redis.cli(&["BGREWRITEAOF"]).unwrap();
+    let rewritten = || {
+        let number = |name| info(&redis, "persistence", name);
+        number("aof_rewrites") == 1 && number("aof_rewrite_in_progress") == 0
+    };
+    until("a rewritten log", rewritten).await;
     redis.kill();
-    let down = quick(200);
-    let down = Server::connect(&Address::parse(&redis.url()).unwrap(), down).await;
-    assert!(matches!(down, Err(Error::Unavailable { .. })), "{down:?}");
-    thread::scope(|scope| {
-        scope.spawn(|| redis.restart().unwrap());
-        tokio::task::block_in_place(|| {
-            tokio::runtime::Handle::current().block_on(async {
-                let loads = || redis.cli(&["PING"]).is_err_and(|e| e.to_string().contains("LOADING"));
-                until("LOADING", loads).await;
-                // The first finds the connection gone, and cannot know what became of it.
-                server.one(get("k", 0)).await.unwrap();
-            });
-        });
+    let redis = Arc::new(redis);
+    let restart = thread::spawn({
+        let redis = redis.clone();
+        move || redis.restart().unwrap()
     });
-    redis.cli(&["CONFIG", "SET", "key-load-delay", "0"]).unwrap();
-    let replies = server.run((0..2000).map(|bit| set("k", bit)).collect()).await.unwrap();
+    let loading = || {
+        let pong = redis.cli(&["PING"]);
+        pong.is_err_and(|error| error.to_string().contains("LOADING"))
+    };
+    until("LOADING", loading).await;
+    let fresh = connect(&redis.url(), ServerOptions::default()).await;
+    let replies = fresh.run(keys.iter().map(|key| set(key, 1)).collect()).await.unwrap();
+    assert_eq!(repeated(&replies), 0, "the server has said that it did nothing");
+    assert!(ints(&replies).iter().all(|&bit| bit == 0));
+    assert!(redis.cli(&["INFO", "errorstats"]).unwrap().contains("errorstat_LOADING"));
+    restart.join().unwrap();
+    // That the old connection has gone is found out by losing something.
+    let replies = server.run(keys.iter().map(|key| get(key, 0)).collect()).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 1), "with AOF nothing is lost");
 }
 
