@@ -15,5 +15,5 @@ mod single;
 pub use address::Address;
 pub use calls::Server;
 pub(crate) use calls::words;
-pub(crate) use command::{Command, CommandKind, Reply, slot_of};
+pub(crate) use command::{Command, Reply, slot_of};
 pub use options::{Persistence, ServerOptions, WaitReplicas};
