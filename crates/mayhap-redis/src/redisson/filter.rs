@@ -16,9 +16,9 @@ use std::time::Duration;
 ///
 /// An insertion is one script, as Redisson's are: it sets bits only if the config still has the
 /// size and k that this filter knows. A query is a `BITFIELD_RO` with an `HMGET` of the config
-/// behind it, in one round trip. [`Error::Gone`] says if they differ (Redisson: "Bloom filter config
-/// has been changed"). So neither is a bit set in a filter that was made anew with other numbers,
-/// nor a key missed in it.
+/// behind it, in one round trip. [`Error::Gone`] says if they differ (Redisson: "Bloom filter
+/// config has been changed"). So neither is a bit set in a filter that was made anew with other
+/// numbers, nor a key missed in it.
 ///
 /// Elements are given as their codec encodes them, or as text after [`RemoteRedisson::encoding`].
 /// `add` of a collection counts `insert_batch(…).new`, `contains` of a collection
