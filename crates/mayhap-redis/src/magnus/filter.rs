@@ -218,7 +218,8 @@ impl RemoteFilter for RemoteMagnus {
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         let (server, k) = (&self.inner.server, self.inner.params.num_hashes);
-        bitfield::contains(server, k, keys.len(), self.parts(Op::Get, keys)).await
+        let parts = self.parts(Op::Get, keys);
+        Ok(bitfield::contains(server, k, keys.len(), parts, None).await?.0)
     }
 
     /// The rate is the mean of the bitmaps', the number of keys the sum of theirs; n is that of all

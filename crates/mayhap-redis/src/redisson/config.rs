@@ -10,6 +10,21 @@ use redis::{Value, cmd};
 const MAX_FIELD_BYTES: usize = 64;
 const FIELDS: [&str; 4] = ["size", "hashIterations", "expectedInsertions", "falseProbability"];
 
+/// Asks for what the positions depend on.
+pub(super) fn ask(config_key: &str) -> Command {
+    let mut ask = cmd("HMGET");
+    ask.arg(config_key).arg(&FIELDS[..2]);
+    Command::read(config_key, ask)
+}
+
+/// Whether that is as the config has it, letter for letter.
+pub(super) fn is_still(config: &RedissonConfig, answer: &Value) -> bool {
+    let Value::Array(values) = answer else { return false };
+    let values = values.iter().take(2);
+    let wanted = [config.size().to_string(), config.num_hashes().to_string()];
+    values.map(text).eq(wanted.iter().map(|value| Some(&**value)))
+}
+
 /// Reads the config and checks that the bits fit it.
 ///
 /// # Errors
@@ -69,5 +84,9 @@ fn parse(fields: &Value, config_key: &str) -> Result<Option<RedissonConfig>, Err
     Limits::default()
         .check_hashes("hashIterations", u64::from(config.num_hashes()))
         .map_err(|error| damaged(error.to_string()))?;
+    if !is_still(&config, fields) {
+        // `+7`: compared with 7 as text, it would be changed.
+        return Err(damaged("size or hashIterations is not in plain digits".into()));
+    }
     Ok(Some(config))
 }

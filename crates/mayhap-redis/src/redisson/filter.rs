@@ -3,7 +3,7 @@
 use super::{config, script};
 use crate::bitfield::{self, Op, Part, parts};
 use crate::replies::millis;
-use crate::server::{Command, CommandKind, Server};
+use crate::server::{Command, Server};
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
 use mayhap_formats::{KeyType, Limits, RedissonConfig, RedissonScheme, RedissonSpelling};
@@ -14,10 +14,11 @@ use std::time::Duration;
 
 /// A filter that Redisson has made, or will use.
 ///
-/// Each call is one script, as Redisson's are: it sets or asks for bits only if the config still
-/// has the size and k that this filter knows, and [`Error::Gone`] says so otherwise (Redisson:
-/// "Bloom filter config has been changed"). So neither is a bit set in a filter that was made anew
-/// with other numbers, nor a key missed in it.
+/// An insertion is one script, as Redisson's are: it sets bits only if the config still has the
+/// size and k that this filter knows. A query is a `BITFIELD_RO` with an `HMGET` of the config
+/// behind it, in one round trip. [`Error::Gone`] says if they differ (Redisson: "Bloom filter
+/// config has been changed"). So neither is a bit set in a filter that was made anew with other
+/// numbers, nor a key missed in it.
 ///
 /// Elements are given as their codec encodes them, or as text after [`RemoteRedisson::encoding`].
 /// `add` of a collection counts `insert_batch(…).new`, `contains` of a collection
@@ -178,13 +179,17 @@ impl RemoteRedisson {
 
     fn parts(&self, op: Op, keys: &[&[u8]]) -> Result<Vec<Part>, Error> {
         let inner = &self.inner;
-        let begin = || {
-            let mut command = self.script(if op == Op::Set { script::SET } else { script::GET });
-            command.cmd.arg(inner.scheme.size()).arg(inner.config.num_hashes());
-            if op == Op::Get {
-                command.kind = CommandKind::Read;
+        let begin = || match op {
+            Op::Set => {
+                let mut set = self.script(script::SET);
+                set.cmd.arg(inner.scheme.size()).arg(inner.config.num_hashes());
+                set
             }
-            command
+            Op::Get => {
+                let mut get = cmd("BITFIELD_RO");
+                get.arg(&inner.name);
+                Command::read(&inner.name, get)
+            }
         };
         if self.key_type == KeyType::Bytes {
             let keys: Vec<_> = keys.iter().copied().enumerate().collect();
@@ -196,6 +201,11 @@ impl RemoteRedisson {
         let encoded = encoded.collect::<Result<Vec<_>, _>>()?;
         let keys: Vec<_> = encoded.iter().map(Vec::as_slice).enumerate().collect();
         Ok(parts(&inner.name, &inner.scheme, op, &keys, begin))
+    }
+
+    fn changed(&self) -> Error {
+        let reason = "it is another one by now".into();
+        Error::Gone { name: self.inner.name.clone(), reason }
     }
 
     /// The error of a call, which cannot tell what has become of the two keys.
@@ -252,8 +262,16 @@ impl RemoteFilter for RemoteRedisson {
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         let parts = self.parts(Op::Get, keys)?;
-        let k = self.inner.config.num_hashes();
-        match bitfield::contains(&self.inner.server, k, keys.len(), parts).await {
+        let Inner { server, config_key, config, .. } = &*self.inner;
+        let ask = Some(config::ask(config_key));
+        let asked = bitfield::contains(server, config.num_hashes(), keys.len(), parts, ask).await;
+        let checked = asked.and_then(|(found, then)| {
+            let now = then.map(|reply| reply.of(config_key, "HMGET")).transpose()?;
+            // Asked behind the bits: what was there before them might have been changed.
+            let is_still = now.is_none_or(|now| config::is_still(config, &now));
+            if is_still { Ok(found) } else { Err(self.changed()) }
+        });
+        match checked {
             Err(error) => Err(self.explained(error).await),
             done => done,
         }
@@ -265,9 +283,7 @@ impl RemoteFilter for RemoteRedisson {
         let now = match config::read(&inner.server, &inner.name, &inner.config_key).await {
             Ok(now) if same(&now, &inner.config) => now,
             Ok(_) | Err(Error::NotFound { .. }) => {
-                let reason = "it is another one by now".into();
-                let gone = Error::Gone { name: inner.name.clone(), reason };
-                return Err(self.explained(gone).await);
+                return Err(self.explained(self.changed()).await);
             }
             Err(other) => return Err(other),
         };

@@ -17,12 +17,6 @@ local config = redis.call('HMGET', KEYS[1], 'size', 'hashIterations')
 if config[1] ~= ARGV[1] or config[2] ~= ARGV[2] then return false end
 return redis.call('BITFIELD', KEYS[2], unpack(ARGV, 3))";
 
-/// Asks for bits, unless the config is not that of the arguments: no answer then.
-pub(super) const GET: &str = "\
-local config = redis.call('HMGET', KEYS[1], 'size', 'hashIterations')
-if config[1] ~= ARGV[1] or config[2] ~= ARGV[2] then return false end
-return redis.call('BITFIELD_RO', KEYS[2], unpack(ARGV, 3))";
-
 /// Lets both keys expire at one moment, or never: 1 if there is a config. Bits that are not there
 /// yet are made, so that they expire too.
 pub(super) const EXPIRE: &str = "\
