@@ -1,7 +1,7 @@
 //! Time to live, deletion, and what is known of a filter.
 
-use super::create::forget;
 use super::filter::{Made, NativeFilter, Place};
+use super::maker::forget;
 use super::meta::{Meta, State};
 use super::options::millis;
 use super::wire::{bytes, eval, int, items, read_meta, value_of, word, words};
