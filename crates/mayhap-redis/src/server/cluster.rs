@@ -7,8 +7,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::cluster::{ClusterClient, ClusterClientBuilder};
 use redis::cluster_async::ClusterConnection;
+use redis::cluster_read_routing::RandomReplicaStrategy;
 use redis::cluster_routing::{Route, SingleNodeRoutingInfo, SlotAddr};
 use redis::{Pipeline, RedisResult, Value, cmd};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -29,7 +31,11 @@ impl Cluster {
                 .connection_timeout(options.connect_timeout)
                 .response_timeout(options.response_timeout)
                 .overall_response_timeout(Some(options.deadline));
-            if options.read_replicas { builder.read_from_replicas() } else { builder }
+            if options.read_replicas {
+                builder.read_routing_strategy(RandomReplicaStrategy)
+            } else {
+                builder
+            }
         };
         let connect = async |client: ClusterClient| client.get_async_connection().await;
         let once = connect(builder().retries(0).build()?).await?;
@@ -96,6 +102,19 @@ impl Backend for Cluster {
         }
         groups.retain(|group| !group.is_empty());
         groups
+    }
+
+    /// By slots.
+    fn groups_again(&self, commands: &[Command], left: &[usize]) -> Vec<Vec<usize>> {
+        let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        for &i in left {
+            groups.entry(commands[i].slot).or_default().push(i);
+        }
+        groups.into_values().collect()
+    }
+
+    fn follows(&self) -> bool {
+        true
     }
 
     fn masters(&self) -> Vec<u16> {

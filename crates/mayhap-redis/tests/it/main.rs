@@ -1,4 +1,8 @@
 //! Filters on real servers: one binary, one module per promise.
 
+mod cluster;
+mod create;
+mod faults;
 mod guard;
+mod life;
 mod native;
