@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 10
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc servers unit portable neon loom miri sanitize fuzz deny test-interop \
+.PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz deny test-interop \
 	plots bench bench-cli bench-jvm compare clean
 
 help:
@@ -24,7 +24,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit doc portable neon loom miri fuzz deny
+test: lint unit examples doc portable neon loom miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -38,6 +38,12 @@ servers:
 unit: servers
 	$(CARGO) test --workspace --locked
 	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
+
+# At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
+examples: servers
+	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED examples: they need servers'; else \
+		$(CARGO) run -p mayhap-redis --locked --example cache_guard && \
+		$(CARGO) run -p mayhap-redis --locked --example crawler; fi
 
 doc:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked

@@ -29,7 +29,8 @@ impl Shop {
     pub(crate) async fn open(url: &str, rows: u32) -> Result<Self, Error> {
         let fill = format!(
             "CREATE TABLE products (sku text PRIMARY KEY, title text NOT NULL);
-             INSERT INTO products SELECT 'product-' || i, 'The ' || i || 'th thing that nobody needs'
+             INSERT INTO products SELECT 'product-' || i,
+                 'The ' || i || 'th thing that nobody needs'
              FROM generate_series(0, {rows} - 1) AS i;
              ANALYZE products"
         );

@@ -25,13 +25,12 @@ const TARGET_FPP: f64 = 0.001;
 #[tokio::main]
 async fn main() -> Result<ExitCode, Error> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, redis, place, places, pages] = args.as_slice() {
-        if word == "worker" {
-            let (place, places) = (place.parse()?, places.parse()?);
-            work(Job { redis: redis.clone(), place, places, pages: pages.parse()? }, |_| ())
-                .await?;
-            return Ok(ExitCode::SUCCESS);
-        }
+    if let [word, redis, place, places, pages] = args.as_slice()
+        && word == "worker"
+    {
+        let (redis, place, places) = (redis.clone(), place.parse()?, places.parse()?);
+        work(Job { redis, place, places, pages: pages.parse()? }, |_| ()).await?;
+        return Ok(ExitCode::SUCCESS);
     }
     if let Some(what) = missing(&["redis-server"]) {
         eprintln!("{what}");

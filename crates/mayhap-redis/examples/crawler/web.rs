@@ -13,13 +13,14 @@ impl Web {
         format!("{PREFIX}{page}")
     }
 
-    /// The links of a page: two lead down a tree, so that each page can be reached, six anywhere.
+    /// The links of a page: two lead down a tree, so that each page can be reached, and two
+    /// anywhere: one page in seven has a single link to it, and is lost if that is.
     pub(crate) fn fetch(self, url: &str) -> Vec<String> {
         let Some(page) = url.strip_prefix(PREFIX).and_then(|page| page.parse::<u64>().ok()) else {
             return Vec::new();
         };
         let down = [2 * page + 1, 2 * page + 2].into_iter().filter(|&page| page < self.pages);
-        let anywhere = (0..6).map(|i| mix(6 * page + i) % self.pages);
+        let anywhere = (0..2).map(|i| mix(2 * page + i) % self.pages);
         down.chain(anywhere).map(Self::url).collect()
     }
 }

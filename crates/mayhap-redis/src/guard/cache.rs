@@ -2,7 +2,7 @@
 
 use super::{Cache, CacheError};
 use crate::server::{Command, slot_of};
-use crate::{Error, Server, ServerOptions};
+use crate::{Error, Server};
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
 
@@ -22,15 +22,10 @@ pub struct RedisCache {
 impl RedisCache {
     /// Keeps entries on this server, under keys that begin with `prefix`.
     ///
-    /// A guard gives up by itself, but [`ServerOptions::deadline`] says how long
+    /// A guard gives up by itself, but [`crate::ServerOptions::deadline`] says how long
     /// [`super::Guard::invalidate`] tries.
     pub fn new(server: Server, prefix: impl Into<String>) -> Self {
         Self { server, prefix: prefix.into() }
-    }
-
-    /// The options of its connection.
-    pub fn options(&self) -> &ServerOptions {
-        self.server.options()
     }
 
     fn key(&self, key: &[u8]) -> Vec<u8> {

@@ -10,7 +10,7 @@
 //! | cache ([`Cache`]) | a value, or a remembered absence | the answer |
 //! | loader ([`Loader`]) | a value or nothing | the answer, put into the cache |
 //!
-//! So of an attack with `a` keys that exist nowhere, `p · a` reach the loader, each at most once per
+//! So of an attack with `a` keys that exist nowhere, `p · a` reach the loader, each at most once in
 //! [`GuardOptions::absent_ttl`].
 //!
 //! `docs/guard.md` says how to keep the filter complete, what happens when a server fails, and
@@ -51,8 +51,9 @@
 //!     .target_fpp(0.01)
 //!     .build()?;
 //! // The database: it has one row.
-//! let load = async |key: Vec<u8>| Ok::<_, std::io::Error>((key == b"7").then(|| b"seven".to_vec()));
-//! # let load = |key| Box::pin(load(key)) as std::pin::Pin<Box<dyn Future<Output = _> + Send>>;
+//! let load = async |key: Vec<u8>| {
+//!     Ok::<_, std::io::Error>((key == b"7").then(|| b"seven".to_vec()))
+//! };
 //! let guard = Guard::new(filter, Memory::default(), load, GuardOptions::default());
 //! guard.insert(b"7").await?;
 //! guard.warmed();

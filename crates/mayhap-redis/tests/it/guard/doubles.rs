@@ -185,8 +185,10 @@ impl Cache for TestCache {
     }
 }
 
+type Rows = HashMap<Vec<u8>, Vec<u8>>;
+
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TestLoader(Arc<(Manner, Mutex<HashMap<Vec<u8>, Vec<u8>>>)>);
+pub(crate) struct TestLoader(Arc<(Manner, Mutex<Rows>)>);
 
 impl TestLoader {
     pub(crate) fn put(&self, key: &str, value: &str) {
