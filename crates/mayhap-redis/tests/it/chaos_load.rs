@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use test_servers::RedisCluster;
+use test_servers::{RedisCluster, RedisServer};
 use tokio::task::JoinHandle;
 
 const TASKS: usize = 4;
@@ -170,11 +170,18 @@ impl Tally {
 
 /// How often the nodes that run have answered with an error.
 pub(crate) fn told(cluster: &RedisCluster, code: &str) -> u64 {
-    let line = format!("errorstat_{code}:count=");
-    let of_node = |text: String| {
-        let count = text.lines().find_map(|text| text.strip_prefix(&line));
-        count.map_or(0, |count| count.trim().parse().unwrap())
-    };
-    let texts = cluster.nodes().iter().filter_map(|node| node.cli(&["INFO", "errorstats"]).ok());
-    texts.map(of_node).sum()
+    let nodes = cluster.nodes().iter();
+    nodes.map(|node| count(node, "errorstats", &format!("errorstat_{code}:count="))).sum()
+}
+
+/// How often a server has run a command.
+pub(crate) fn calls(server: &RedisServer, command: &str) -> u64 {
+    count(server, "commandstats", &format!("cmdstat_{command}:calls="))
+}
+
+/// The number after a prefix in `INFO`; 0 if there is none or nobody answers.
+fn count(server: &RedisServer, section: &str, prefix: &str) -> u64 {
+    let text = server.cli(&["INFO", section]).unwrap_or_default();
+    let count = text.lines().find_map(|line| line.strip_prefix(prefix)?.split(',').next());
+    count.map_or(0, |count| count.trim().parse().unwrap())
 }

@@ -108,6 +108,26 @@ async fn a_restarted_server_is_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_never_sent_is_not_taken_for_repeated() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let address = Address::parse(&redis.url()).unwrap();
+    let server = Server::connect(&address, quick(400)).await.unwrap();
+    redis.kill();
+    // Finds the connection gone, and then that none can be made.
+    server.one(set("k", 1)).await.unwrap_err();
+    let call = tokio::spawn(async move {
+        loop {
+            if let Ok(reply) = server.one(set("k", 1)).await {
+                return reply;
+            }
+        }
+    });
+    redis.restart().unwrap();
+    let reply = call.await.unwrap();
+    assert_eq!((int(&reply), reply.repeated), (0, false));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_password_is_told_at_once_and_never_repeated() {
     let password = Some("secret".to_owned());
     let Some(redis) = start(&RedisOptions { password, ..Default::default() }) else { return };
