@@ -201,3 +201,20 @@ async fn a_refusal_is_the_reply_of_its_command_alone() {
     assert_eq!(int(&replies[0]), 1);
     assert!(matches!(replies[1].value, Err(Error::ServerFull { .. })), "{replies:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_takes_longer_than_a_reply_may_is_sent_in_parts() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let response_timeout = Duration::from_millis(100);
+    let options = ServerOptions { response_timeout, ..quick(60_000) };
+    let server = connect(&redis.url(), options).await;
+    redis.cli(&["SETBIT", "k", "240000000", "1"]).unwrap();
+    let count = || {
+        let mut count = cmd("BITCOUNT");
+        count.arg("k");
+        Command::read("k", count)
+    };
+    let replies = server.run((0..100).map(|_| count()).collect()).await.unwrap();
+    assert!(ints(&replies).iter().all(|&ones| ones == 1));
+    assert!(repeated(&replies) > 0, "it was done in time");
+}
