@@ -32,12 +32,6 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// Where a `MOVED` or an `ASK` of a node points to; `None` if it is no cluster.
     fn redirected(&self, from: &Place, error: &ServerError) -> Option<Place>;
 
-    /// How to send those again that are left: in each group those that fail together.
-    fn groups_again(&self, commands: &[Command], left: &[usize]) -> Vec<Vec<usize>>;
-
-    /// Whether [`Backend::follow`] may do what [`Backend::send`] does not.
-    fn follows(&self) -> bool;
-
     /// One slot of each master.
     fn masters(&self) -> Vec<u16>;
 

@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// Commands of one pipeline at most. More take longer than a reply may, and as much memory twice.
 const LARGEST_PIPELINE: usize = 10_000;
+/// What is left of it after a silence, so that something arrives where the whole takes too long.
+const SHRINK: usize = 4;
 
 /// A call on its way.
 pub(super) struct Call {
@@ -29,6 +31,8 @@ pub(super) struct Call {
     pub(super) advanced: bool,
     /// Something failed before: the masters know best.
     masters_only: bool,
+    /// How many commands go into one pipeline.
+    largest: usize,
 }
 
 /// What is known of a command.
@@ -67,6 +71,7 @@ impl Call {
             failed: false,
             advanced: false,
             masters_only: false,
+            largest: LARGEST_PIPELINE,
         }
     }
 
@@ -88,7 +93,7 @@ impl Call {
                 waits: false,
             });
             // The rest in the next round.
-            if group.commands.len() < LARGEST_PIPELINE {
+            if group.commands.len() < self.largest {
                 group.commands.push(i);
                 group.waits |= !read && self.wait.is_some();
             }
@@ -125,6 +130,7 @@ impl Call {
             Ok(values) => values,
             Err(failure) => return self.note_failure(group, &failure),
         };
+        self.largest = (self.largest * 2).min(LARGEST_PIPELINE);
         let confirmed = !group.waits || self.is_confirmed(values.pop())?;
         let (skip, step) = match group.place.how {
             How::Plain => (0, 1),
@@ -148,6 +154,9 @@ impl Call {
         }
         self.fail(format!("{}: {error}", group.place.node));
         if let Failure::Lost(_) = failure {
+            if error.is_timeout() {
+                self.largest = self.largest.min((group.commands.len() / SHRINK).max(1));
+            }
             for &i in &group.commands {
                 // Of what has its reply only the confirmation is missing.
                 self.outcomes[i].repeated |= self.outcomes[i].value.is_none();

@@ -172,7 +172,7 @@ impl Server {
             while let Some((group, sent)) = sent.next().await {
                 call.note(backend, &group, sent)?;
             }
-            if !call.failed {
+            if call.advanced && !call.failed {
                 continue;
             }
             pause = if call.advanced { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };

@@ -1,5 +1,6 @@
 //! Replicas that do not confirm.
 
+use super::proxy::Proxy;
 use super::*;
 use crate::Error;
 
@@ -49,6 +50,24 @@ async fn writes_that_wait_are_one_pipeline_and_keep_their_first_reply() {
     let call = tokio::spawn(async move { server.one(set("k", 1000)).await });
     until("a second WAIT", || calls(&master, "wait") >= 3).await;
     assert!(!call.is_finished());
+    replica.resume().unwrap();
+    let reply = call.await.unwrap().unwrap();
+    assert_eq!((int(&reply), reply.repeated), (0, false));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_confirmation_does_not_make_the_reply_unsure() {
+    let Some((master, replica)) = with_replica("") else { return };
+    until_linked(&replica).await;
+    let proxy = Proxy::start(master.port()).await;
+    let url = format!("redis://127.0.0.1:{}", proxy.port);
+    let server = connect(&url, waiting(60_000)).await;
+    replica.pause().unwrap();
+    let call = tokio::spawn(async move { server.one(set("k", 1)).await });
+    // The second is sent when the reply of the first is here.
+    until("a second WAIT", || calls(&master, "bitfield") >= 2).await;
+    proxy.lose(1);
+    until("a reply that is lost", || proxy.left_to_lose() == 0).await;
     replica.resume().unwrap();
     let reply = call.await.unwrap().unwrap();
     assert_eq!((int(&reply), reply.repeated), (0, false));

@@ -108,6 +108,26 @@ async fn a_restarted_server_is_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_never_sent_is_not_taken_for_repeated() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let address = Address::parse(&redis.url()).unwrap();
+    let server = Server::connect(&address, quick(400)).await.unwrap();
+    redis.kill();
+    // Finds the connection gone, and then that none can be made.
+    server.one(set("k", 1)).await.unwrap_err();
+    let call = tokio::spawn(async move {
+        loop {
+            if let Ok(reply) = server.one(set("k", 1)).await {
+                return reply;
+            }
+        }
+    });
+    redis.restart().unwrap();
+    let reply = call.await.unwrap();
+    assert_eq!((int(&reply), reply.repeated), (0, false));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_password_is_told_at_once_and_never_repeated() {
     let password = Some("secret".to_owned());
     let Some(redis) = start(&RedisOptions { password, ..Default::default() }) else { return };
@@ -180,4 +200,21 @@ async fn a_refusal_is_the_reply_of_its_command_alone() {
     let replies = server.run(vec![get("k", 1), set("k", 2)]).await.unwrap();
     assert_eq!(int(&replies[0]), 1);
     assert!(matches!(replies[1].value, Err(Error::ServerFull { .. })), "{replies:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_takes_longer_than_a_reply_may_is_sent_in_parts() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let response_timeout = Duration::from_millis(100);
+    let options = ServerOptions { response_timeout, ..quick(60_000) };
+    let server = connect(&redis.url(), options).await;
+    redis.cli(&["SETBIT", "k", "240000000", "1"]).unwrap();
+    let count = || {
+        let mut count = cmd("BITCOUNT");
+        count.arg("k");
+        Command::read("k", count)
+    };
+    let replies = server.run((0..100).map(|_| count()).collect()).await.unwrap();
+    assert!(ints(&replies).iter().all(|&ones| ones == 1));
+    assert!(repeated(&replies) > 0, "it was done in time");
 }
