@@ -174,9 +174,7 @@ impl Client {
         if let Self::Mayhap(filter) = self {
             let mut digests = vec![Digest::default(); keys.len()];
             filter.digest_function().digest_batch(keys, &mut digests);
-            for digests in digests.chunks(1000) {
-                filter.insert_digests(digests).await?;
-            }
+            filter.insert_bulk(&digests).await?;
             return Ok(());
         }
         for keys in keys.chunks(1000) {
