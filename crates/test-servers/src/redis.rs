@@ -24,7 +24,8 @@ const PORT_TRIES: u32 = 10;
 /// Never with TLS, always on 127.0.0.1, and without snapshots (`save ""`).
 #[derive(Clone, Debug, Default)]
 pub struct RedisOptions {
-    /// Whether acknowledged writes survive [`RedisServer::kill`] and [`RedisServer::restart`].
+    /// Whether acknowledged writes survive [`RedisServer::kill`] and [`RedisServer::restart`]: with
+    /// `appendfsync always`, since Redis puts off its writes behind a slow `fsync` otherwise.
     pub appendonly: bool,
     /// The memory limit, as `100mb`.
     pub maxmemory: Option<String>,
@@ -42,7 +43,8 @@ pub struct RedisOptions {
 impl RedisOptions {
     fn file(&self, port: u16, folder: &Path) -> String {
         let mut text = format!(
-            "bind 127.0.0.1\nport {port}\ndir {}\nsave \"\"\nappendonly {}\n",
+            "bind 127.0.0.1\nport {port}\ndir {}\nsave \"\"\nappendonly {}\n\
+             appendfsync always\n",
             quoted(&folder.to_string_lossy()),
             if self.appendonly { "yes" } else { "no" },
         );

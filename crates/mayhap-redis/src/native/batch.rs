@@ -1,6 +1,6 @@
 //! Inserting and asking: one command a key, all of a call in one pipeline to each node.
 //!
-//! The last command that a call sends to a shard also reads its trailer. Commands on one key are
+//! The last command that a call sends to a shard reads its trailer, too. Commands on one key are
 //! carried out in their order, so if the generation is there after the last, it was there before.
 //! Only a command that had to be sent again may come after it: the trailers of such shards are read
 //! once more.
@@ -43,7 +43,7 @@ impl NativeFilter {
 
     /// Asks for keys that are digests already: bit `i` is the answer for `digests[i]`.
     ///
-    /// One `GETRANGE` or `BITFIELD_RO` a key, in one round trip to each node for 16,384 keys.
+    /// One `GETRANGE` a key and one a shard (layout `standard`: one `BITFIELD_RO` a key), in one round trip to each node for 16,384 keys.
     ///
     /// # Errors
     ///
@@ -142,6 +142,15 @@ impl NativeFilter {
             known[shard].learn(Some(made.trailer_of(&value)));
         }
         Ok(())
+    }
+}
+
+impl NativeFilter {
+    /// What became of each of some digests.
+    pub(super) async fn answers(&self, digests: &[Digest], act: Act) -> Result<Vec<Answer>, Error> {
+        let mut answers = vec![Answer::default(); digests.len()];
+        self.in_parts(digests, act, |i, answer| answers[i] = answer).await?;
+        Ok(answers)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The handle of a filter on a server.
 
 use super::meta::Meta;
+use super::round::Act;
 use super::shards::{TRAILER_BYTES, meta_key, next_key, shard_keys, swap_key};
+use super::together::Together;
 use super::wire::words;
 use crate::server::Command;
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
@@ -11,8 +13,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A filter of ours on a server: blocks in string values, the bits of a key all in one of them.
 ///
-/// Cheap to clone; clones share what they learn. A call costs one round trip and one command a key
-/// (`BITFIELD`, `BITFIELD_RO`, `GETRANGE`), so "new" is decided by the server, once for each key.
+/// Cheap to clone; clones share what they learn. A call costs one round trip. An insertion is one
+/// `BITFIELD`, so "new" is decided by the server, once for each key; a query is a `GETRANGE` of the
+/// key's block. Single calls of many tasks go out together: while two pipelines of them are on
+/// their way, the keys of others wait for one of these to come back.
 /// Many tasks, processes and machines may use one filter at once.
 ///
 /// If it was switched to a rebuilt one, a handle notices and goes on with that. If keys of it are
@@ -47,6 +51,7 @@ pub(super) struct Inner {
     pub(super) server: Server,
     pub(super) name: String,
     pub(super) digest_function: DigestFunction,
+    pub(super) together: Together,
     was_created: bool,
     current: RwLock<Arc<Current>>,
 }
@@ -141,6 +146,7 @@ impl NativeFilter {
             server: server.clone(),
             name: place.name.into(),
             digest_function,
+            together: Together::default(),
             was_created,
             current: RwLock::new(Arc::new(current)),
         };
@@ -194,7 +200,12 @@ impl RemoteFilter for NativeFilter {
     }
 
     async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
-        Ok(self.insert_digests(&[self.inner.digest_function.digest(key)]).await?.get(0))
+        let answer = self.answer(self.inner.digest_function.digest(key), Act::Insert).await?;
+        Ok(match (answer.yes, answer.repeated) {
+            (true, _) => Inserted::New,
+            (false, true) => Inserted::Unsure,
+            (false, false) => Inserted::Present,
+        })
     }
 
     async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
@@ -202,7 +213,7 @@ impl RemoteFilter for NativeFilter {
     }
 
     async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.contains_digests(&[self.inner.digest_function.digest(key)]).await?.get(0))
+        Ok(self.answer(self.inner.digest_function.digest(key), Act::Ask).await?.yes)
     }
 
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {

@@ -19,6 +19,7 @@ mod resolve;
 mod round;
 mod shards;
 mod swap;
+mod together;
 mod transfer;
 mod wire;
 

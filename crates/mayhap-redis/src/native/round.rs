@@ -6,7 +6,7 @@ use super::wire::{bytes, int, items, trailer_bytes, value_of};
 use crate::Error;
 use crate::server::{Command, Reply};
 use mayhap::{Digest, Layout};
-use redis::{Cmd, Value, cmd};
+use redis::{Cmd, Value};
 
 /// What a shard's trailer says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +53,11 @@ impl Made {
 
     /// `BITFIELD` of all bits of a digest, and of the trailer.
     fn bitfield(&self, name: &str, shard: usize, digest: Digest, set: bool, last: bool) -> Cmd {
-        let mut bitfield = cmd(name);
-        bitfield.arg(&self.keys[shard].0);
+        let key = &self.keys[shard].0;
+        // Room for all of it: this is built for every key.
+        let args = 5 + self.meta.params.num_hashes() as usize * if set { 4 } else { 3 };
+        let mut bitfield = Cmd::with_capacity(args, key.len() + args * 6);
+        bitfield.arg(name).arg(key);
         for position in self.meta.params.positions(digest) {
             let bit = redis_bit(self.meta.cut.place(position).1);
             if set {
@@ -75,8 +78,9 @@ impl Made {
         let bits = self.meta.params.layout().block_bits();
         let first = self.meta.params.positions(digest).next().unwrap_or(0);
         let start = self.meta.cut.place(first).1 / bits * (bits / 8);
-        let mut get = cmd("GETRANGE");
-        get.arg(&self.keys[shard].0).arg(start).arg(start + bits / 8 - 1);
+        let key = &self.keys[shard].0;
+        let mut get = Cmd::with_capacity(4, key.len() + 32);
+        get.arg("GETRANGE").arg(key).arg(start).arg(start + bits / 8 - 1);
         get
     }
 
@@ -153,19 +157,36 @@ impl<'a> Round<'a> {
         Self { made, digests, left, shards, act, replicas }
     }
 
+    /// Whether a query reads blocks, for an eighth of what the server does for k bits, and the
+    /// trailer by a command of its own.
+    fn reads_blocks(&self) -> bool {
+        self.act == Act::Ask && self.made.meta.params.layout() != Layout::Standard
+    }
+
     pub(super) fn commands(&self) -> Vec<Command> {
-        let made = self.made;
-        let in_blocks = made.meta.params.layout() != Layout::Standard;
-        let each = self.left.iter().zip(&self.shards).map(|(&i, &(shard, last))| {
+        let (made, reads_blocks) = (self.made, self.reads_blocks());
+        let mut commands = Vec::with_capacity(self.left.len() + made.keys.len());
+        let mut push = |shard, cmd| {
+            commands.push(if self.replicas {
+                made.read(shard, cmd)
+            } else {
+                made.write(shard, cmd)
+            });
+        };
+        for (&i, &(shard, last)) in self.left.iter().zip(&self.shards) {
             let digest = self.digests[i];
-            let cmd = match self.act {
-                Act::Insert => made.bitfield("BITFIELD", shard, digest, true, last),
-                Act::Ask if in_blocks && !last => made.get_block(shard, digest),
-                Act::Ask => made.bitfield("BITFIELD_RO", shard, digest, false, last),
-            };
-            if self.replicas { made.read(shard, cmd) } else { made.write(shard, cmd) }
-        });
-        each.collect()
+            match self.act {
+                Act::Insert => push(shard, made.bitfield("BITFIELD", shard, digest, true, last)),
+                Act::Ask if reads_blocks => {
+                    push(shard, made.get_block(shard, digest));
+                    if last {
+                        push(shard, made.get_trailer(shard));
+                    }
+                }
+                Act::Ask => push(shard, made.bitfield("BITFIELD_RO", shard, digest, false, last)),
+            }
+        }
+        commands
     }
 
     /// What came back for each digest, and what is known of each shard.
@@ -174,16 +195,27 @@ impl<'a> Round<'a> {
             Act::Insert => "an insertion",
             Act::Ask => "a query",
         };
-        let mut answers = Vec::with_capacity(replies.len());
+        let reads_blocks = self.reads_blocks();
+        let mut answers = Vec::with_capacity(self.left.len());
         let mut known = vec![Known::default(); self.made.keys.len()];
-        for (j, reply) in replies.into_iter().enumerate() {
-            let (shard, last) = self.shards[j];
-            let repeated = reply.repeated;
-            let value = value_of(reply, &self.made.keys[shard].0, what)?;
-            let (yes, trailer) = self.answer(&value, self.digests[self.left[j]], last);
+        let mut replies = replies.into_iter();
+        for (&i, &(shard, last)) in self.left.iter().zip(&self.shards) {
+            let known = &mut known[shard];
+            let mut next = |known: &mut Known| {
+                let lost = || Error::Refused { what: what.into(), reason: "no reply".into() };
+                let reply = replies.next().ok_or_else(lost)?;
+                let repeated = reply.repeated;
+                known.again |= repeated;
+                Ok::<_, Error>((value_of(reply, &self.made.keys[shard].0, what)?, repeated))
+            };
+            let (value, repeated) = next(known)?;
+            let (yes, mut trailer) = self.answer(&value, self.digests[i], last);
+            known.learn(trailer);
+            if reads_blocks && last {
+                trailer = Some(self.made.trailer_of(&next(known)?.0));
+                known.learn(trailer);
+            }
             answers.push(Answer { yes, repeated });
-            known[shard].again |= repeated;
-            known[shard].learn(trailer);
         }
         Ok((answers, known))
     }

@@ -25,6 +25,17 @@ pub(crate) enum How {
     ReadOnly,
 }
 
+impl How {
+    /// Where the first command of a caller is in a pipeline, and how far it is to the next.
+    pub(crate) fn before(self) -> (usize, usize) {
+        match self {
+            Self::Plain => (0, 1),
+            Self::Asking => (1, 2),
+            Self::ReadOnly => (1, 1),
+        }
+    }
+}
+
 pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// Where the commands of a slot go, as far as is known. `replica`: one may answer.
     fn place(&self, slot: u16, replica: bool) -> Place;
@@ -36,7 +47,12 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     fn masters(&self) -> Vec<u16>;
 
     /// Sends once, and repeats nothing: a reply that was lost has to be known of.
-    fn send<'a>(&'a self, node: &Arc<str>, pipeline: Pipeline, waits: bool) -> BoxFuture<'a, Sent>;
+    fn send<'a>(
+        &'a self,
+        node: &Arc<str>,
+        pipeline: &'a Pipeline,
+        waits: bool,
+    ) -> BoxFuture<'a, Sent>;
 
     /// Looks again which node has which slots.
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>>;

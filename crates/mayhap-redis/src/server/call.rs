@@ -5,12 +5,14 @@ use super::command::{Command, CommandKind, Reply};
 use super::node::{Failure, Sent};
 use super::options::WaitReplicas;
 use crate::Error;
-use redis::{ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value};
+use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Commands of one pipeline at most. More take longer than a reply may, and as much memory twice.
+/// Commands of one round for a node at most. More take longer than a reply may, and as much memory twice.
 const LARGEST_PIPELINE: usize = 10_000;
+/// Commands that are written at once, so that the server works on them while the next are written.
+const PART: usize = 256;
 /// What is left of it after a silence, so that something arrives where the whole takes too long.
 const SHRINK: usize = 4;
 
@@ -51,6 +53,21 @@ pub(super) struct Group {
     pub(super) place: Place,
     commands: Vec<usize>,
     pub(super) waits: bool,
+}
+
+impl Group {
+    /// Pipelines of [`PART`] commands, in their order; one if it waits for replicas.
+    fn parts(self) -> Vec<Self> {
+        if self.waits || self.commands.len() <= PART {
+            return vec![self];
+        }
+        let part = |commands: &[usize]| Self {
+            place: self.place.clone(),
+            commands: commands.to_vec(),
+            waits: false,
+        };
+        self.commands.chunks(PART).map(part).collect()
+    }
 }
 
 /// What ends a call: an error for whom the server is not known yet.
@@ -98,11 +115,12 @@ impl Call {
                 group.waits |= !read && self.wait.is_some();
             }
         }
-        groups.into_values().collect()
+        groups.into_values().flat_map(Group::parts).collect()
     }
 
-    /// The commands, with what the node has to be told before, and `WAIT`.
-    pub(super) fn pipeline(&self, group: &Group) -> Pipeline {
+    /// The commands, with what the node has to be told before, and `WAIT`. They are moved there;
+    /// [`Call::note`] takes back those that are to be sent again.
+    pub(super) fn pipeline(&mut self, group: &Group) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(group.commands.len() + 2);
         if group.place.how == How::ReadOnly {
             pipeline.cmd("READONLY");
@@ -111,7 +129,7 @@ impl Call {
             if group.place.how == How::Asking {
                 pipeline.cmd("ASKING");
             }
-            pipeline.add_command(self.commands[i].cmd.clone());
+            pipeline.add_command(std::mem::replace(&mut self.commands[i].cmd, Cmd::new()));
         }
         if let Some(wait) = self.wait.filter(|_| group.waits) {
             pipeline.cmd("WAIT").arg(wait.replicas).arg(millis(wait.timeout));
@@ -124,6 +142,24 @@ impl Call {
         &mut self,
         backend: &dyn Backend,
         group: &Group,
+        pipeline: &Pipeline,
+        sent: Sent,
+    ) -> Result<(), Fatal> {
+        self.note_replies(backend, group, sent)?;
+        let (skip, step) = group.place.how.before();
+        let sent = pipeline.cmd_iter().skip(skip).step_by(step);
+        for (&i, cmd) in group.commands.iter().zip(sent) {
+            if !self.outcomes[i].done {
+                self.commands[i].cmd = cmd.clone();
+            }
+        }
+        Ok(())
+    }
+
+    fn note_replies(
+        &mut self,
+        backend: &dyn Backend,
+        group: &Group,
         sent: Sent,
     ) -> Result<(), Fatal> {
         let mut values = match sent {
@@ -132,11 +168,7 @@ impl Call {
         };
         self.largest = (self.largest * 2).min(LARGEST_PIPELINE);
         let confirmed = !group.waits || self.is_confirmed(values.pop())?;
-        let (skip, step) = match group.place.how {
-            How::Plain => (0, 1),
-            How::Asking => (1, 2),
-            How::ReadOnly => (1, 1),
-        };
+        let (skip, step) = group.place.how.before();
         let values = values.into_iter().skip(skip).step_by(step);
         for (&i, value) in group.commands.iter().zip(values) {
             self.note_value(backend, group, i, value, confirmed)?;

@@ -7,10 +7,11 @@ use super::command::{Command, CommandKind, Reply};
 use super::single::Single;
 use super::{Address, Persistence, ServerOptions};
 use crate::Error;
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{StreamExt, poll};
 use redis::{ErrorKind, RedisError, Value, cmd};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 /// Waits before a repetition: doubled from the first to the last.
@@ -164,13 +165,23 @@ impl Server {
             if groups.is_empty() {
                 return Ok(());
             }
-            let sent = groups.into_iter().map(|group| {
-                let sent = backend.send(&group.place.node, call.pipeline(&group), group.waits);
-                async move { (group, sent.await) }
-            });
-            let mut sent: FuturesUnordered<_> = sent.collect();
-            while let Some((group, sent)) = sent.next().await {
-                call.note(backend, &group, sent)?;
+            // Of one node in their order: each is on its way before the next is written.
+            let mut sent = FuturesUnordered::new();
+            for (i, group) in groups.into_iter().enumerate() {
+                if i > 0 {
+                    tokio::task::yield_now().await;
+                }
+                let pipeline = call.pipeline(&group);
+                sent.push(async move {
+                    let sent = backend.send(&group.place.node, &pipeline, group.waits).await;
+                    (group, pipeline, sent)
+                });
+                if let Poll::Ready(Some((group, pipeline, sent))) = poll!(sent.next()) {
+                    call.note(backend, &group, &pipeline, sent)?;
+                }
+            }
+            while let Some((group, pipeline, sent)) = sent.next().await {
+                call.note(backend, &group, &pipeline, sent)?;
             }
             if call.advanced && !call.failed {
                 continue;

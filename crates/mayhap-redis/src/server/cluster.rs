@@ -133,11 +133,16 @@ impl Backend for Cluster {
         known.iter().flat_map(|known| known.shards()).map(|shard| shard.slot).collect()
     }
 
-    fn send<'a>(&'a self, node: &Arc<str>, pipeline: Pipeline, waits: bool) -> BoxFuture<'a, Sent> {
+    fn send<'a>(
+        &'a self,
+        node: &Arc<str>,
+        pipeline: &'a Pipeline,
+        waits: bool,
+    ) -> BoxFuture<'a, Sent> {
         // Another replica for the next call.
         self.reads.fetch_add(1, Ordering::Relaxed);
         let node = self.node(node);
-        async move { node.map_err(Failure::Unsent)?.send(&pipeline, waits).await }.boxed()
+        async move { node.map_err(Failure::Unsent)?.send(pipeline, waits).await }.boxed()
     }
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {

@@ -43,10 +43,10 @@ impl Backend for Single {
     fn send<'a>(
         &'a self,
         _node: &Arc<str>,
-        pipeline: Pipeline,
+        pipeline: &'a Pipeline,
         waits: bool,
     ) -> BoxFuture<'a, Sent> {
-        async move { self.node.send(&pipeline, waits).await }.boxed()
+        async move { self.node.send(pipeline, waits).await }.boxed()
     }
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {

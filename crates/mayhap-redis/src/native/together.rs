@@ -1,0 +1,113 @@
+//! Single calls of many tasks go out together.
+//!
+//! A call with one key costs the client about as much as one with ten, most of it for waking tasks
+//! and system calls. So keys that are given while others are on their way wait for no timer, only
+//! for one of [`DRIVERS`] pipelines to come back, and then go out in one. A key that is alone goes
+//! out at once.
+
+use super::filter::NativeFilter;
+use super::round::{Act, Answer};
+use crate::Error;
+use mayhap::Digest;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// Pipelines of single calls on their way at once, for each act.
+const DRIVERS: usize = 2;
+/// Keys of one such pipeline at most.
+const LARGEST: usize = 1000;
+
+/// Keys that wait for the next pipeline of a handle.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    insert: Mutex<Queue>,
+    ask: Mutex<Queue>,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Waiting>,
+    drivers: usize,
+}
+
+type Waiting = (Digest, oneshot::Sender<Result<Answer, Error>>);
+
+impl Together {
+    fn queue(&self, act: Act) -> MutexGuard<'_, Queue> {
+        let queue = match act {
+            Act::Insert => &self.insert,
+            Act::Ask => &self.ask,
+        };
+        queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl NativeFilter {
+    /// What becomes of one digest. If the caller gives up, it may be carried out all the same.
+    pub(super) async fn answer(&self, digest: Digest, act: Act) -> Result<Answer, Error> {
+        let (sender, receiver) = oneshot::channel();
+        let is_driven = {
+            let mut queue = self.inner.together.queue(act);
+            queue.waiting.push_back((digest, sender));
+            let is_driven = queue.drivers >= DRIVERS;
+            queue.drivers += usize::from(!is_driven);
+            is_driven
+        };
+        if !is_driven {
+            let driver = Driver { filter: self.clone(), act, has_ended: false };
+            tokio::spawn(driver.drive());
+        }
+        receiver.await.unwrap_or_else(|_| {
+            // The runtime of the task that drove has ended.
+            let (server, reason) = (self.server().name().into(), "the call was given up".into());
+            Err(Error::Unavailable { server, after: Duration::ZERO, reason })
+        })
+    }
+}
+
+/// Sends what waits until nothing does.
+struct Driver {
+    filter: NativeFilter,
+    act: Act,
+    has_ended: bool,
+}
+
+impl Driver {
+    async fn drive(mut self) {
+        loop {
+            let batch: Vec<Waiting> = {
+                let mut queue = self.filter.inner.together.queue(self.act);
+                let count = queue.waiting.len().min(LARGEST);
+                if count == 0 {
+                    // Under the lock: who comes next starts another one.
+                    queue.drivers -= 1;
+                    self.has_ended = true;
+                    return;
+                }
+                queue.waiting.drain(..count).collect()
+            };
+            let digests: Vec<Digest> = batch.iter().map(|(digest, _)| *digest).collect();
+            let answers = self.filter.answers(&digests, self.act).await;
+            for (i, (_, sender)) in batch.into_iter().enumerate() {
+                // Who has given up does not listen.
+                let _ = sender.send(answers.as_ref().map(|all| all[i]).map_err(Clone::clone));
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// Given up in the middle, as by the end of its runtime: who waits is told, unless another
+    /// drives on.
+    fn drop(&mut self) {
+        if !self.has_ended {
+            let mut queue = self.filter.inner.together.queue(self.act);
+            queue.drivers -= 1;
+            if queue.drivers == 0 {
+                queue.waiting.clear();
+            }
+        }
+    }
+}
