@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Commands of one pipeline at most. More take longer than a reply may, and as much memory twice.
-const LARGEST_PIPELINE: usize = 10_000;
+const LARGEST_PIPELINE: usize = 16_384;
 /// What is left of it after a silence, so that something arrives where the whole takes too long.
 const SHRINK: usize = 4;
 
