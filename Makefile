@@ -5,8 +5,8 @@ FUZZ_SECONDS ?= 10
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc servers unit portable neon loom miri sanitize fuzz deny test-interop \
-	plots bench bench-cli bench-jvm chaos compare clean
+.PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz \
+	deny test-interop plots bench bench-cli bench-jvm bench-redis chaos compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -25,7 +25,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit doc portable neon loom miri fuzz deny
+test: lint unit examples doc portable neon loom miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -39,6 +39,12 @@ servers:
 unit: servers
 	$(CARGO) test --workspace --locked
 	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
+
+# At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
+examples: servers
+	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED examples: they need servers'; else \
+		$(CARGO) run -p mayhap-redis --locked --example cache_guard && \
+		$(CARGO) run -p mayhap-redis --locked --example crawler; fi
 
 doc:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked

@@ -1,10 +1,12 @@
 //! Arguments that several verbs share.
 
 use crate::error::Error;
+use crate::foreign::{ForeignArgs, Opener};
 use crate::keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
 use crate::layout_name::LayoutName;
 use crate::memory;
 use crate::number::{parse_bytes, parse_count, parse_fpp};
+use crate::talk::Talk;
 use clap::Args;
 use mayhap::{AnyFilter, Builder, DigestFunction, SecretKey};
 use std::num::NonZeroU32;
@@ -55,7 +57,7 @@ impl SizeArgs {
 
     /// The largest filter that is allowed.
     pub fn max_bytes(&self) -> u64 {
-        self.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX)
+        memory::limit(self.max_memory)
     }
 
     /// A filter for `items` keys, or of the memory asked for.
@@ -137,6 +139,40 @@ impl DigestArgs {
 /// [`Error::Io`], [`Error::Usage`] for a file that is no key.
 pub fn secret_key(path: Option<&Path>) -> Result<Option<SecretKey>, Error> {
     path.map(crate::filter_file::read_secret_key).transpose()
+}
+
+/// How a filter file is opened, mayhap's own or another system's.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Refuse larger filters of other systems [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub max_memory: Option<u64>,
+    #[command(flatten)]
+    foreign: ForeignArgs,
+}
+
+impl OpenArgs {
+    /// The secret key, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`secret_key`].
+    pub fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
+        secret_key(self.key_file.as_deref())
+    }
+
+    /// The largest filter that is allowed.
+    pub fn max_bytes(&self) -> u64 {
+        memory::limit(self.max_memory)
+    }
+
+    /// Opens files of other systems as asked.
+    pub fn opener(&self, talk: Talk) -> Opener<'_> {
+        Opener::new(&self.foreign, self.max_bytes(), talk)
+    }
 }
 
 /// How lines are cut, and keys out of them.

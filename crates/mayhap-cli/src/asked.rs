@@ -1,12 +1,14 @@
 //! Filters that are only asked, of mayhap and of other systems.
 
+use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
 use crate::foreign::{ForeignFile, Opener};
 use crate::keys::KeyOptions;
 use crate::lines::Batch;
+use crate::talk::Talk;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A filter that is asked for lines.
 #[derive(Debug)]
@@ -71,6 +73,46 @@ impl AskedFile {
             Self::Foreign(foreign) => Some(foreign),
         }
     }
+}
+
+/// What becomes of the key options that a file of this name keeps, and of those that were given.
+pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, Error>;
+
+/// Opens filters that cut keys alike, each with its name, and tells how: where a file keeps no key
+/// options, as given.
+///
+/// # Errors
+///
+/// Those of [`OpenArgs::secret_key`], [`AskedFile::open`] and `agree`; [`Error::Usage`] if two cut
+/// keys in different ways.
+pub fn open_all(
+    paths: &[PathBuf],
+    args: &OpenArgs,
+    (given, agree): (&KeyOptions, Agree),
+    talk: Talk,
+) -> Result<(Vec<(String, AskedFile)>, KeyOptions), Error> {
+    let (key, opener) = (args.secret_key()?, args.opener(talk));
+    let mut files: Vec<(String, AskedFile)> = Vec::new();
+    let mut options = given.clone();
+    for path in paths {
+        let name = path.display().to_string();
+        let (file, own) = AskedFile::open(path, key, opener)?;
+        let own = match own {
+            Some(own) => agree(own, &name, given)?,
+            None => given.clone(),
+        };
+        if let Some((first, _)) = files.first()
+            && !own.cuts_like(&options)
+        {
+            return Err(Error::usage(
+                format!("{first} and {name} cut keys in different ways"),
+                "ask them one at a time",
+            ));
+        }
+        options = own;
+        files.push((name, file));
+    }
+    Ok((files, options))
 }
 
 /// How many lines of the batch asked last are a key of none of the filters.

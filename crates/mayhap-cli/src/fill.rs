@@ -171,9 +171,9 @@ impl State {
     }
 }
 
-/// What `build`, `create` and `add` did, as `--json` prints it.
+/// What `build`, `create` and `add` did, as `--json` prints it; with the state of the filter.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct Summary<S> {
     file: String,
     lines_read: u64,
     new: u64,
@@ -182,18 +182,12 @@ pub struct Summary {
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
-    state: State,
+    state: S,
 }
 
-impl Summary {
+impl<S: Serialize> Summary<S> {
     /// Of a filter in `file` after `counts` lines.
-    pub fn new(
-        file: String,
-        counts: Counts,
-        seconds: Duration,
-        complete: bool,
-        state: State,
-    ) -> Self {
+    pub fn new(file: String, counts: Counts, seconds: Duration, complete: bool, state: S) -> Self {
         Self {
             file,
             lines_read: counts.lines,
@@ -206,7 +200,30 @@ impl Summary {
         }
     }
 
-    /// Prints it: JSON to stdout if asked for, else words to stderr.
+    /// Prints it: JSON to stdout if asked for, else words to stderr, with these for the state.
+    ///
+    /// # Errors
+    ///
+    /// Those of the write.
+    pub fn print_with(&self, text: fn(&S) -> String, talk: Talk, json: bool) -> Result<(), Error> {
+        if json {
+            return Talk::json(self, true);
+        }
+        talk.say(&format!(
+            "{}: {} new, {} already there ({} lines, {:.2} s)\n{}",
+            self.file,
+            grouped(self.new),
+            grouped(self.already_there),
+            grouped(self.lines_read),
+            self.seconds,
+            text(&self.state),
+        ));
+        Ok(())
+    }
+}
+
+impl Summary<State> {
+    /// [`Summary::print_with`] for mayhap's own filters, and a warning if it is overfilled.
     ///
     /// # Errors
     ///
@@ -221,22 +238,10 @@ impl Summary {
                 rate(self.state.target_fpp)
             ));
         }
-        if json {
-            return Talk::json(self, true);
-        }
-        if self.lines_read == 0 && self.state.items == 0 {
+        if !json && self.lines_read == 0 && self.state.items == 0 {
             talk.say(&format!("{}: empty\n{}", self.file, self.state.text()));
             return Ok(());
         }
-        talk.say(&format!(
-            "{}: {} new, {} already there ({} lines, {:.2} s)\n{}",
-            self.file,
-            grouped(self.new),
-            grouped(self.already_there),
-            grouped(self.lines_read),
-            self.seconds,
-            self.state.text(),
-        ));
-        Ok(())
+        self.print_with(State::text, talk, json)
     }
 }

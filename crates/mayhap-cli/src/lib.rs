@@ -40,5 +40,6 @@ pub mod signals;
 pub mod span;
 pub mod speed;
 pub mod talk;
+pub mod verdict;
 
 pub use error::Error;

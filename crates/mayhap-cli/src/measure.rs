@@ -60,6 +60,23 @@ impl Count {
     }
 }
 
+/// Numbers that are asked for at once.
+const BATCH: u64 = 4096;
+
+/// Asks for what `make` makes of so many numbers, in batches.
+pub fn sample<T>(seed: u64, samples: u64, make: impl Fn(u64) -> T, mut ask: impl FnMut(&[T])) {
+    let mut numbers = Numbers::new(seed).map(make);
+    let mut batch = Vec::new();
+    let mut left = samples;
+    while left > 0 {
+        let length = left.min(BATCH);
+        batch.clear();
+        batch.extend(numbers.by_ref().take(length as usize));
+        ask(&batch);
+        left -= length;
+    }
+}
+
 /// Numbers that are as good as random, the same for every run with one seed: `SplitMix64`
 /// (Steele, Lea & Flood 2014).
 #[derive(Debug, Clone)]

@@ -11,6 +11,11 @@ pub fn check(needed: u64, limit: u64) -> Result<(), Error> {
     if needed > limit { Err(Error::TooMuchMemory { needed, limit }) } else { Ok(()) }
 }
 
+/// The limit that was asked for, or the machine's memory.
+pub fn limit(asked: Option<u64>) -> u64 {
+    asked.or_else(physical_bytes).unwrap_or(u64::MAX)
+}
+
 /// The machine's memory, where `/proc/meminfo` tells.
 pub fn physical_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

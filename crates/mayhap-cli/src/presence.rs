@@ -1,9 +1,11 @@
 //! Whether all keys of some input are in a filter: what `verify` asks.
 
 use crate::error::Error;
+use crate::input::Source;
+use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::progress::Progress;
-use crate::talk::grouped;
+use crate::talk::{Talk, grouped};
 use serde::Serialize;
 
 /// Absent lines that are shown, and bytes of each.
@@ -20,17 +22,23 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Reads all lines; `ask` gathers those of a batch that has keys which are absent, and says how
-    /// many have no key after all.
+    /// Reads all lines, if there are sources; `ask` gathers those of a batch that has keys which
+    /// are absent, and says how many have no key after all.
     ///
     /// # Errors
     ///
     /// Those of [`LineReader`].
     pub fn of(
-        reader: &mut LineReader,
-        progress: &mut Progress,
+        sources: Vec<Source>,
+        (options, max_line): (&KeyOptions, usize),
+        (talk, total_bytes): (Talk, Option<u64>),
         mut ask: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> u64,
-    ) -> Result<Self, Error> {
+    ) -> Result<Option<Self>, Error> {
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        let mut progress = Progress::new(talk, total_bytes);
+        let mut reader = LineReader::new(sources, options, max_line, None);
         let (mut keys, mut absent, mut lines) = (Self::default(), Vec::new(), 0);
         loop {
             let raw_bytes = reader.raw_bytes();
@@ -53,7 +61,7 @@ impl Presence {
             progress.tick(lines, raw_bytes, String::new);
         }
         progress.clear();
-        Ok(keys)
+        Ok(Some(keys))
     }
 
     /// Whether a key is absent.

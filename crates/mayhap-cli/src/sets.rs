@@ -3,14 +3,13 @@
 use crate::asked::{AskedFile, Digests, keyless_lines};
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
-use crate::foreign::Opener;
 use crate::keys::KeyOptions;
 use crate::lines::Batch;
 use crate::talk::Talk;
 use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
 use mayhap_store::MappedBlocks;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Fewer filters are asked one by one: each takes one cache line of a key, and a matrix the k rows
 /// (about 8) of as many as 512 sets, of which it takes the memory even if there are fewer.
@@ -81,48 +80,16 @@ impl NamedSets {
         Ok((Self::new(names, Asked::Matrix(matrix)), options))
     }
 
-    /// Filters, named by their files; a matrix is made of them if it takes at most `max_bytes`.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`AskedFile::open`]; [`Error::Usage`] for matrix files, and for key options that
-    /// contradict.
-    pub fn open_filters(
-        paths: &[PathBuf],
-        key: Option<SecretKey>,
-        opener: Opener<'_>,
-        given: &KeyOptions,
-        max_bytes: u64,
-    ) -> Result<(Self, KeyOptions), Error> {
-        let mut filters = Vec::new();
-        let mut names: Vec<String> = Vec::new();
-        let mut options = given.clone();
-        for path in paths {
-            let name = path.display().to_string();
-            let (filter, own) = AskedFile::open(path, key, opener)?;
-            let own = match own {
-                Some(own) => own.agree(&name, given)?,
-                None => given.clone(),
-            };
-            if let Some(first) = names.first()
-                && !own.cuts_like(&options)
-            {
-                return Err(Error::usage(
-                    format!("{first} and {name} cut keys in different ways"),
-                    "ask them one at a time",
-                ));
-            }
-            options = own;
-            filters.push(filter);
-            names.push(name);
-        }
+    /// Filters with their names; a matrix is made of them if it takes at most `max_bytes`.
+    pub fn of_filters(filters: Vec<(String, AskedFile)>, max_bytes: u64) -> Self {
+        let (names, filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
         let lines_left = matrix_bytes(&filters)
             .filter(|&bytes| bytes <= max_bytes)
             // Making it touches all its bytes, asking one by one a cache line of each filter: go
             // over when as much was spent on asking, which is at most twice the least.
             .map(|bytes| bytes / 64 / filters.len() as u64);
         let found = filters.iter().map(|_| Bitmap::new()).collect();
-        Ok((Self::new(names, Asked::Filters { filters, found, lines_left }), options))
+        Self::new(names, Asked::Filters { filters, found, lines_left })
     }
 
     /// How the sets were asked in the end.

@@ -3,14 +3,11 @@
 use crate::asked::{AskedFile, Digests, keyless_lines};
 use crate::confirm::Confirm;
 use crate::error::Error;
-use crate::foreign::Opener;
-use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
 use crate::talk::Talk;
-use mayhap::{Bitmap, SecretKey};
-use std::path::PathBuf;
+use mayhap::Bitmap;
 
 /// A filter that is asked.
 #[derive(Debug)]
@@ -30,39 +27,6 @@ impl Asked {
     pub fn selected(&self, invert: bool) -> u64 {
         if invert { self.lines - self.maybe_present } else { self.maybe_present }
     }
-}
-
-/// Opens filters that cut keys alike; `options` makes what cuts the lines of a file's options, if
-/// any are kept in it.
-///
-/// # Errors
-///
-/// Those of [`AskedFile::open`]; [`Error::Usage`] if two cut keys in different ways; those of
-/// `options`.
-pub fn open(
-    paths: &[PathBuf],
-    key: Option<SecretKey>,
-    opener: Opener<'_>,
-    options: impl Fn(&str, Option<KeyOptions>) -> Result<KeyOptions, Error>,
-) -> Result<(Vec<Asked>, KeyOptions), Error> {
-    let mut asked: Vec<Asked> = Vec::new();
-    let mut all = KeyOptions::default();
-    for path in paths {
-        let name = path.display().to_string();
-        let (filter, own) = AskedFile::open(path, key, opener)?;
-        let own = options(&name, own)?;
-        if let Some(first) = asked.first()
-            && !all.cuts_like(&own)
-        {
-            return Err(Error::usage(
-                format!("{} and {name} cut keys in different ways", first.name),
-                "ask them one at a time",
-            ));
-        }
-        all = own;
-        asked.push(Asked { name, filter, found: Bitmap::new(), lines: 0, maybe_present: 0 });
-    }
-    Ok((asked, all))
 }
 
 /// When enough was read.
@@ -100,9 +64,12 @@ pub struct Sieve {
 
 impl Sieve {
     /// Asks these filters, to the end of the input; the lines go nowhere yet.
-    pub fn new(asked: Vec<Asked>, confirm: Option<Confirm>) -> Self {
+    pub fn new(filters: Vec<(String, AskedFile)>, confirm: Option<Confirm>) -> Self {
+        let found = Bitmap::new;
+        let asked =
+            |(name, filter)| Asked { name, filter, found: found(), lines: 0, maybe_present: 0 };
         Self {
-            asked,
+            asked: filters.into_iter().map(asked).collect(),
             confirm,
             invert: false,
             each: false,

@@ -26,8 +26,12 @@ impl Stop {
     ///
     /// # Errors
     ///
-    /// The system's, if it refuses a handler or a pair of sockets.
-    pub fn on_signals() -> io::Result<Self> {
+    /// [`Error::Io`] if the system refuses a handler or a pair of sockets.
+    pub fn on_signals() -> Result<Arc<Self>, Error> {
+        Self::register().map(Arc::new).map_err(Error::io("set up", "signal handlers"))
+    }
+
+    fn register() -> io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let asked = Arc::new(AtomicBool::new(false));
         let (wake, waker) = UnixStream::pair()?;

@@ -28,6 +28,7 @@ impl Bits {
         let mut words = Vec::new();
         let len = usize::try_from(num_words).map_err(|_| out_of_memory.clone())?;
         words.try_reserve_exact(len).map_err(|_| out_of_memory)?;
+        mayhap::advise_huge_pages(words.spare_capacity_mut());
         Ok(words)
     }
 

@@ -17,12 +17,10 @@
 //! fields and are not read, as they are not by 0.2. k = 0, which answers yes to everything, is
 //! refused.
 
-use crate::filter::{answered_by, same, same_format};
+use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
-use crate::{
-    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
-};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
 use flate2::Compression;
 use flate2::read::{GzEncoder, MultiGzDecoder};
 use std::io::Read;
@@ -89,6 +87,10 @@ pub struct DcsoFilter {
     as_read: AsRead,
 }
 
+const HEADER_BYTES: u64 = 48;
+/// Attached data of more than this are read from files that are not compressed only.
+const MAX_COMPRESSED_DATA: u64 = 64 << 20;
+
 /// A compressed file as it was read: gzip has many forms, and a filter that has not changed is
 /// written back in the one it had. No part of what the filter is.
 #[derive(Debug, Clone, Default)]
@@ -148,18 +150,10 @@ impl DcsoFilter {
 
     fn decode_plain(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
-        let flags = reader.u64_le("flags")?;
-        if flags & 0xFF != 1 {
-            return Err(Error::bad("version", "1", flags & 0xFF));
-        }
-        let capacity = reader.u64_le("capacity")?;
-        let target_fpp = check_fpp("p", reader.f64_le("p")?)?;
-        let num_hashes = reader.u64_le("number of hash functions")?;
-        let num_hashes = limits.check_hashes("number of hash functions", num_hashes)?;
-        let num_bits = reader.u64_le("number of bits")?;
-        let num_items = reader.u64_le("number of elements")?;
-        let bits = Bits::read_le_words(&mut reader, num_bits, limits)?;
-        let mut filter = Self::of(flags, (capacity, target_fpp, num_items), num_hashes, bits);
+        let head = Head::read(&mut reader, limits)?;
+        let bits = Bits::read_le_words(&mut reader, head.num_bits, limits)?;
+        let numbers = (head.capacity, head.target_fpp, head.num_items);
+        let mut filter = Self::of(head.flags, numbers, head.num_hashes, bits);
         filter.set_data(reader.left())?;
         Ok(filter)
     }
@@ -238,12 +232,43 @@ impl DcsoFilter {
     }
 }
 
-/// Decompresses at most as much as a filter within the limits has, with as much data again.
+/// The six numbers before the bits.
+struct Head {
+    flags: u64,
+    capacity: u64,
+    target_fpp: f64,
+    num_hashes: u32,
+    num_bits: u64,
+    num_items: u64,
+}
+
+impl Head {
+    fn read(reader: &mut Reader<'_>, limits: &Limits) -> Result<Self, Error> {
+        let flags = reader.u64_le("flags")?;
+        if flags & 0xFF != 1 {
+            return Err(Error::bad("version", "1", flags & 0xFF));
+        }
+        let capacity = reader.u64_le("capacity")?;
+        let target_fpp = check_fpp("p", reader.f64_le("p")?)?;
+        let num_hashes = reader.u64_le("number of hash functions")?;
+        let num_hashes = limits.check_hashes("number of hash functions", num_hashes)?;
+        let num_bits = reader.u64_le("number of bits")?;
+        limits.check_bits("number of bits", num_bits)?;
+        let num_items = reader.u64_le("number of elements")?;
+        Ok(Self { flags, capacity, target_fpp, num_hashes, num_bits, num_items })
+    }
+}
+
+/// Decompresses the header, and after it at most the bits that it declares, which are within the
+/// limits, and as many data as are allowed.
 fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
-    let limit = limits.max_bytes.saturating_mul(2).saturating_add(64);
+    let mut reader = MultiGzDecoder::new(bytes);
     let mut out = Vec::new();
-    let mut reader = MultiGzDecoder::new(bytes).take(limit);
-    reader.read_to_end(&mut out)?;
+    reader.by_ref().take(HEADER_BYTES).read_to_end(&mut out)?;
+    let num_bits = Head::read(&mut Reader::new(&out), limits)?.num_bits;
+    let data = limits.max_bytes.min(MAX_COMPRESSED_DATA);
+    let limit = HEADER_BYTES + num_bits.div_ceil(64) * 8 + data + 1;
+    reader.take(limit - HEADER_BYTES).read_to_end(&mut out)?;
     if out.len() as u64 == limit {
         return Err(Error::TooLarge { field: "decompressed size", limit: limit - 1, found: limit });
     }
@@ -251,29 +276,16 @@ fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
 }
 
 impl ForeignFilter for DcsoFilter {
-    answered_by!(inner);
+    answered_by!(inner: key_types, union_with, estimated_fpp);
 
     fn format(&self) -> Format {
         Format::Dcso
-    }
-
-    fn key_types(&self) -> &'static [KeyType] {
-        &[KeyType::Bytes, KeyType::Hex]
     }
 
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
         let new = self.inner.insert(key);
         self.num_items = self.num_items.wrapping_add(u64::from(new));
         Ok(new)
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
-    fn estimated_fpp(&self) -> f64 {
-        self.inner.fill_fpp()
     }
 
     fn estimated_items(&self) -> Option<u64> {

@@ -145,22 +145,20 @@ fn is_bits_and_blooms(bytes: &[u8]) -> bool {
     m > 0 && k > 0 && m == len && Some(bytes.len() as u64 - 24) == m.div_ceil(64).checked_mul(8)
 }
 
-fn is_dcso_header(bytes: &[u8]) -> Option<u64> {
-    let (flags, fpp) = (u64_le(bytes, 0)?, u64_le(bytes, 16)?);
-    let (k, m) = (u64_le(bytes, 24)?, u64_le(bytes, 32)?);
-    let is_header = flags & 0xFF == 1 && is_fpp(fpp) && (1..=0xFFFF).contains(&k) && m > 0;
-    is_header.then(|| m.div_ceil(64).checked_mul(8)).flatten()
-}
-
+/// Also of a file that is cut off or of another version, which would pass for one of rbloom.
 fn is_dcso(bytes: &[u8]) -> bool {
-    is_dcso_header(bytes).is_some_and(|words| (bytes.len() as u64).saturating_sub(48) >= words)
+    let number = |i: usize| u64_le(bytes, i * 8);
+    let (Some(flags), Some(fpp)) = (number(0), number(2)) else { return false };
+    let (Some(k), Some(m)) = (number(3), number(4)) else { return false };
+    let is_version = flags & 0xFF == 1 || flags <= MAX_RBLOOM_HASHES;
+    is_version && is_fpp(fpp) && (1..=0xFFFF).contains(&k) && m > 0
 }
 
 fn is_gzip_of_dcso(bytes: &[u8]) -> bool {
     let mut header = [0; 48];
     bytes.starts_with(&[0x1F, 0x8B])
         && GzDecoder::new(bytes).read_exact(&mut header).is_ok()
-        && is_dcso_header(&header).is_some()
+        && is_dcso(&header)
 }
 
 fn is_pybloom_live(bytes: &[u8]) -> bool {
@@ -172,6 +170,8 @@ fn is_pybloom_live(bytes: &[u8]) -> bool {
 }
 
 /// Any k that a rate above 2^-64 gives; the bits may be anything.
+const MAX_RBLOOM_HASHES: u64 = 64;
+
 fn is_rbloom(bytes: &[u8]) -> bool {
-    bytes.len() > 8 && u64_le(bytes, 0).is_some_and(|k| (1..=64).contains(&k))
+    bytes.len() > 8 && u64_le(bytes, 0).is_some_and(|k| (1..=MAX_RBLOOM_HASHES).contains(&k))
 }

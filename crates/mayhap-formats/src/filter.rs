@@ -102,16 +102,27 @@ pub trait Scheme: fmt::Debug + Send + Sync {
     /// bits of the filter; stops early when it returns `false`.
     fn positions(&self, key: &[u8], each: impl FnMut(u64) -> bool);
 
-    /// Appends the positions of many keys, k for each, in order. For schemes that can hash several
-    /// keys at once.
+    /// Whether all bits of each of up to 64 keys are set: bit `i` is the answer for `keys[i]`. For
+    /// schemes that can hash several keys at once.
+    ///
+    /// All words are read before any is judged, so that k cache misses per key overlap.
+    /// `positions` is room to work in.
     #[inline]
-    fn positions_of_many(&self, keys: &[&[u8]], positions: &mut Vec<u64>) {
+    fn contains_each(&self, keys: &[&[u8]], bits: &Bits, positions: &mut Vec<u64>) -> u64 {
+        positions.clear();
         for key in keys {
             self.positions(key, |position| {
                 positions.push(position);
                 true
             });
         }
+        let mut found = 0;
+        for (i, positions) in positions.chunks_exact(self.num_hashes() as usize).enumerate() {
+            // Without a branch, so that the loads of the next keys do not wait for this answer.
+            let all = positions.iter().fold(true, |all, &position| all & bits.get(position));
+            found |= u64::from(all) << i;
+        }
+        found
     }
 }
 
@@ -169,8 +180,42 @@ pub trait ForeignFilter: fmt::Debug + Send {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The methods of [`ForeignFilter`] that a [`SchemeFilter`] in a field answers.
+/// The methods of [`ForeignFilter`] that a [`SchemeFilter`] in a field answers, and those that are
+/// named because not all formats have them so: `answered_by!(inner: insert, union_with);`.
 macro_rules! answered_by {
+    ($field:ident: $($method:ident),+) => {
+        $crate::filter::answered_by!($field);
+        $($crate::filter::answered_by!(@$method $field);)+
+    };
+    // Keys are bytes, whatever they mean.
+    (@key_types $field:ident) => {
+        fn key_types(&self) -> &'static [$crate::KeyType] {
+            &[$crate::KeyType::Bytes, $crate::KeyType::Hex]
+        }
+    };
+    (@insert $field:ident) => {
+        fn insert(&mut self, key: &[u8]) -> Result<bool, $crate::Error> {
+            Ok(self.$field.insert(key))
+        }
+    };
+    // The type has a method of this name that takes another of its own kind.
+    (@union_with $field:ident) => {
+        fn union_with(&mut self, other: &dyn $crate::ForeignFilter) -> Result<(), $crate::Error> {
+            let other = $crate::filter::same_format(self, other)?;
+            Self::union_with(self, other)
+        }
+    };
+    (@estimated_fpp $field:ident) => {
+        fn estimated_fpp(&self) -> f64 {
+            self.$field.fill_fpp()
+        }
+    };
+    (@estimated_items $field:ident) => {
+        fn estimated_items(&self) -> Option<u64> {
+            let items = self.$field.fill_items();
+            items.is_finite().then(|| items.round() as u64)
+        }
+    };
     ($field:ident) => {
         fn num_bits(&self) -> u64 {
             self.$field.bits.num_bits()
@@ -239,9 +284,8 @@ pub struct SchemeFilter<S> {
     pub bits: Bits,
 }
 
-/// Keys whose positions are gathered before any bit is looked at, so that many cache misses are in
-/// flight.
-const BATCH_KEYS: usize = 32;
+/// Keys asked together, so that many cache misses are in flight: a word of answers.
+const BATCH_KEYS: usize = 64;
 
 impl<S: Scheme> SchemeFilter<S> {
     /// Whether all bits of the key are set.
@@ -279,23 +323,12 @@ impl<S: Scheme> SchemeFilter<S> {
     }
 
     /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.
-    ///
-    /// All words of a group of keys are read before any is judged: k cache misses per key overlap.
     pub fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap) {
         found.clear_to(keys.len());
         let mut positions = Vec::with_capacity(BATCH_KEYS * self.scheme.num_hashes() as usize);
         for (group, keys) in keys.chunks(BATCH_KEYS).enumerate() {
-            positions.clear();
-            self.scheme.positions_of_many(keys, &mut positions);
-            let per_key = self.scheme.num_hashes() as usize;
-            for (i, positions) in positions.chunks_exact(per_key).enumerate() {
-                // Without a branch, so that the loads of the next keys do not wait for this answer.
-                let all =
-                    positions.iter().fold(true, |all, &position| all & self.bits.get(position));
-                if all {
-                    found.set(group * BATCH_KEYS + i);
-                }
-            }
+            let answers = self.scheme.contains_each(keys, &self.bits, &mut positions);
+            found.set_word(group, answers);
         }
     }
 }

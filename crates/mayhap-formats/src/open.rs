@@ -1,6 +1,7 @@
 //! A filter of a named format, from its bytes.
 
 use crate::filter::same;
+use crate::java::MAGIC;
 use crate::{
     BitsAndBloomsFilter, BloomFileter, DcsoFilter, Error, ForeignFilter, Format, GuavaFilter,
     Limits, MagnusFilter, PyBloomFilterMmap, PyBloomLiveFilter, PyBloomLiveRelease, RbloomFilter,
@@ -76,16 +77,12 @@ pub fn open_with(
     let Shape { num_bits, num_hashes } = shape;
     let int = || i32::try_from(num_bits).map_err(|_| Error::bad("m", "a Java int", num_bits));
     Ok(match format {
-        // Bits may begin as Java's objects do: what cannot be read as an object is a bitmap. A
-        // damaged object is not taken for one, it is longer than its bits.
-        Format::MagnusS => match open(format, bytes, limits) {
-            Ok(filter) => of_shape(filter, shape)?,
-            Err(no_object) => {
-                let bitmap = MagnusFilter::decode_bitset(bytes, int()?, num_hashes, limits);
-                let is_java = bytes.starts_with(&crate::java::MAGIC);
-                Box::new(bitmap.map_err(|no_bitmap| if is_java { no_object } else { no_bitmap })?)
-            }
-        },
+        Format::MagnusS if is_magnuss_object(bytes) => {
+            of_shape(open(format, bytes, limits)?, shape)?
+        }
+        Format::MagnusS => {
+            Box::new(MagnusFilter::decode_bitset(bytes, int()?, num_hashes, limits)?)
+        }
         Format::MagnusRedis => {
             Box::new(MagnusFilter::decode_redis(bytes, int()?, num_hashes, limits)?)
         }
@@ -94,6 +91,13 @@ pub fn open_with(
         }
         _ => of_shape(open(format, bytes, limits)?, shape)?,
     })
+}
+
+/// Whether bytes begin as a Java object of the class does, be it damaged or cut off; bits may begin
+/// as any Java object. [`MagnusFilter::decode_bitset`] takes both for bits.
+fn is_magnuss_object(bytes: &[u8]) -> bool {
+    let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
+    bytes.starts_with(&MAGIC) && (has(b"bitSetSize") || has(b"numberOfAddedElements"))
 }
 
 /// The filter, if it has this m and k.

@@ -16,12 +16,10 @@
 //!
 //! Read from and checked against 3.1.0 and 4.0.0.
 
-use crate::filter::{answered_by, same, same_format};
+use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
-use crate::{
-    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
-};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
 use md5::Md5;
 use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
@@ -280,17 +278,13 @@ fn all_bits(num_slices: u32, slice_bits: u64, limits: &Limits) -> Result<u64, Er
 }
 
 impl ForeignFilter for PyBloomLiveFilter {
-    answered_by!(inner);
+    answered_by!(inner: key_types, union_with, estimated_fpp);
 
     fn format(&self) -> Format {
         match self.release {
             PyBloomLiveRelease::V3 => Format::PyBloomLive3,
             PyBloomLiveRelease::V4 => Format::PyBloomLive4,
         }
-    }
-
-    fn key_types(&self) -> &'static [KeyType] {
-        &[KeyType::Bytes, KeyType::Hex]
     }
 
     /// `add`: refused once more than n keys are in it, found or not.
@@ -301,15 +295,6 @@ impl ForeignFilter for PyBloomLiveFilter {
         let new = self.inner.insert(key);
         self.num_items = self.num_items.saturating_add(u64::from(new));
         Ok(new)
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
-    fn estimated_fpp(&self) -> f64 {
-        self.inner.fill_fpp()
     }
 
     fn estimated_items(&self) -> Option<u64> {

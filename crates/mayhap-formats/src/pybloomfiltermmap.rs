@@ -18,12 +18,10 @@
 //!
 //! Read from and checked against 0.6.3 on x86-64; what other machines write is not known.
 
-use crate::filter::{answered_by, same, same_format};
+use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
-use crate::{
-    Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
-};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, SchemeFilter};
 
 pub(crate) const MAGIC: &[u8] = b"MBITARRAY";
 const HEADER_BYTES: usize = 1280;
@@ -206,32 +204,10 @@ fn check_num_hashes(num_hashes: u64, limits: &Limits) -> Result<u32, Error> {
 }
 
 impl ForeignFilter for PyBloomFilterMmap {
-    answered_by!(inner);
+    answered_by!(inner: key_types, insert, union_with, estimated_fpp, estimated_items);
 
     fn format(&self) -> Format {
         Format::PyBloomFilterMmap
-    }
-
-    fn key_types(&self) -> &'static [KeyType] {
-        &[KeyType::Bytes, KeyType::Hex]
-    }
-
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
-    fn estimated_fpp(&self) -> f64 {
-        self.inner.fill_fpp()
-    }
-
-    fn estimated_items(&self) -> Option<u64> {
-        let items = self.inner.fill_items();
-        items.is_finite().then(|| items.round() as u64)
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -13,7 +13,7 @@
 //!
 //! Read from and checked against 1.5.4.
 
-use crate::filter::{answered_by, same, same_format};
+use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
 use crate::{
@@ -174,7 +174,7 @@ impl RbloomFilter {
 }
 
 impl ForeignFilter for RbloomFilter {
-    answered_by!(inner);
+    answered_by!(inner: insert, union_with, estimated_fpp, estimated_items);
 
     fn format(&self) -> Format {
         Format::Rbloom
@@ -182,24 +182,6 @@ impl ForeignFilter for RbloomFilter {
 
     fn key_types(&self) -> &'static [KeyType] {
         &[KeyType::PickledStr, KeyType::Bytes, KeyType::Hex]
-    }
-
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
-    fn estimated_fpp(&self) -> f64 {
-        self.inner.fill_fpp()
-    }
-
-    fn estimated_items(&self) -> Option<u64> {
-        let items = self.approx_items();
-        items.is_finite().then(|| items.round() as u64)
     }
 
     fn facts(&self) -> Vec<Fact> {

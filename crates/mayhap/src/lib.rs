@@ -55,7 +55,7 @@ mod simd;
 pub mod sizing;
 mod sync;
 
-pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut};
+pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut, advise_huge_pages};
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
@@ -66,7 +66,7 @@ pub use filter::{
     WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
-pub use simd::kernel_names;
+pub use simd::{kernel_names, on_this_cpu};
 pub use sizing::FilterParams;
 pub use sizing::fuse::FuseWidth;
 

@@ -1,22 +1,19 @@
 //! `mayhap add`: more keys into a filter file.
 
-use super::{Outcome, refuse_terminal, total_size};
-use crate::args::{LineArgs, secret_key};
+use super::Outcome;
+use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, Summary};
-use crate::foreign::{self, ForeignArgs, Opener};
-use crate::input::Source;
+use crate::foreign;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::live::{self, Opened};
 use crate::memory;
-use crate::number::parse_bytes;
 use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,9 +39,12 @@ what is new is by its own answer. It is full when it holds as many keys as its f
 own estimate; a file that does not say so never is, but half its bits set are warned of. \
 Nothing of how keys were cut can be kept in it.";
 
+const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
+
 /// Add keys, one per line, to a filter file
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
     /// The filter file
     #[arg(value_name = "FILTER")]
@@ -58,14 +58,8 @@ pub struct Args {
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -76,22 +70,19 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let sources = Source::from_paths(&args.files);
-    refuse_terminal("add", &sources)?;
-    let total_bytes = total_size(&sources)?;
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
-    if let Some(file) = opener.open_for_keys(&args.file)? {
+    let (sources, total_bytes) = super::input("add", &args.files)?;
+    if let Some(file) = args.open.opener(talk).open_for_keys(&args.file)? {
         let job = foreign::add::Job { overfill: args.overfill, json: args.json, total_bytes };
         return foreign::add::run(file, sources, &args.lines, &job, talk);
     }
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
-    let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    let limit = args.open.max_bytes();
     memory::check(header.body_bytes(), limit)?;
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
-    let opened = live::open_if_live(&args.file, secret_key(args.key_file.as_deref())?)?;
+    let stop = Stop::on_signals()?;
+    let opened = live::open_if_live(&args.file, args.open.secret_key()?)?;
     live::tell(talk, &name, &opened.recovery);
     let Opened { mut seen, log, .. } = opened;
     seen.set_max_bytes(limit);

@@ -1,10 +1,9 @@
 //! `mayhap build`: a filter file of a list.
 
-use super::{Outcome, refuse_terminal, total_size};
+use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, State, Summary};
-use crate::input::Source;
 use crate::kind::{self, KindFilter, Make};
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
@@ -68,13 +67,11 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let sources = Source::from_paths(&args.files);
-    refuse_terminal("build", &sources)?;
     let name = args.output.display().to_string();
     super::refuse_existing(&args.output, args.force)?;
-    let total_bytes = total_size(&sources)?;
+    let (sources, total_bytes) = super::input("build", &args.files)?;
     let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Stop::on_signals()?;
     let reader_stop = Some(Arc::clone(&stop));
     let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
     let mut progress = Progress::new(talk, total_bytes);

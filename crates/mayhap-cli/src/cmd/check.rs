@@ -1,16 +1,15 @@
 //! `mayhap check`: which lines may be in a filter.
 
-use super::{Outcome, refuse_terminal, total_size};
-use crate::args::{LineArgs, secret_key};
+use super::Outcome;
+use crate::args::{LineArgs, OpenArgs};
+use crate::asked;
 use crate::confirm::Confirm;
 use crate::error::Error;
-use crate::foreign::{ForeignArgs, Opener};
-use crate::input::Source;
+use crate::keys::KeyOptions;
 use crate::lines::LineReader;
-use crate::number::parse_bytes;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::sieve::{self, Asked, Sieve, Until};
+use crate::sieve::{Asked, Sieve, Until};
 use crate::talk::{Talk, grouped, print_stdout};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -73,14 +72,8 @@ pub struct Args {
     /// Print a summary as JSON: on stderr, or with -c on stdout instead of the number
     #[arg(long)]
     json: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters of other systems [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -126,7 +119,6 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ([], Some((filter, inputs))) => (std::slice::from_ref(filter), inputs),
         (filters, _) => (filters, args.files.as_slice()),
     };
-    let key = secret_key(args.key_file.as_deref())?;
     if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
         return Err(Error::usage(
             format!("--confirm is for one filter, but {} is named too", second.display()),
@@ -134,16 +126,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let given = args.lines.key_options();
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
-    let (asked, options) = sieve::open(filters, key, opener, |name, own| match own {
-        Some(own) => own.agree(name, &given),
-        None => Ok(given.clone()),
-    })?;
-    let sources = Source::from_paths(inputs);
-    refuse_terminal("check", &sources)?;
+    let (asked, options) = asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    let (sources, total_bytes) = super::input("check", inputs)?;
     let max_line = args.lines.max_line();
     let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, max_line));
-    let mut progress = Progress::new(talk, total_size(&sources)?);
+    let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, confirm.transpose()?);
     sieve.invert = args.invert;
     sieve.each = args.tag || args.list;

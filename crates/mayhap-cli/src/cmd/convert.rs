@@ -3,6 +3,7 @@
 use super::{Outcome, refuse_existing};
 use crate::error::Error;
 use crate::foreign::{ForeignArgs, Opener, convert};
+use crate::memory;
 use crate::number::{format_bytes, parse_bytes};
 use crate::talk::Talk;
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_existing(&args.output, args.force)?;
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let opener = Opener::new(&args.foreign, memory::limit(args.max_memory), talk);
     let Some(file) = opener.open(&args.file)? else {
         mayhap_store::read_header(&args.file)?;
         return Err(convert::refuse(&args.file.display().to_string(), None, &args.to));

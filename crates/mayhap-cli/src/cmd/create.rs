@@ -50,7 +50,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.file.display().to_string();
     let options = args.lines.key_options();
     // Once it is being written it is written whole: no half of it is left beside its name.
-    let _stop = Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?;
+    let _stop = Stop::on_signals()?;
     if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
         super::refuse_existing(&args.file, args.force)?;
         let mut filter = make.build(&args.size, &args.digest)?;

@@ -58,7 +58,7 @@ pub struct Told {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let max_bytes = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    let max_bytes = memory::limit(args.max_memory);
     let mut any = false;
     for path in &args.files {
         let told = tell(path, max_bytes)?;

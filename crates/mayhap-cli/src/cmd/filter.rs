@@ -1,20 +1,18 @@
 //! `mayhap filter`: a stream, and of it what may be in a set.
 
-use super::{Outcome, refuse_terminal, total_size};
-use crate::args::{LineArgs, secret_key};
+use super::Outcome;
+use crate::args::{LineArgs, OpenArgs};
+use crate::asked;
 use crate::error::Error;
-use crate::foreign::{ForeignArgs, Opener};
-use crate::input::Source;
+use crate::keys::KeyOptions;
 use crate::lines::LineReader;
-use crate::number::parse_bytes;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::sieve::{self, Sieve};
+use crate::sieve::Sieve;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,14 +56,8 @@ pub struct Args {
     /// Print a summary as JSON, on stderr
     #[arg(long)]
     json: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters of other systems [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -85,24 +77,19 @@ struct Summary {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let key = secret_key(args.key_file.as_deref())?;
+    let files = std::slice::from_ref(&args.file);
     let given = args.lines.key_options();
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
     let (asked, options) =
-        sieve::open(std::slice::from_ref(&args.file), key, opener, |name, own| match own {
-            Some(own) => own.with_records_of(name, &given),
-            None => Ok(given.clone()),
-        })?;
-    let sources = Source::from_paths(&args.files);
-    refuse_terminal("filter", &sources)?;
-    let mut progress = Progress::new(talk, total_size(&sources)?);
+        asked::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
+    let (sources, total_bytes) = super::input("filter", &args.files)?;
+    let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, None);
     sieve.invert = args.invert;
     sieve.output = Some(Output::stdout(&sources)?);
     if let Some(rest) = &args.rest {
         sieve.rest = Some(Output::create(rest, args.force, &sources)?);
     }
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Stop::on_signals()?;
     let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();

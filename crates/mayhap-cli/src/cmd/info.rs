@@ -1,14 +1,14 @@
 //! `mayhap info`: what a filter was made for, and what it is now.
 
 use super::Outcome;
-use crate::args::secret_key;
+use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
-use crate::foreign::{self, ForeignArgs, Opener};
+use crate::foreign;
 use crate::keys::{KeyOptions, escape};
 use crate::kind::{self, Detail, matrix};
-use crate::number::{format_bytes, parse_bytes};
+use crate::number::format_bytes;
 use crate::talk::{Talk, grouped, print_stdout, rate};
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
@@ -42,14 +42,8 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters of other systems [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
 }
 
 /// All that is known, as `--json` prints it; `null` where the secret key is needed, and where the
@@ -110,7 +104,7 @@ struct Key {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    if let Some(file) = Opener::new(&args.foreign, args.max_memory, talk).open(&args.file)? {
+    if let Some(file) = args.open.opener(talk).open(&args.file)? {
         foreign::info::print(&file, args.json)?;
         return Ok(Outcome::Done);
     }
@@ -120,7 +114,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     } else {
         mayhap_store::verify(&args.file)?
     };
-    let key = secret_key(args.key_file.as_deref())?;
+    let key = args.open.secret_key()?;
     // A keyed filter tells its numbers without the key, but not what its bits say.
     let known = key.is_some() || header.digest_function(None).is_ok();
     let options = KeyOptions::from_header(&name, header.key_options())?;

@@ -1,14 +1,14 @@
 //! `mayhap merge`: one filter file that holds the keys of many.
 
 use super::{Outcome, refuse_existing};
-use crate::args::secret_key;
+use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::fill::State;
-use crate::foreign::{self, ForeignArgs, Opener};
+use crate::foreign;
 use crate::keys::KeyOptions;
 use crate::kind::{self, KindFilter, ScalableFile};
 use crate::memory;
-use crate::number::{format_count, parse_bytes};
+use crate::number::format_count;
 use crate::progress::Progress;
 use crate::talk::{Talk, grouped, rate};
 use mayhap::native::{Header, Kind, Native};
@@ -37,9 +37,15 @@ Windows, fuse filters and matrices cannot be merged.
 Filters of one other system are merged in memory where it can merge them; the new file is of that \
 system's format.";
 
+const KEY_FILE: &str = "The filters' secret key: only for those that are merged in memory";
+const MAX_MEMORY: &str =
+    "Refuse to use more for what is merged in memory [default: the memory of this machine]";
+
 /// Merge filter files into one that holds the keys of all
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("key_file", |arg| arg.help(KEY_FILE)))]
+#[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
     /// The filter files
     #[arg(value_name = "FILTER", required = true)]
@@ -53,14 +59,8 @@ pub struct Args {
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
-    /// The filters' secret key: only for those that are merged in memory
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse to use more for what is merged in memory [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
 }
 
 /// What was merged, as `--json` prints it.
@@ -94,7 +94,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     refuse_existing(&args.output, args.force)?;
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let opener = args.open.opener(talk);
     if let Some(first) = opener.open(&args.files[0])? {
         let job = foreign::merge::Job {
             files: &args.files,
@@ -104,7 +104,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         };
         return foreign::merge::run(first, opener, &job, talk);
     }
-    let key = secret_key(args.key_file.as_deref())?;
+    let key = args.open.secret_key()?;
     let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
     let headers = headers.collect::<Result<Vec<_>, _>>()?;
     let first = args.files[0].display().to_string();
@@ -206,7 +206,7 @@ fn load_all<F: Native>(
     key: Option<SecretKey>,
     union: impl Fn(&mut F, &F) -> Result<(), mayhap::Error>,
 ) -> Result<(F, Vec<u64>), Error> {
-    let limit = args.max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    let limit = args.open.max_bytes();
     let mut sum: Option<F> = None;
     let mut bytes = 0;
     for (path, header) in args.files.iter().zip(headers) {

@@ -29,7 +29,7 @@ use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use mayhap::native::Native;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The command line.
@@ -223,7 +223,7 @@ fn render(error: &clap::Error) -> String {
 /// # Errors
 ///
 /// [`Error::Usage`] if stdin is a terminal.
-pub(crate) fn refuse_terminal(verb: &str, sources: &[Source]) -> Result<(), Error> {
+fn refuse_terminal(verb: &str, sources: &[Source]) -> Result<(), Error> {
     let waits = sources.contains(&Source::Stdin) && std::io::stdin().is_terminal();
     if !waits {
         return Ok(());
@@ -237,6 +237,18 @@ pub(crate) fn refuse_terminal(verb: &str, sources: &[Source]) -> Result<(), Erro
         "standard input is a terminal",
         format!("name a file, or pipe lines in: some-command | mayhap {verb}"),
     ))
+}
+
+/// The input of a verb that reads keys, and its bytes if all of it are regular files.
+///
+/// # Errors
+///
+/// Those of [`refuse_terminal`] and [`total_size`].
+pub(crate) fn input(verb: &str, paths: &[PathBuf]) -> Result<(Vec<Source>, Option<u64>), Error> {
+    let sources = Source::from_paths(paths);
+    refuse_terminal(verb, &sources)?;
+    let total_bytes = total_size(&sources)?;
+    Ok((sources, total_bytes))
 }
 
 /// Bytes of all sources together, if all are regular files; checks that all exist.

@@ -1,10 +1,9 @@
 //! `mayhap remove`: keys out of a counting filter.
 
-use super::{Outcome, refuse_terminal, total_size};
+use super::Outcome;
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
 use crate::fill::State;
-use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::live::{self, Opened};
@@ -16,7 +15,6 @@ use mayhap::Bitmap;
 use mayhap::native::Kind;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -72,9 +70,7 @@ struct Summary {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let sources = Source::from_paths(&args.files);
-    refuse_terminal("remove", &sources)?;
-    let total_bytes = total_size(&sources)?;
+    let (sources, total_bytes) = super::input("remove", &args.files)?;
     let file = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     if header.kind() != Kind::Counting {
@@ -90,7 +86,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         seen.checkpoint(log)?;
     }
     let Seen::Kind(mut filter) = seen else { return Err(not_counting(&file, Kind::Bloom)) };
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Stop::on_signals()?;
     let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, total_bytes);
     let function = filter.digest_function();

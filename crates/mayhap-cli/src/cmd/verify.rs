@@ -1,20 +1,20 @@
 //! `mayhap verify`: whether a filter is what it says.
 
 use super::Outcome;
-use crate::args::{LineArgs, secret_key};
+use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
-use crate::foreign::{self, ForeignArgs, Opener};
+use crate::foreign;
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::kind::{self, matrix};
-use crate::lines::LineReader;
-use crate::measure::{Count, Numbers, samples_for};
-use crate::number::{parse_bytes, parse_count};
+use crate::measure::{Count, sample, samples_for};
+use crate::number::parse_count;
 use crate::presence::Presence;
 use crate::progress::Progress;
-use crate::talk::{Talk, grouped, print_stdout, rate};
+use crate::talk::{Talk, grouped, rate};
+use crate::verdict::{ABOVE, AS_PREDICTED, OFF, RateFound, Report, Row};
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
 use serde::Serialize;
@@ -55,7 +55,6 @@ const MAX_SAMPLES: u64 = 1 << 25;
 const MOST_ASKED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
 const MATRIX_ROWS: u64 = 8;
-const BATCH: usize = 4096;
 
 /// Check a filter: checksums, its real rate, and that keys are in it
 #[derive(Debug, clap::Args)]
@@ -76,51 +75,20 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters of other systems [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
 
-/// What was found, as `--json` prints it; what could not be looked at is left out.
+/// What the bits tell.
 #[derive(Debug, Serialize)]
-struct Report {
-    file: String,
-    verdict: &'static str,
-    checksums: &'static str,
-    damage: Option<String>,
+struct Found {
     #[serde(flatten)]
-    state: Option<State>,
+    state: State,
     #[serde(flatten)]
-    rate: Option<RateFound>,
-    #[serde(flatten)]
-    keys: Option<Presence>,
+    rate: RateFound,
 }
-
-#[derive(Debug, Serialize)]
-struct RateFound {
-    seed: u64,
-    samples: u64,
-    false_positives: u64,
-    fpp_predicted: f64,
-    fpp_measured: f64,
-    /// `null` for a matrix, whose sets answer the same digests.
-    fpp_low: Option<f64>,
-    fpp_high: Option<f64>,
-    rate_verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sets_off: Option<u64>,
-}
-
-const AS_PREDICTED: &str = "as predicted";
-const ABOVE: &str = "above what was asked";
-const OFF: &str = "off";
 
 /// Runs the verb.
 ///
@@ -139,7 +107,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
-    let opener = Opener::new(&args.foreign, args.max_memory, talk);
+    let opener = args.open.opener(talk);
     let asks = foreign::verify::Asks {
         samples: args.samples,
         seed: args.seed,
@@ -151,23 +119,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return Ok(outcome);
     }
     let report = match check(args, sources, talk) {
-        Err(Error::Store(source)) if is_damage(&source) => Report {
-            file: args.file.display().to_string(),
-            verdict: OFF,
-            checksums: "damaged",
-            damage: Some(source.to_string()),
-            state: None,
-            rate: None,
-            keys: None,
-        },
+        Err(Error::Store(source)) if is_damage(&source) => {
+            let file = args.file.display().to_string();
+            Report::damaged(file, "damaged", "checksums", source.to_string())
+        }
         result => result?,
     };
-    if args.json {
-        Talk::json(&report, true)?;
-    } else if !talk.is_quiet() {
-        print_stdout(&report.text())?;
-    }
-    Ok(if report.verdict == OFF { Outcome::Off } else { Outcome::Done })
+    report.print(args.json, talk)
 }
 
 /// Whether a filter was found that is not whole; else it was not found, or could not be read.
@@ -186,9 +144,9 @@ fn is_damage(error: &mayhap_store::Error) -> bool {
     }
 }
 
-fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report, Error> {
+fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>, Error> {
     let name = args.file.display().to_string();
-    let key = secret_key(args.key_file.as_deref())?;
+    let key = args.open.secret_key()?;
     let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
     let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
     progress.clear();
@@ -198,24 +156,12 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report, Error>
     let subject = Subject::open(&args.file, &header, key)?;
     let state = subject.state();
     let rate = subject.measure(args, &header, &state);
-    let keys = if sources.is_empty() {
-        None
-    } else {
-        let mut progress = Progress::new(talk, keys_bytes);
-        let mut reader = LineReader::new(sources, &options, args.lines.max_line(), None);
-        Some(subject.check_keys(&mut reader, &mut progress)?)
-    };
-    let absent = keys.as_ref().is_some_and(Presence::any_absent);
-    let off = absent || rate.rate_verdict != AS_PREDICTED;
-    Ok(Report {
-        file: name,
-        verdict: if off { OFF } else { "good" },
-        checksums: "good",
-        damage: None,
-        state: Some(state),
-        rate: Some(rate),
-        keys,
-    })
+    let cut = (&options, args.lines.max_line());
+    let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    let off = rate.rate_verdict != AS_PREDICTED;
+    let mut rows = vec![("checksums", "good".to_owned())];
+    rows.extend(rate_rows(&rate, &state));
+    Ok(Report::new(name, "good", (Found { state, rate }, off, rows), keys))
 }
 
 /// What is asked.
@@ -255,12 +201,13 @@ impl Subject {
 
     fn check_keys(
         &self,
-        reader: &mut LineReader,
-        progress: &mut Progress,
-    ) -> Result<Presence, Error> {
+        sources: Vec<Source>,
+        cut: (&KeyOptions, usize),
+        talk: (Talk, Option<u64>),
+    ) -> Result<Option<Presence>, Error> {
         let function = self.digest_function();
         let (mut digests, mut bits) = (Vec::new(), Bitmap::new());
-        Presence::of(reader, progress, |batch, absent| {
+        Presence::of(sources, cut, talk, |batch, absent| {
             batch.digest_into(&function, &mut digests);
             match self {
                 Self::Filter(filter) => {
@@ -278,25 +225,11 @@ impl Subject {
     }
 }
 
-/// Asks for random digests, in batches.
-fn sample(seed: u64, samples: u64, mut ask: impl FnMut(&[Digest])) {
-    let mut numbers = Numbers::new(seed);
-    let mut digests = Vec::with_capacity(BATCH);
-    let mut left = samples;
-    while left > 0 {
-        let length = left.min(BATCH as u64) as usize;
-        digests.clear();
-        digests.extend(numbers.by_ref().take(length).map(Digest::new));
-        ask(&digests);
-        left -= length as u64;
-    }
-}
-
 fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &State) -> RateFound {
     let (predicted, asked) = (state.fpp_now, state.target_fpp);
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
-    sample(args.seed, samples, |digests| {
+    sample(args.seed, samples, Digest::new, |digests| {
         filter.contains_digests_into(digests, &mut bits);
         hits += bits.count_ones() as u64;
     });
@@ -312,18 +245,7 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     } else {
         AS_PREDICTED
     };
-    let (low, high) = count.interval();
-    RateFound {
-        seed: args.seed,
-        samples,
-        false_positives: hits,
-        fpp_predicted: predicted,
-        fpp_measured: count.rate(),
-        fpp_low: Some(low),
-        fpp_high: Some(high),
-        rate_verdict,
-        sets_off: None,
-    }
+    RateFound::new(args.seed, count, predicted, rate_verdict)
 }
 
 /// The rate asked for, and what chance may add to it where the keys are few.
@@ -350,7 +272,7 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     let (least, most) = ((MIN_SAMPLES / rows).max(1), (MAX_SAMPLES / rows).max(1));
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
     let mut hits = vec![0u64; fpps.len()];
-    sample(args.seed, samples, |digests| {
+    sample(args.seed, samples, Digest::new, |digests| {
         matrix.which_digests(digests, |_, sets| sets.iter().for_each(|set| hits[set] += 1));
     });
     let (mut off, mut above) = (0, 0);
@@ -382,55 +304,17 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     }
 }
 
-impl Report {
-    fn text(&self) -> String {
-        let mut rows = vec![("file", self.file.clone())];
-        rows.push((
-            "checksums",
-            match &self.damage {
-                Some(damage) => format!("damaged: {damage}"),
-                None => "good".into(),
-            },
-        ));
-        if let (Some(state), Some(rate)) = (&self.state, &self.rate) {
-            rows.extend(rate.rows(state));
-        }
-        if let Some(keys) = &self.keys {
-            rows.extend(keys.rows());
-        }
-        rows.push(("verdict", self.verdict.into()));
-        let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
-        rows.iter().map(line).collect()
-    }
-}
-
-impl RateFound {
-    fn rows(&self, state: &State) -> Vec<(&'static str, String)> {
-        let of_set = if self.sets_off.is_some() { " for a set, on average" } else { "" };
-        let interval = match (self.fpp_low, self.fpp_high) {
-            (Some(low), Some(high)) => format!(" (99 %: {} to {})", rate(low), rate(high)),
-            _ => String::new(),
-        };
-        let (hits, samples) = (grouped(self.false_positives), grouped(self.samples));
-        let asked = rate(state.target_fpp);
-        let holds = match state.expected_items {
-            Some(items) => format!("{} keys of {}", grouped(state.items), grouped(items)),
-            None => format!("{} keys", grouped(state.items)),
-        };
-        let verdict = match self.rate_verdict {
-            ABOVE => format!("above what was asked, {asked} (overfilled: {holds})"),
-            OFF => "off: not what the bits say (digests, or damage before it was saved)".into(),
-            verdict => format!("{verdict}, asked {asked} ({holds})"),
-        };
-        let mut rows = vec![
-            ("predicted", format!("{}{of_set}, from the bits", rate(self.fpp_predicted))),
-            ("measured", format!("{}{of_set}{interval}", rate(self.fpp_measured))),
-            ("", format!("{hits} of {samples} random digests, seed {}", self.seed)),
-            ("rate", verdict),
-        ];
-        if let Some(sets @ 1..) = self.sets_off {
-            rows.push(("sets", format!("{} are above their rate or off", grouped(sets))));
-        }
-        rows
-    }
+/// What is said of a rate.
+fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
+    let asked = rate(state.target_fpp);
+    let holds = match state.expected_items {
+        Some(items) => format!("{} keys of {}", grouped(state.items), grouped(items)),
+        None => format!("{} keys", grouped(state.items)),
+    };
+    let verdict = match found.rate_verdict {
+        ABOVE => format!("above what was asked, {asked} (overfilled: {holds})"),
+        OFF => "off: not what the bits say (digests, or damage before it was saved)".into(),
+        verdict => format!("{verdict}, asked {asked} ({holds})"),
+    };
+    found.rows("from the bits", "digests", verdict)
 }

@@ -1,13 +1,12 @@
 //! `mayhap which`: which of many sets may hold a line.
 
-use super::{Outcome, refuse_terminal, total_size};
-use crate::args::{LineArgs, secret_key};
+use super::Outcome;
+use crate::args::{LineArgs, OpenArgs};
+use crate::asked;
 use crate::error::Error;
-use crate::foreign::{ForeignArgs, Opener};
-use crate::input::Source;
+use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::memory;
-use crate::number::parse_bytes;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::sets::NamedSets;
@@ -31,9 +30,14 @@ A line is digested once for all filters of one digest. Where there are many filt
 (made with the same -n, -p and digest) and much input, they are turned into a matrix on the way, \
 which is asked for all of them at once.";
 
+const MAX_MEMORY: &str = "\
+Use no more than this for a matrix [default: half the memory of this machine], and for a filter of \
+another system [default: all of it]";
+
 /// Tell which of many sets may hold each line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
     /// A matrix file (unless -f is given) and the input; - or none is standard input
     #[arg(value_name = "MATRIX] [INPUT")]
@@ -47,15 +51,8 @@ pub struct Args {
     /// Print a summary as JSON, on stderr
     #[arg(long)]
     json: bool,
-    /// The filters' secret key, if they have one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Use no more than this for a matrix [default: half the memory of this machine], and for a
-    /// filter of another system [default: all of it]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    open: OpenArgs,
     #[command(flatten)]
     lines: LineArgs,
 }
@@ -82,10 +79,9 @@ struct Found<'a> {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let key = secret_key(args.key_file.as_deref())?;
     let given = args.lines.key_options();
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
-    let limit = args.max_memory.or_else(half).unwrap_or(u64::MAX);
+    let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let (sets, options, inputs) = match (args.filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
@@ -94,18 +90,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             ));
         }
         ([], Some((matrix, inputs))) => {
-            let (sets, options) = NamedSets::open_matrix(matrix, key, &given)?;
+            let (sets, options) = NamedSets::open_matrix(matrix, args.open.secret_key()?, &given)?;
             (sets, options, inputs)
         }
         (filters, _) => {
-            let opener = Opener::new(&args.foreign, args.max_memory, talk);
-            let (sets, options) = NamedSets::open_filters(filters, key, opener, &given, limit)?;
-            (sets, options, args.files.as_slice())
+            let (files, options) =
+                asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+            (NamedSets::of_filters(files, limit), options, args.files.as_slice())
         }
     };
-    let sources = Source::from_paths(inputs);
-    refuse_terminal("which", &sources)?;
-    let progress = Progress::new(talk, total_size(&sources)?);
+    let (sources, total_bytes) = super::input("which", inputs)?;
+    let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
     let reader = LineReader::new(sources, &options, args.lines.max_line(), None);
     pump(args, sets, reader, output, (talk, progress))

@@ -5,16 +5,14 @@ use super::{ForeignFile, KeyBytes, NotKeys};
 use crate::args::LineArgs;
 use crate::cmd::Outcome;
 use crate::error::Error;
-use crate::fill::Counts;
+use crate::fill::{Counts, Summary};
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::number::format_count;
 use crate::progress::Progress;
 use crate::signals::Stop;
-use crate::talk::{Talk, grouped};
-use serde::Serialize;
-use std::sync::Arc;
+use crate::talk::Talk;
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.
 const MIN_LOOK_KEYS: u64 = 4096;
@@ -28,20 +26,6 @@ pub struct Job {
     pub json: bool,
     /// The size of the input, if it is known.
     pub total_bytes: Option<u64>,
-}
-
-/// What was done, as `--json` prints it.
-#[derive(Debug, Serialize)]
-struct Summary {
-    file: String,
-    lines_read: u64,
-    new: u64,
-    already_there: u64,
-    lines_without_key: u64,
-    seconds: f64,
-    complete: bool,
-    #[serde(flatten)]
-    numbers: Numbers,
 }
 
 /// Adds the keys of `sources` and saves the filter as its system would have.
@@ -66,12 +50,12 @@ pub fn run(
             file.filter().format().name(),
         ));
     }
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let stop = Stop::on_signals()?;
     let mut reader = LineReader::new(sources, &options, lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, job.total_bytes);
     let mut adder = Adder::new(file, job.overfill, talk);
     let result = adder.fill(&mut reader, &mut progress);
-    let seconds = progress.elapsed().as_secs_f64();
+    let seconds = progress.elapsed();
     progress.clear();
     reader.keyless().warn(talk);
     let Adder { file, counts, not_keys, .. } = adder;
@@ -81,17 +65,12 @@ pub fn run(
     if let Some(problem) = numbers.overfilled() {
         talk.warn(&format!("{}: {problem}", file.name()));
     }
-    Summary {
-        file: file.name().to_owned(),
-        lines_read: counts.lines,
-        new: counts.new,
-        already_there: counts.lines - counts.new - counts.without_key,
-        lines_without_key: counts.without_key,
-        seconds,
-        complete: result.is_ok(),
-        numbers,
-    }
-    .print(talk, job.json)?;
+    let name = file.name().to_owned();
+    Summary::new(name, counts, seconds, result.is_ok(), numbers).print_with(
+        Numbers::text,
+        talk,
+        job.json,
+    )?;
     result.map(|()| Outcome::Done)
 }
 
@@ -199,23 +178,5 @@ impl Adder {
                 self.talk.warn(&format!("half of the bits of {name} are set; the rate rises fast"));
             }
         }
-    }
-}
-
-impl Summary {
-    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
-        if json {
-            return Talk::json(self, true);
-        }
-        talk.say(&format!(
-            "{}: {} new, {} already there ({} lines, {:.2} s)\n{}",
-            self.file,
-            grouped(self.new),
-            grouped(self.already_there),
-            grouped(self.lines_read),
-            self.seconds,
-            self.numbers.text(),
-        ));
-        Ok(())
     }
 }

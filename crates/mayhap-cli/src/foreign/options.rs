@@ -2,7 +2,6 @@
 
 use super::ForeignFile;
 use crate::error::Error;
-use crate::memory;
 use crate::number::parse_count;
 use crate::talk::Talk;
 use clap::Args;
@@ -74,9 +73,8 @@ pub struct Opener<'a> {
 }
 
 impl<'a> Opener<'a> {
-    /// Opens filters of at most `max_memory` bytes, or as many as the machine has.
-    pub fn new(args: &'a ForeignArgs, max_memory: Option<u64>, talk: Talk) -> Self {
-        let max_bytes = max_memory.or_else(memory::physical_bytes).unwrap_or(u64::MAX);
+    /// Opens filters of at most `max_bytes`.
+    pub fn new(args: &'a ForeignArgs, max_bytes: u64, talk: Talk) -> Self {
         Self { args, max_bytes, talk }
     }
 

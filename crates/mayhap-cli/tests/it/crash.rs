@@ -1,6 +1,8 @@
 //! Signals, kill -9, full disks and inputs that end too early: nothing is half, no line is lost.
 
-use crate::support::{fail, file, folder, json, lines, mayhap, numbers, run, stderr, succeed};
+use crate::support::{
+    fail, file, folder, json, lines, mayhap, numbers, run, send_signal, start, stderr, succeed,
+};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{Read, Write};
@@ -156,19 +158,11 @@ fn a_build_that_is_stopped_leaves_nothing() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         for extra in [&["-n", "1M"][..], &["--layout", "fuse"], &["--layout", "scalable"]] {
             let folder = folder();
-            let mut child = mayhap(folder.path())
-                .args(["build", "-o", "f"])
-                .args(extra)
-                .stdin(Stdio::piped())
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap();
+            let mut child = start(folder.path(), &[&["build", "-o", "f"], extra].concat());
             let mut stdin = child.stdin.take().unwrap();
             // More than the pipe holds: the command reads, so its signal handlers are there.
             stdin.write_all(&lines("key", 0..20_000)).unwrap();
-            let status =
-                Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-            assert!(status.success());
+            send_signal(&child, signal);
             let output = child.wait_with_output().unwrap();
             assert_eq!(output.status.code(), Some(code), "{extra:?}: {}", stderr(&output));
             assert!(stderr(&output).contains("nothing was written"), "{}", stderr(&output));
@@ -192,16 +186,10 @@ fn add_and_remove_that_are_stopped_have_saved_what_they_read() {
         if verb == "remove" {
             succeed(folder.path(), &["add", "f"], &input);
         }
-        let mut child = mayhap(folder.path())
-            .args([verb, "f", "--json"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = start(folder.path(), &[verb, "f", "--json"]);
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(&input).unwrap();
-        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        send_signal(&child, "-INT");
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(130), "{verb} {make:?}");
         let summary = json(&output.stdout);

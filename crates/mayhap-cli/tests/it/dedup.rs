@@ -1,10 +1,9 @@
 //! `mayhap dedup`.
 
 use crate::support::{
-    fail, file, first_of_each, folder, json, lines, numbers, run, stderr, succeed,
+    fail, file, first_of_each, folder, json, lines, numbers, run, start, stderr, succeed,
 };
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::Stdio;
 
 /// 300,000 lines of very different lengths, about half of them repeats.
 fn mixed_lines() -> Vec<u8> {
@@ -156,13 +155,8 @@ fn a_growing_filter_stops_at_its_memory_limit_and_loses_no_line_before() {
 #[test]
 fn lines_come_out_while_the_input_pauses() {
     let folder = folder();
-    for arguments in [vec!["dedup", "-n", "1000"], vec!["dedup"]] {
-        let mut child = crate::support::mayhap(folder.path())
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+    for arguments in [&["dedup", "-n", "1000"][..], &["dedup"]] {
+        let mut child = start(folder.path(), arguments);
         let mut stdin = child.stdin.take().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         for text in ["one\n", "two\n"] {

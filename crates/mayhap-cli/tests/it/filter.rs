@@ -1,8 +1,9 @@
 //! `filter`, and what `check` shares with it: `-l` and `--confirm`.
 
-use crate::support::{fail, file, folder, json, lines, mayhap, numbers, run, stderr, succeed};
+use crate::support::{
+    fail, file, folder, json, lines, mayhap, numbers, run, start, stderr, succeed,
+};
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 #[test]
@@ -47,12 +48,7 @@ fn filter_cuts_records_as_said_here_and_not_as_the_list_was() {
 fn nothing_is_held_back_while_the_input_pauses() {
     let folder = folder();
     succeed(folder.path(), &["build", "-n", "10", "-p", "1e-9", "-o", "f"], b"a\nb\n");
-    let mut child = mayhap(folder.path())
-        .args(["filter", "f", "--rest", "r"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(folder.path(), &["filter", "f", "--rest", "r"]);
     let (mut stdin, stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let mut stdout = BufReader::new(stdout);
     let rest = || std::fs::read(folder.path().join("r")).unwrap();
@@ -115,12 +111,7 @@ fn check_l_prints_the_names_of_filters_that_may_hold_a_line() {
 fn check_l_stops_reading_when_every_filter_is_named() {
     let folder = folder();
     succeed(folder.path(), &["build", "-n", "10", "-o", "f"], b"a\n");
-    let mut child = mayhap(folder.path())
-        .args(["check", "-l", "f"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(folder.path(), &["check", "-l", "f"]);
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"a\n").unwrap();
     // The input stays open: it ends all the same.

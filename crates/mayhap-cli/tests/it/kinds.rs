@@ -1,6 +1,6 @@
 //! Files of every kind, and the verbs that make, fill and ask them.
 
-use crate::support::{fail, folder, json, lines, run, stderr, succeed};
+use crate::support::{fail, folder, held, json, lines, run, stderr, succeed};
 use mayhap::{DigestFunction, WindowBloomFilter};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,13 +9,6 @@ const HOUR: u64 = 3_600_000;
 
 fn info(folder: &Path, name: &str) -> serde_json::Value {
     json(&succeed(folder, &["info", "--json", name], b""))
-}
-
-/// The lines of this input that a filter may hold.
-fn held(folder: &Path, name: &str, input: &[u8]) -> Vec<u8> {
-    let output = run(folder, &["check", name], input);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
-    output.stdout
 }
 
 #[test]

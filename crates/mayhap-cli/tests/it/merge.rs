@@ -1,6 +1,6 @@
 //! `merge`: many files as one.
 
-use crate::support::{fail, file, folder, json, lines, run, stderr, succeed};
+use crate::support::{fail, file, folder, held, json, lines, run, stderr, succeed};
 use mayhap::{
     BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, FuseWidth, WindowBloomFilter,
 };
@@ -10,13 +10,6 @@ use std::path::Path;
 fn build(folder: &Path, name: &str, extra: &[&str], input: &[u8]) {
     let arguments = [&["build", "-n", "1000", "-p", "1e-9", "-o", name], extra].concat();
     succeed(folder, &arguments, input);
-}
-
-/// The lines of this input that a filter may hold.
-fn held(folder: &Path, name: &str, input: &[u8]) -> Vec<u8> {
-    let output = run(folder, &["check", name], input);
-    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
-    output.stdout
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The paper cuts of today's tools, each a test: [`COVERED`] names those that stand elsewhere.
 
-use crate::support::{file, folder, json, lines, mayhap, run, stderr, succeed};
+use crate::support::{file, folder, json, lines, mayhap, run, start, stderr, succeed};
 use crate::verbs::verbs;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
@@ -145,13 +145,7 @@ fn no_color_holds_on_a_terminal_too() {
 fn lines_go_out_in_few_writes() {
     // The paper cut: huniq and runiq write line by line, which takes half their time.
     let folder = folder();
-    let mut child = mayhap(folder.path())
-        .args(["dedup", "-n", "100k", "-p", "1e-9"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
+    let mut child = start(folder.path(), &["dedup", "-n", "100k", "-p", "1e-9"]);
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let input = lines("key", 0..50_000);
     let expected = input.len();

@@ -1,9 +1,11 @@
 //! `dedup --state`: from run to run, through signals and kill -9.
 
-use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succeed};
+use crate::support::{
+    fail, file, folder, json, lines, mayhap, run, send_signal, start, stderr, succeed,
+};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 const FIRST: [&str; 7] = ["dedup", "--state", "seen", "-n", "100k", "-p", "1e-9"];
 const NEXT: [&str; 3] = ["dedup", "--state", "seen"];
@@ -64,14 +66,12 @@ fn stderr_has(stderr: &[u8], text: &str) -> bool {
 }
 
 /// Starts a run whose input stays open, sends lines and waits until they are printed.
-fn start(folder: &Path, arguments: &[&str], input: &[u8]) -> (Child, ChildStdin, ChildStdout) {
-    let mut child = mayhap(folder)
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+fn start_and_print(
+    folder: &Path,
+    arguments: &[&str],
+    input: &[u8],
+) -> (Child, ChildStdin, ChildStdout) {
+    let mut child = start(folder, arguments);
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = child.stdout.take().unwrap();
     let (to_send, length) = (input.to_vec(), input.len());
@@ -85,17 +85,12 @@ fn start(folder: &Path, arguments: &[&str], input: &[u8]) -> (Child, ChildStdin,
     (child, writer.join().unwrap(), stdout)
 }
 
-fn send_signal(child: &Child, signal: &str) {
-    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
-    assert!(status.success());
-}
-
 #[test]
 fn a_signal_ends_the_run_and_saves_all_that_was_printed() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let folder = folder();
         let input = lines("key", 0..20_000);
-        let (mut child, stdin, mut stdout) = start(folder.path(), &FIRST, &input);
+        let (mut child, stdin, mut stdout) = start_and_print(folder.path(), &FIRST, &input);
         // The input is still open: the run has to notice while it waits.
         send_signal(&child, signal);
         let status = child.wait().unwrap();
@@ -115,7 +110,7 @@ fn a_signal_ends_the_run_and_saves_all_that_was_printed() {
 fn after_kill_9_no_line_is_lost_and_little_comes_again() {
     let folder = folder();
     let input = lines("key", 0..20_000);
-    let (mut child, stdin, _stdout) = start(folder.path(), &FIRST, &input);
+    let (mut child, stdin, _stdout) = start_and_print(folder.path(), &FIRST, &input);
     child.kill().unwrap();
     child.wait().unwrap();
     drop(stdin);
@@ -131,7 +126,7 @@ fn after_kill_9_no_line_is_lost_and_little_comes_again() {
 #[test]
 fn after_a_pause_even_kill_9_repeats_nothing() {
     let folder = folder();
-    let (mut child, mut stdin, stdout) = start(folder.path(), &FIRST, b"a\nb\n");
+    let (mut child, mut stdin, stdout) = start_and_print(folder.path(), &FIRST, b"a\nb\n");
     let mut stdout = BufReader::new(stdout);
     // That a later line is out proves that the pause before it was reached, which records.
     stdin.write_all(b"c\n").unwrap();
@@ -179,7 +174,7 @@ fn a_closed_pipe_loses_no_line_for_the_next_run() {
 #[test]
 fn a_state_in_use_is_locked() {
     let folder = folder();
-    let (mut child, stdin, _stdout) = start(folder.path(), &FIRST, b"a\n");
+    let (mut child, stdin, _stdout) = start_and_print(folder.path(), &FIRST, b"a\n");
     for arguments in [&NEXT[..], &["add", "seen"]] {
         let talk = fail(folder.path(), arguments, b"b\n");
         assert!(talk.contains("in use by another process"), "{talk}");

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 /// The command, with a folder of its own to run in and no colour of the machine.
 pub(crate) fn mayhap(folder: &Path) -> Command {
@@ -11,15 +11,25 @@ pub(crate) fn mayhap(folder: &Path) -> Command {
     command
 }
 
-/// Runs with these arguments and this standard input, through a pipe.
-pub(crate) fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = mayhap(folder)
+/// Starts with these arguments and a pipe for each stream.
+pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Child {
+    mayhap(folder)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+pub(crate) fn send_signal(child: &Child, signal: &str) {
+    let status = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Runs with these arguments and this standard input, through a pipe.
+pub(crate) fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = start(folder, arguments);
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
@@ -35,6 +45,13 @@ pub(crate) fn run(folder: &Path, arguments: &[&str], input: &[u8]) -> Output {
 pub(crate) fn succeed(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let output = run(folder, arguments, input);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+    output.stdout
+}
+
+/// The lines of this input that a filter may hold.
+pub(crate) fn held(folder: &Path, name: &str, input: &[u8]) -> Vec<u8> {
+    let output = run(folder, &["check", name], input);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
     output.stdout
 }
 

@@ -1,9 +1,8 @@
 //! `dedup --window`: lines that are remembered for so long, and then forgotten.
 
-use crate::support::{fail, file, folder, json, lines, mayhap, numbers, run, stderr, succeed};
+use crate::support::{fail, file, folder, json, lines, numbers, run, start, stderr, succeed};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
 
 #[test]
 fn a_line_comes_again_only_after_at_least_the_last_w_lines() {
@@ -91,12 +90,7 @@ fn an_hour_is_forgotten_after_an_hour_and_a_clock_set_back_forgets_nothing() {
 fn a_repeat_makes_a_line_young_again_even_if_the_run_is_killed() {
     let folder = folder();
     let arguments = ["dedup", "--window", "1400", "-p", "1e-9", "--state", "seen"];
-    let mut child = mayhap(folder.path())
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = start(folder.path(), &arguments);
     let mut stdin = child.stdin.take().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdin.write_all(&lines("key", (0..1000).chain(0..100))).unwrap();

@@ -1,9 +1,9 @@
 //! The filter and its positions.
 
 use super::codec::Form;
-use crate::filter::{answered_by, same, same_format};
+use crate::filter::{answered_by, same};
 use crate::modulo::Modulo;
-use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Scheme, SchemeFilter};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Scheme, SchemeFilter};
 
 /// Keys up to this length are hashed without an allocation.
 const SHORT_KEY: usize = 255;
@@ -139,27 +139,10 @@ impl BitsAndBloomsFilter {
 }
 
 impl ForeignFilter for BitsAndBloomsFilter {
-    answered_by!(inner);
+    answered_by!(inner: key_types, insert, union_with, estimated_fpp);
 
     fn format(&self) -> Format {
         Format::BitsAndBlooms
-    }
-
-    fn key_types(&self) -> &'static [KeyType] {
-        &[KeyType::Bytes, KeyType::Hex]
-    }
-
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
-    fn estimated_fpp(&self) -> f64 {
-        self.inner.fill_fpp()
     }
 
     fn estimated_items(&self) -> Option<u64> {

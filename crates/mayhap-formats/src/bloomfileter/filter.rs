@@ -3,6 +3,7 @@
 use super::scheme::{BloomFileterRate, BloomFileterScheme};
 use super::serialized::Serialized;
 use crate::filter::answered_by;
+use crate::java::expected_fpp;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
 
 /// What the constructor is given.
@@ -213,7 +214,7 @@ impl ForeignFilter for BloomFileter {
     /// `(set bits / m)^k`; the class has no formula. Its positions depend on one another, so keys
     /// that are alike collide far more often.
     fn estimated_fpp(&self) -> f64 {
-        self.inner.bits.fill_ratio().powf(f64::from(self.num_hashes()))
+        expected_fpp(&self.inner.bits, self.num_hashes())
     }
 
     /// Use count / k: keys that were marked since the last clearing.

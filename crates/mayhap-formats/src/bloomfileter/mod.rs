@@ -12,7 +12,7 @@
 //! | notebook | a `java.util.BitSet`: i32 number of words, words; bit p is bit `p % 64` of word `p / 64` |
 //! | rate | enum constant: `VERY_SMALL`, `SMALL`, `MIDDLE`, `HIGH` |
 //! | seeds | i32 k, k × i32: the first 4, 8, 16 or 32 primes |
-//! | useCount | an `AtomicInteger`: i32 |
+//! | useCount | an `AtomicInteger`: i32, which wraps after 2^31 − 1 marks |
 //!
 //! Read from and checked against the public text of the class on Java 17.
 

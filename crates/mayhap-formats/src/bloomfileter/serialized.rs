@@ -137,9 +137,6 @@ impl Serialized {
             .or_else(|_| Stream::field(&root, b'L', "userCount"))?;
         let counter = object_of(&stream, "useCount", use_count, &ATOMIC_INTEGER)?;
         let (use_count, use_count_at) = stream.int(counter, "value")?;
-        if use_count < 0 {
-            return Err(Error::bad("useCount", "0 and more", use_count));
-        }
         let Some(use_count_at) = use_count_at.checked_sub(at.end) else {
             return Err(Error::bad("order of the fields", "by name", "useCount before notebook"));
         };

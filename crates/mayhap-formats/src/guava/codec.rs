@@ -3,8 +3,8 @@
 use super::filter::GuavaFilter;
 use super::scheme::{GuavaScheme, GuavaStrategy};
 use super::serialized::GuavaFunnel;
-use crate::java::MAGIC;
-use crate::{Bits, Error, Limits, Reader, Scheme, SchemeFilter};
+use crate::java::{MAGIC, read_longs};
+use crate::{Error, Limits, Reader, Scheme, SchemeFilter};
 
 /// Bytes before the longs.
 pub(super) const HEADER_BYTES: usize = 6;
@@ -48,10 +48,7 @@ impl GuavaFilter {
         };
         let num_hashes = reader.u8("number of hash functions")?;
         limits.check_hashes("number of hash functions", u64::from(num_hashes))?;
-        let num_longs = reader.i32_be("number of longs")?;
-        let num_longs = u32::try_from(num_longs)
-            .map_err(|_| Error::bad("number of longs", "1 to 2147483647", num_longs))?;
-        let bits = Bits::read_be_words(reader, u64::from(num_longs) * 64, limits)?;
+        let (num_longs, bits) = read_longs(reader, limits)?;
         let scheme = GuavaScheme::new(strategy, num_hashes, num_longs)?;
         Ok(Self { inner: SchemeFilter { scheme, bits }, form: Form::Stream })
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod bitset;
 mod decimal;
+mod longs;
 mod math;
 mod stream;
 #[cfg(test)]
@@ -9,6 +10,7 @@ mod tests;
 mod writer;
 
 pub(crate) use decimal::{double_to_plain_string, double_to_string};
+pub(crate) use longs::read_longs;
 pub(crate) use math::{
     approximate_count, expected_fpp, optimal_num_bits, optimal_num_hashes, round_half_up,
 };

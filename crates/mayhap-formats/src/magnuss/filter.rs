@@ -3,9 +3,9 @@
 use super::scheme::{MagnusHash, MagnusScheme};
 use super::serialized::Serialized;
 use super::sizing::MagnusSizing;
-use crate::filter::{answered_by, same, same_format};
-use crate::java::{MAGIC, approximate_count};
-use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Scheme, SchemeFilter};
+use crate::filter::{answered_by, same};
+use crate::java::{MAGIC, approximate_count, expected_fpp};
+use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Scheme, SchemeFilter};
 
 /// In which form a filter is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +62,15 @@ impl MagnusFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`MagnusSizing::num_bits_and_hashes`]; [`Error::TooLarge`] by the limits;
-    /// [`Error::OutOfMemory`].
+    /// Those of [`MagnusSizing::num_bits_and_hashes`]; [`Error::BadField`] for an m below 0, unless
+    /// the bits are in Redis; [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
     pub fn create(sizing: &MagnusSizing, form: MagnusForm, limits: &Limits) -> Result<Self, Error> {
         let numbers = sizing.numbers()?;
         limits.check_hashes("number of hash functions", u64::from(numbers.num_hashes))?;
+        // `new BitSet(m)` throws.
+        if numbers.num_bits < 0 && form != MagnusForm::Redis {
+            return Err(Error::bad("number of bits", "1 and more", numbers.num_bits));
+        }
         let scheme = MagnusScheme::new(MagnusHash::Md5, numbers.num_hashes, numbers.num_bits)?;
         let bits = Bits::new(u64::from(numbers.num_bits.unsigned_abs()), limits)?;
         let form = match form {
@@ -103,10 +107,7 @@ impl MagnusFilter {
         num_hashes: u32,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        let scheme = Self::scheme_of(num_bits, num_hashes, limits)?;
-        let bits = Bits::from_lsb_bytes(bytes, u64::from(num_bits.unsigned_abs()), limits)?;
-        let form = Form::BitSet { kept: bytes.len() };
-        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
+        Self::decode_bare(bytes, num_bits, num_hashes, Form::BitSet { kept: bytes.len() }, limits)
     }
 
     /// Reads the Redis string of a filter of this m, which may be negative, and k.
@@ -120,15 +121,24 @@ impl MagnusFilter {
         num_hashes: u32,
         limits: &Limits,
     ) -> Result<Self, Error> {
-        let scheme = Self::scheme_of(num_bits, num_hashes, limits)?;
-        let bits = Bits::from_msb_bytes(bytes, u64::from(num_bits.unsigned_abs()), limits)?;
-        let form = Form::Redis { kept: bytes.len() };
-        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
+        Self::decode_bare(bytes, num_bits, num_hashes, Form::Redis { kept: bytes.len() }, limits)
     }
 
-    fn scheme_of(num_bits: i32, num_hashes: u32, limits: &Limits) -> Result<MagnusScheme, Error> {
+    fn decode_bare(
+        bytes: &[u8],
+        num_bits: i32,
+        num_hashes: u32,
+        form: Form,
+        limits: &Limits,
+    ) -> Result<Self, Error> {
         limits.check_hashes("number of hash functions", u64::from(num_hashes))?;
-        MagnusScheme::new(MagnusHash::Md5, num_hashes, num_bits)
+        let scheme = MagnusScheme::new(MagnusHash::Md5, num_hashes, num_bits)?;
+        let read = match form {
+            Form::Redis { .. } => Bits::from_msb_bytes,
+            _ => Bits::from_lsb_bytes,
+        };
+        let bits = read(bytes, u64::from(num_bits.unsigned_abs()), limits)?;
+        Ok(Self { inner: SchemeFilter { scheme, bits }, form })
     }
 
     /// The same bits asked with another digest: no file says which the class was compiled with.
@@ -208,7 +218,7 @@ fn digest_name(hash: MagnusHash) -> &'static str {
 }
 
 impl ForeignFilter for MagnusFilter {
-    answered_by!(inner);
+    answered_by!(inner: key_types, union_with);
 
     fn format(&self) -> Format {
         match self.form {
@@ -217,17 +227,8 @@ impl ForeignFilter for MagnusFilter {
         }
     }
 
-    fn key_types(&self) -> &'static [KeyType] {
-        &[KeyType::Bytes, KeyType::Hex]
-    }
-
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
         Ok(self.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
     }
 
     /// `getFalsePositiveProbability()` of the class, which trusts its count of additions; from the
@@ -235,7 +236,7 @@ impl ForeignFilter for MagnusFilter {
     fn estimated_fpp(&self) -> f64 {
         match self.added() {
             Some(added) => self.expected_fpp(f64::from(added)),
-            None => self.inner.bits.fill_ratio().powf(f64::from(self.num_hashes())),
+            None => expected_fpp(&self.inner.bits, self.num_hashes()),
         }
     }
 

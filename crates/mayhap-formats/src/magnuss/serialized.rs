@@ -80,6 +80,9 @@ impl Serialized {
         let bitset = Stream::field(&root, b'L', "bitset")?;
         let (bits, words, at) =
             bitset::read(&stream, bytes, bitset, u64::from(num_bits.unsigned_abs()), limits)?;
+        if added_at > at.start {
+            return Err(Error::bad("order of the fields", "numbers first", "bitset before them"));
+        }
         let scheme = MagnusScheme::new(MagnusHash::Md5, num_hashes, num_bits)?;
         let (head, tail) = (bytes[..at.start].to_vec(), bytes[at.end..].to_vec());
         let serialized = Self { head, tail, words, added_at, added, expected_items };

@@ -9,8 +9,9 @@ use std::io::{Read, Seek, SeekFrom};
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// Bytes at the end: the length of the metadata and the magic.
 const TAIL_BYTES: u64 = 8;
-/// Metadata of more than this are refused: they would grow in memory.
-const MAX_METADATA_BYTES: u64 = 256 << 20;
+/// Metadata of more than this are refused: they grow in memory, to at most some tens of times their
+/// size. A row group of a column is about 100 bytes of them.
+const MAX_METADATA_BYTES: u64 = 32 << 20;
 
 /// Where the filter of one row group is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,12 +113,19 @@ impl<R: Read + Seek> ParquetFile<R> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if there is no such column (naming those with filters) or a row group has
-    /// no filter for it: any key might be there. Those of [`SplitBlockFilter::decode`];
+    /// [`Error::Refused`] if there is no such column (naming those with filters), two have this
+    /// path, or a row group has no filter for it: any key might be there. Those of [`SplitBlockFilter::decode`];
     /// [`Error::BadField`] for a place outside of the file; [`Error::Io`].
     pub fn column(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
-        let column = self.columns.iter().find(|column| column.path == path);
-        let column = column.ok_or_else(|| no_such_column(path, &self.columns))?.clone();
+        let mut columns = self.columns.iter().filter(|column| column.path == path);
+        let column = columns.next().ok_or_else(|| no_such_column(path, &self.columns))?.clone();
+        let others = columns.count();
+        if others > 0 {
+            return Err(Error::refused(format_args!(
+                "{} columns are named {path}: one has dots in its name",
+                others + 1
+            )));
+        }
         let mut filters = Vec::new();
         // Filters share no bytes, so together they are smaller than the file: a file that points to
         // one filter many times must not fill the memory.

@@ -1,7 +1,7 @@
 //! One filter: a header and a bit set, or the bit set alone.
 
 use super::sizing::{BLOCK_BYTES, MAX_BYTES, SplitBlockSize};
-use crate::filter::{answered_by, same_format};
+use crate::filter::answered_by;
 use crate::{
     Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SchemeFilter,
 };
@@ -122,15 +122,17 @@ impl SplitBlockFilter {
     }
 
     /// Reads a header and its bit set, or a bare bit set if there is no header; it is written back
-    /// in the same way.
+    /// in the same way. A bare bit set that begins as a header does, or with `PAR1`, is refused.
     ///
     /// # Errors
     ///
     /// [`Error::BadField`] for a size that is no multiple of 32 from 32 to 128 MiB, or another
-    /// algorithm, hash or compression; [`Error::TooLarge`], [`Error::Truncated`] before anything is
+    /// algorithm, hash or compression; [`Error::Unsupported`] for a Parquet file, which
+    /// [`crate::ParquetFile`] reads; [`Error::TooLarge`], [`Error::Truncated`] before anything is
     /// allocated; [`Error::TrailingBytes`], [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
-        if bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") {
+        // Also without its end: the length of a bit set is all else that could tell them apart.
+        if bytes.starts_with(b"PAR1") {
             return Err(Error::Unsupported {
                 format: Format::Parquet.name(),
                 operation: "asking the whole file",
@@ -249,7 +251,7 @@ fn header(num_bytes: u64) -> Vec<u8> {
 }
 
 impl ForeignFilter for SplitBlockFilter {
-    answered_by!(inner);
+    answered_by!(inner: insert, union_with, estimated_items);
 
     fn format(&self) -> Format {
         Format::Parquet
@@ -260,15 +262,6 @@ impl ForeignFilter for SplitBlockFilter {
         &[Bytes, Int, Long, Float, Double, Hex]
     }
 
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
     /// The mean over the blocks of the product of the shares of set bits in their words.
     fn estimated_fpp(&self) -> f64 {
         let lane = |half: u32| f64::from(half.count_ones()) / 32.0;
@@ -276,11 +269,6 @@ impl ForeignFilter for SplitBlockFilter {
         let blocks = self.inner.bits.words().chunks_exact(4);
         blocks.map(|block| block.iter().map(pair).product::<f64>()).sum::<f64>()
             / self.num_blocks() as f64
-    }
-
-    fn estimated_items(&self) -> Option<u64> {
-        let items = self.inner.fill_items();
-        items.is_finite().then(|| items.round() as u64)
     }
 
     fn facts(&self) -> Vec<Fact> {

@@ -9,6 +9,8 @@ pub(crate) const MAGIC: &[u8; 16] = b"RedisBloom dump\n";
 /// The server gives out at most this many bytes at once.
 const MAX_CHUNK_BYTES: usize = 16 << 20;
 const HEADER_BYTES: u64 = 20;
+/// The server answers with a signed number.
+const MAX_ITEMS: u64 = i64::MAX as u64;
 
 /// An answer of `BF.SCANDUMP`: what `BF.LOADCHUNK` is given.
 pub type Chunk<B> = (i64, B);
@@ -124,6 +126,10 @@ impl RedisBloomFilter {
 fn decode_header(bytes: &[u8], limits: &Limits) -> Result<(Vec<LayerHeader>, u32, u32), Error> {
     let mut reader = Reader::new(bytes);
     let num_items = reader.u64_le("items")?;
+    // So that no insertion makes the sum over the layers overflow.
+    if num_items > MAX_ITEMS {
+        return Err(Error::TooLarge { field: "items", limit: MAX_ITEMS, found: num_items });
+    }
     let num_layers = reader.u32_le("number of layers")?;
     if num_layers == 0 {
         return Err(Error::Zero { field: "number of layers" });

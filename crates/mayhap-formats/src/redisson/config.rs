@@ -5,6 +5,8 @@ use crate::java::{double_to_plain_string, double_to_string, optimal_num_bits, op
 
 /// Two Redis strings hold at most this many bits, less 2.
 const MAX_SIZE: i64 = 2 * (i32::MAX as i64);
+/// A Java int.
+const MAX_HASHES: u32 = i32::MAX.unsigned_abs();
 
 /// How `falseProbability` is spelt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,17 +94,19 @@ impl RedissonConfig {
         let text = |at: usize| {
             found[at].ok_or_else(|| Error::bad(Self::NAMES[at], "a field of the hash", "missing"))
         };
+        // As Java writes it: Redisson compares the texts.
         let number = |at: usize| -> Result<i64, Error> {
             let text = text(at)?;
-            text.parse().map_err(|_| Error::bad(Self::NAMES[at], "a decimal number", text))
+            let number = text.parse().ok().filter(|number: &i64| number.to_string() == text);
+            number.ok_or_else(|| Error::bad(Self::NAMES[at], "a decimal number", text))
         };
         let size = number(0)?;
         if size == 0 || !(-MAX_SIZE..=MAX_SIZE).contains(&size) {
             return Err(Error::bad("size", "1 to 4294967294", size));
         }
         let num_hashes = number(1)?;
-        let Ok(num_hashes @ 1..) = u32::try_from(num_hashes) else {
-            return Err(Error::bad("hashIterations", "1 and more", num_hashes));
+        let Ok(num_hashes @ 1..=MAX_HASHES) = u32::try_from(num_hashes) else {
+            return Err(Error::bad("hashIterations", "1 to 2147483647", num_hashes));
         };
         let false_probability = text(3)?;
         match false_probability.parse::<f64>() {

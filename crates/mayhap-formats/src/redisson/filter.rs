@@ -2,8 +2,8 @@
 
 use super::config::RedissonConfig;
 use super::scheme::RedissonScheme;
-use crate::filter::{answered_by, same, same_format};
-use crate::java::round_half_up;
+use crate::filter::{answered_by, same};
+use crate::java::expected_fpp;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
 
 /// A Bloom filter of Redisson: the value of its string key, with its config.
@@ -103,12 +103,9 @@ impl RedissonFilter {
         self.inner.insert(key)
     }
 
-    /// `count()`: `round(−size / k ln(1 − set bits / size))`; 2^63 − 1 for a filter whose bits are
-    /// all set.
+    /// `count()` ([`RedissonScheme::count`]).
     pub fn count(&self) -> i64 {
-        let size = self.inner.scheme.size() as f64;
-        let ones = self.inner.bits.count_ones() as f64;
-        round_half_up(-size / f64::from(self.num_hashes()) * libm::log(1.0 - ones / size))
+        self.inner.scheme.count(self.inner.bits.count_ones())
     }
 
     /// Takes over all bits of `other`.
@@ -124,7 +121,7 @@ impl RedissonFilter {
 }
 
 impl ForeignFilter for RedissonFilter {
-    answered_by!(inner);
+    answered_by!(inner: insert, union_with);
 
     fn format(&self) -> Format {
         Format::Redisson
@@ -149,18 +146,9 @@ impl ForeignFilter for RedissonFilter {
         ]
     }
 
-    fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        Ok(self.inner.insert(key))
-    }
-
-    fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error> {
-        let other = same_format(self, other)?;
-        self.union_with(other)
-    }
-
     /// `(set bits / size)^k`; Redisson has no formula.
     fn estimated_fpp(&self) -> f64 {
-        self.inner.bits.fill_ratio().powf(f64::from(self.num_hashes()))
+        expected_fpp(&self.inner.bits, self.num_hashes())
     }
 
     /// `count()`; `None` for a filter whose bits are all set.

@@ -6,8 +6,8 @@
 
 use super::filter::SparkFilter;
 use super::scheme::{SparkScheme, SparkVersion};
-use crate::java::{MAGIC, Stream};
-use crate::{Bits, Error, Limits, Reader, Scheme, SchemeFilter};
+use crate::java::{MAGIC, Stream, read_longs};
+use crate::{Error, Limits, Reader, Scheme, SchemeFilter};
 
 /// Bytes of a JVM's blocks, and the most that a short one has.
 const BLOCK: usize = 1024;
@@ -61,10 +61,7 @@ impl SparkFilter {
             1 => SparkVersion::V1,
             _ => SparkVersion::V2 { seed: reader.i32_be("seed")? },
         };
-        let num_longs = reader.i32_be("number of longs")?;
-        let num_longs = u32::try_from(num_longs)
-            .map_err(|_| Error::bad("number of longs", "1 to 2147483647", num_longs))?;
-        let bits = Bits::read_be_words(reader, u64::from(num_longs) * 64, limits)?;
+        let (num_longs, bits) = read_longs(reader, limits)?;
         let scheme = SparkScheme::new(version, num_hashes, num_longs)?;
         Ok(Self { inner: SchemeFilter { scheme, bits }, form: Form::Stream })
     }
@@ -94,7 +91,10 @@ impl SparkFilter {
         }
         let contents: Vec<u8> =
             root.blocks.iter().flat_map(|block| &bytes[block.clone()]).copied().collect();
-        let mut filter = Self::decode(&contents, limits)?;
+        // Not `decode`: an object within an object is none of Spark's, and a deeper call each.
+        let mut reader = Reader::new(&contents);
+        let mut filter = Self::read_from(&mut reader, limits)?;
+        reader.finish()?;
         let first = root.blocks.first().map_or(0, |block| block.start);
         let token_bytes = if contents.len() > SHORT_BLOCK { 5 } else { 2 };
         filter.form = Form::Serialized { head: bytes[..first - token_bytes].to_vec() };

@@ -9,9 +9,9 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 
 /// A Bloom filter of Spark.
 ///
-/// m is at most 64 (2^31 − 1). A query touches up to k cache lines; a batch hashes four keys at a
-/// time. Text columns are hashed as
-/// UTF-8, binary ones as they are, and all integer columns as longs: int 5 is long 5.
+/// m is at most 64 (2^31 − 1). A query touches up to k cache lines. A batch hashes 32 keys side by
+/// side, and what is left of it one by one. Text columns are hashed as UTF-8, binary ones as they
+/// are, and all integer columns as longs: int 5 is long 5.
 ///
 /// # Examples
 ///

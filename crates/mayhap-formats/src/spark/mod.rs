@@ -18,6 +18,7 @@
 mod codec;
 mod filter;
 mod hash;
+mod lanes;
 mod scheme;
 mod sizing;
 

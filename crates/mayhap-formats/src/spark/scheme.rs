@@ -1,8 +1,10 @@
 //! Key bytes → positions.
 
-use super::hash::{LANES, murmur3_x86_32, murmur3_x86_32_lanes};
-use crate::modulo::Modulo;
-use crate::{Error, Limits, Scheme};
+use super::hash::murmur3_x86_32;
+use super::lanes::contains_each;
+use crate::modulo::{Modulo, NarrowModulo};
+use crate::{Bits, Error, Limits, Scheme};
+use mayhap::on_this_cpu;
 
 /// The two generations of Spark's filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +43,7 @@ pub struct SparkScheme {
     version: SparkVersion,
     num_hashes: u32,
     num_bits: Modulo,
+    num_longs: NarrowModulo,
 }
 
 impl SparkScheme {
@@ -68,12 +71,27 @@ impl SparkScheme {
         let no_limit = Limits { max_bytes: u64::MAX, max_hashes: u32::MAX };
         no_limit.check_hashes("number of hash functions", u64::from(num_hashes))?;
         no_limit.check_bits("number of bits", u64::from(num_longs))?;
-        Ok(Self { version, num_hashes, num_bits: Modulo::new(u64::from(num_longs) * 64) })
+        Ok(Self {
+            version,
+            num_hashes,
+            num_bits: Modulo::new(u64::from(num_longs) * 64),
+            num_longs: NarrowModulo::new(num_longs),
+        })
     }
 
     /// The version, with its seed.
     pub fn version(&self) -> SparkVersion {
         self.version
+    }
+
+    #[inline(always)]
+    pub(super) fn num_bits(&self) -> Modulo {
+        self.num_bits
+    }
+
+    #[inline(always)]
+    pub(super) fn num_longs(&self) -> NarrowModulo {
+        self.num_longs
     }
 
     /// The positions of a key with these hashes.
@@ -118,21 +136,10 @@ impl Scheme for SparkScheme {
         self.spread(h1, h2, each);
     }
 
-    fn positions_of_many(&self, keys: &[&[u8]], positions: &mut Vec<u64>) {
-        let mut push = |position| {
-            positions.push(position);
-            true
-        };
-        let (groups, rest) = keys.as_chunks::<LANES>();
-        for &keys in groups {
-            let h1 = murmur3_x86_32_lanes(keys, [self.version.seed().cast_unsigned(); LANES]);
-            let h2 = murmur3_x86_32_lanes(keys, h1);
-            for (h1, h2) in h1.into_iter().zip(h2) {
-                self.spread(h1, h2, &mut push);
-            }
-        }
-        for key in rest {
-            self.positions(key, &mut push);
-        }
+    fn contains_each(&self, keys: &[&[u8]], bits: &Bits, _: &mut Vec<u64>) -> u64 {
+        on_this_cpu(
+            #[inline(always)]
+            || contains_each(self, keys, bits),
+        )
     }
 }

@@ -1,9 +1,9 @@
 //! `BloomFileter`.
 
-use crate::golden::{Golden, Key, double, hex, number};
+use crate::golden::{Golden, Key, double, hex, number, positions};
 use mayhap_formats::{
     BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme, Error, ForeignFilter,
-    Format, KeyType, Limits, Scheme, detect, open,
+    Format, KeyType, Limits, detect, open,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -42,15 +42,6 @@ fn options(json: &Value) -> BloomFileterOptions {
 
 fn indices(json: &Value) -> BTreeSet<usize> {
     json.as_array().into_iter().flatten().map(|i| i.as_u64().unwrap() as usize).collect()
-}
-
-fn positions(scheme: &BloomFileterScheme, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    scheme.positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
 }
 
 #[test]

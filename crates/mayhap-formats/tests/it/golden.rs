@@ -1,15 +1,15 @@
 //! The golden files of one system, and who has read them.
 
 use mayhap::Bitmap;
-use mayhap_formats::{Error, ForeignFilter, KeyType};
+use mayhap_formats::{Error, ForeignFilter, KeyType, Scheme};
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Where the folders of the systems are.
+/// Where the folders of the systems are, seen from any crate: `mayhap-redis` has this file too.
 pub(crate) fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mayhap-formats/tests/golden")
 }
 
 /// A system's folder.
@@ -132,6 +132,16 @@ impl Key {
     }
 }
 
+/// The positions of a key.
+pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
+    let mut positions = Vec::new();
+    scheme.positions(key, |position| {
+        positions.push(position);
+        true
+    });
+    positions
+}
+
 /// A number that may be written as text.
 pub(crate) fn number(json: &Value) -> i64 {
     json.as_i64().unwrap_or_else(|| json.as_str().unwrap().parse().unwrap())
@@ -159,6 +169,14 @@ pub(crate) struct Names {
     /// The probes of the rule that were found.
     pub(crate) found_at: &'static str,
 }
+
+/// Those of Guava and Spark.
+pub(crate) const PUT_AND_MIGHT_CONTAIN: Names = Names {
+    inserted: "put_returned",
+    not_new_at: "members_rule_put_returned_false_at",
+    found: "might_contain",
+    found_at: "probes_rule_might_contain_true_at",
+};
 
 /// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` of the
 /// explicit ones, and `unusual` for those of the rule whose indices `at` lists.

@@ -1,9 +1,9 @@
 //! Guava.
 
-use crate::golden::{self, Golden, Key, Names, double, hex, number};
+use crate::golden::{self, Golden, Key, PUT_AND_MIGHT_CONTAIN, double, hex, number, positions};
 use mayhap_formats::{
     Error, ForeignFilter, Format, GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme,
-    GuavaStrategy, KeyType, Limits, Reader, Scheme, detect, open,
+    GuavaStrategy, KeyType, Limits, Reader, detect, open,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -34,13 +34,6 @@ fn encode(funnel: &str, key: &Key) -> Vec<u8> {
     };
     key.encode(key_type).unwrap()
 }
-
-const NAMES: Names = Names {
-    inserted: "put_returned",
-    not_new_at: "members_rule_put_returned_false_at",
-    found: "might_contain",
-    found_at: "probes_rule_might_contain_true_at",
-};
 
 fn decode(bytes: &[u8]) -> GuavaFilter {
     GuavaFilter::decode(bytes, &Limits::default()).unwrap()
@@ -92,7 +85,14 @@ fn one_filter(golden: &Golden, name: &str, json: &Value) {
     )
     .unwrap();
     let funnel = json["funnel"].as_str().unwrap();
-    golden::replay(name, json, NAMES, |key| encode(funnel, key), &mut empty, &*filter);
+    golden::replay(
+        name,
+        json,
+        PUT_AND_MIGHT_CONTAIN,
+        |key| encode(funnel, key),
+        &mut empty,
+        &*filter,
+    );
 }
 
 fn k_of_a_release(golden: &Golden, file: &str, release: GuavaRelease) {
@@ -291,16 +291,6 @@ fn a_string_funnel_of_guava_14_is_read_as_utf_16() {
     let filter = decode(&older);
     assert_eq!(filter.key_types(), [KeyType::Utf16]);
     assert!(filter.encode() == older);
-}
-
-/// The positions of a key.
-fn positions(scheme: &GuavaScheme, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    scheme.positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
 }
 
 #[test]

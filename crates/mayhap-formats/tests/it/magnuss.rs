@@ -1,9 +1,9 @@
 //! Java-BloomFilter by `MagnusS` and its Redis variant.
 
-use crate::golden::{self, Golden, Key, Names, double, hex, number};
+use crate::golden::{self, Golden, Key, Names, double, hex, number, positions};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, MagnusFilter, MagnusForm, MagnusHash,
-    MagnusScheme, MagnusSizing, Scheme, Shape, detect, open, open_with,
+    MagnusScheme, MagnusSizing, Shape, detect, open, open_with,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -100,15 +100,6 @@ fn sizes(json: &Value) {
             }
         }
     }
-}
-
-fn positions(scheme: &MagnusScheme, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    scheme.positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
 }
 
 fn redis_positions(json: &Value) {

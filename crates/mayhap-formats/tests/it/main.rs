@@ -5,6 +5,7 @@ mod bloomfileter;
 mod dcso;
 mod golden;
 mod guava;
+mod hostile;
 mod magnuss;
 mod parquet;
 mod python;

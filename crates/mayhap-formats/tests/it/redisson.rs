@@ -1,9 +1,9 @@
 //! Redisson.
 
-use crate::golden::{self, Golden, Key, Names, double, hex, number};
+use crate::golden::{self, Golden, Key, Names, double, hex, number, positions};
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, RedissonConfig, RedissonFilter, RedissonScheme,
-    RedissonSpelling, Scheme, Shape, open_with,
+    RedissonSpelling, Shape, open_with,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -14,15 +14,6 @@ const NAMES: Names = Names {
     found: "contains",
     found_at: "probes_rule_contains_true_at",
 };
-
-fn positions(scheme: &RedissonScheme, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    scheme.positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
-}
 
 #[test]
 fn every_golden_file_is_answered_as_redisson_did() {

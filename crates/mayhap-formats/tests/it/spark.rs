@@ -1,9 +1,9 @@
 //! Spark.
 
-use crate::golden::{self, Golden, Key, Names, double, hex, number};
+use crate::golden::{self, Golden, Key, PUT_AND_MIGHT_CONTAIN, double, hex, number, positions};
 use mayhap_formats::{
-    Error, ForeignFilter, Format, KeyType, Limits, Reader, Scheme, SparkFilter, SparkOptions,
-    SparkScheme, SparkVersion, detect, open,
+    Error, ForeignFilter, Format, KeyType, Limits, Reader, SparkFilter, SparkOptions, SparkScheme,
+    SparkVersion, detect, open,
 };
 use proptest::prelude::*;
 use serde_json::Value;
@@ -15,13 +15,6 @@ fn encode(key: &Key) -> Vec<u8> {
     let key_type = if matches!(key, Key::Number(_)) { KeyType::Long } else { KeyType::Bytes };
     key.encode(key_type).unwrap()
 }
-
-const NAMES: Names = Names {
-    inserted: "put_returned",
-    not_new_at: "members_rule_put_returned_false_at",
-    found: "might_contain",
-    found_at: "probes_rule_might_contain_true_at",
-};
 
 fn decode(bytes: &[u8]) -> SparkFilter {
     SparkFilter::decode(bytes, &Limits::default()).unwrap()
@@ -64,7 +57,7 @@ fn one_filter(golden: &Golden, name: &str, json: &Value) {
     };
     let mut empty = create(number(&json["expected_items"]), double(&json["fpp"]), version);
     assert_eq!(empty.version(), version, "{name}");
-    golden::replay(name, json, NAMES, encode, &mut empty, &*filter);
+    golden::replay(name, json, PUT_AND_MIGHT_CONTAIN, encode, &mut empty, &*filter);
 }
 
 /// Made by `df.stat.bloomFilter` of a column of ids, of ints and of text.
@@ -129,18 +122,13 @@ fn malformed(json: &Value) {
     }
 }
 
-fn positions(version: SparkVersion, num_longs: u32, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    SparkScheme::new(version, 7, num_longs).unwrap().positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
+fn scheme(version: SparkVersion, num_longs: u32) -> SparkScheme {
+    SparkScheme::new(version, 7, num_longs).unwrap()
 }
 
 #[test]
 fn positions_of_hello_are_those_of_spark() {
-    let of = |version| positions(version, 150, b"hello");
+    let of = |version| positions(&scheme(version, 150), b"hello");
     assert_eq!(of(SparkVersion::V1), [2425, 5773, 9323, 8475, 7074, 8022, 176]);
     assert_eq!(of(V2), [8582, 7181, 5780, 4379, 2978, 1577, 176]);
 }
@@ -149,7 +137,8 @@ fn positions_of_hello_are_those_of_spark() {
 fn v1_never_leaves_the_first_2_to_the_31_bits_and_v2_does() {
     // 2^32 bits; only positions are made.
     let highest = |version| {
-        let keys = (0..2_000i64).flat_map(|key| positions(version, 1 << 26, &key.to_le_bytes()));
+        let keys =
+            (0..2_000i64).flat_map(|key| positions(&scheme(version, 1 << 26), &key.to_le_bytes()));
         keys.max().unwrap()
     };
     assert!(highest(SparkVersion::V1) < 1 << 31);
@@ -255,6 +244,26 @@ proptest! {
             filter.insert(b"key");
             prop_assert!(filter.contains(b"key"));
         }
+    }
+
+    #[test]
+    fn a_batch_answers_as_key_by_key(
+        keys in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..100),
+        numbers in prop::collection::vec(any::<i64>(), 0..100),
+        n in 1i64..200, fpp in 1e-4..0.4f64, old: bool, seed: i32,
+    ) {
+        let version = if old { SparkVersion::V1 } else { SparkVersion::V2 { seed } };
+        let mut filter = create(n, fpp, version);
+        let numbers: Vec<_> = numbers.into_iter().map(i64::to_le_bytes).collect();
+        let numbers = numbers.iter().map(|number| &number[..]);
+        let keys: Vec<_> = numbers.chain(keys.iter().map(|key| &key[..])).collect();
+        for key in keys.iter().step_by(3) {
+            filter.insert(key);
+        }
+        let mut found = mayhap::Bitmap::new();
+        filter.contains_batch(&keys, &mut found);
+        let one_by_one: Vec<_> = keys.iter().map(|key| filter.contains(key)).collect();
+        prop_assert_eq!(found.iter().collect::<Vec<_>>(), one_by_one);
     }
 
     #[test]

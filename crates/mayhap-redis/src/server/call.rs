@@ -300,7 +300,7 @@ fn refused(what: &str, reason: String) -> Error {
 }
 
 /// The error as the server wrote it.
-fn words(error: &ServerError) -> String {
+pub(crate) fn words(error: &ServerError) -> String {
     match error.details() {
         Some(details) => format!("{} {details}", error.code()),
         None => error.code().into(),

@@ -1,11 +1,10 @@
 //! Live filters: what was recorded is there again.
 
-use crate::common::{Folder, digest, filter, same_bits};
+use crate::common::{Folder, digest, filter};
 use mayhap::{AnyFilter, Digest, DigestFunction, Layout, SecretKey};
 use mayhap_store::{
     Error, LiveFilter, Recovery, load, load_live, log_path, pending_log_bytes, save,
 };
-use proptest::prelude::*;
 use std::fs;
 
 fn empty() -> AnyFilter {
@@ -179,101 +178,4 @@ fn the_log_is_as_private_as_its_filter_and_lies_beside_it() {
     assert!(matches!(LiveFilter::open(&folder.file("b"), None), Err(Error::Locked { .. })));
     drop(live);
     assert_eq!(log_path(&folder.file("b")).unwrap(), folder.file("b.log"));
-}
-
-/// What a history does next.
-#[derive(Debug, Clone)]
-enum Step {
-    /// Inserts these keys and does not record them yet.
-    Insert(Vec<u64>),
-    /// Records all that was inserted and not recorded.
-    Record,
-    Checkpoint,
-    /// The process dies and starts again.
-    Crash,
-    /// The process dies in the middle of writing a record of so many bytes.
-    TornCrash(usize),
-    Sync,
-    /// Another process asks meanwhile.
-    Ask,
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = prop_oneof![
-        5 => prop::collection::vec(0u64..400, 0..40).prop_map(Step::Insert),
-        5 => Just(Step::Record),
-        2 => Just(Step::Checkpoint),
-        2 => Just(Step::Crash),
-        1 => (1usize..200).prop_map(Step::TornCrash),
-        1 => Just(Step::Sync),
-        1 => Just(Step::Ask),
-    ];
-    prop::collection::vec(step, 1..40)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 150,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(0x006D_6179_6861_7001),
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
-
-    #[test]
-    fn after_any_history_the_filter_holds_what_was_recorded_and_nothing_else(steps in steps()) {
-        let folder = Folder::new();
-        let path = &folder.file("a");
-        let log = &folder.file("a.log");
-        let mut live = LiveFilter::create(path, empty(), "").unwrap();
-        // The same digests in plain filters: safe on disk, and in memory.
-        let (mut recorded, mut inserted) = (empty(), empty());
-        let mut pending = Vec::new();
-        for step in steps {
-            match step {
-                Step::Insert(keys) => for key in keys {
-                    live.filter_mut().insert_digest(digest(key));
-                    inserted.insert_digest(digest(key));
-                    pending.push(digest(key));
-                },
-                Step::Record => {
-                    live.record(&pending).unwrap();
-                    pending.drain(..).for_each(|d| { recorded.insert_digest(d); });
-                }
-                Step::Checkpoint => {
-                    live.checkpoint().unwrap();
-                    pending.clear();
-                    recorded.union_with(&inserted).unwrap();
-                    prop_assert_eq!(pending_log_bytes(path).unwrap(), 0);
-                    prop_assert!(same_bits(&load(path, None).unwrap().filter, &recorded));
-                }
-                Step::Crash | Step::TornCrash(_) => {
-                    drop(live);
-                    let mut torn = 0;
-                    if let Step::TornCrash(bytes) = step {
-                        // A record that would be the next one, cut short.
-                        let mut file = fs::read(log).unwrap();
-                        let mut record = file[file.len() - 8..].to_vec();
-                        record.extend([7; 200]);
-                        record[20..24].copy_from_slice(b"\x89mhr");
-                        file.extend_from_slice(&record[..bytes]);
-                        fs::write(log, file).unwrap();
-                        torn = bytes as u64;
-                    }
-                    let (again, recovery) = LiveFilter::open(path, None).unwrap();
-                    live = again;
-                    prop_assert_eq!(recovery.dropped_bytes, torn);
-                    prop_assert!(same_bits(live.filter(), &recorded));
-                    pending.clear();
-                    inserted.clear();
-                    inserted.union_with(&recorded).unwrap();
-                }
-                Step::Sync => live.sync().unwrap(),
-                Step::Ask => {
-                    let (asked, _) = load_live(path, None).unwrap();
-                    prop_assert!(same_bits(&asked.filter, &recorded));
-                }
-            }
-            prop_assert!(same_bits(live.filter(), &inserted));
-        }
-    }
 }

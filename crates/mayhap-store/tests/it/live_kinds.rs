@@ -1,13 +1,17 @@
 //! Live filters of every kind: after any crash they are, to the byte, what was recorded.
 
-use crate::common::{Folder, digest};
+use crate::common::{Folder, digest, filter};
 use mayhap::native;
-use mayhap::{Bitmap, CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter};
+use mayhap::{
+    Bitmap, CountingBloomFilter, DigestFunction, Layout, ScalableBloomFilter, WindowBloomFilter,
+};
 use mayhap_store::{
     Error, Insert, LiveFilter, LiveLog, Recovery, load_as, load_live_as, pending_log_bytes,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::fs;
+use std::path::Path;
 
 fn counting() -> CountingBloomFilter {
     CountingBloomFilter::builder().expected_items(500).target_fpp(1e-6).build().unwrap()
@@ -37,33 +41,49 @@ fn record<F: Insert>(live: &mut LiveFilter<F>, keys: &[u64]) {
 /// What a history does next.
 #[derive(Debug, Clone)]
 enum Step {
+    /// Inserts these keys and does not record them yet.
     Insert(Vec<u64>),
+    /// Records all that was inserted and not recorded.
     Record,
     Checkpoint,
     /// The process dies and starts again.
     Crash,
+    /// The process dies in the middle of writing a record of so many bytes.
+    TornCrash(usize),
     /// The process dies after a checkpoint has its place and before the log is emptied.
     CrashInCheckpoint,
+    Sync,
     /// Another process asks meanwhile.
     Ask,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        6 => prop::collection::vec(0u64..300, 0..60).prop_map(Step::Insert),
+        6 => prop::collection::vec(0u64..400, 0..60).prop_map(Step::Insert),
         5 => Just(Step::Record),
         1 => Just(Step::Checkpoint),
         2 => Just(Step::Crash),
+        1 => (1usize..200).prop_map(Step::TornCrash),
         2 => Just(Step::CrashInCheckpoint),
+        1 => Just(Step::Sync),
         1 => Just(Step::Ask),
     ];
     prop::collection::vec(step, 1..40)
 }
 
-/// The bytes of a filter that got these keys in this order.
-fn bytes_of<F: Insert>(mut filter: F, keys: &[u64]) -> Vec<u8> {
-    insert(&mut filter, keys);
-    native::encode(&filter, "")
+/// Begins the record that would be the next one.
+fn tear(log: &Path, bytes: usize) {
+    let mut file = fs::read(log).unwrap();
+    let mut record = file[file.len() - 8..].to_vec();
+    record.extend([7; 200]);
+    record[20..24].copy_from_slice(b"\x89mhr");
+    file.extend_from_slice(&record[..bytes]);
+    fs::write(log, file).unwrap();
+}
+
+/// Whether two filters are alike to the byte.
+fn same<F: Insert>(left: &F, right: &F) -> bool {
+    native::encode(left, "") == native::encode(right, "")
 }
 
 fn run<F: Insert>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCaseError> {
@@ -71,6 +91,12 @@ fn run<F: Insert>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCas
     let (path, log) = (&folder.file("a"), &folder.file("a.log"));
     let mut live = LiveFilter::create(path, empty(), "").unwrap();
     let (mut inserted, mut recorded): (Vec<u64>, usize) = (Vec::new(), 0);
+    // One that got these keys in this order.
+    let filter_of = |keys: &[u64]| {
+        let mut filter = empty();
+        insert(&mut filter, keys);
+        filter
+    };
     for step in steps {
         match step {
             Step::Insert(keys) => {
@@ -85,39 +111,61 @@ fn run<F: Insert>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCas
                 live.checkpoint().unwrap();
                 recorded = inserted.len();
                 prop_assert_eq!(pending_log_bytes(path).unwrap(), 0);
+                let saved = load_as::<F>(path, None).unwrap().filter;
+                prop_assert!(same(&saved, &filter_of(&inserted)));
             }
-            Step::Crash | Step::CrashInCheckpoint => {
+            Step::Crash | Step::TornCrash(_) | Step::CrashInCheckpoint => {
+                let before = fs::read(log).unwrap();
                 if let Step::CrashInCheckpoint = step {
-                    let before = fs::read(log).unwrap();
                     live.checkpoint().unwrap();
                     recorded = inserted.len();
-                    drop(live);
-                    fs::write(log, before).unwrap();
-                } else {
-                    drop(live);
+                }
+                drop(live);
+                let mut torn = 0;
+                match step {
+                    Step::CrashInCheckpoint => fs::write(log, before).unwrap(),
+                    Step::TornCrash(bytes) => {
+                        tear(log, bytes);
+                        torn = bytes as u64;
+                    }
+                    _ => {}
                 }
                 inserted.truncate(recorded);
-                live = LiveFilter::open_as(path, None, |_| {}).unwrap().0;
-                let expected = bytes_of(empty(), &inserted);
-                prop_assert!(native::encode(live.filter(), "") == expected);
+                let (again, recovery) = LiveFilter::open_as(path, None, |_| {}).unwrap();
+                live = again;
+                prop_assert_eq!(recovery.dropped_bytes, torn);
             }
+            Step::Sync => live.sync().unwrap(),
             Step::Ask => {
                 let (asked, _) = load_live_as::<F>(path, None, |_| {}).unwrap();
-                let expected = bytes_of(empty(), &inserted[..recorded]);
-                prop_assert!(native::encode(&asked.filter, "") == expected);
+                prop_assert!(same(&asked.filter, &filter_of(&inserted[..recorded])));
             }
         }
+        prop_assert!(same(live.filter(), &filter_of(&inserted)));
     }
     Ok(())
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 60,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(0x006D_6179_6861_7002),
+fn config(cases: u32, seed: u64) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(seed),
         failure_persistence: None,
         ..ProptestConfig::default()
-    })]
+    }
+}
+
+proptest! {
+    #![proptest_config(config(180, 0x006D_6179_6861_7001))]
+
+    #[test]
+    fn a_live_plain_filter_has_every_record_and_nothing_else(steps in steps()) {
+        run(|| filter(Layout::Standard, 1 << 16, 0..0), steps)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(config(80, 0x006D_6179_6861_7002))]
 
     #[test]
     fn a_live_counting_filter_counts_every_record_once(steps in steps()) {

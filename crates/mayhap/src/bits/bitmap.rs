@@ -95,6 +95,28 @@ impl Bitmap {
         self.words[index / 64] |= 1 << (index % 64);
     }
 
+    /// Makes the answers for keys 64 `index` to 64 `index` + 63 those of the bits of `word`; bits
+    /// past the end are dropped.
+    ///
+    /// # Panics
+    ///
+    /// If 64 `index` is not below [`Bitmap::len`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut bitmap = mayhap::Bitmap::new();
+    /// bitmap.clear_to(67);
+    /// bitmap.set_word(1, 0b1101);
+    /// assert_eq!(bitmap.iter_ones().collect::<Vec<_>>(), [64, 66]);
+    /// ```
+    #[inline]
+    pub fn set_word(&mut self, index: usize, word: u64) {
+        assert!(index < self.words.len(), "word {index} of a bitmap of {}", self.len);
+        let keys = (self.len - index * 64).min(64);
+        self.words[index] = word & u64::MAX >> (64 - keys);
+    }
+
     /// Makes it `len` zero bits and hands out the words to fill.
     pub(crate) fn reset(&mut self, len: usize) -> &mut [u64] {
         self.words.clear();

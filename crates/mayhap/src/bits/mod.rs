@@ -8,7 +8,7 @@ mod shared;
 pub use bitmap::Bitmap;
 pub(crate) use bitmap::ones;
 pub use block::Block;
-pub use owned::OwnedBlocks;
+pub use owned::{OwnedBlocks, advise_huge_pages};
 pub use shared::SharedBlocks;
 
 /// Blocks that can be read: owned, shared, mapped from a file or borrowed (`&[Block]`).

@@ -5,6 +5,7 @@ use super::Block;
 use crate::Error;
 use alloc::alloc::{alloc_zeroed, dealloc};
 use core::alloc::Layout;
+use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 /// From this size on memory is aligned to huge pages and the kernel is asked for them.
@@ -60,7 +61,10 @@ impl OwnedBlocks {
         // SAFETY: `padding < align` and the allocation is `align` bytes larger than `size`, so
         // `padding .. padding + size` lies in it.
         let start = unsafe { base.add(padding) };
-        advise_huge_pages(start, size);
+        // SAFETY: as above; the memory is ours alone, and may be anything.
+        advise_huge_pages::<u8>(unsafe {
+            core::slice::from_raw_parts_mut(start.as_ptr().cast(), size)
+        });
         Ok(Self { blocks: start.cast(), len, base, allocation })
     }
 
@@ -111,20 +115,37 @@ impl core::fmt::Debug for OwnedBlocks {
     }
 }
 
-#[cfg(all(feature = "std", target_os = "linux", not(miri)))]
-fn advise_huge_pages(start: NonNull<u8>, size: usize) {
-    if size < HUGE_THRESHOLD {
-        return;
+/// Asks the kernel for huge pages behind memory that is going to hold bits, if there is at least
+/// 1 MiB of it: whole aligned 2 MiB of it can be such pages.
+///
+/// For memory that was not written to yet, such as the spare capacity of a `Vec`. Only advice, on
+/// Linux with `std`; elsewhere it does nothing.
+///
+/// # Examples
+///
+/// ```
+/// let mut words: Vec<u64> = Vec::with_capacity(1 << 20);
+/// mayhap::advise_huge_pages(words.spare_capacity_mut());
+/// words.resize(1 << 20, 0);
+/// ```
+pub fn advise_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
+    {
+        let size = core::mem::size_of_val(memory);
+        let start: *mut u8 = memory.as_mut_ptr().cast();
+        let padding = start.align_offset(HUGE_PAGE);
+        if size < HUGE_THRESHOLD || padding >= size {
+            return;
+        }
+        // SAFETY: the range is in `memory`, which is the caller's alone. Advice changes no
+        // contents; refusal is harmless, so the result is not looked at.
+        unsafe {
+            libc::madvise(start.add(padding).cast(), size - padding, libc::MADV_HUGEPAGE);
+        }
     }
-    // SAFETY: the range is ours. Advice changes no contents; refusal is harmless, so the result
-    // is not looked at.
-    unsafe {
-        libc::madvise(start.as_ptr().cast(), size, libc::MADV_HUGEPAGE);
-    }
+    #[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
+    let _ = memory;
 }
-
-#[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
-fn advise_huge_pages(_start: NonNull<u8>, _size: usize) {}
 
 #[cfg(test)]
 mod tests {

@@ -24,6 +24,7 @@ mod avx2;
 #[cfg(all(target_arch = "x86_64", not(loom)))]
 mod avx512;
 mod batch;
+mod cpu;
 mod digest;
 #[cfg(all(target_arch = "aarch64", not(loom)))]
 mod neon;
@@ -36,6 +37,7 @@ mod scalar;
 mod tests;
 
 pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
+pub use cpu::on_this_cpu;
 pub(crate) use digest::digest_batch;
 pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;

@@ -5,11 +5,10 @@ mod open;
 mod pump;
 mod report;
 
-use super::{Outcome, refuse_terminal, total_size};
+use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::exact::ExactSet;
-use crate::input::Source;
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::output::Output;
@@ -18,7 +17,6 @@ use crate::signals::Stop;
 use crate::talk::Talk;
 use pump::{Run, Set};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -120,10 +118,8 @@ impl Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let sources = Source::from_paths(&args.files);
-    refuse_terminal("dedup", &sources)?;
-    let total_bytes = total_size(&sources)?;
-    let stop = Arc::new(Stop::on_signals().map_err(Error::io("set up", "signal handlers"))?);
+    let (sources, total_bytes) = super::input("dedup", &args.files)?;
+    let stop = Stop::on_signals()?;
     let (set, options) = if args.exact {
         (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
     } else {

@@ -1,0 +1,49 @@
+//! Plain loops compiled for the CPU at hand.
+#![cfg_attr(
+    all(target_arch = "x86_64", not(loom)),
+    expect(unsafe_code, reason = "calls to functions with target features")
+)]
+
+/// Runs a computation compiled for AVX-512 or AVX2, whichever the CPU at hand has: the same code,
+/// in which the compiler may use more instructions than the target promises.
+///
+/// Gains only if the closure and all that it calls are `#[inline(always)]`. Looking at the CPU
+/// takes a nanosecond, so that it is for loops over many items.
+///
+/// # Examples
+///
+/// ```
+/// let numbers = [1, 2, 3];
+/// let sum = mayhap::on_this_cpu(
+///     #[inline(always)]
+///     || numbers.iter().sum::<u32>(),
+/// );
+/// assert_eq!(sum, 6);
+/// ```
+#[inline]
+pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
+    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    {
+        if super::avx512::is_available() {
+            // SAFETY: the CPU has these features.
+            return unsafe { on_avx512(computation) };
+        }
+        if super::avx2::is_available() {
+            // SAFETY: the CPU has these features.
+            return unsafe { on_avx2(computation) };
+        }
+    }
+    computation()
+}
+
+#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn on_avx512<T>(computation: impl FnOnce() -> T) -> T {
+    computation()
+}
+
+#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn on_avx2<T>(computation: impl FnOnce() -> T) -> T {
+    computation()
+}
