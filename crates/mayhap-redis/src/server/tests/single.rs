@@ -21,8 +21,8 @@ async fn replies_stand_in_the_order_of_the_commands_of_one_pipeline() {
     // 50 KB in pieces of 16; a round trip for each command were a thousand.
     assert!(info(&redis, "stats", "total_reads_processed") - reads < 50);
     // Larger than a pipeline: still all, still in order.
-    let replies = server.run((0..25_000).map(|bit| get("k", bit)).collect()).await.unwrap();
-    let expected: Vec<i64> = (0..25_000).map(|i| i64::from(i < 1000 && i % 3 != 2)).collect();
+    let replies = server.run((0..40_000).map(|bit| get("k", bit)).collect()).await.unwrap();
+    let expected: Vec<i64> = (0..40_000).map(|i| i64::from(i < 1000 && i % 3 != 2)).collect();
     assert_eq!(ints(&replies), expected);
 }
 
