@@ -21,6 +21,11 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// The bits do not fit into the values of a server.
+    Layout {
+        /// What does not fit, and the way out.
+        reason: String,
+    },
     /// The server cannot be reached, or did not answer for as long as calls may take.
     Unavailable {
         /// The server, without its password.
@@ -114,6 +119,7 @@ impl fmt::Display for Error {
             Self::BadName { name, reason } => {
                 write!(f, "{name:?} cannot be the name of a filter: {reason}")
             }
+            Self::Layout { reason } => write!(f, "the filter does not fit: {reason}"),
             Self::Unavailable { server, after, reason } => {
                 write!(f, "{server} gave no answer for {:.1} s: {reason}", after.as_secs_f64())
             }

@@ -2,8 +2,12 @@
 
 mod error;
 mod filter;
+mod native;
 mod server;
 
 pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+#[doc(hidden)]
+pub use native::Meta;
+pub use native::{NativeFilter, NativeOptions};
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};

@@ -131,6 +131,15 @@ impl Server {
         self.run_with(commands, true).await
     }
 
+    /// [`Server::run`] for commands that are sent to masters but write nothing that matters: they
+    /// do not wait for replicas.
+    pub(crate) async fn run_unconfirmed(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Vec<Reply>, Error> {
+        self.run_with(commands, false).await
+    }
+
     async fn run_with(&self, commands: Vec<Command>, wait: bool) -> Result<Vec<Reply>, Error> {
         let started = Instant::now();
         let mut call = Call {

@@ -37,12 +37,22 @@ pub(crate) enum CommandKind {
 impl Command {
     /// A command that changes nothing.
     pub(crate) fn read(key: &str, cmd: Cmd) -> Self {
-        Self { cmd, slot: slot_of(key), kind: CommandKind::Read }
+        Self::read_from(slot_of(key), cmd)
     }
 
     /// A command that does no harm when it is sent again.
     pub(crate) fn write(key: &str, cmd: Cmd) -> Self {
-        Self { cmd, slot: slot_of(key), kind: CommandKind::Write }
+        Self::write_to(slot_of(key), cmd)
+    }
+
+    /// [`Command::read`] where the slot is known.
+    pub(crate) fn read_from(slot: u16, cmd: Cmd) -> Self {
+        Self { cmd, slot, kind: CommandKind::Read }
+    }
+
+    /// [`Command::write`] where the slot is known.
+    pub(crate) fn write_to(slot: u16, cmd: Cmd) -> Self {
+        Self { cmd, slot, kind: CommandKind::Write }
     }
 }
 

@@ -14,5 +14,5 @@ mod single;
 
 pub use address::Address;
 pub use calls::Server;
-pub(crate) use command::{Command, Reply, slot_of};
+pub(crate) use command::{Command, NUM_SLOTS, Reply, slot_of};
 pub use options::{Persistence, ServerOptions, WaitReplicas};

@@ -1,7 +1,7 @@
 //! Digest → positions: plain arithmetic, the same for every kernel, file and language.
 
-use crate::Digest;
 use crate::sizing::MAX_NUM_HASHES;
+use crate::{Digest, Layout};
 
 /// `floor(a · b / 2^64)`: maps 64 random bits evenly onto `0..b` without a division.
 #[inline(always)]
@@ -74,6 +74,27 @@ pub(crate) fn block_mask<const PASSES: usize>(digest: Digest) -> [u64; 8] {
 #[inline(always)]
 pub(crate) const fn lane_slot<const SLOT_BITS: u32>(product: u64, lane: usize) -> u32 {
     (product >> (64 - SLOT_BITS * (lane as u32 + 1))) as u32 & ((1 << SLOT_BITS) - 1)
+}
+
+/// Bit `i` of a digest in a filter of this layout and size, in the order of the formulas.
+///
+/// The definition for those who keep bits elsewhere; filters have loops of their own.
+#[inline]
+pub(crate) fn position(layout: Layout, num_bits: u64, digest: Digest, i: usize) -> u64 {
+    if layout == Layout::Standard {
+        return standard(digest, PROBE_MULTIPLIERS[i], num_bits);
+    }
+    let (pass, lane) = (i / 8, i % 8);
+    let product = digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]);
+    let block_bits = layout.block_bits();
+    let slot = match layout {
+        Layout::Blocked64 => lane_slot::<3>(product, lane),
+        Layout::Blocked128 => lane_slot::<4>(product, lane),
+        _ => lane_slot::<6>(product, lane),
+    };
+    block(digest, num_bits / block_bits) * block_bits
+        + lane as u64 * (block_bits / 8)
+        + u64::from(slot)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! A filter's numbers, checked once and carried everywhere.
 
 use super::{MAX_NUM_HASHES, check_fpp, check_num_bits, expected_fpp};
-use crate::{Error, Layout};
+use crate::layout::positions;
+use crate::{Digest, Error, Layout};
 
 /// What a filter was made for and how big it is: layout, m, k, n and the promised p.
 ///
@@ -103,6 +104,27 @@ impl FilterParams {
     /// Bits per key at `expected_items`: m / n.
     pub fn bits_per_item(&self) -> f64 {
         self.num_bits as f64 / self.expected_items as f64
+    }
+
+    /// The k bits of a digest, in the order of the formulas: those that inserting sets. Several may
+    /// be one bit in `standard`, and in `blocked` with k = 16.
+    ///
+    /// `standard`: `mulhi(d · A_i, m)`. The blocked layouts: block `mulhi(d, m / block bits)`, then
+    /// a bit in each of its lanes from `d · 9E3779B97F4A7C15` (`docs/native-format.md`, "From digest
+    /// to bits"). For those who keep the bits themselves, as on a server.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{DigestFunction, FilterParams, Layout};
+    /// let params = FilterParams::new(Layout::Standard, 1000, 7, 100, 0.01)?;
+    /// let digest = DigestFunction::xxh3(0).digest("a");
+    /// assert!(params.positions(digest).eq([901, 607, 487, 227, 203, 533, 379]));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn positions(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
+        let Self { layout, num_bits, num_hashes, .. } = *self;
+        (0..num_hashes as usize).map(move |i| positions::position(layout, num_bits, digest, i))
     }
 
     /// [`Error::Incompatible`] with the first parameter in which two filters differ that must

@@ -1,0 +1,190 @@
+//! Time to live, deletion, and what is known of a filter.
+
+use super::create::forget;
+use super::filter::{Made, NativeFilter, Place};
+use super::meta::{Meta, State};
+use super::options::millis;
+use super::wire::{bytes, eval, int, items, read_meta, value_of, word, words};
+use crate::server::Command;
+use crate::{Error, FilterInfo, Server};
+use mayhap::{Estimate, Layout};
+use redis::Value;
+use std::time::Duration;
+
+/// Keys: the parameters. Arguments: generation, time to live or 0. Answers when it expires now and
+/// when it will; the filter expires no later for it.
+const WHEN: &str = "\
+local old = redis.call('HMGET', KEYS[1], 'generation', 'expires_at_ms')
+if old[1] ~= ARGV[1] then return {'lost'} end
+if ARGV[2] == '0' then return {'ok', old[2], '0'} end
+local time = redis.call('TIME')
+local at = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
+return {'ok', old[2], string.format('%.0f', at)}";
+
+/// Keys: the parameters. Arguments: generation, when it expires, time to live.
+const EXPIRE: &str = "\
+if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'expires_at_ms', ARGV[2], 'ttl_ms', ARGV[3])
+if ARGV[2] == '0' then redis.call('PERSIST', KEYS[1])
+else redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
+return 'ok'";
+
+/// Keys: the parameters. Arguments: generation.
+const CONDEMN: &str = "\
+if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'state', 'deleting')
+return 'ok'";
+
+impl NativeFilter {
+    /// Sets when all keys of the filter expire, counted from now; `None`: never.
+    ///
+    /// The parameters never outlive the shards: they are the last to be prolonged and the first to
+    /// be shortened.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`]; [`Error::Filter`] for a time below 1 ms; those of the connection, after
+    /// which some of the keys may have the new time and the others the old one: set it again.
+    pub async fn refresh_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {
+        let ttl = ttl.map_or(Ok(0), millis)?;
+        let made = self.fresh().await?;
+        let key = self.place().meta_key();
+        let generation = format!("{:016x}", made.meta.generation);
+        let mut when = eval(WHEN, &[&key]);
+        when.arg(&generation).arg(ttl);
+        let reply = self.inner.server.one(Command::write(&key, when)).await?;
+        let value = value_of(reply, &key, "the expiry of the filter")?;
+        let Some([_, before, at]) = items(&value) else {
+            return Err(self.gone("it was deleted"));
+        };
+        let number = |value: &Value| word(value).parse::<u64>().unwrap_or(0);
+        let never_is_last = |at: u64| at.wrapping_sub(1);
+        let at = number(at);
+        let is_longer = never_is_last(at) >= never_is_last(number(before));
+        if is_longer {
+            self.expire_shards(&made, at).await?;
+        }
+        let mut expire = eval(EXPIRE, &[&key]);
+        expire.arg(&generation).arg(at).arg(ttl);
+        let reply = self.inner.server.one(Command::write(&key, expire)).await?;
+        if word(&value_of(reply, &key, "the expiry of the filter")?) != "ok" {
+            return Err(self.gone("it was deleted"));
+        }
+        if is_longer { Ok(()) } else { self.expire_shards(&made, at).await }
+    }
+
+    pub(super) async fn expire_shards(&self, made: &Made, at: u64) -> Result<(), Error> {
+        let at = at.to_string();
+        let commands = made.keys.iter().enumerate().flat_map(|(shard, (key, _))| {
+            let expire = ["PEXPIREAT", key, &at];
+            let expire = if at == "0" { words(&["PERSIST", key]) } else { words(&expire) };
+            [made.write(shard, expire), made.write(shard, made.get_trailer(shard))]
+        });
+        let replies = self.inner.server.run(commands.collect()).await?;
+        for (i, reply) in replies.into_iter().enumerate() {
+            let value = value_of(reply, &made.keys[i / 2].0, "the expiry of a shard")?;
+            if i % 2 == 1 && bytes(&value).is_none_or(|bytes| bytes.len() != 8) {
+                return Err(self.gone("part of it was evicted or deleted by another program"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn place(&self) -> Place<'_> {
+        Place { name: &self.inner.name, is_next: self.current().is_next }
+    }
+
+    /// The filter as it is now, after switches.
+    pub(super) async fn fresh(&self) -> Result<Made, Error> {
+        let place = self.place();
+        let server = &self.inner.server;
+        let (meta, _) = read_meta(server, &place.meta_key(), &place.swap_key()).await?;
+        match meta {
+            Some(meta) if meta.state == State::Ready => Ok(Made::new(meta, &self.inner.name)),
+            _ => Err(self.gone("it expired or was deleted")),
+        }
+    }
+
+    pub(super) async fn delete_all(&self) -> Result<bool, Error> {
+        let place = self.place();
+        let server = &self.inner.server;
+        let (meta, _) = read_meta(server, &place.meta_key(), &place.swap_key()).await?;
+        match meta {
+            Some(meta) => Self::remove(server, place.meta_key(), place.name, &meta).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Deletes a filter: marks it, so that nobody attaches and whoever comes next goes on if this
+    /// one dies, then deletes the shards, then the parameters. Whether it was there.
+    pub(super) async fn remove(
+        server: &Server,
+        key: String,
+        name: &str,
+        meta: &Meta,
+    ) -> Result<bool, Error> {
+        let mut condemn = eval(CONDEMN, &[&key]);
+        condemn.arg(format!("{:016x}", meta.generation));
+        let reply = server.one(Command::write(&key, condemn)).await?;
+        if word(&value_of(reply, &key, "to delete the filter")?) != "ok" {
+            return Ok(false);
+        }
+        Made::new(meta.clone(), name).unlink(server).await?;
+        forget(server, &key, meta.generation).await?;
+        Ok(true)
+    }
+
+    pub(super) async fn read_info(&self) -> Result<FilterInfo, Error> {
+        let made = self.fresh().await?;
+        let count_ones = self.count_ones(&made).await?;
+        let key = self.place().meta_key();
+        let ttl = Command::write(&key, words(&["PTTL", &key]));
+        let replies = self.inner.server.run_unconfirmed(vec![ttl]).await?;
+        let ttl = replies.into_iter().next().and_then(|reply| int(&reply.value.ok()?));
+        let params = made.meta.params;
+        let items = Estimate::from_ones(&params, count_ones).items;
+        let fill = count_ones as f64 / params.num_bits() as f64;
+        let fpp = match params.layout() {
+            Layout::Standard => fill.powi(params.num_hashes().cast_signed()),
+            _ if items.is_finite() => params.expected_fpp(items.round() as u64),
+            _ => 1.0,
+        };
+        let cut = made.meta.cut;
+        Ok(FilterInfo {
+            layout: params.layout().name(),
+            num_bits: params.num_bits(),
+            num_hashes: params.num_hashes(),
+            expected_items: Some(params.expected_items()),
+            target_fpp: Some(params.target_fpp()),
+            count_ones,
+            estimated_items: items.is_finite().then_some(items),
+            estimated_fpp: fpp,
+            num_shards: cut.num_shards(),
+            num_bytes: params.num_bytes() + cut.num_shards() * 8,
+            ttl_ms: ttl.and_then(|ttl| u64::try_from(ttl).ok()),
+        })
+    }
+
+    /// Counts the bits on the server, a shard at a time, without the trailers.
+    async fn count_ones(&self, made: &Made) -> Result<u64, Error> {
+        let mut sum = 0;
+        let shards: Vec<usize> = (0..made.keys.len()).collect();
+        for shards in shards.chunks(256) {
+            let commands = shards.iter().flat_map(|&shard| {
+                let end = (made.meta.cut.body_bytes(shard) - 1).to_string();
+                let count = words(&["BITCOUNT", &made.keys[shard].0, "0", &end]);
+                [made.write(shard, count), made.write(shard, made.get_trailer(shard))]
+            });
+            let replies = self.inner.server.run_unconfirmed(commands.collect()).await?;
+            for (i, reply) in replies.into_iter().enumerate() {
+                let value = value_of(reply, &made.keys[shards[i / 2]].0, "to count bits")?;
+                if i % 2 == 0 {
+                    sum += int(&value).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+                } else if bytes(&value).is_none_or(|bytes| bytes.len() != 8) {
+                    return Err(self.gone("part of it was evicted or deleted by another program"));
+                }
+            }
+        }
+        Ok(sum)
+    }
+}

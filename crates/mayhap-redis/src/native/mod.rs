@@ -1,0 +1,21 @@
+//! Our own layout: the blocks of a filter in string values, as they stand in memory and in files.
+//!
+//! `shards.rs` says where a bit is, `meta.rs` what the hash of the parameters holds; `create.rs`
+//! makes or finds a filter; `filter.rs` is the handle, `batch.rs` inserts and asks, `resolve.rs` is
+//! for shards that are gone or being switched; `life.rs` has expiry, deletion and counts. `wire.rs`
+//! is commands, scripts and answers. The layout is described in `docs/redis.md`.
+
+mod batch;
+mod create;
+mod filter;
+mod life;
+mod meta;
+mod options;
+mod resolve;
+mod shards;
+mod wire;
+
+pub use filter::NativeFilter;
+#[doc(hidden)]
+pub use meta::Meta;
+pub use options::NativeOptions;

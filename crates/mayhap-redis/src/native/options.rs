@@ -1,0 +1,95 @@
+//! What a new filter is to be.
+
+use super::meta::{Meta, State};
+use super::shards::Cut;
+use crate::Error;
+use mayhap::native::MAX_KEY_OPTIONS_BYTES;
+use mayhap::{DigestFunction, FilterParams};
+use std::time::Duration;
+
+/// What a new filter on a server is to be.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{Layout, sizing};
+/// use mayhap_redis::NativeOptions;
+/// use std::time::Duration;
+///
+/// let params = sizing::for_items(Layout::Blocked, 1_000_000, 0.001)?;
+/// let day = Duration::from_secs(86_400);
+/// let options = NativeOptions { ttl: Some(day), ..NativeOptions::new(params) };
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct NativeOptions {
+    /// Layout, m, k, n and p. `standard` has to fit in one shard.
+    pub params: FilterParams,
+    /// How keys become digests: `xxh3` with seed 0 unless said otherwise.
+    pub digest_function: DigestFunction,
+    /// How keys are cut out of input lines, as in a file: at most 2048 bytes. Empty: they are not.
+    pub key_options: String,
+    /// After this all keys of the filter expire together. The server keeps the time.
+    pub ttl: Option<Duration>,
+    /// The most bytes of a shard, 4 KiB to 512 MiB; 4 MiB if `None`. Needed for large filters of
+    /// the layout `standard` alone: a command on a huge value keeps everyone else waiting.
+    pub max_shard_bytes: Option<u64>,
+}
+
+impl NativeOptions {
+    /// The defaults for a filter with these numbers.
+    pub fn new(params: FilterParams) -> Self {
+        Self {
+            params,
+            digest_function: DigestFunction::default(),
+            key_options: String::new(),
+            ttl: None,
+            max_shard_bytes: None,
+        }
+    }
+
+    /// The hash of a filter made so, of a new random generation.
+    pub(crate) fn meta(&self) -> Result<Meta, Error> {
+        let found = self.key_options.len();
+        if found > MAX_KEY_OPTIONS_BYTES {
+            let limit = MAX_KEY_OPTIONS_BYTES as u64;
+            let (field, found) = ("key_options", found as u64);
+            return Err(mayhap::Error::TooLarge { field, limit, found }.into());
+        }
+        let ttl_ms = self.ttl.map_or(Ok(0), millis)?;
+        Ok(Meta {
+            params: self.params,
+            digest_id: self.digest_function.id(),
+            digest_parameter: self.digest_function.parameter(),
+            key_options: self.key_options.clone(),
+            cut: Cut::plan(&self.params, self.max_shard_bytes)?,
+            generation: random()?,
+            state: State::Creating,
+            ttl_ms,
+            expires_at_ms: 0,
+        })
+    }
+}
+
+/// A time to live as the server takes it: 1 ms to 1000 years.
+pub(crate) fn millis(ttl: Duration) -> Result<u64, Error> {
+    const MAX: u64 = 1000 * 366 * 86_400_000;
+    let found = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+    if (1..=MAX).contains(&found) {
+        return Ok(found);
+    }
+    Err(mayhap::Error::OutOfRange { parameter: "ttl in ms", min: 1, max: MAX, found }.into())
+}
+
+/// A number that was never there before, and not 0.
+pub(crate) fn random() -> Result<i64, Error> {
+    loop {
+        let number = getrandom::u64().map_err(|error| Error::Refused {
+            what: "a random number of this system".into(),
+            reason: error.to_string(),
+        })?;
+        if number != 0 {
+            return Ok(number.cast_signed());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Commands and scripts as the server takes them, and what it answers.
+
+use super::meta::Meta;
+use crate::server::{Command, Reply};
+use crate::{Error, Server};
+use redis::{Cmd, Value, cmd};
+
+/// A value as `SETRANGE` takes and `GETRANGE` gives a trailer; `BITFIELD` reads it as `i64`.
+pub(super) fn trailer_bytes(trailer: i64) -> [u8; 8] {
+    trailer.to_be_bytes()
+}
+
+/// A script on the keys of one slot. `EVAL` and not `EVALSHA`: the scripts are short, and a server
+/// that was restarted knows none.
+pub(super) fn eval(script: &str, keys: &[&str]) -> Cmd {
+    let mut eval = cmd("EVAL");
+    eval.arg(script).arg(keys.len());
+    for key in keys {
+        eval.arg(*key);
+    }
+    eval
+}
+
+/// A command that is written as its words.
+pub(super) fn words(words: &[&str]) -> Cmd {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(*word);
+    }
+    command
+}
+
+/// The value, or the error with the key that it is about.
+pub(super) fn value_of(reply: Reply, key: &str, what: &str) -> Result<Value, Error> {
+    reply.value.map_err(|error| about(error, key, what))
+}
+
+/// Fills in what only the caller knows.
+pub(super) fn about(error: Error, key: &str, what: &str) -> Error {
+    match error {
+        Error::WrongType { .. } => Error::WrongType { key: key.into() },
+        Error::Refused { reason, .. } => Error::Refused { what: what.into(), reason },
+        other => other,
+    }
+}
+
+pub(super) fn int(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(int) => Some(*int),
+        _ => None,
+    }
+}
+
+pub(super) fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.as_bytes()),
+        Value::Okay => Some(b"OK"),
+        _ => None,
+    }
+}
+
+pub(super) fn items(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(items) => Some(items),
+        _ => None,
+    }
+}
+
+/// What a script answered with one word.
+pub(super) fn word(value: &Value) -> &str {
+    bytes(value).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+/// Name and value in turn, or a map.
+fn pairs(value: &Value) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let own = |value: &Value| bytes(value).unwrap_or_default().to_vec();
+    match value {
+        Value::Map(pairs) => pairs.iter().map(|(name, value)| (own(name), own(value))).collect(),
+        Value::Array(items) => {
+            items.chunks_exact(2).map(|pair| (own(&pair[0]), own(&pair[1]))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The filter that `HGETALL` of this key tells of, if there is one.
+pub(super) fn meta_of(value: &Value, key: &str) -> Result<Option<Meta>, Error> {
+    let pairs = pairs(value);
+    if pairs.is_empty() {
+        return Ok(None);
+    }
+    let damaged = |reason| Error::Damaged { key: key.into(), reason };
+    Meta::parse(&pairs).map(Some).map_err(damaged)
+}
+
+/// Reads the parameters under a key, from the master, and which switch is under way.
+pub(super) async fn read_meta(
+    server: &Server,
+    key: &str,
+    swap: &str,
+) -> Result<(Option<Meta>, Option<i64>), Error> {
+    // Not as reading: a replica may not know yet.
+    let commands = vec![
+        Command::write(key, words(&["HGETALL", key])),
+        Command::write(swap, words(&["GET", swap])),
+    ];
+    let mut replies = server.run_unconfirmed(commands).await?.into_iter();
+    let mut next = |key, what| match replies.next() {
+        Some(reply) => value_of(reply, key, what),
+        None => Ok(Value::Nil),
+    };
+    let meta = meta_of(&next(key, "the parameters of the filter")?, key)?;
+    let token = word(&next(swap, "whether the filter is switched")?).parse().ok();
+    Ok((meta, token))
+}

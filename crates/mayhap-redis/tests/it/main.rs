@@ -1,0 +1,3 @@
+//! Filters on real servers: one binary, one module per promise.
+
+mod native;
