@@ -33,6 +33,7 @@ pub mod plan;
 pub mod plot;
 pub mod presence;
 pub mod progress;
+pub mod remote;
 pub mod seen;
 pub mod sets;
 pub mod sieve;
