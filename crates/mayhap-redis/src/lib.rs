@@ -1,5 +1,6 @@
 //! Bloom filters whose bits live in Redis, Valkey or a cluster of them, shared by many processes.
 
+pub mod blocking;
 mod error;
 mod filter;
 mod native;
@@ -9,5 +10,5 @@ pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 #[doc(hidden)]
 pub use native::Meta;
-pub use native::{NativeFilter, NativeOptions};
+pub use native::{Download, NativeFilter, NativeOptions, Upload};
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};

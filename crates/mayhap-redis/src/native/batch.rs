@@ -42,8 +42,13 @@ impl Made {
         }
     }
 
+    /// Whether this is the trailer of a shard that has not gone.
+    pub(super) fn is_there(&self, trailer: &Value) -> bool {
+        self.trailer_of(trailer) != Trailer::Gone
+    }
+
     /// The shard of a digest.
-    fn shard(&self, digest: Digest) -> usize {
+    pub(super) fn shard(&self, digest: Digest) -> usize {
         let first = self.meta.params.positions(digest).next();
         first.map_or(0, |position| self.meta.cut.place(position).0)
     }

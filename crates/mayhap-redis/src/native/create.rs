@@ -73,6 +73,8 @@ pub(super) struct Maker<'a> {
     pub(super) meta: Meta,
     /// How long what is made stays if nothing more is done.
     pub(super) lease_ms: u64,
+    /// How long the filter stays if it is not put in its place; until its own expiry if `None`.
+    pub(super) hold_ms: Option<u64>,
 }
 
 impl NativeFilter {
@@ -93,23 +95,24 @@ impl NativeFilter {
         options: &NativeOptions,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        Self::create_at(server, Place::live(name), options).await
+        Self::create_at(server, Place::live(name), options, None).await
     }
 
     pub(super) async fn create_at(
         server: &Server,
         place: Place<'_>,
         options: &NativeOptions,
+        hold_ms: Option<u64>,
     ) -> Result<Self, Error> {
         let until = Instant::now() + server.options().deadline;
-        let mut maker = Maker::new(server, place, options)?;
+        let mut maker = Maker::new(server, place, options, hold_ms)?;
         loop {
             match maker.claim().await? {
                 Claim::Made => {
                     if let Some(made) = maker.make().await? {
                         return Ok(Self::of(server, place, options.digest_function, made, true));
                     }
-                    maker = Maker::new(server, place, options)?;
+                    maker = Maker::new(server, place, options, hold_ms)?;
                 }
                 Claim::There(meta) if meta.state == State::Deleting => {
                     Self::remove(server, place.meta_key(), place.name, &meta).await?;
@@ -170,18 +173,19 @@ impl<'a> Maker<'a> {
         server: &'a Server,
         place: Place<'a>,
         options: &NativeOptions,
+        hold_ms: Option<u64>,
     ) -> Result<Self, Error> {
         let meta = options.meta()?;
         // Zeros are made at more than 64 MiB a second.
         let lease_ms = LEASE_MS + (meta.params.num_bytes() >> 26) * 1000;
-        Ok(Self { server, place, meta, lease_ms })
+        Ok(Self { server, place, meta, lease_ms, hold_ms })
     }
 
     /// Step 1.
     async fn claim(&mut self) -> Result<Claim, Error> {
         let key = self.place.meta_key();
         let mut claim = eval(CLAIM, &[&key]);
-        claim.arg(self.lease_ms).arg(self.meta.ttl_ms);
+        claim.arg(self.lease_ms).arg(self.hold_ms.unwrap_or(self.meta.ttl_ms));
         for (field, value) in self.meta.fields() {
             claim.arg(field).arg(value);
         }
@@ -207,6 +211,19 @@ impl<'a> Maker<'a> {
         }
     }
 
+    /// Step 1, where finding another one's is no use.
+    pub(super) async fn claim_alone(&mut self) -> Result<bool, Error> {
+        match self.claim().await? {
+            Claim::Made => Ok(true),
+            Claim::There(meta) if meta.state == State::Deleting => {
+                let (key, name) = (self.place.meta_key(), self.place.name);
+                NativeFilter::remove(self.server, key, name, &meta).await?;
+                Ok(matches!(self.claim().await?, Claim::Made))
+            }
+            Claim::There(_) => Ok(false),
+        }
+    }
+
     /// Steps 2 to 4; takes back what was made if one fails. `None` if another one is there now.
     async fn make(&mut self) -> Result<Option<Made>, Error> {
         let made = Made::new(self.meta.clone(), self.place.name);
@@ -222,9 +239,7 @@ impl<'a> Maker<'a> {
             }
             Ok(false) => self.take_back(&made).await.map(|()| None),
             Err(error) => {
-                if let Err(second) = self.take_back(&made).await {
-                    log::debug!("what was made of {} expires: {second}", self.place.name);
-                }
+                self.take_back_quietly(&made).await;
                 Err(error)
             }
         }
@@ -290,6 +305,13 @@ impl<'a> Maker<'a> {
         ready.arg(format!("{:016x}", self.meta.generation)).arg(self.meta.expires_at_ms);
         let reply = self.server.one(Command::write(&key, ready)).await?;
         Ok(word(&value_of(reply, &key, "to finish the filter")?) == "ok")
+    }
+
+    /// After an error that is the one to tell of.
+    pub(super) async fn take_back_quietly(&self, made: &Made) {
+        if let Err(error) = self.take_back(made).await {
+            log::debug!("what was made of {} expires: {error}", self.place.name);
+        }
     }
 
     pub(super) async fn take_back(&self, made: &Made) -> Result<(), Error> {

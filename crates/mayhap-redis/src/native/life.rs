@@ -138,7 +138,7 @@ impl NativeFilter {
         let made = self.fresh().await?;
         let count_ones = self.count_ones(&made).await?;
         let key = self.place().meta_key();
-        let ttl = Command::write(&key, words(&["PTTL", &key]));
+        let ttl = Command::read(&key, words(&["PTTL", &key]));
         let replies = self.inner.server.run_unconfirmed(vec![ttl]).await?;
         let ttl = replies.into_iter().next().and_then(|reply| int(&reply.value.ok()?));
         let params = made.meta.params;

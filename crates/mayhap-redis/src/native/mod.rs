@@ -2,10 +2,12 @@
 //!
 //! `shards.rs` says where a bit is, `meta.rs` what the hash of the parameters holds; `create.rs`
 //! makes or finds a filter; `filter.rs` is the handle, `batch.rs` inserts and asks, `resolve.rs` is
-//! for shards that are gone or being switched; `life.rs` has expiry, deletion and counts. `wire.rs`
-//! is commands, scripts and answers. The layout is described in `docs/redis.md`.
+//! for shards that are gone or being switched; `life.rs` has expiry, deletion and counts; `bulk.rs`
+//! merges whole shards, `swap.rs` switches to a rebuilt filter, `transfer.rs` sends and reads whole
+//! ones. `wire.rs` is commands, scripts and answers. The layout is described in `docs/redis.md`.
 
 mod batch;
+mod bulk;
 mod create;
 mod filter;
 mod life;
@@ -13,9 +15,12 @@ mod meta;
 mod options;
 mod resolve;
 mod shards;
+mod swap;
+mod transfer;
 mod wire;
 
 pub use filter::NativeFilter;
 #[doc(hidden)]
 pub use meta::Meta;
 pub use options::NativeOptions;
+pub use transfer::{Download, Upload};

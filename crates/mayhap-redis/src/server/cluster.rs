@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::cluster::{ClusterClient, ClusterClientBuilder};
 use redis::cluster_async::ClusterConnection;
+use redis::cluster_read_routing::RandomReplicaStrategy;
 use redis::cluster_routing::{Route, SingleNodeRoutingInfo, SlotAddr};
 use redis::{Pipeline, RedisResult, Value, cmd};
 use std::fmt;
@@ -29,7 +30,11 @@ impl Cluster {
                 .connection_timeout(options.connect_timeout)
                 .response_timeout(options.response_timeout)
                 .overall_response_timeout(Some(options.deadline));
-            if options.read_replicas { builder.read_from_replicas() } else { builder }
+            if options.read_replicas {
+                builder.read_routing_strategy(RandomReplicaStrategy)
+            } else {
+                builder
+            }
         };
         let connect = async |client: ClusterClient| client.get_async_connection().await;
         let once = connect(builder().retries(0).build()?).await?;

@@ -1,0 +1,148 @@
+//! The same filters for programs without async: each call waits.
+//!
+//! A [`Client`] has a connection and what runs it; [`Filter`] has the calls that all filters share.
+//! For the others [`Client::wait`] waits for any of the async ones.
+//!
+//! ```no_run
+//! use mayhap::{Layout, sizing};
+//! use mayhap_redis::blocking::Client;
+//! use mayhap_redis::{Address, NativeFilter, NativeOptions, ServerOptions};
+//!
+//! # fn main() -> Result<(), mayhap_redis::Error> {
+//! let address = Address::parse("redis://127.0.0.1:6379/0/seen")?;
+//! let client = Client::connect(&address, ServerOptions::default())?;
+//! let options = NativeOptions::new(sizing::for_items(Layout::Blocked, 1_000_000, 0.001)?);
+//! let seen = client.filter(NativeFilter::create(client.server(), "seen", &options))?;
+//! seen.insert(b"https://example.org/")?;
+//! client.wait(seen.inner().refresh_ttl(None))?;
+//! # Ok(())
+//! # }
+//! ```
+
+use crate::{Address, Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
+use mayhap::Bitmap;
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+
+/// A connection, with what runs it while a call waits. Cheap to clone; threads may share it.
+///
+/// # Panics
+///
+/// All calls of this module panic within async code, which must not wait.
+#[derive(Debug, Clone)]
+pub struct Client {
+    runtime: Arc<Runtime>,
+    server: Server,
+}
+
+impl Client {
+    /// [`Server::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn connect(address: &Address, options: crate::ServerOptions) -> Result<Self, Error> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| Error::Refused {
+            what: "to wait for a connection".into(),
+            reason: error.to_string(),
+        })?;
+        let server = runtime.block_on(Server::connect(address, options))?;
+        Ok(Self { runtime: Arc::new(runtime), server })
+    }
+
+    /// The connection, for calls that need it.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Waits for an async call.
+    pub fn wait<T>(&self, call: impl Future<Output = T>) -> T {
+        self.runtime.block_on(call)
+    }
+
+    /// Waits for a filter, to be used with calls that wait.
+    ///
+    /// # Errors
+    ///
+    /// Those of the call.
+    pub fn filter<F: RemoteFilter>(
+        &self,
+        call: impl Future<Output = Result<F, Error>>,
+    ) -> Result<Filter<F>, Error> {
+        Ok(Filter { inner: self.wait(call)?, client: self.clone() })
+    }
+}
+
+/// A filter whose calls wait: those of [`RemoteFilter`].
+#[derive(Debug, Clone)]
+pub struct Filter<F> {
+    client: Client,
+    inner: F,
+}
+
+impl<F: RemoteFilter> Filter<F> {
+    /// The filter with its async calls.
+    pub fn inner(&self) -> &F {
+        &self.inner
+    }
+
+    /// [`RemoteFilter::name`].
+    pub fn name(&self) -> &str {
+        self.inner.name()
+    }
+
+    /// [`RemoteFilter::insert`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
+        self.client.wait(self.inner.insert(key))
+    }
+
+    /// [`RemoteFilter::insert_batch`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
+        self.client.wait(self.inner.insert_batch(keys))
+    }
+
+    /// [`RemoteFilter::contains`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        self.client.wait(self.inner.contains(key))
+    }
+
+    /// [`RemoteFilter::contains_batch`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
+        self.client.wait(self.inner.contains_batch(keys))
+    }
+
+    /// [`RemoteFilter::info`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn info(&self) -> Result<FilterInfo, Error> {
+        self.client.wait(self.inner.info())
+    }
+
+    /// [`RemoteFilter::delete`].
+    ///
+    /// # Errors
+    ///
+    /// As that.
+    pub fn delete(&self) -> Result<bool, Error> {
+        self.client.wait(self.inner.delete())
+    }
+}

@@ -1,0 +1,135 @@
+//! Very many keys at once: shards are built here and merged on the server.
+
+use super::batch::Trailer;
+use super::filter::{Made, NativeFilter};
+use super::resolve::Look;
+use super::wire::{bytes, eval, value_of, word};
+use crate::Error;
+use mayhap::Digest;
+use std::ops::Range;
+use std::time::Instant;
+
+/// Bytes of shards on their way at once; at least one shard is.
+const BYTES_AT_ONCE: u64 = 8 << 20;
+
+/// Keys: the shard, a name for the bits. Arguments: where the trailer is, the generation, the bits.
+/// `BITOP` makes a new value, without the expiry of the old one. Servers before 7.0 do not tell the
+/// time of it, and time goes on in their scripts: there the shard may expire a millisecond later.
+const MERGE: &str = "\
+local t = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2])
+if t ~= ARGV[3] then return t end
+local at = redis.pcall('PEXPIRETIME', KEYS[1])
+local ttl = redis.call('PTTL', KEYS[1])
+redis.call('SET', KEYS[2], ARGV[4], 'PX', 60000)
+redis.call('BITOP', 'OR', KEYS[1], KEYS[1], KEYS[2])
+if type(at) == 'number' then
+if at >= 0 then redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', at)) end
+elseif ttl >= 0 then redis.call('PEXPIRE', KEYS[1], ttl) end
+redis.call('UNLINK', KEYS[2])
+return 'ok'";
+
+impl NativeFilter {
+    /// Inserts very many keys that are digests already, without saying which are new.
+    ///
+    /// The bits are put into shards here and merged on the server, by one script a shard with
+    /// `BITOP OR`: what is sent is the size of the shards that have keys, whatever the number of
+    /// keys. That is less than [`NativeFilter::insert_digests`] sends from about one key for 300
+    /// bytes of filter on (docs/redis.md). A shard is merged as a whole or not at all. At most 8 MiB
+    /// of shards, or one, are on their way at once, and in memory four times.
+    ///
+    /// # Errors
+    ///
+    /// As [`NativeFilter::insert_digests`]; any of the keys may be in it then.
+    pub async fn insert_bulk(&self, digests: &[Digest]) -> Result<(), Error> {
+        let until = Instant::now() + self.inner.server.options().deadline;
+        let current = self.current();
+        let mut left = self.merge(&current.made, digests).await?;
+        let mut current = current;
+        while !left.is_empty() {
+            let bad: Vec<(usize, Trailer)> =
+                left.iter().map(|&(shard, trailer, _)| (shard, trailer)).collect();
+            let look = Look { is_query: false, from_replica: false };
+            self.resolve(&current, &bad, look, until).await?;
+            let again: Vec<Digest> = left.into_iter().flat_map(|(_, _, digests)| digests).collect();
+            current = self.current();
+            left = self.merge(&current.made, &again).await?;
+        }
+        Ok(())
+    }
+
+    /// Merges all shards, and returns those that are not as they should be, with their digests.
+    async fn merge(
+        &self,
+        made: &Made,
+        digests: &[Digest],
+    ) -> Result<Vec<(usize, Trailer, Vec<Digest>)>, Error> {
+        let (sorted, ranges) = by_shard(made, digests);
+        let mut left = Vec::new();
+        let mut shards = (0..ranges.len()).filter(|&shard| !ranges[shard].is_empty()).peekable();
+        while shards.peek().is_some() {
+            let mut bytes_left = BYTES_AT_ONCE;
+            let mut group = Vec::new();
+            while let Some(shard) = shards
+                .next_if(|&shard| group.is_empty() || made.meta.cut.body_bytes(shard) <= bytes_left)
+            {
+                bytes_left = bytes_left.saturating_sub(made.meta.cut.body_bytes(shard));
+                group.push(shard);
+            }
+            let commands = group.iter().map(|&shard| {
+                let key = &made.keys[shard].0;
+                let (start, end) = made.trailer_range(shard);
+                let mut merge = eval(MERGE, &[key, &format!("{key}:or")]);
+                merge.arg(start).arg(end).arg(&Self::own_trailer(made));
+                merge.arg(build(made, shard, &sorted[ranges[shard].clone()]));
+                made.write(shard, merge)
+            });
+            let replies = self.inner.server.run(commands.collect()).await?;
+            for (&shard, reply) in group.iter().zip(replies) {
+                let value = value_of(reply, &made.keys[shard].0, "to merge a shard")?;
+                if word(&value) != "ok" {
+                    debug_assert!(bytes(&value).is_some());
+                    let digests = sorted[ranges[shard].clone()].to_vec();
+                    left.push((shard, made.trailer_of(&value), digests));
+                }
+            }
+        }
+        Ok(left)
+    }
+}
+
+/// The digests in the order of their shards, and where those of each shard are.
+fn by_shard(made: &Made, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>) {
+    let mut ends = vec![0; made.keys.len()];
+    for &digest in digests {
+        ends[made.shard(digest)] += 1;
+    }
+    let mut start = 0;
+    let ranges: Vec<Range<usize>> = ends
+        .iter_mut()
+        .map(|end| {
+            let range = start..start + *end;
+            *end = start;
+            start = range.end;
+            range
+        })
+        .collect();
+    let mut sorted = vec![Digest::default(); digests.len()];
+    for &digest in digests {
+        let at = &mut ends[made.shard(digest)];
+        sorted[*at] = digest;
+        *at += 1;
+    }
+    (sorted, ranges)
+}
+
+/// The blocks of a shard with these digests alone.
+fn build(made: &Made, shard: usize, digests: &[Digest]) -> Vec<u8> {
+    let mut bytes = vec![0; made.meta.cut.body_bytes(shard) as usize];
+    for &digest in digests {
+        for position in made.meta.params.positions(digest) {
+            let bit = made.meta.cut.place(position).1;
+            bytes[(bit / 8) as usize] |= 1 << (bit % 8);
+        }
+    }
+    bytes
+}

@@ -1,0 +1,234 @@
+//! Whole filters: from memory or a file to a server, and back.
+
+use super::create::Maker;
+use super::filter::{Made, NativeFilter, Place};
+use super::meta::State;
+use super::options::NativeOptions;
+use super::swap::claim_next;
+use super::wire::{bytes, value_of};
+use crate::{Error, Server};
+use mayhap::native::body_bytes;
+use mayhap::{Block, FilterParams};
+use redis::cmd;
+
+/// Bytes of one command, and of all that are on their way at once.
+const CHUNK_BYTES: u64 = 1 << 20;
+const CHUNKS_AT_ONCE: usize = 8;
+
+/// A filter on its way to a server: [`NativeFilter::upload`].
+///
+/// Nobody sees it before [`Upload::finish`]. One that is dropped leaves keys that expire after a
+/// minute and a second for each MiB; [`Upload::abort`] deletes them at once.
+#[derive(Debug)]
+pub struct Upload {
+    server: Server,
+    name: String,
+    options: NativeOptions,
+    made: Made,
+    lease_ms: u64,
+    /// Blocks that are there.
+    sent: u64,
+}
+
+impl NativeFilter {
+    /// Begins to send a whole filter, to be put in the place of the one of this name, or of none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] if another upload or rebuild of this name is under way or was left
+    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing stays behind), [`Error::BadName`],
+    /// [`Error::Layout`], [`Error::WrongType`], and those of the connection.
+    pub async fn upload(
+        server: &Server,
+        name: &str,
+        options: &NativeOptions,
+    ) -> Result<Upload, Error> {
+        let (maker, made) = claim_next(server, name, options).await?;
+        if let Err(error) = maker.make_shards(&made).await {
+            maker.take_back_quietly(&made).await;
+            return Err(error);
+        }
+        Ok(Upload {
+            server: server.clone(),
+            name: name.into(),
+            options: options.clone(),
+            lease_ms: maker.lease_ms,
+            made,
+            sent: 0,
+        })
+    }
+
+    /// Begins to read the whole filter, as the body of a file has it: all blocks in their order.
+    ///
+    /// Others may insert meanwhile; every key that was acknowledged before is in what is read, and
+    /// any of the later ones may be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`], and those of the connection.
+    pub async fn download(&self) -> Result<Download, Error> {
+        Ok(Download { filter: self.clone(), made: self.fresh().await?, read: 0 })
+    }
+}
+
+/// Pieces of at most [`CHUNK_BYTES`], none over the end of a shard: shard, offset in it, length.
+fn pieces(made: &Made, from: u64, to: u64) -> Vec<(usize, u64, u64)> {
+    let cut = made.meta.cut;
+    let mut pieces = Vec::new();
+    let mut at = from;
+    while at < to {
+        let (shard, bit) = cut.place(at * 8);
+        let offset = bit / 8;
+        let len = (to - at).min(CHUNK_BYTES).min(cut.body_bytes(shard) - offset);
+        pieces.push((shard, offset, len));
+        at += len;
+    }
+    pieces
+}
+
+impl Upload {
+    /// Sends the next blocks, in their order.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Filter`] if there are more than the filter has, [`Error::ServerFull`], and those of
+    /// the connection. After one, [`Upload::abort`].
+    pub async fn write(&mut self, blocks: &[Block]) -> Result<(), Error> {
+        let to = self.sent + blocks.len() as u64;
+        self.check_length(to, to <= self.num_blocks())?;
+        let body = body_bytes(blocks);
+        let mut rest: &[u8] = &body;
+        for pieces in pieces(&self.made, self.sent * 64, to * 64).chunks(CHUNKS_AT_ONCE) {
+            let commands = pieces.iter().map(|&(shard, offset, len)| {
+                let (piece, after) = rest.split_at(len as usize);
+                rest = after;
+                let mut set = cmd("SETRANGE");
+                set.arg(&self.made.keys[shard].0).arg(offset).arg(piece);
+                self.made.write(shard, set)
+            });
+            let replies = self.server.run(commands.collect()).await?;
+            for (reply, &(shard, ..)) in replies.into_iter().zip(pieces) {
+                value_of(reply, &self.made.keys[shard].0, "to write part of a shard")?;
+            }
+        }
+        self.sent = to;
+        Ok(())
+    }
+
+    fn num_blocks(&self) -> u64 {
+        self.options.params.num_blocks()
+    }
+
+    fn check_length(&self, blocks: u64, is_right: bool) -> Result<(), Error> {
+        if is_right {
+            return Ok(());
+        }
+        let (expected, found) = (self.num_blocks() * 64, blocks * 64);
+        Err(mayhap::Error::WrongLength { field: "body", expected, found }.into())
+    }
+
+    /// Puts the filter in its place, in one step, as [`NativeFilter::swap`] does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that what
+    /// was sent expired, those of [`NativeFilter::swap`]; nothing of it stays behind then.
+    pub async fn finish(self) -> Result<NativeFilter, Error> {
+        let result = self.put_in_place().await;
+        if result.is_err() {
+            self.maker().take_back_quietly(&self.made).await;
+        }
+        result
+    }
+
+    async fn put_in_place(&self) -> Result<NativeFilter, Error> {
+        self.check_length(self.sent, self.sent == self.num_blocks())?;
+        let maker = self.maker();
+        maker.keep_shards(&self.made).await?;
+        if !maker.finish().await? {
+            let reason = "what was sent expired before it was whole";
+            return Err(Error::Gone { name: self.name.clone(), reason: reason.into() });
+        }
+        let mut made = self.made.clone();
+        made.meta.state = State::Ready;
+        let place = Place::next(&self.name);
+        let digest_function = self.options.digest_function;
+        let filter = NativeFilter::of(&self.server, place, digest_function, made, true);
+        filter.swap().await?;
+        Ok(filter)
+    }
+
+    /// Deletes what was sent.
+    ///
+    /// # Errors
+    ///
+    /// Those of the connection; what was sent expires then.
+    pub async fn abort(self) -> Result<(), Error> {
+        self.maker().take_back(&self.made).await
+    }
+
+    fn maker(&self) -> Maker<'_> {
+        let (server, place) = (&self.server, Place::next(&self.name));
+        let meta = self.made.meta.clone();
+        Maker { server, place, meta, lease_ms: self.lease_ms, hold_ms: None }
+    }
+}
+
+/// A filter on its way from a server: [`NativeFilter::download`].
+#[derive(Debug)]
+pub struct Download {
+    filter: NativeFilter,
+    made: Made,
+    /// Bytes that were read.
+    read: u64,
+}
+
+impl Download {
+    /// The numbers of the filter.
+    pub fn params(&self) -> FilterParams {
+        self.made.meta.params
+    }
+
+    /// How keys are cut out of input lines, as in a file.
+    pub fn key_options(&self) -> &str {
+        &self.made.meta.key_options
+    }
+
+    /// The next bytes of the body, whole blocks of little-endian words, at most 8 MiB; `None` after
+    /// [`FilterParams::num_bytes`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`] if the filter was deleted, evicted or switched to another one: begin again.
+    /// Those of the connection: go on.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        let (made, server) = (&self.made, &self.filter.inner.server);
+        let all = made.meta.params.num_bytes();
+        if self.read == all {
+            return Ok(None);
+        }
+        let to = all.min(self.read + CHUNK_BYTES * CHUNKS_AT_ONCE as u64);
+        let pieces = pieces(made, self.read, to);
+        let commands = pieces.iter().flat_map(|&(shard, offset, len)| {
+            let mut get = cmd("GETRANGE");
+            get.arg(&made.keys[shard].0).arg(offset).arg(offset + len - 1);
+            [made.write(shard, get), made.write(shard, made.get_trailer(shard))]
+        });
+        let mut replies = server.run_unconfirmed(commands.collect()).await?.into_iter();
+        let mut body = Vec::with_capacity((to - self.read) as usize);
+        for &(shard, _, len) in &pieces {
+            let key = &made.keys[shard].0;
+            let mut next = || replies.next().map(|reply| value_of(reply, key, "to read a shard"));
+            let (piece, trailer) = (next().transpose()?, next().transpose()?);
+            let piece = piece.as_ref().and_then(bytes).unwrap_or_default();
+            // A fenced shard is whole: it is being switched.
+            let is_there = trailer.as_ref().is_some_and(|it| made.is_there(it));
+            if piece.len() as u64 != len || !is_there {
+                return Err(self.filter.gone("it was deleted, evicted or switched meanwhile"));
+            }
+            body.extend_from_slice(piece);
+        }
+        self.read = to;
+        Ok(Some(body))
+    }
+}

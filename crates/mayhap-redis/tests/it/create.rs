@@ -1,0 +1,241 @@
+//! Making filters: two creators at once, creators that die, servers that refuse.
+
+use crate::native::{connect, connect_with, digests, params};
+use mayhap::{DigestFunction, Layout, SecretKey};
+use mayhap_redis::{
+    Address, Error, Inserted, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions,
+};
+use std::time::Duration;
+use test_servers::{RedisOptions, RedisServer, ready};
+
+fn options(items: u64) -> NativeOptions {
+    NativeOptions::new(params(Layout::Blocked, items, 0.01))
+}
+
+fn start(options: &RedisOptions) -> Option<RedisServer> {
+    ready(&["redis-server"]).then(|| RedisServer::start(options).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_creators_at_once_one_creates_and_the_others_attach() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    for round in 0..5 {
+        let name = format!("race {round}");
+        let mut tasks = Vec::new();
+        for _ in 0..8 {
+            let (server, name) = (connect(&redis).await, name.clone());
+            tasks.push(tokio::spawn(async move {
+                let filter = NativeFilter::create(&server, &name, &options(200_000)).await.unwrap();
+                let new = filter.insert(b"the same").await.unwrap();
+                (filter.was_created(), new == Inserted::New)
+            }));
+        }
+        let mut sums = (0, 0);
+        for task in tasks {
+            let (created, new) = task.await.unwrap();
+            sums = (sums.0 + u32::from(created), sums.1 + u32::from(new));
+        }
+        assert_eq!(sums, (1, 1), "creators, and those to whom the key was new");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creator_with_other_parameters_is_told_the_first_that_differs() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    NativeFilter::create(&server, "a", &options(1_000)).await.unwrap();
+    let secret = DigestFunction::sip13(SecretKey::new([7; 16]));
+    let others = [
+        ("num_bits", options(2_000)),
+        ("layout", NativeOptions::new(params(Layout::Standard, 1_000, 0.01))),
+        ("digest", NativeOptions { digest_function: secret, ..options(1_000) }),
+        (
+            "digest_parameter",
+            NativeOptions { digest_function: DigestFunction::xxh3(1), ..options(1_000) },
+        ),
+        ("key_options", NativeOptions { key_options: "trim=yes\n".into(), ..options(1_000) }),
+    ];
+    for (wanted, options) in others {
+        let error = NativeFilter::create(&server, "a", &options).await.unwrap_err();
+        let Error::Exists { parameter, .. } = &error else { panic!("{error}") };
+        assert_eq!(*parameter, wanted);
+    }
+    // Another time to live is that of the filter.
+    let other = NativeOptions { ttl: Some(Duration::from_secs(9)), ..options(1_000) };
+    NativeFilter::create(&server, "a", &other).await.unwrap();
+    assert_eq!(redis.cli(&["PTTL", "{a}:meta"]).unwrap(), "-1");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_keyed_filter_wants_its_key() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    let key = SecretKey::new([7; 16]);
+    let options = NativeOptions { digest_function: DigestFunction::sip13(key), ..options(1_000) };
+    NativeFilter::create(&server, "a", &options).await.unwrap().insert(b"x").await.unwrap();
+    for wrong in [None, Some(SecretKey::new([8; 16]))] {
+        let error = NativeFilter::attach(&server, "a", wrong).await.unwrap_err();
+        assert!(matches!(error, Error::Filter(mayhap::Error::WrongKey { .. })), "{error}");
+    }
+    let filter = NativeFilter::attach(&server, "a", Some(key)).await.unwrap();
+    assert!(filter.contains(b"x").await.unwrap());
+}
+
+/// A server that stops answering in the middle of a creation, at each of its commands.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creator_that_dies_at_any_step_blocks_nobody_for_longer_than_its_lease() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    // What each step leaves: the parameters; shards; shards without an expiry.
+    let steps: [&[&str]; 3] =
+        [&["PEXPIRE"], &["EVAL", "SETRANGE"], &["PERSIST", "SETRANGE", "EVAL"]];
+    for (i, _) in steps.iter().enumerate() {
+        let name = format!("dead {i}");
+        let meta = format!("{{{name}}}:meta");
+        // A creation as it stands after the step, made from one that was finished.
+        NativeFilter::create(&server, &name, &options(200_000)).await.unwrap();
+        redis.cli(&["HSET", &meta, "state", "creating"]).unwrap();
+        redis.cli(&["PEXPIRE", &meta, "300"]).unwrap();
+        let shards = redis.cli(&["KEYS", &format!("{{{name}:*")]).unwrap();
+        for shard in shards.lines() {
+            match i {
+                0 => redis.cli(&["DEL", shard]).unwrap(),
+                1 => redis.cli(&["PEXPIRE", shard, "300"]).unwrap(),
+                _ => String::new(),
+            };
+        }
+        let attached = NativeFilter::create(&server, &name, &options(200_000)).await.unwrap();
+        assert!(attached.was_created(), "it waited for the dead one, and made its own");
+        assert!(attached.insert(b"x").await.unwrap() == Inserted::New);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creation_that_does_not_end_is_busy_at_the_deadline() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let deadline = Duration::from_millis(300);
+    let fast = ServerOptions { deadline, ..ServerOptions::default() };
+    let server = connect_with(&redis, fast).await;
+    NativeFilter::create(&server, "a", &options(1_000)).await.unwrap();
+    redis.cli(&["HSET", "{a}:meta", "state", "creating"]).unwrap();
+    let created = NativeFilter::create(&server, "a", &options(1_000)).await.map(drop);
+    let attached = NativeFilter::attach(&server, "a", None).await.map(drop);
+    for result in [created, attached] {
+        assert!(matches!(result, Err(Error::Busy { .. })), "{result:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_of_another_kind_are_refused_by_their_name() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    redis.cli(&["SET", "{a}:meta", "mine"]).unwrap();
+    redis.cli(&["HSET", "{b}:meta", "field", "mine"]).unwrap();
+    let created = NativeFilter::create(&server, "a", &options(1_000)).await.map(drop);
+    let attached = NativeFilter::attach(&server, "a", None).await.map(drop);
+    for result in [created, attached] {
+        let Err(Error::WrongType { key }) = &result else { panic!("{result:?}") };
+        assert_eq!(key, "{a}:meta");
+    }
+    let foreign = NativeFilter::create(&server, "b", &options(1_000)).await.map(drop);
+    assert!(matches!(&foreign, Err(Error::Damaged { key, .. }) if key == "{b}:meta"));
+    assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "2");
+    assert_eq!(redis.cli(&["GET", "{a}:meta"]).unwrap(), "mine");
+    // And under a shard.
+    let filter = NativeFilter::create(&server, "c", &options(1_000)).await.unwrap();
+    let shard = redis.cli(&["KEYS", "{c:*"]).unwrap();
+    redis.cli(&["DEL", &shard]).unwrap();
+    redis.cli(&["LPUSH", &shard, "mine"]).unwrap();
+    for result in [filter.insert(b"x").await.map(drop), filter.contains(b"x").await.map(drop)] {
+        let Err(Error::WrongType { key }) = &result else { panic!("{result:?}") };
+        assert_eq!(*key, shard);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_server_refuses_and_nothing_stays_behind() {
+    let full = RedisOptions {
+        maxmemory: Some("8mb".into()),
+        maxmemory_policy: Some("noeviction".into()),
+        ..RedisOptions::default()
+    };
+    let Some(redis) = start(&full) else { return };
+    let server = connect(&redis).await;
+    let small = NativeFilter::create(&server, "small", &options(1_000)).await.unwrap();
+    small.insert(b"x").await.unwrap();
+    let keys = redis.cli(&["DBSIZE"]).unwrap();
+    let big = NativeFilter::create(&server, "big", &options(20_000_000)).await;
+    assert!(matches!(big, Err(Error::ServerFull { .. })), "{big:?}");
+    let upload = NativeFilter::upload(&server, "big", &options(20_000_000)).await;
+    assert!(matches!(upload, Err(Error::ServerFull { .. })), "{upload:?}");
+    assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), keys);
+    // Full for the insertion: by something else.
+    redis.cli(&["CONFIG", "SET", "maxmemory", "1mb"]).unwrap();
+    let refused = small.insert(b"y").await;
+    assert!(matches!(refused, Err(Error::ServerFull { .. })), "{refused:?}");
+    let refused = small.insert_bulk(&digests(0..100)).await;
+    assert!(matches!(refused, Err(Error::ServerFull { .. })), "{refused:?}");
+    assert!(small.contains(b"x").await.unwrap());
+    redis.cli(&["CONFIG", "SET", "maxmemory", "0"]).unwrap();
+    assert_eq!(small.insert(b"y").await.unwrap(), Inserted::New);
+    assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), keys);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passwords_and_permissions_are_named() {
+    let keyed = RedisOptions {
+        password: Some("right".into()),
+        users: vec!["reader on >secret ~* +@read +@connection".into()],
+        ..RedisOptions::default()
+    };
+    let Some(redis) = start(&keyed) else { return };
+    let server = connect(&redis).await;
+    NativeFilter::create(&server, "a", &options(1_000)).await.unwrap().insert(b"x").await.unwrap();
+    let wrong = |user: &str| format!("redis://{user}@127.0.0.1:{}/0", redis.port());
+    for user in ["default:wrong", "nobody:right", ""] {
+        let url = if user.is_empty() { wrong("").replace('@', "") } else { wrong(user) };
+        let address = Address::parse(&url).unwrap();
+        let error = Server::connect(&address, ServerOptions::default()).await.unwrap_err();
+        assert!(matches!(error, Error::Unauthorized { .. }), "{user}: {error:?}");
+    }
+    // Who may read may ask, and is told why nothing else is done.
+    let address = Address::parse(&wrong("reader:secret")).unwrap();
+    let reader = Server::connect(&address, ServerOptions::default()).await.unwrap();
+    let filter = NativeFilter::attach(&reader, "a", None).await.unwrap();
+    assert!(filter.contains(b"x").await.unwrap() && !filter.contains(b"y").await.unwrap());
+    assert!(filter.info().await.unwrap().count_ones > 0);
+    for refused in [
+        filter.insert(b"y").await.map(drop),
+        filter.delete().await.map(drop),
+        NativeFilter::create(&reader, "b", &options(1_000)).await.map(drop),
+    ] {
+        let Err(error) = refused else { panic!("it was allowed") };
+        assert!(error.to_string().contains("NOPERM"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn values_take_little_more_than_the_bits() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    let usage = |pattern: &str| -> u64 {
+        let keys = redis.cli(&["KEYS", pattern]).unwrap();
+        let of = |key: &str| redis.cli(&["MEMORY", "USAGE", key, "SAMPLES", "0"]).unwrap();
+        keys.lines().map(|key| of(key).parse::<u64>().unwrap()).sum()
+    };
+    for items in [220_000, 300_000, 431_000, 1_000_000, 7_777_777] {
+        let options = options(items);
+        let name = items.to_string();
+        let filter = NativeFilter::create(&server, &name, &options).await.unwrap();
+        filter.insert_bulk(&digests(0..10_000)).await.unwrap();
+        let bits = options.params.num_bytes();
+        let used = usage(&format!("{{{name}*"));
+        assert!(used as f64 <= 1.02 * bits as f64, "{items}: {used} for {bits}");
+        let longest = redis.cli(&["KEYS", &format!("{{{name}:*")]).unwrap();
+        for key in longest.lines() {
+            let len: u64 = redis.cli(&["STRLEN", key]).unwrap().parse().unwrap();
+            assert!(len < 4 << 20 && len <= bits / 16 + 8);
+        }
+        filter.delete().await.unwrap();
+    }
+}
