@@ -163,6 +163,7 @@ pub struct OpenArgs {
     pub max_memory: Option<u64>,
     #[command(flatten)]
     foreign: ForeignArgs,
+    /// How servers are spoken to.
     #[command(flatten)]
     pub server: ServerArgs,
 }

@@ -5,7 +5,7 @@
 //!
 //! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`]
 //! → digests → a filter ([`seen`], [`filter_file`], [`kind`]; keys themselves where it is of another
-//! system: [`foreign`], [`asked`] knows both) → [`output`] (lines to stdout) and
+//! system: [`foreign`]; on a server: [`remote`]; [`asked`] knows all) → [`output`] (lines to stdout) and
 //! [`talk`] (to stderr).
 
 pub mod args;

@@ -10,5 +10,5 @@ pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 #[doc(hidden)]
 pub use native::Meta;
-pub use native::{Download, NativeFilter, NativeOptions, Upload};
+pub use native::{Download, NativeFilter, NativeOptions, Union, Upload};
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};

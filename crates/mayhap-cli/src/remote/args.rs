@@ -15,7 +15,7 @@ pub struct ServerArgs {
 }
 
 /// What a write on a server has to have reached.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ReplicaArgs {
     /// On a server: go on when so many replicas have what was written

@@ -74,11 +74,11 @@ impl Connection {
     pub fn open(
         place: Place,
         args: &ServerArgs,
-        replicas: Option<ReplicaArgs>,
+        replicas: ReplicaArgs,
         talk: Talk,
     ) -> Result<Self, Error> {
         hear(talk);
-        let wait_replicas = replicas.and_then(|it| it.wait_replicas).map(|count| WaitReplicas {
+        let wait_replicas = replicas.wait_replicas.map(|count| WaitReplicas {
             replicas: count.get(),
             timeout: REPLICAS.min(args.timeout),
         });

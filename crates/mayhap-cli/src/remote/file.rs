@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::talk::{Talk, grouped};
-use mayhap::{Bitmap, Digest, DigestFunction, FilterParams, Health, SecretKey};
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
 use std::path::Path;
 
@@ -39,7 +39,7 @@ impl RemoteFile {
     pub fn open(
         path: &Path,
         key: Option<SecretKey>,
-        (args, replicas): (&ServerArgs, Option<ReplicaArgs>),
+        (args, replicas): (&ServerArgs, ReplicaArgs),
         talk: Talk,
     ) -> Result<(Self, KeyOptions), Error> {
         let connection = Connection::open(Place::of(path)?, args, replicas, talk)?;
@@ -65,9 +65,9 @@ impl RemoteFile {
         &self.seen
     }
 
-    /// The filter itself.
-    pub fn filter(&self) -> &NativeFilter {
-        &self.filter
+    /// How many keys the bits spoke of then.
+    pub fn estimate(&self) -> Estimate {
+        Estimate::from_ones(&self.filter.params(), self.seen.count_ones)
     }
 
     fn wait<T>(

@@ -12,9 +12,16 @@ pub fn is_url(path: &Path) -> bool {
     is_meant(path.as_os_str())
 }
 
-fn is_meant(text: &OsStr) -> bool {
+/// Whether a text begins as such a URL does.
+pub fn is_meant(text: &OsStr) -> bool {
     let bytes = text.as_encoded_bytes();
     SCHEMES.iter().any(|scheme| bytes.starts_with(scheme.as_bytes()))
+}
+
+/// A path as it may be shown.
+pub fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_url(path) { redacted(&text) } else { text }
 }
 
 /// A text without what stands before the host in its URL, if it is one: that may be a password.

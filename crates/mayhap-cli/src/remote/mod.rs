@@ -26,16 +26,69 @@ pub mod verify;
 
 use crate::error::Error;
 use crate::fill::State;
+use crate::keys::KeyOptions;
 use crate::talk::Talk;
-use mayhap::{Bitmap, Digest, DigestFunction, FilterParams};
+use mayhap::{Bitmap, Digest, DigestFunction, FilterParams, SecretKey};
 use std::fmt;
+use std::path::Path;
 
 pub use args::{ReplicaArgs, ServerArgs, parse_time};
 #[cfg(feature = "redis")]
 pub use connect::{Connection, Place};
 #[cfg(feature = "redis")]
 pub use file::RemoteFile;
-pub use gate::is_url;
+pub use gate::{is_url, shown};
+
+/// A filter on a server, and the key options that it keeps.
+pub type Found = (Box<dyn OnServer>, KeyOptions);
+
+/// The filter that a URL names, to be asked; `None` for a file.
+///
+/// # Errors
+///
+/// [`Error::Remote`], [`Error::Usage`].
+pub fn open(
+    path: &Path,
+    key: Option<SecretKey>,
+    args: &ServerArgs,
+    talk: Talk,
+) -> Result<Option<Found>, Error> {
+    open_to_add(path, key, (args, ReplicaArgs::default()), talk)
+}
+
+/// [`open`] for keys to be added.
+///
+/// # Errors
+///
+/// [`Error::Remote`], [`Error::Usage`].
+#[cfg(feature = "redis")]
+pub fn open_to_add(
+    path: &Path,
+    key: Option<SecretKey>,
+    (args, replicas): (&ServerArgs, ReplicaArgs),
+    talk: Talk,
+) -> Result<Option<Found>, Error> {
+    if !is_url(path) {
+        return Ok(None);
+    }
+    let (file, options) = RemoteFile::open(path, key, (args, replicas), talk)?;
+    Ok(Some((Box::new(file), options)))
+}
+
+/// `None`: URLs were refused before.
+///
+/// # Errors
+///
+/// None.
+#[cfg(not(feature = "redis"))]
+pub fn open_to_add(
+    _path: &Path,
+    _key: Option<SecretKey>,
+    _args: (&ServerArgs, ReplicaArgs),
+    _talk: Talk,
+) -> Result<Option<Found>, Error> {
+    Ok(None)
+}
 
 /// A filter on a server, as the verbs that insert and ask see it.
 pub trait OnServer: fmt::Debug {

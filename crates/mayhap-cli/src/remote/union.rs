@@ -1,7 +1,9 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
-use super::{Connection, Place, ServerArgs};
+use super::{Connection, OnServer, Place, RemoteFile, ReplicaArgs, ServerArgs};
 use crate::error::Error;
+use crate::fill::State;
+use crate::keys::KeyOptions;
 use crate::memory;
 use crate::progress::Progress;
 use crate::signals::Stop;
@@ -45,11 +47,15 @@ impl Whole {
     ///
     /// [`Error::Store`], [`Error::Remote`], [`Error::TooMuchMemory`]; [`Error::Usage`] for other
     /// kinds and systems.
-    pub fn read(path: &Path, how: Reading<'_>, progress: &mut Progress) -> Result<Self, Error> {
+    pub fn read(
+        path: &Path,
+        how: Reading<'_>,
+        (stop, progress): (&Stop, &mut Progress),
+    ) -> Result<Self, Error> {
         if super::is_url(path) {
-            let connection = Connection::open(Place::of(path)?, how.server, None, how.talk)?;
+            let connection = Connection::open(Place::of(path)?, how.server, ReplicaArgs::default(), how.talk)?;
             let filter = connection.attach(how.key)?;
-            return Self::download(&connection, &filter, how.max_bytes, progress);
+            return Self::download(&connection, &filter, how.max_bytes, (stop, progress));
         }
         let name = path.display().to_string();
         let header = mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
@@ -64,12 +70,12 @@ impl Whole {
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`], [`Error::TooMuchMemory`].
+    /// [`Error::Remote`], [`Error::TooMuchMemory`], [`Error::Stopped`].
     pub fn download(
         connection: &Connection,
         filter: &NativeFilter,
         max_bytes: u64,
-        progress: &mut Progress,
+        (stop, progress): (&Stop, &mut Progress),
     ) -> Result<Self, Error> {
         let mut download = connection.wait(filter.download())?;
         let params = download.params();
@@ -85,6 +91,7 @@ impl Whole {
                     *lane = u64::from_le_bytes(*word);
                 }
             }
+            stop.check()?;
             rest = later;
             done += size_of_val(bytes) as u64;
             progress.tick_bytes(done);
@@ -174,16 +181,97 @@ impl Whole {
     ) -> Result<(), Error> {
         let name = &connection.place.name;
         self.check_options(name, &filter.key_options())?;
-        let there = AnyFilter::from_parts(filter.params(), filter.digest_function(), NoBlocks, 0);
-        drop(there);
-        let mut sent = 0;
-        let blocks = self.filter.blocks();
-        let mut merge = connection.wait(filter.merge(*self.filter.params(), self.filter.digest_function()))?;
-        while sent < blocks.len() {
+        let mut union = filter.union(&self.filter).map_err(|source| connection.error(source))?;
+        loop {
             stop.check()?;
-            sent = connection.wait(merge.next(blocks))?;
-            progress.tick_bytes((sent * Block::BYTES) as u64);
+            let Some(bytes) = connection.wait(union.next())? else { return Ok(()) };
+            progress.tick_bytes(bytes);
         }
-        Ok(())
+    }
+}
+
+/// What `mayhap merge` made: the keys of each part, and the filter that they are in now.
+#[derive(Debug)]
+pub struct Merged {
+    /// Keys of each part.
+    pub items: Vec<u64>,
+    /// As far as the bits tell.
+    pub estimated_items: Option<f64>,
+    /// The state of the whole.
+    pub state: State,
+}
+
+/// Merges filters in memory into one that is saved, or whose keys go into one on a server, which is
+/// made if it is not there.
+///
+/// # Errors
+///
+/// Those of [`Whole::read`]; [`Error::Usage`] for filters that are not alike; those of the file or
+/// of the server.
+pub fn merge(
+    files: &[PathBuf],
+    (output, force): (&Path, bool),
+    how: Reading<'_>,
+    replicas: ReplicaArgs,
+) -> Result<Merged, Error> {
+    let stop = Stop::on_signals()?;
+    let mut progress = Progress::new(how.talk, None);
+    let mut whole: Option<Whole> = None;
+    let mut items = Vec::new();
+    for path in files {
+        let more = Whole::read(path, how, (&stop, &mut progress))?;
+        items.push(more.filter.inserted_items());
+        match &mut whole {
+            None => whole = Some(more),
+            Some(whole) => whole.add(&more)?,
+        }
+    }
+    let Some(whole) = whole else {
+        return Err(Error::usage("which filters? None is named", "name the filters to merge"));
+    };
+    let state = if super::is_url(output) {
+        let connection = Connection::open(Place::of(output)?, how.server, replicas, how.talk)?;
+        let filter = match connection.find(how.key)? {
+            Some(filter) => {
+                whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
+                filter
+            }
+            None => {
+                let options = whole.native_options();
+                whole.upload(&connection, &options, (&stop, &mut progress))?
+            }
+        };
+        RemoteFile::of(&connection, filter)?.0.state()
+    } else {
+        let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
+        crate::cmd::save(output, &whole.filter, &options, force)?;
+        State::of(&whole.filter)
+    };
+    let estimate = whole.filter.estimated_items().items;
+    let estimated_items = estimate.is_finite().then_some(estimate);
+    Ok(Merged { items, estimated_items, state })
+}
+
+/// Refuses kinds that cannot be on a server.
+fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
+    if header.kind() == Kind::Bloom {
+        return Ok(());
+    }
+    let kind = header.kind().name();
+    Err(Error::usage(
+        format!("{name} is a {kind} filter, and on a server there are plain ones alone"),
+        "build a plain one of its keys: mayhap build -o FILE KEYS",
+    ))
+}
+
+/// Says of a file that is no filter of ours what could be done.
+fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
+    match error {
+        mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
+            format!("{name}: this looks like {looks_like}, not a mayhap filter"),
+            "a filter of another system keeps its positions, which are not those of mayhap: build \
+             one of its keys with mayhap build -o FILE KEYS",
+        ),
+        error => error.into(),
     }
 }

@@ -17,6 +17,7 @@ mod resolve;
 mod shards;
 mod swap;
 mod transfer;
+mod union;
 mod wire;
 
 pub use filter::NativeFilter;
@@ -24,3 +25,4 @@ pub use filter::NativeFilter;
 pub use meta::Meta;
 pub use options::NativeOptions;
 pub use transfer::{Download, Upload};
+pub use union::Union;
