@@ -5,7 +5,9 @@ use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{Counts, State, Summary};
 use crate::kind;
-use crate::remote::{self, ReplicaArgs, ServerArgs, parse_time};
+#[cfg(feature = "redis")]
+use crate::remote;
+use crate::remote::{ReplicaArgs, ServerArgs, parse_time};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;

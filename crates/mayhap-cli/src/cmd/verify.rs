@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::talk::{Talk, grouped, rate};
 use crate::verdict::{ABOVE, AS_PREDICTED, OFF, RateFound, Report, Row};
 use mayhap::native::{Header, Kind};
-use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Estimate, Health, SecretKey};
+use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -269,7 +269,8 @@ fn verdict_on(is_off: bool, is_above: bool) -> &'static str {
 }
 
 /// What a count says of the rate of a plain filter with this state.
-pub(crate) fn verdict_of(count: Count, state: &State, estimate: Estimate) -> &'static str {
+#[cfg(feature = "redis")]
+pub(crate) fn verdict_of(count: Count, state: &State, estimate: mayhap::Estimate) -> &'static str {
     let items = state.expected_items.unwrap_or(u64::MAX);
     let (predicted, asked) = (state.fpp_now, state.target_fpp);
     let overfilled = predicted > asked && estimate.health(items) == Health::OverCapacity;

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::talk::{Talk, grouped};
+use futures_util::future::try_join_all;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
 use std::path::Path;
@@ -13,6 +14,11 @@ use std::path::Path;
 /// Keys of our own between looks at all bits, at least, and as a part of all.
 const LOOK_KEYS: u64 = 16_384;
 const LOOK_PART: u64 = 100;
+
+/// Digests of a call that go together: while the server works on the first, the next ones are made
+/// ready here. Few of a query, as each call asks every shard that it touches for its trailer too.
+const INSERT_PART: usize = 256;
+const ASK_PART: usize = 512;
 
 /// A filter on a server.
 #[derive(Debug)]
@@ -102,12 +108,15 @@ impl OnServer for RemoteFile {
 
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         new.clear_to(0);
-        let inserted = self.wait(self.filter.insert_digests(digests))?;
-        *new = inserted.new;
-        for i in inserted.unsure.iter_ones() {
-            new.set(i);
+        let parts = digests.chunks(INSERT_PART).map(|part| self.filter.insert_digests(part));
+        let parts = self.wait(try_join_all(parts))?;
+        new.clear_to(digests.len());
+        for (i, part) in parts.iter().enumerate() {
+            for one in part.new.iter_ones().chain(part.unsure.iter_ones()) {
+                new.set(i * INSERT_PART + one);
+            }
+            self.unsure += part.unsure.count_ones() as u64;
         }
-        self.unsure += inserted.unsure.count_ones() as u64;
         let count = new.count_ones() as u64;
         self.new += count;
         self.new_since += count;
@@ -121,7 +130,12 @@ impl OnServer for RemoteFile {
     }
 
     fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
-        *found = self.wait(self.filter.contains_digests(digests))?;
+        let parts = digests.chunks(ASK_PART).map(|part| self.filter.contains_digests(part));
+        let parts = self.wait(try_join_all(parts))?;
+        found.clear_to(digests.len());
+        for (i, part) in parts.iter().enumerate() {
+            part.iter_ones().for_each(|one| found.set(i * ASK_PART + one));
+        }
         Ok(())
     }
 
