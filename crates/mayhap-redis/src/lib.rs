@@ -1,4 +1,24 @@
 //! Bloom filters whose bits live in Redis, Valkey or a cluster of them, shared by many processes.
+//!
+//! A [`Server`] is a connection to one of them, or to a cluster; [`NativeFilter`] is a filter there
+//! in our own layout (`docs/redis.md`). A key costs one command, a batch one round trip to each node;
+//! the server decides what is new. [`RemoteFilter`] is what filters of all layouts can do, and
+//! [`blocking`] has the same calls for programs without async.
+//!
+//! ```no_run
+//! use mayhap::{Layout, sizing};
+//! use mayhap_redis::{Address, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions};
+//!
+//! # async fn run() -> Result<(), mayhap_redis::Error> {
+//! let address = Address::parse("redis+cluster://10.0.0.1:7000,10.0.0.2:7000/seen")?;
+//! let server = Server::connect(&address, ServerOptions::default()).await?;
+//! let options = NativeOptions::new(sizing::for_items(Layout::Blocked, 100_000_000, 0.001)?);
+//! let seen = NativeFilter::create(&server, "seen", &options).await?;
+//! let new = seen.insert_batch(&[b"https://example.org/", b"https://example.com/"]).await?.new;
+//! println!("{} new", new.count_ones());
+//! # Ok(())
+//! # }
+//! ```
 
 pub mod blocking;
 mod error;

@@ -1,8 +1,8 @@
 //! Very many keys at once: shards are built here and merged on the server.
 
-use super::batch::Trailer;
 use super::filter::{Made, NativeFilter};
 use super::resolve::Look;
+use super::round::Trailer;
 use super::wire::{bytes, eval, value_of, word};
 use crate::Error;
 use mayhap::Digest;
@@ -33,9 +33,10 @@ impl NativeFilter {
     ///
     /// The bits are put into shards here and merged on the server, by one script a shard with
     /// `BITOP OR`: what is sent is the size of the shards that have keys, whatever the number of
-    /// keys. That is less than [`NativeFilter::insert_digests`] sends from about one key for 300
-    /// bytes of filter on (docs/redis.md). A shard is merged as a whole or not at all. At most 8 MiB
-    /// of shards, or one, are on their way at once, and in memory four times.
+    /// keys. That is less than [`NativeFilter::insert_digests`] sends from about one key for 400
+    /// bytes of shards on (`docs/redis.md`). A shard is merged as a whole or not at all. At most 8 MiB
+    /// of shards, or one, are on their way at once, and in memory four times; they have to arrive
+    /// within [`crate::ServerOptions::response_timeout`].
     ///
     /// # Errors
     ///
@@ -79,7 +80,7 @@ impl NativeFilter {
                 let key = &made.keys[shard].0;
                 let (start, end) = made.trailer_range(shard);
                 let mut merge = eval(MERGE, &[key, &format!("{key}:or")]);
-                merge.arg(start).arg(end).arg(&Self::own_trailer(made));
+                merge.arg(start).arg(end).arg(&made.own_trailer());
                 merge.arg(build(made, shard, &sorted[ranges[shard].clone()]));
                 made.write(shard, merge)
             });

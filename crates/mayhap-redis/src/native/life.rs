@@ -1,7 +1,7 @@
 //! Time to live, deletion, and what is known of a filter.
 
-use super::create::forget;
 use super::filter::{Made, NativeFilter, Place};
+use super::maker::forget;
 use super::meta::{Meta, State};
 use super::options::millis;
 use super::wire::{bytes, eval, int, items, read_meta, value_of, word, words};
@@ -70,7 +70,15 @@ impl NativeFilter {
         if word(&value_of(reply, &key, "the expiry of the filter")?) != "ok" {
             return Err(self.gone("it was deleted"));
         }
-        if is_longer { Ok(()) } else { self.expire_shards(&made, at).await }
+        if is_longer {
+            return Ok(());
+        }
+        let result = self.expire_shards(&made, at).await;
+        match &result {
+            // All of it may have gone at once, as it was told to.
+            Err(Error::Gone { .. }) if self.fresh().await.is_err() => Ok(()),
+            _ => result,
+        }
     }
 
     pub(super) async fn expire_shards(&self, made: &Made, at: u64) -> Result<(), Error> {

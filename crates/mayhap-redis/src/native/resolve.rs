@@ -1,9 +1,9 @@
 //! What a handle does when a shard is not as it should be: the filter expired, was deleted or
 //! evicted, is being switched to another one, or was.
 
-use super::batch::Trailer;
 use super::filter::{Current, Made, NativeFilter, Place};
 use super::meta::State;
+use super::round::Trailer;
 use super::wire::{eval, read_meta, trailer_bytes, value_of};
 use crate::Error;
 use std::time::{Duration, Instant};
@@ -135,7 +135,7 @@ impl NativeFilter {
             }
             let (start, end) = made.trailer_range(shard);
             let mut lift = eval(TRADE, &[&made.keys[shard].0]);
-            lift.arg(start).arg(end).arg(&trailer_bytes(fence)).arg(&Self::own_trailer(made));
+            lift.arg(start).arg(end).arg(&trailer_bytes(fence)).arg(&made.own_trailer());
             lifts.push(made.write(shard, lift));
         }
         for reply in self.inner.server.run(lifts).await? {

@@ -9,8 +9,8 @@
 //! A switch that dies before step 4 leaves fences whose number is no token soon: the next writer
 //! takes them away, and step 4 of one that was only slow fails.
 
-use super::create::Maker;
 use super::filter::{Current, Made, NativeFilter, Place};
+use super::maker::Maker;
 use super::meta::State;
 use super::options::{NativeOptions, millis, random};
 use super::shards::check_name;

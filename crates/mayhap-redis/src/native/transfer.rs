@@ -1,7 +1,7 @@
 //! Whole filters: from memory or a file to a server, and back.
 
-use super::create::Maker;
 use super::filter::{Made, NativeFilter, Place};
+use super::maker::Maker;
 use super::meta::State;
 use super::options::NativeOptions;
 use super::swap::claim_next;

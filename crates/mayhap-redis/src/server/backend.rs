@@ -12,6 +12,12 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// Which commands go to one node, as far as is known.
     fn groups(&self, commands: &[Command]) -> Vec<Vec<usize>>;
 
+    /// How to send those again that are left: in each group those that fail together.
+    fn groups_again(&self, commands: &[Command], left: &[usize]) -> Vec<Vec<usize>>;
+
+    /// Whether [`Backend::follow`] may do what [`Backend::send`] does not.
+    fn follows(&self) -> bool;
+
     /// One slot of each master.
     fn masters(&self) -> Vec<u16>;
 

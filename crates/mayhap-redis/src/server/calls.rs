@@ -13,8 +13,8 @@ use redis::{ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Commands that are on their way at once while keys move.
-const FOLLOWED_AT_ONCE: usize = 64;
+/// Pipelines that are on their way at once when commands are sent again.
+const SENT_AT_ONCE: usize = 64;
 /// Waits before a repetition: doubled from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
@@ -173,8 +173,7 @@ impl Server {
         }
         let mut pause = FIRST_PAUSE;
         loop {
-            let left: Vec<usize> = call.left().collect();
-            if left.is_empty() {
+            if call.left().next().is_none() {
                 return Ok(());
             }
             tokio::time::sleep(pause).await;
@@ -182,17 +181,41 @@ impl Server {
             if let Err(error) = backend.refresh().await {
                 log::debug!("{}: {error}", self.name());
             }
-            // Each by itself, so that a redirection is about one key.
-            let sent = left.into_iter().map(|i| {
-                let (pipeline, slot, read) = self.pipeline(call, &[i]);
-                async move { (i, backend.follow(pipeline, slot, read).await) }
-            });
-            let sent: Vec<_> =
-                stream::iter(sent).buffer_unordered(FOLLOWED_AT_ONCE).collect().await;
-            for (i, values) in sent {
-                self.note(call, &[i], values)?;
+            // Together what has one slot, so that a slot on the move holds up none of the others,
+            let left: Vec<usize> = call.left().collect();
+            self.send_all(call, backend.groups_again(&call.commands, &left), false).await?;
+            if backend.follows() {
+                // and then each by itself, so that a redirection is about one key.
+                let left = call.left().map(|i| vec![i]).collect();
+                self.send_all(call, left, true).await?;
             }
         }
+    }
+
+    /// Sends groups of commands, many at once.
+    async fn send_all(
+        &self,
+        call: &mut Call,
+        groups: Vec<Vec<usize>>,
+        follow: bool,
+    ) -> Result<(), Error> {
+        let backend = &*self.inner.backend;
+        let sent = groups.into_iter().map(|group| {
+            let (pipeline, slot, read) = self.pipeline(call, &group);
+            async move {
+                let sent = if follow {
+                    backend.follow(pipeline, slot, read)
+                } else {
+                    backend.send(pipeline, slot, read)
+                };
+                (group, sent.await)
+            }
+        });
+        let sent: Vec<_> = stream::iter(sent).buffer_unordered(SENT_AT_ONCE).collect().await;
+        for (group, values) in sent {
+            self.note(call, &group, values)?;
+        }
+        Ok(())
     }
 
     /// The commands, and `WAIT` if there is a write among them.

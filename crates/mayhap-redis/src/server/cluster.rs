@@ -10,6 +10,7 @@ use redis::cluster_async::ClusterConnection;
 use redis::cluster_read_routing::RandomReplicaStrategy;
 use redis::cluster_routing::{Route, SingleNodeRoutingInfo, SlotAddr};
 use redis::{Pipeline, RedisResult, Value, cmd};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -101,6 +102,19 @@ impl Backend for Cluster {
         }
         groups.retain(|group| !group.is_empty());
         groups
+    }
+
+    /// By slots.
+    fn groups_again(&self, commands: &[Command], left: &[usize]) -> Vec<Vec<usize>> {
+        let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        for &i in left {
+            groups.entry(commands[i].slot).or_default().push(i);
+        }
+        groups.into_values().collect()
+    }
+
+    fn follows(&self) -> bool {
+        true
     }
 
     fn masters(&self) -> Vec<u16> {

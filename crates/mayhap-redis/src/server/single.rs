@@ -30,6 +30,15 @@ impl Backend for Single {
         vec![(0..commands.len()).collect()]
     }
 
+    fn groups_again(&self, _commands: &[Command], left: &[usize]) -> Vec<Vec<usize>> {
+        // In parts, so that some arrive where the whole takes longer than a reply may.
+        left.chunks(256).map(<[usize]>::to_vec).collect()
+    }
+
+    fn follows(&self) -> bool {
+        false
+    }
+
     fn masters(&self) -> Vec<u16> {
         vec![0]
     }

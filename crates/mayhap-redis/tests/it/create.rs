@@ -5,6 +5,7 @@ use mayhap::{DigestFunction, Layout, SecretKey};
 use mayhap_redis::{
     Address, Error, Inserted, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions,
 };
+use std::task::Poll;
 use std::time::Duration;
 use test_servers::{RedisOptions, RedisServer, ready};
 
@@ -81,33 +82,52 @@ async fn a_keyed_filter_wants_its_key() {
     assert!(filter.contains(b"x").await.unwrap());
 }
 
-/// A server that stops answering in the middle of a creation, at each of its commands.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_creator_that_dies_at_any_step_blocks_nobody_for_longer_than_its_lease() {
+/// Polls a call so many times and drops it, as if its process had died. Whether it had ended.
+async fn dies_after<T>(polls: u32, call: impl Future<Output = Result<T, Error>>) -> bool {
+    let mut call = std::pin::pin!(call);
+    let mut left = polls;
+    std::future::poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(false);
+        }
+        left -= 1;
+        call.as_mut().poll(context).map(|result| result.map(|_| true).unwrap())
+    })
+    .await
+}
+
+// On one thread, so that no reply comes while the call is polled.
+#[tokio::test]
+async fn a_creator_that_dies_at_any_step_leaves_only_what_expires() {
     let Some(redis) = start(&RedisOptions::default()) else { return };
     let server = connect(&redis).await;
-    // What each step leaves: the parameters; shards; shards without an expiry.
-    let steps: [&[&str]; 3] =
-        [&["PEXPIRE"], &["EVAL", "SETRANGE"], &["PERSIST", "SETRANGE", "EVAL"]];
-    for (i, _) in steps.iter().enumerate() {
-        let name = format!("dead {i}");
-        let meta = format!("{{{name}}}:meta");
-        // A creation as it stands after the step, made from one that was finished.
-        NativeFilter::create(&server, &name, &options(200_000)).await.unwrap();
-        redis.cli(&["HSET", &meta, "state", "creating"]).unwrap();
-        redis.cli(&["PEXPIRE", &meta, "300"]).unwrap();
-        let shards = redis.cli(&["KEYS", &format!("{{{name}:*")]).unwrap();
-        for shard in shards.lines() {
-            match i {
-                0 => redis.cli(&["DEL", shard]).unwrap(),
-                1 => redis.cli(&["PEXPIRE", shard, "300"]).unwrap(),
-                _ => String::new(),
-            };
+    let with_ttl = NativeOptions { ttl: Some(Duration::from_secs(9_000)), ..options(200_000) };
+    let (mut halves, mut ended) = (0, false);
+    for polls in 1..100 {
+        let name = format!("dead {polls}");
+        ended = dies_after(polls, NativeFilter::create(&server, &name, &with_ttl)).await;
+        // On the same connection, so after what the dead one has sent.
+        server.persistence().await.unwrap();
+        let keys = redis.cli(&["KEYS", &format!("{{{name}*")]).unwrap();
+        for key in keys.lines() {
+            let ttl: i64 = redis.cli(&["PTTL", key]).unwrap().parse().unwrap();
+            assert!(ttl > 0, "{polls}: {key} never expires");
         }
-        let attached = NativeFilter::create(&server, &name, &options(200_000)).await.unwrap();
-        assert!(attached.was_created(), "it waited for the dead one, and made its own");
-        assert!(attached.insert(b"x").await.unwrap() == Inserted::New);
+        let meta = format!("{{{name}}}:meta");
+        if redis.cli(&["HGET", &meta, "state"]).unwrap() == "creating" {
+            halves += 1;
+            let ttl: u64 = redis.cli(&["PTTL", &meta]).unwrap().parse().unwrap();
+            assert!(ttl <= 60_000, "{polls}: it blocks others for {ttl} ms");
+            redis.cli(&["PEXPIRE", &meta, "50"]).unwrap();
+        }
+        let next = NativeFilter::create(&server, &name, &with_ttl).await.unwrap();
+        assert_eq!(next.insert(b"x").await.unwrap(), Inserted::New);
+        next.delete().await.unwrap();
+        if ended {
+            break;
+        }
     }
+    assert!(ended && halves >= 3, "{halves} creations were caught half way");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

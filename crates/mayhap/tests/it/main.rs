@@ -14,6 +14,7 @@ mod huge;
 mod keys;
 mod matrix;
 mod model;
+mod positions;
 mod presets;
 mod scalable;
 mod scalable_cost;

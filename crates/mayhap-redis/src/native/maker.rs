@@ -1,0 +1,221 @@
+//! The four steps of making a filter (`create.rs`).
+
+use super::filter::{Made, NativeFilter, Place};
+use super::meta::{Meta, State};
+use super::options::NativeOptions;
+use super::wire::{bytes, eval, int, items, meta_of, trailer_bytes, value_of, word, words};
+use crate::server::Command;
+use crate::{Error, Server};
+use redis::cmd;
+
+/// How long what a dead creator left is in the way of others: this, and the time that it may take
+/// to make the shards.
+const LEASE_MS: u64 = 60_000;
+/// Shards that are made in one pipeline.
+const SHARDS_AT_ONCE: usize = 64;
+
+/// Keys: the parameters. Arguments: lease, time to live or 0, then fields and values.
+/// Answers `made` and when it expires, or `there` and the fields.
+const CLAIM: &str = "\
+local t = redis.call('TYPE', KEYS[1]).ok
+if t == 'hash' then return {'there', redis.call('HGETALL', KEYS[1])} end
+if t ~= 'none' then return {'wrong'} end
+local time = redis.call('TIME')
+local at = 0
+if ARGV[2] ~= '0' then at = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2] end
+at = string.format('%.0f', at)
+redis.call('HSET', KEYS[1], 'state', 'creating', 'expires_at_ms', at, unpack(ARGV, 3))
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return {'made', at}";
+
+/// Keys: the parameters. Arguments: generation, when it expires.
+const READY: &str = "\
+if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'state', 'ready', 'expires_at_ms', ARGV[2])
+if ARGV[2] == '0' then redis.call('PERSIST', KEYS[1])
+else redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
+return 'ok'";
+
+/// Keys: the parameters. Arguments: generation.
+const FORGET: &str = "\
+if redis.call('HGET', KEYS[1], 'generation') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
+return 'ok'";
+
+/// What came of the attempt to write the parameters.
+pub(super) enum Claim {
+    /// They are ours.
+    Made,
+    /// They are another's.
+    There(Meta),
+}
+
+/// A filter that is being made.
+pub(super) struct Maker<'a> {
+    pub(super) server: &'a Server,
+    pub(super) place: Place<'a>,
+    pub(super) meta: Meta,
+    /// How long what is made stays if nothing more is done.
+    pub(super) lease_ms: u64,
+    /// How long the filter stays if it is not put in its place; until its own expiry if `None`.
+    pub(super) hold_ms: Option<u64>,
+}
+
+impl<'a> Maker<'a> {
+    pub(super) fn new(
+        server: &'a Server,
+        place: Place<'a>,
+        options: &NativeOptions,
+        hold_ms: Option<u64>,
+    ) -> Result<Self, Error> {
+        let meta = options.meta()?;
+        // Zeros are made at more than 64 MiB a second.
+        let lease_ms = LEASE_MS + (meta.params.num_bytes() >> 26) * 1000;
+        Ok(Self { server, place, meta, lease_ms, hold_ms })
+    }
+
+    /// Step 1.
+    pub(super) async fn claim(&mut self) -> Result<Claim, Error> {
+        let key = self.place.meta_key();
+        let mut claim = eval(CLAIM, &[&key]);
+        claim.arg(self.lease_ms).arg(self.hold_ms.unwrap_or(self.meta.ttl_ms));
+        for (field, value) in self.meta.fields() {
+            claim.arg(field).arg(value);
+        }
+        let reply = self.server.one(Command::write(&key, claim)).await?;
+        let value = value_of(reply, &key, "to write the parameters of the filter")?;
+        let damaged = || Error::Damaged { key: key.clone(), reason: "a strange answer".into() };
+        let (answer, rest) = items(&value).and_then(<[_]>::split_first).ok_or_else(damaged)?;
+        match (word(answer), rest) {
+            ("made", [at]) => {
+                self.meta.expires_at_ms = word(at).parse().map_err(|_| damaged())?;
+                Ok(Claim::Made)
+            }
+            ("there", [fields]) => {
+                let there = meta_of(fields, &key)?.ok_or_else(damaged)?;
+                if there.generation != self.meta.generation {
+                    return Ok(Claim::There(there));
+                }
+                // Ours: the reply to the first attempt was lost.
+                self.meta.expires_at_ms = there.expires_at_ms;
+                Ok(Claim::Made)
+            }
+            _ => Err(Error::WrongType { key }),
+        }
+    }
+
+    /// Step 1, where finding another one's is no use.
+    pub(super) async fn claim_alone(&mut self) -> Result<bool, Error> {
+        match self.claim().await? {
+            Claim::Made => Ok(true),
+            Claim::There(meta) if meta.state == State::Deleting => {
+                let (key, name) = (self.place.meta_key(), self.place.name);
+                NativeFilter::remove(self.server, key, name, &meta).await?;
+                Ok(matches!(self.claim().await?, Claim::Made))
+            }
+            Claim::There(_) => Ok(false),
+        }
+    }
+
+    /// Steps 2 to 4; takes back what was made if one fails. `None` if another one is there now.
+    pub(super) async fn make(&mut self) -> Result<Option<Made>, Error> {
+        let made = Made::new(self.meta.clone(), self.place.name);
+        let result = async {
+            self.make_shards(&made).await?;
+            self.keep_shards(&made).await?;
+            self.finish().await
+        };
+        match result.await {
+            Ok(true) => {
+                self.meta.state = State::Ready;
+                Ok(Some(Made { meta: self.meta.clone(), ..made }))
+            }
+            Ok(false) => self.take_back(&made).await.map(|()| None),
+            Err(error) => {
+                self.take_back_quietly(&made).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Step 2.
+    pub(super) async fn make_shards(&self, made: &Made) -> Result<(), Error> {
+        let lease = self.lease_ms.to_string();
+        let shards: Vec<usize> = (0..made.keys.len()).collect();
+        for shards in shards.chunks(SHARDS_AT_ONCE) {
+            let mut commands = Vec::with_capacity(2 * shards.len());
+            for &shard in shards {
+                let key = &made.keys[shard].0;
+                let mut set = cmd("SETRANGE");
+                set.arg(key).arg(made.meta.cut.body_bytes(shard));
+                set.arg(&trailer_bytes(made.meta.generation));
+                commands.push(made.write(shard, set));
+                commands.push(made.write(shard, words(&["PEXPIRE", key, &lease])));
+            }
+            let replies = self.server.run(commands).await?;
+            for (reply, shard) in replies.into_iter().zip(shards.iter().flat_map(|&i| [i, i])) {
+                value_of(reply, &made.keys[shard].0, "to make a shard")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Step 3.
+    pub(super) async fn keep_shards(&self, made: &Made) -> Result<(), Error> {
+        let at = self.meta.expires_at_ms.to_string();
+        for shards in (0..made.keys.len()).collect::<Vec<_>>().chunks(1024) {
+            let mut commands = Vec::with_capacity(2 * shards.len());
+            for &shard in shards {
+                let key = &made.keys[shard].0;
+                let keep = ["PEXPIREAT", key, &at];
+                let keep = if at == "0" { words(&["PERSIST", key]) } else { words(&keep) };
+                commands.push(made.write(shard, keep));
+                commands.push(made.write(shard, made.get_trailer(shard)));
+            }
+            let replies = self.server.run(commands).await?;
+            for (reply, shard) in replies.into_iter().zip(shards.iter().flat_map(|&i| [i, i])) {
+                let key = &made.keys[shard].0;
+                let value = value_of(reply, key, "to keep a shard")?;
+                if int(&value).is_none()
+                    && bytes(&value) != Some(&trailer_bytes(made.meta.generation))
+                {
+                    let reason = "a shard that was made was gone at once; the server evicts keys \
+                                  (maxmemory-policy), or another program deletes them";
+                    return Err(Error::Gone {
+                        name: self.place.name.into(),
+                        reason: reason.into(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Step 4: whether it is ready.
+    pub(super) async fn finish(&self) -> Result<bool, Error> {
+        let key = self.place.meta_key();
+        let mut ready = eval(READY, &[&key]);
+        ready.arg(format!("{:016x}", self.meta.generation)).arg(self.meta.expires_at_ms);
+        let reply = self.server.one(Command::write(&key, ready)).await?;
+        Ok(word(&value_of(reply, &key, "to finish the filter")?) == "ok")
+    }
+
+    /// After an error that is the one to tell of.
+    pub(super) async fn take_back_quietly(&self, made: &Made) {
+        if let Err(error) = self.take_back(made).await {
+            log::debug!("what was made of {} expires: {error}", self.place.name);
+        }
+    }
+
+    pub(super) async fn take_back(&self, made: &Made) -> Result<(), Error> {
+        made.unlink(self.server).await?;
+        forget(self.server, &self.place.meta_key(), self.meta.generation).await
+    }
+}
+
+/// Deletes the parameters if they are of this generation.
+pub(super) async fn forget(server: &Server, key: &str, generation: i64) -> Result<(), Error> {
+    let mut forget = eval(FORGET, &[key]);
+    forget.arg(format!("{generation:016x}"));
+    let reply = server.one(Command::write(key, forget)).await?;
+    value_of(reply, key, "to delete the parameters of the filter").map(drop)
+}
