@@ -114,9 +114,7 @@ pub fn open_all(
     let mut options = given.clone();
     for path in paths {
         let (name, file, own) = match remote::open(path, key, &args.server, talk)? {
-            Some((filter, own)) => {
-                (filter.name().to_owned(), AskedFile::Remote(filter), Some(own))
-            }
+            Some((filter, own)) => (filter.name().to_owned(), AskedFile::Remote(filter), Some(own)),
             None => {
                 let (file, own) = AskedFile::open(path, key, opener)?;
                 (path.display().to_string(), file, own)

@@ -29,7 +29,8 @@ if this command is killed; until then another push of that name is refused, unle
 --discard-unfinished deletes it. With --merge shards are merged one after another, and the filter \
 there, its time to live included, stays; it has to be of the same size and digest.
 
-The file is read into memory, with its log. Filters of the layout standard have to fit in one \
+The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
+--timeout. Filters of the layout standard have to fit in one \
 value: --shard-size allows up to 512MiB, but a command on a huge value keeps all others waiting. \
 Windows, counting, scalable and fuse filters, matrices, and filters of other systems stay files.";
 

@@ -12,8 +12,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// How long one reply, and a connection, may take, within the time that is given.
-const RESPONSE: Duration = Duration::from_secs(5);
+/// How long a connection may take, within the time that is given.
+const CONNECT: Duration = Duration::from_secs(5);
+/// A reply may take this part of it, so that a silent node is tried again, or its replica.
+const TRIES: u32 = 3;
 /// How long replicas may take before a write is sent again.
 const REPLICAS: Duration = Duration::from_millis(500);
 
@@ -83,8 +85,8 @@ impl Connection {
             timeout: REPLICAS.min(args.timeout),
         });
         let options = ServerOptions {
-            connect_timeout: RESPONSE.min(args.timeout),
-            response_timeout: RESPONSE.min(args.timeout),
+            connect_timeout: CONNECT.min(args.timeout),
+            response_timeout: args.timeout / TRIES,
             deadline: args.timeout,
             wait_replicas,
             ..ServerOptions::default()

@@ -112,7 +112,8 @@ impl Info {
         };
         let values =
             format!("{} ({})", grouped(self.server_values), format_bytes(self.server_bytes));
-        let expires = self.ttl_ms.map_or("never".into(), |ttl| format!("in {}", format_millis(ttl)));
+        let expires =
+            self.ttl_ms.map_or("never".into(), |ttl| format!("in {}", format_millis(ttl)));
         let keeps = match self.server_keeps {
             "nothing" => "nothing when it is killed",
             "snapshots" => "snapshots: what came since the last is lost when it is killed",

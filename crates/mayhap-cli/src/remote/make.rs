@@ -90,7 +90,9 @@ pub fn create(
     let (file, _) = RemoteFile::of(connection, filter)?;
     if was_there {
         let keys = grouped(file.items());
-        talk.say(&format!("{name}: was there already with these numbers and {keys} keys; unchanged"));
+        talk.say(&format!(
+            "{name}: was there already with these numbers and {keys} keys; unchanged"
+        ));
         if wanted.ttl.is_some() {
             talk.warn("it keeps the time to live that it was made with");
         }

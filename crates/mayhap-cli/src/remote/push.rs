@@ -84,9 +84,8 @@ impl Pushed {
     pub fn text(&self) -> String {
         use crate::talk::grouped;
         let done = if self.merged { "added to" } else { "sent to" };
-        let expires = self.ttl_ms.map(|ttl| {
-            format!(", expires in {}", crate::span::format_millis(ttl))
-        });
+        let expires =
+            self.ttl_ms.map(|ttl| format!(", expires in {}", crate::span::format_millis(ttl)));
         format!(
             "{}: {done} {} ({} values{}, {:.2} s)\n{}",
             self.file,

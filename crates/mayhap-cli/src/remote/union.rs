@@ -53,12 +53,14 @@ impl Whole {
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<Self, Error> {
         if super::is_url(path) {
-            let connection = Connection::open(Place::of(path)?, how.server, ReplicaArgs::default(), how.talk)?;
+            let connection =
+                Connection::open(Place::of(path)?, how.server, ReplicaArgs::default(), how.talk)?;
             let filter = connection.attach(how.key)?;
             return Self::download(&connection, &filter, how.max_bytes, (stop, progress));
         }
         let name = path.display().to_string();
-        let header = mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
+        let header =
+            mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
         check_kind(&name, &header)?;
         memory::check(header.body_bytes(), how.max_bytes)?;
         let loaded = mayhap_store::load_live(path, how.key)?.0;

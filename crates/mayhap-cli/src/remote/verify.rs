@@ -10,7 +10,7 @@ use crate::measure::{Count, Numbers, samples_for};
 use crate::presence::Presence;
 use crate::progress::Progress;
 use crate::talk::Talk;
-use crate::verdict::{Report, RateFound};
+use crate::verdict::{RateFound, Report};
 use mayhap::{Bitmap, Digest, SecretKey};
 use serde::Serialize;
 use std::path::Path;
@@ -60,8 +60,7 @@ pub fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Error> {
     let keys_bytes = crate::cmd::total_size(&asks.sources)?;
     let state = file.state();
     let predicted = state.fpp_now;
-    let samples =
-        asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let count = measure(&file, asks.seed, samples, talk)?;
     let verdict = crate::cmd::verify::verdict_of(count, &state, file.estimate());
     let rate = RateFound::new(asks.seed, count, predicted, verdict);

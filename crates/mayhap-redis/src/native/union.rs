@@ -1,9 +1,9 @@
 //! The keys of a filter in memory into one on a server: shards are merged by OR.
 
-use super::batch::Trailer;
 use super::bulk::{BYTES_AT_ONCE, MERGE};
 use super::filter::NativeFilter;
 use super::resolve::Look;
+use super::round::Trailer;
 use super::wire::{eval, value_of, word};
 use crate::Error;
 use mayhap::native::body_bytes;
@@ -88,7 +88,7 @@ impl Union<'_> {
                 let (first, count) = made.meta.cut.blocks_of(shard);
                 let blocks = &self.blocks[first as usize..(first + count) as usize];
                 let mut merge = eval(MERGE, &[key, &format!("{key}:or")]);
-                merge.arg(start).arg(end).arg(&NativeFilter::own_trailer(made));
+                merge.arg(start).arg(end).arg(&made.own_trailer());
                 merge.arg(&*body_bytes(blocks));
                 made.write(shard, merge)
             });
