@@ -158,6 +158,10 @@ pub(super) fn error(name: &str, source: mayhap_redis::Error) -> Error {
             "does it run there, and is it not a cluster (redis+cluster://)? --timeout TIME waits \
              longer"
         }
+        Redis::Busy { .. } => {
+            "others end soon; what a push that was killed has left expires, or is deleted by \
+             mayhap push --discard-unfinished"
+        }
         Redis::NotReplicated { .. } => "ask for fewer replicas, or give them more --timeout TIME",
         Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",
         _ => "",

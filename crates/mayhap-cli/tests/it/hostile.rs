@@ -279,6 +279,8 @@ fn fitting_values(kind: &str) -> &'static [&'static str] {
         "TYPE" => &["bytes", "long", "utf16"],
         "LAYOUT" => &["blocked", "standard", "counting", "scalable", "window:100", "window:1h"],
         "NUMBER" => &["0", "7"],
+        "TIME" => &["100ms", "1s"],
+        "URL" => &["redis://127.0.0.1:1/0/x", "redis+cluster://127.0.0.1:1,127.0.0.1:2/x"],
         _ => &["in", "fresh", "noise", "blocked", "1", "fpp", "bits", "bash"],
     }
 }

@@ -32,7 +32,7 @@ fn ways(url: &str) -> Vec<Vec<&str>> {
 fn a_server_that_is_not_there_is_named_in_every_verb() {
     let folder = folder();
     let folder = folder.path();
-    succeed(folder, &["build", "-q", "-o", "f"], b"a\n");
+    succeed(folder, &["build", "-q", "-n", "10", "-o", "f"], b"a\n");
     for way in ways("redis://user:hidden@127.0.0.1:1/0/seen") {
         let error = fail(folder, &[&way[..], &["--timeout", "1s"]].concat(), b"a\n");
         assert!(error.contains("mayhap: redis://127.0.0.1:1 gave no answer"), "{way:?}: {error}");
@@ -45,7 +45,7 @@ fn a_server_that_is_not_there_is_named_in_every_verb() {
 fn a_url_where_none_can_be_is_refused_with_the_next_step() {
     let folder = folder();
     let folder = folder.path();
-    succeed(folder, &["build", "-q", "-o", "f"], b"a\n");
+    succeed(folder, &["build", "-q", "-n", "10", "-o", "f"], b"a\n");
     let url = "redis://:hidden@127.0.0.1:1/0/seen";
     for (way, hint) in [
         (vec!["remove", url], "counting filter"),
