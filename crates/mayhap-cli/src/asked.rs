@@ -113,12 +113,12 @@ pub fn open_all(
     let mut files: Vec<(String, AskedFile)> = Vec::new();
     let mut options = given.clone();
     for path in paths {
-        let (name, file, own) = match remote::open(path, key, &args.server, talk)? {
-            Some((filter, own)) => (filter.name().to_owned(), AskedFile::Remote(filter), Some(own)),
-            None => {
-                let (file, own) = AskedFile::open(path, key, opener)?;
-                (path.display().to_string(), file, own)
-            }
+        let on_server = remote::open(path, key, &args.server, talk)?;
+        let (name, file, own) = if let Some((filter, own)) = on_server {
+            (filter.name().to_owned(), AskedFile::Remote(filter), Some(own))
+        } else {
+            let (file, own) = AskedFile::open(path, key, opener)?;
+            (path.display().to_string(), file, own)
         };
         let own = match own {
             Some(own) => agree(own, &name, given)?,

@@ -14,12 +14,12 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   mayhap push seen.mayhap redis://127.0.0.1:6379/0/seen
-  mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   the new one in its place
+  mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   in its place
   mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     its keys into the one there";
 
 const NOTES: &str = "\
-A URL is redis://host:port/database/name, rediss:// with TLS, redis+cluster://host:port,host:port/name \
-of a cluster. The password is better in the environment (REDISCLI_AUTH) than in the URL, where \
+A URL is redis://host:port/database/name, rediss:// with TLS, \
+redis+cluster://host:port,host:port/name of a cluster. The password is better in the environment (REDISCLI_AUTH) than in the URL, where \
 others of the machine see it.
 
 The bits of the file are written to the server as they are, in values of at most 4 MiB, over all \

@@ -92,7 +92,7 @@ impl Connection {
             ..ServerOptions::default()
         };
         let server = wait(Server::connect(&place.address, options))?;
-        let server = server.map_err(|source| error(&place.name, source))?;
+        let server = server.map_err(|source| error(&place.name, &source))?;
         Ok(Self { place, server })
     }
 
@@ -111,7 +111,7 @@ impl Connection {
         match found {
             Ok(filter) => Ok(Some(filter)),
             Err(mayhap_redis::Error::NotFound { .. }) => Ok(None),
-            Err(source) => Err(self.error(source)),
+            Err(source) => Err(self.error(&source)),
         }
     }
 
@@ -120,10 +120,10 @@ impl Connection {
         &self,
         call: impl Future<Output = Result<T, mayhap_redis::Error>>,
     ) -> Result<T, Error> {
-        wait(call)?.map_err(|source| self.error(source))
+        wait(call)?.map_err(|source| self.error(&source))
     }
 
-    pub(super) fn error(&self, source: mayhap_redis::Error) -> Error {
+    pub(super) fn error(&self, source: &mayhap_redis::Error) -> Error {
         error(&self.place.name, source)
     }
 }
@@ -131,22 +131,21 @@ impl Connection {
 /// Waits for a call; the first one starts what runs them all.
 pub(super) fn wait<T>(call: impl Future<Output = T>) -> Result<T, Error> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    let runtime = match RUNTIME.get() {
-        Some(runtime) => runtime,
-        None => {
-            // One thread beside this one: it sends and receives while the next batch is made.
-            let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-            let runtime = runtime.map_err(Error::io("start", "a thread"))?;
-            RUNTIME.get_or_init(|| runtime)
-        }
+    let runtime = if let Some(runtime) = RUNTIME.get() {
+        runtime
+    } else {
+        // One thread beside this one: it sends and receives while the next batch is made.
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.map_err(Error::io("start", "a thread"))?;
+        RUNTIME.get_or_init(|| runtime)
     };
     Ok(runtime.block_on(call))
 }
 
 /// The error of a filter with this name, and the next step.
-pub(super) fn error(name: &str, source: mayhap_redis::Error) -> Error {
+pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
     use mayhap_redis::Error as Redis;
-    let hint = match &source {
+    let hint = match source {
         Redis::NotFound { .. } => {
             "make it with mayhap create URL -n COUNT, or send a file: mayhap push FILE URL"
         }
@@ -166,7 +165,7 @@ pub(super) fn error(name: &str, source: mayhap_redis::Error) -> Error {
         Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",
         _ => "",
     };
-    let message = match &source {
+    let message = match source {
         // They name the server.
         Redis::Unavailable { .. } | Redis::Unauthorized { .. } | Redis::BadUrl { .. } => {
             source.to_string()

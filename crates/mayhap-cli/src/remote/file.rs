@@ -80,7 +80,7 @@ impl RemoteFile {
         &self,
         call: impl Future<Output = Result<T, mayhap_redis::Error>>,
     ) -> Result<T, Error> {
-        wait(call)?.map_err(|source| connect::error(&self.name, source))
+        wait(call)?.map_err(|source| connect::error(&self.name, &source))
     }
 }
 

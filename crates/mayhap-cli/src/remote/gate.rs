@@ -83,7 +83,7 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
         ),
         ("remove", "file") => (
             "and filters there forget no single key",
-            "keep a counting filter in a file, or let the filter expire: mayhap create URL --ttl 7d",
+            "keep a counting filter in a file, or let it expire: mayhap create URL --ttl 7d",
         ),
         ("push", "file") => {
             ("but push takes a file first", "in the other direction: mayhap pull URL FILE")

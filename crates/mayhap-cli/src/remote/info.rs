@@ -138,6 +138,7 @@ impl Info {
             ("expires", expires),
             ("keeps", keeps.into()),
         ];
-        rows.iter().map(|(name, value)| format!("{name:<12}{value}\n")).collect()
+        let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
+        rows.iter().map(line).collect()
     }
 }

@@ -100,8 +100,8 @@ pub fn create(
     Summary::new(name, Counts::default(), Duration::ZERO, true, file.state()).print(talk, json)
 }
 
-/// The filter for `dedup --state URL`: the one that is there, if the arguments do not contradict it,
-/// or a new one.
+/// The filter for `dedup --state URL`: the one that is there, if the arguments do not contradict
+/// it, or a new one.
 ///
 /// # Errors
 ///
@@ -112,19 +112,13 @@ pub fn find_or_create(
 ) -> Result<(RemoteFile, KeyOptions), Error> {
     let name = &connection.place.name;
     let key = secret_key(wanted.digest.key_file.as_deref())?;
-    let filter = match connection.find(key)? {
-        Some(filter) => {
-            check(name, &filter, wanted)?;
-            filter
-        }
-        None => {
-            let native = wanted.native(name)?;
-            connection.wait(NativeFilter::create(
-                &connection.server,
-                &connection.place.filter,
-                &native,
-            ))?
-        }
+    let filter = if let Some(filter) = connection.find(key)? {
+        check(name, &filter, wanted)?;
+        filter
+    } else {
+        let native = wanted.native(name)?;
+        let (server, filter) = (&connection.server, &connection.place.filter);
+        connection.wait(NativeFilter::create(server, filter, &native))?
     };
     let (file, options) = RemoteFile::of(connection, filter)?;
     let options = options.agree(name, wanted.options)?;

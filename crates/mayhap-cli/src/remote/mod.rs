@@ -2,8 +2,8 @@
 //!
 //! `gate.rs` refuses URLs where none can be, and is there also without the feature `redis`;
 //! `args.rs` has the options. `connect.rs` connects, `file.rs` is a filter on a server as the verbs
-//! see it ([`OnServer`]); `make.rs`, `info.rs`, `verify.rs`, `union.rs`, `push.rs` and `pull.rs` are
-//! what verbs do with one that they do not do with a file.
+//! see it ([`OnServer`]); `make.rs`, `info.rs`, `verify.rs`, `union.rs`, `push.rs` and `pull.rs`
+//! are what verbs do with one that they do not do with a file.
 
 mod args;
 #[cfg(feature = "redis")]

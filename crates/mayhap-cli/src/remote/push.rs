@@ -28,8 +28,8 @@ pub struct Pushed {
 ///
 /// # Errors
 ///
-/// Those of [`Whole::read`], [`Whole::upload`] and [`Whole::merge_into`]; [`Error::Usage`] if there is
-/// a filter already.
+/// Those of [`Whole::read`], [`Whole::upload`] and [`Whole::merge_into`]; [`Error::Usage`] if there
+/// is a filter already.
 pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let place = Place::of(&args.url)?;
     let stop = Stop::on_signals()?;

@@ -173,8 +173,8 @@ impl Whole {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the two are not alike; [`Error::Remote`], [`Error::Stopped`], after which
-    /// part of the keys are there.
+    /// [`Error::Usage`] if the two are not alike; [`Error::Remote`], [`Error::Stopped`], after
+    /// which part of the keys are there.
     pub fn merge_into(
         &self,
         connection: &Connection,
@@ -183,7 +183,7 @@ impl Whole {
     ) -> Result<(), Error> {
         let name = &connection.place.name;
         self.check_options(name, &filter.key_options())?;
-        let mut union = filter.union(&self.filter).map_err(|source| connection.error(source))?;
+        let mut union = filter.union(&self.filter).map_err(|source| connection.error(&source))?;
         loop {
             stop.check()?;
             let Some(bytes) = connection.wait(union.next())? else { return Ok(()) };
@@ -233,15 +233,12 @@ pub fn merge(
     };
     let state = if super::is_url(output) {
         let connection = Connection::open(Place::of(output)?, how.server, replicas, how.talk)?;
-        let filter = match connection.find(how.key)? {
-            Some(filter) => {
-                whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
-                filter
-            }
-            None => {
-                let options = whole.native_options();
-                whole.upload(&connection, &options, (&stop, &mut progress))?
-            }
+        let filter = if let Some(filter) = connection.find(how.key)? {
+            whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
+            filter
+        } else {
+            let options = whole.native_options();
+            whole.upload(&connection, &options, (&stop, &mut progress))?
         };
         RemoteFile::of(&connection, filter)?.0.state()
     } else {

@@ -76,7 +76,8 @@ fn make_inputs(folder: &Path, command: &str) {
             continue;
         }
         let is_made = [">", ">>", "-o", "--output", "--out", "--state", "--new-key-file", "create"];
-        if is_made.contains(&before) || word.starts_with('-') {
+        let is_pulled = command.starts_with("mayhap pull");
+        if is_made.contains(&before) || is_pulled || word.starts_with('-') {
             continue;
         }
         for number in ["1", "2"] {

@@ -65,7 +65,7 @@ fn a_url_where_none_can_be_is_refused_with_the_next_step() {
         (vec!["pull", "f", url], "push"),
         (vec!["info", "redis://127.0.0.1/0"], "the name of the filter comes last"),
         (vec!["info", "redis://127.0.0.1/seen"], "the database comes before"),
-        (vec!["man", url], "--help"),
+        (vec!["man", url], "mayhap info"),
     ] {
         let error = fail(folder, &way, b"a\n");
         assert!(error.contains(hint), "{way:?}: {error}");
