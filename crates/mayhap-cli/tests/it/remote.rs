@@ -255,7 +255,7 @@ fn a_cluster_is_pushed_to_asked_and_pulled_from() {
     let folder = folder.path();
     let made = ["build", "-q", "-n", "300k", "-p", "1e-6", "--layout", "blocked", "-o", "f"];
     succeed(folder, &made, &lines("key", 0..10_000));
-    succeed(folder, &["push", &*"f", &url], b"");
+    succeed(folder, &["push", "f", &url], b"");
     let keys = cluster.nodes().iter().map(|node| node.cli(&["DBSIZE"]).unwrap());
     assert!(keys.clone().all(|count| count != "0"), "{:?}", keys.collect::<Vec<_>>());
     let asked = lines("key", 9_000..11_000);
