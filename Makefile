@@ -5,8 +5,8 @@ FUZZ_SECONDS ?= 10
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc servers unit portable neon loom miri sanitize fuzz deny test-interop \
-	plots bench bench-cli bench-jvm compare clean
+.PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz \
+	deny test-interop plots bench bench-cli bench-jvm bench-redis chaos compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -15,6 +15,7 @@ help:
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
+	@echo 'make chaos   break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
 
@@ -24,7 +25,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit doc portable neon loom miri fuzz deny
+test: lint unit examples doc portable neon loom miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -38,6 +39,12 @@ servers:
 unit: servers
 	$(CARGO) test --workspace --locked
 	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
+
+# At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
+examples: servers
+	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED examples: they need servers'; else \
+		$(CARGO) run -p mayhap-redis --locked --example cache_guard && \
+		$(CARGO) run -p mayhap-redis --locked --example crawler; fi
 
 doc:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
@@ -100,6 +107,10 @@ bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin filters
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
+
+# What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
+chaos: servers
+	sh bench/redis-faults.sh
 
 # What we and others can do, found out by running them.
 compare:

@@ -42,7 +42,8 @@ const PREFIXES: [&str; 8] = [
 
 impl Url {
     #[inline]
-    fn as_bytes(&self) -> &[u8] {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }

@@ -82,6 +82,13 @@ pub enum Error {
         /// What is known of it.
         reason: String,
     },
+    /// The filter takes no more new keys: it is full and does not grow.
+    Full {
+        /// The name.
+        name: String,
+        /// In the server's words.
+        reason: String,
+    },
     /// Another client creates or switches this filter, and did not end in time.
     Busy {
         /// The name.
@@ -142,6 +149,11 @@ impl fmt::Display for Error {
                  its own parameters, or use another name"
             ),
             Self::Gone { name, reason } => write!(f, "the filter {name} is gone: {reason}"),
+            Self::Full { name, reason } => write!(
+                f,
+                "the filter {name} takes no more keys: {reason}; make a larger one, or one that \
+                 grows"
+            ),
             Self::Busy { name, what } => {
                 write!(f, "another client {what} the filter {name}; try again")
             }

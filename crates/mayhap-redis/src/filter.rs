@@ -47,17 +47,17 @@ pub struct FilterInfo {
     pub layout: &'static str,
     /// m.
     pub num_bits: u64,
-    /// k.
+    /// k; 0 where the server does not say.
     pub num_hashes: u32,
     /// n that it was made for, where it says so.
     pub expected_items: Option<u64>,
     /// p that it was made for, where it says so.
     pub target_fpp: Option<f64>,
-    /// Set bits.
+    /// Set bits; 0 where the server does not say.
     pub count_ones: u64,
     /// How many keys these bits speak of; `None` when all are set.
     pub estimated_items: Option<f64>,
-    /// p now.
+    /// p now; NaN where too little is known.
     pub estimated_fpp: f64,
     /// Values that hold the bits.
     pub num_shards: u64,

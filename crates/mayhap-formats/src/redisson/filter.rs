@@ -3,7 +3,7 @@
 use super::config::RedissonConfig;
 use super::scheme::RedissonScheme;
 use crate::filter::{answered_by, same};
-use crate::java::{expected_fpp, round_half_up};
+use crate::java::expected_fpp;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
 
 /// A Bloom filter of Redisson: the value of its string key, with its config.
@@ -103,12 +103,9 @@ impl RedissonFilter {
         self.inner.insert(key)
     }
 
-    /// `count()`: `round(−size / k ln(1 − set bits / size))`; 2^63 − 1 for a filter whose bits are
-    /// all set.
+    /// `count()` ([`RedissonScheme::count`]).
     pub fn count(&self) -> i64 {
-        let size = self.inner.scheme.size() as f64;
-        let ones = self.inner.bits.count_ones() as f64;
-        round_half_up(-size / f64::from(self.num_hashes()) * libm::log(1.0 - ones / size))
+        self.inner.scheme.count(self.inner.bits.count_ones())
     }
 
     /// Takes over all bits of `other`.

@@ -1,5 +1,6 @@
 //! Key bytes → positions.
 
+use crate::java::round_half_up;
 use crate::modulo::Modulo;
 use crate::{Error, Limits, Scheme};
 use highway::{HighwayHash, HighwayHasher, Key};
@@ -46,6 +47,22 @@ impl RedissonScheme {
     /// The size with its sign.
     pub fn size(&self) -> i64 {
         self.size
+    }
+
+    /// `count()` of a filter with `ones` set bits: `round(−size / k ln(1 − ones / size))`; 2^63 − 1
+    /// when all are set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let scheme = mayhap_formats::RedissonScheme::new(7, 9585)?;
+    /// assert_eq!(scheme.count(4687), 919);
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn count(&self, ones: u64) -> i64 {
+        let size = self.size as f64;
+        let fill = ones as f64 / size;
+        round_half_up(-size / f64::from(self.num_hashes) * libm::log(1.0 - fill))
     }
 }
 

@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Where the folders of the systems are.
+/// Where the folders of the systems are, seen from any crate: `mayhap-redis` has this file too.
 pub(crate) fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mayhap-formats/tests/golden")
 }
 
 /// A system's folder.
@@ -155,16 +155,6 @@ pub(crate) fn double(json: &Value) -> f64 {
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     let mut scratch = Vec::new();
     KeyType::Hex.encode(text.as_bytes(), &mut scratch).unwrap().to_vec()
-}
-
-/// The positions of a key, in order.
-pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
-    let mut positions = Vec::new();
-    scheme.positions(key, |position| {
-        positions.push(position);
-        true
-    });
-    positions
 }
 
 /// The names that a system's golden files have for its answers.

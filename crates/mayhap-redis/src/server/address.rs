@@ -87,9 +87,10 @@ impl Address {
         let name = percent_decode_str(name).decode_utf8().map_err(|_| bad("it is no UTF-8"))?;
         let name = (!name.is_empty()).then(|| name.into_owned());
         let address = Self { tls, cluster, user, hosts, database, name };
-        for node in address.node_urls() {
+        for node in address.node_names() {
             // What the client refuses is refused here, where nothing is connected yet.
-            redis::Client::open(node).map_err(|error| bad(error.detail().unwrap_or("bad host")))?;
+            let url = address.node_url(&node);
+            redis::Client::open(url).map_err(|error| bad(error.detail().unwrap_or("bad host")))?;
         }
         Ok(address)
     }
@@ -129,12 +130,20 @@ impl Address {
         self
     }
 
-    /// URLs of nodes as the client takes them, with passwords.
-    pub(crate) fn node_urls(&self) -> impl Iterator<Item = String> {
+    /// The nodes, as `host:port`.
+    pub(crate) fn node_names(&self) -> impl Iterator<Item = String> {
+        self.hosts.iter().map(|host| {
+            // Of [::1] the port stands behind the bracket.
+            let after = host.rfind(']').unwrap_or(0);
+            let port = if host[after..].contains(':') { "" } else { ":6379" };
+            format!("{host}{port}")
+        })
+    }
+
+    /// The URL of a node, as the client takes it, with the password.
+    pub(crate) fn node_url(&self, name: &str) -> String {
         let scheme = if self.tls { "rediss" } else { "redis" };
-        self.hosts
-            .iter()
-            .map(move |host| format!("{scheme}://{}{host}/{}", self.user, self.database))
+        format!("{scheme}://{}{name}/{}", self.user, self.database)
     }
 
     /// The server without the name, and without the password.
@@ -192,13 +201,19 @@ mod tests {
         let parse = |url| Address::parse(url).unwrap();
         let all = parse("rediss://user:p%40ss@host:7000/3/a/b%20c");
         assert_eq!((all.is_tls(), all.database, all.name()), (true, 3, Some("a/b c")));
-        assert_eq!(all.node_urls().next().unwrap(), "rediss://user:p%40ss@host:7000/3");
+        let urls = |address: Address| -> Vec<String> {
+            address.node_names().map(|name| address.node_url(&name)).collect()
+        };
+        assert_eq!(urls(all), ["rediss://user:p%40ss@host:7000/3"]);
+        assert_eq!(urls(parse("redis://host")), ["redis://host:6379/0"]);
+        assert_eq!(urls(parse("redis://[::1]")), ["redis://[::1]:6379/0"]);
+        assert_eq!(urls(parse("redis://[::1]:7")), ["redis://[::1]:7/0"]);
         assert_eq!(parse("redis://host").to_string(), "redis://host/0");
         assert_eq!(parse("redis://host/").name(), None);
         let cluster = parse("redis+cluster://:pw@a:1,b:2,c:3/name");
-        let urls = ["redis://:pw@a:1/0", "redis://:pw@b:2/0", "redis://:pw@c:3/0"];
-        assert!(cluster.node_urls().eq(urls.map(str::to_owned)));
         assert_eq!(cluster.to_string(), "redis+cluster://a:1,b:2,c:3/name");
+        let nodes = ["redis://:pw@a:1/0", "redis://:pw@b:2/0", "redis://:pw@c:3/0"];
+        assert_eq!(urls(cluster), nodes);
         assert_eq!(parse("redis+cluster://a/0/name"), parse("redis+cluster://a/name"));
         assert_eq!(parse("redis+cluster://a/7").name(), Some("7"));
     }
@@ -211,7 +226,10 @@ mod tests {
         assert_eq!(user("redis://alice:own@host"), "alice:own@");
         assert_eq!(user("redis+cluster://:own@a,b/name"), ":own@");
         let address = Address::parse("redis://host").unwrap().or_password("p@:/s");
-        assert_eq!(address.node_urls().next().unwrap(), "redis://default:p%40%3A%2Fs@host/0");
+        assert_eq!(
+            address.node_url(&address.node_names().next().unwrap()),
+            "redis://default:p%40%3A%2Fs@host/0"
+        );
     }
 
     #[test]

@@ -1,33 +1,42 @@
 //! What a connection has to do, so that another client crate, or a faulty one, can take its place.
 
-use super::command::Command;
+use super::node::Sent;
 use futures_util::future::BoxFuture;
-use redis::{Pipeline, RedisResult, Value};
+use redis::{Pipeline, RedisResult, ServerError};
 use std::fmt;
+use std::sync::Arc;
 
-/// The replies of a pipeline, errors of single commands among them.
-pub(crate) type Values = RedisResult<Vec<Value>>;
+/// Where a command goes, and how.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// `host:port`.
+    pub(crate) node: Arc<str>,
+    pub(crate) how: How,
+}
+
+/// What a node has to be told first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum How {
+    /// Nothing.
+    Plain,
+    /// `ASKING`, before each command: its key has come here, its slot has not yet.
+    Asking,
+    /// `READONLY`, once: it is a replica.
+    ReadOnly,
+}
 
 pub(crate) trait Backend: fmt::Debug + Send + Sync {
-    /// Which commands go to one node, as far as is known.
-    fn groups(&self, commands: &[Command]) -> Vec<Vec<usize>>;
+    /// Where the commands of a slot go, as far as is known. `replica`: one may answer.
+    fn place(&self, slot: u16, replica: bool) -> Place;
 
-    /// How to send those again that are left: in each group those that fail together.
-    fn groups_again(&self, commands: &[Command], left: &[usize]) -> Vec<Vec<usize>>;
-
-    /// Whether [`Backend::follow`] may do what [`Backend::send`] does not.
-    fn follows(&self) -> bool;
+    /// Where a `MOVED` or an `ASK` of a node points to; `None` if it is no cluster.
+    fn redirected(&self, from: &Place, error: &ServerError) -> Option<Place>;
 
     /// One slot of each master.
     fn masters(&self) -> Vec<u16>;
 
-    /// Sends once, to the master of a slot or, for what only reads, to one of its replicas. Is
-    /// never repeated unseen.
-    fn send(&self, pipeline: Pipeline, slot: u16, read: bool) -> BoxFuture<'_, Values>;
-
-    /// Sends a pipeline whose first command alone has a key, which may be on the move: redirections
-    /// are followed and failures repeated.
-    fn follow(&self, pipeline: Pipeline, slot: u16, read: bool) -> BoxFuture<'_, Values>;
+    /// Sends once, and repeats nothing: a reply that was lost has to be known of.
+    fn send<'a>(&'a self, node: &Arc<str>, pipeline: Pipeline, waits: bool) -> BoxFuture<'a, Sent>;
 
     /// Looks again which node has which slots.
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>>;

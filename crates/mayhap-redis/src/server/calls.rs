@@ -1,20 +1,18 @@
 //! Sending commands until they are done.
 
-use super::backend::{Backend, Values};
+use super::backend::Backend;
+use super::call::{Call, Fatal};
 use super::cluster::Cluster;
 use super::command::{Command, CommandKind, Reply};
 use super::single::Single;
 use super::{Address, Persistence, ServerOptions};
 use crate::Error;
 use futures_util::StreamExt;
-use futures_util::future::join_all;
-use futures_util::stream;
-use redis::{ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value, cmd};
+use futures_util::stream::FuturesUnordered;
+use redis::{ErrorKind, RedisError, Value, cmd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Pipelines that are on their way at once when commands are sent again.
-const SENT_AT_ONCE: usize = 64;
 /// Waits before a repetition: doubled from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
@@ -142,146 +140,46 @@ impl Server {
 
     async fn run_with(&self, commands: Vec<Command>, wait: bool) -> Result<Vec<Reply>, Error> {
         let started = Instant::now();
-        let mut call = Call {
-            outcomes: commands.iter().map(|_| Outcome::default()).collect(),
-            commands,
-            reason: String::new(),
-            confirmed: None,
-            wait,
-        };
-        let until = tokio::time::Instant::from_std(started + self.inner.options.deadline);
-        let rounds = self.rounds(&mut call);
-        if let Ok(result) = tokio::time::timeout_at(until, rounds).await {
-            result?;
-            return Ok(call.replies());
+        let options = &self.inner.options;
+        let mut call = Call::new(commands, options.wait_replicas.filter(|_| wait));
+        let until = tokio::time::Instant::from_std(started + options.deadline);
+        match tokio::time::timeout_at(until, self.rounds(&mut call)).await {
+            Ok(Ok(())) => return Ok(call.replies()),
+            Ok(Err(Fatal::Unauthorized(reason))) => return Err(self.unauthorized(&reason)),
+            Ok(Err(Fatal::Other(error))) => return Err(error),
+            Err(_) => {}
         }
-        if let (Some(confirmed), Some(wait)) = (call.confirmed, self.inner.options.wait_replicas) {
+        if let (Some(confirmed), Some(wait)) = (call.unconfirmed(), options.wait_replicas) {
             return Err(Error::NotReplicated { wanted: wait.replicas, confirmed });
         }
-        Err(self.unavailable(started, &call.reason))
+        Err(self.unavailable(started, call.reason()))
     }
 
-    async fn rounds(&self, call: &mut Call) -> Result<(), Error> {
+    /// In each round one pipeline for each node.
+    async fn rounds(&self, call: &mut Call) -> Result<(), Fatal> {
         let backend = &*self.inner.backend;
-        // One pipeline for each node.
-        let sent = backend.groups(&call.commands).into_iter().map(|group| {
-            let (pipeline, slot, read) = self.pipeline(call, &group);
-            async move { (group, backend.send(pipeline, slot, read).await) }
-        });
-        for (group, values) in join_all(sent).await {
-            self.note(call, &group, values)?;
-        }
         let mut pause = FIRST_PAUSE;
         loop {
-            if call.left().next().is_none() {
+            let groups = call.next_round(backend);
+            if groups.is_empty() {
                 return Ok(());
             }
+            let sent = groups.into_iter().map(|group| {
+                let sent = backend.send(&group.place.node, call.pipeline(&group), group.waits);
+                async move { (group, sent.await) }
+            });
+            let mut sent: FuturesUnordered<_> = sent.collect();
+            while let Some((group, sent)) = sent.next().await {
+                call.note(backend, &group, sent)?;
+            }
+            if call.advanced && !call.failed {
+                continue;
+            }
+            pause = if call.advanced { FIRST_PAUSE } else { (pause * 2).min(LAST_PAUSE) };
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LAST_PAUSE);
             if let Err(error) = backend.refresh().await {
                 log::debug!("{}: {error}", self.name());
             }
-            // Together what has one slot, so that a slot on the move holds up none of the others,
-            let left: Vec<usize> = call.left().collect();
-            self.send_all(call, backend.groups_again(&call.commands, &left), false).await?;
-            if backend.follows() {
-                // and then each by itself, so that a redirection is about one key.
-                let left = call.left().map(|i| vec![i]).collect();
-                self.send_all(call, left, true).await?;
-            }
-        }
-    }
-
-    /// Sends groups of commands, many at once.
-    async fn send_all(
-        &self,
-        call: &mut Call,
-        groups: Vec<Vec<usize>>,
-        follow: bool,
-    ) -> Result<(), Error> {
-        let backend = &*self.inner.backend;
-        let sent = groups.into_iter().map(|group| {
-            let (pipeline, slot, read) = self.pipeline(call, &group);
-            async move {
-                let sent = if follow {
-                    backend.follow(pipeline, slot, read)
-                } else {
-                    backend.send(pipeline, slot, read)
-                };
-                (group, sent.await)
-            }
-        });
-        let sent: Vec<_> = stream::iter(sent).buffer_unordered(SENT_AT_ONCE).collect().await;
-        for (group, values) in sent {
-            self.note(call, &group, values)?;
-        }
-        Ok(())
-    }
-
-    /// The commands, and `WAIT` if there is a write among them.
-    fn pipeline(&self, call: &Call, group: &[usize]) -> (Pipeline, u16, bool) {
-        let mut pipeline = Pipeline::with_capacity(group.len() + 1);
-        let mut read = true;
-        for &i in group {
-            pipeline.add_command(call.commands[i].cmd.clone());
-            read &= call.commands[i].kind == CommandKind::Read;
-        }
-        if let (false, true, Some(wait)) = (read, call.wait, self.inner.options.wait_replicas) {
-            let millis = u64::try_from(wait.timeout.as_millis()).unwrap_or(u64::MAX).max(1);
-            pipeline.cmd("WAIT").arg(wait.replicas).arg(millis);
-        }
-        let slot = group.first().map_or(0, |&i| call.commands[i].slot);
-        (pipeline, slot, read)
-    }
-
-    /// Keeps what came back for a group of commands.
-    fn note(&self, call: &mut Call, group: &[usize], values: Values) -> Result<(), Error> {
-        let values = match values {
-            Ok(values) => values,
-            Err(error) => {
-                if is_final(&error) {
-                    return Err(self.final_error(&error));
-                }
-                call.reason = error.to_string();
-                for &i in group {
-                    // All of them: an error of one command hides the replies of the others.
-                    call.outcomes[i].repeated = true;
-                }
-                return Ok(());
-            }
-        };
-        let confirmed = match (self.inner.options.wait_replicas, values.get(group.len())) {
-            (Some(wait), Some(Value::Int(count))) => {
-                let count = u32::try_from(*count).unwrap_or(0);
-                let enough = count >= wait.replicas;
-                if !enough {
-                    call.confirmed = Some(count);
-                    call.reason = format!("{count} of {} replicas confirmed", wait.replicas);
-                }
-                enough
-            }
-            _ => true,
-        };
-        for (&i, value) in group.iter().zip(values) {
-            let done = confirmed || call.commands[i].kind == CommandKind::Read;
-            match value {
-                Value::ServerError(error) if is_for_a_moment(&error) => {
-                    call.reason = words(&error);
-                }
-                Value::ServerError(error) if error.code() == "NOAUTH" => {
-                    return Err(self.unauthorized(&words(&error)));
-                }
-                Value::ServerError(error) => call.outcomes[i].end(Err(refused(&error)), true),
-                value => call.outcomes[i].end(Ok(value), done),
-            }
-        }
-        Ok(())
-    }
-
-    fn final_error(&self, error: &RedisError) -> Error {
-        match error.kind() {
-            ErrorKind::AuthenticationFailed => self.unauthorized(&error.to_string()),
-            _ => Error::Refused { what: "a command".into(), reason: error.to_string() },
         }
     }
 
@@ -296,50 +194,6 @@ impl Server {
     }
 }
 
-/// A call on its way.
-struct Call {
-    commands: Vec<Command>,
-    outcomes: Vec<Outcome>,
-    /// What failed last.
-    reason: String,
-    /// How many replicas confirmed, if they were too few.
-    confirmed: Option<u32>,
-    wait: bool,
-}
-
-/// What is known of a command.
-#[derive(Default)]
-struct Outcome {
-    /// The first reply: a later one tells of bits that the first attempt set.
-    value: Option<Result<Value, Error>>,
-    /// Nothing is left to do.
-    done: bool,
-    repeated: bool,
-}
-
-impl Outcome {
-    fn end(&mut self, value: Result<Value, Error>, done: bool) {
-        self.value.get_or_insert(value);
-        self.done |= done;
-    }
-}
-
-impl Call {
-    fn left(&self) -> impl Iterator<Item = usize> {
-        self.outcomes.iter().enumerate().filter(|(_, outcome)| !outcome.done).map(|(i, _)| i)
-    }
-
-    fn replies(self) -> Vec<Reply> {
-        let outcomes = self.outcomes.into_iter();
-        outcomes
-            .map(|outcome| Reply {
-                value: outcome.value.unwrap_or(Ok(Value::Nil)),
-                repeated: outcome.repeated,
-            })
-            .collect()
-    }
-}
-
 /// `CONFIG GET` of one setting: a map, or an array of name and value.
 fn setting(value: &Value) -> Option<String> {
     let text = |value: &Value| match value {
@@ -351,40 +205,6 @@ fn setting(value: &Value) -> Option<String> {
         Value::Array(pair) => text(pair.get(1)?),
         Value::Map(pairs) => text(&pairs.first()?.1),
         _ => None,
-    }
-}
-
-/// Refusals that pass: the server has done nothing.
-fn is_for_a_moment(error: &ServerError) -> bool {
-    use ServerErrorKind::{Ask, BusyLoading, ClusterDown, MasterDown, Moved, ReadOnly, TryAgain};
-    matches!(
-        error.kind(),
-        Some(Ask | BusyLoading | ClusterDown | MasterDown | Moved | ReadOnly | TryAgain)
-    )
-}
-
-/// Errors of a connection that trying again will not mend.
-fn is_final(error: &RedisError) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig | ErrorKind::Client
-    )
-}
-
-/// A refusal that stays, without the key, which only the caller knows.
-fn refused(error: &ServerError) -> Error {
-    match error.code() {
-        "OOM" => Error::ServerFull { reason: words(error) },
-        "WRONGTYPE" => Error::WrongType { key: String::new() },
-        _ => Error::Refused { what: "a command".into(), reason: words(error) },
-    }
-}
-
-/// The error as the server wrote it.
-fn words(error: &ServerError) -> String {
-    match error.details() {
-        Some(details) => format!("{} {details}", error.code()),
-        None => error.code().into(),
     }
 }
 

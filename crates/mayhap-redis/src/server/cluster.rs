@@ -1,157 +1,156 @@
-//! A cluster: pipelines by node, and by single commands where keys are on the move.
+//! A cluster: a connection to each node, and who has which slots.
 
-use super::backend::{Backend, Values};
-use super::command::NUM_SLOTS;
-use super::{Address, ServerOptions, command::Command};
-use futures_util::FutureExt;
+use super::backend::{Backend, How, Place};
+use super::node::{Failure, Node, Sent};
+use super::topology::{Topology, target};
+use super::{Address, ServerOptions};
 use futures_util::future::BoxFuture;
-use redis::cluster::{ClusterClient, ClusterClientBuilder};
-use redis::cluster_async::ClusterConnection;
-use redis::cluster_read_routing::RandomReplicaStrategy;
-use redis::cluster_routing::{Route, SingleNodeRoutingInfo, SlotAddr};
-use redis::{Pipeline, RedisResult, Value, cmd};
-use std::collections::BTreeMap;
+use futures_util::{FutureExt, StreamExt, stream};
+use redis::{ErrorKind, Pipeline, RedisError, RedisResult, ServerError, ServerErrorKind};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, RwLock};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// How many nodes are asked at once for the slots: the first that knows is believed.
+const ASKED_AT_ONCE: usize = 3;
 
 pub(crate) struct Cluster {
-    /// Repeats nothing: a reply that was lost has to be known of.
-    once: ClusterConnection,
-    /// Follows redirections and repeats.
-    following: ClusterConnection,
-    /// The number of the master of each slot, as the cluster said last.
-    masters: RwLock<Arc<[u16]>>,
+    address: Address,
+    options: ServerOptions,
+    /// Those that were talked to, by `host:port`.
+    nodes: Mutex<HashMap<Arc<str>, Arc<Node>>>,
+    /// `None` only before the first look.
+    topology: RwLock<Option<Arc<Topology>>>,
+    looking: tokio::sync::Mutex<()>,
+    looks: AtomicUsize,
+    reads: AtomicUsize,
 }
 
 impl Cluster {
     pub(crate) async fn connect(address: &Address, options: &ServerOptions) -> RedisResult<Self> {
-        let builder = || {
-            let builder = ClusterClientBuilder::new(address.node_urls())
-                .connection_timeout(options.connect_timeout)
-                .response_timeout(options.response_timeout)
-                .overall_response_timeout(Some(options.deadline));
-            if options.read_replicas {
-                builder.read_routing_strategy(RandomReplicaStrategy)
-            } else {
-                builder
-            }
+        let cluster = Self {
+            address: address.clone(),
+            options: options.clone(),
+            nodes: Mutex::default(),
+            topology: RwLock::default(),
+            looking: tokio::sync::Mutex::default(),
+            looks: AtomicUsize::default(),
+            reads: AtomicUsize::default(),
         };
-        let connect = async |client: ClusterClient| client.get_async_connection().await;
-        let once = connect(builder().retries(0).build()?).await?;
-        let following = builder().retries(16).min_retry_wait(20).max_retry_wait(500);
-        let following = connect(following.build()?).await?;
-        let masters = RwLock::new(vec![0; usize::from(NUM_SLOTS)].into());
-        let cluster = Self { once, following, masters };
         cluster.look().await?;
         Ok(cluster)
     }
 
-    async fn look(&self) -> RedisResult<()> {
-        let mut slots = cmd("CLUSTER");
-        slots.arg("SLOTS");
-        let answer: Value = slots.query_async(&mut self.following.clone()).await?;
-        let masters = masters_of(&answer).into();
-        *self.masters.write().unwrap_or_else(std::sync::PoisonError::into_inner) = masters;
-        Ok(())
+    fn known(&self) -> Option<Arc<Topology>> {
+        self.topology.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn known(&self) -> Arc<[u16]> {
-        self.masters.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-
-    fn route(slot: u16, read: bool) -> SingleNodeRoutingInfo {
-        let node = if read { SlotAddr::ReplicaOptional } else { SlotAddr::Master };
-        SingleNodeRoutingInfo::SpecificNode(Route::new(slot, node))
-    }
-}
-
-/// `CLUSTER SLOTS`: arrays of first slot, last slot, master and replicas. Nodes are numbered as
-/// they come.
-fn masters_of(answer: &Value) -> Vec<u16> {
-    let mut masters = vec![0; usize::from(NUM_SLOTS)];
-    let mut nodes: Vec<&Value> = Vec::new();
-    let Value::Array(ranges) = answer else { return masters };
-    for range in ranges {
-        let Value::Array(range) = range else { continue };
-        let [Value::Int(first), Value::Int(last), master, ..] = range.as_slice() else { continue };
-        let number = nodes.iter().position(|&node| node == master).unwrap_or_else(|| {
-            nodes.push(master);
-            nodes.len() - 1
-        });
-        let (Ok(first), Ok(last)) = (usize::try_from(*first), usize::try_from(*last)) else {
-            continue;
-        };
-        if let Some(range) = masters.get_mut(first..=last) {
-            range.fill(number as u16);
+    fn node(&self, name: &Arc<str>) -> RedisResult<Arc<Node>> {
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(node) = nodes.get(name) {
+            return Ok(node.clone());
         }
+        let node = Arc::new(Node::of(&self.address, name, &self.options)?);
+        nodes.insert(name.clone(), node.clone());
+        Ok(node)
     }
-    masters
+
+    /// Asks the nodes that are known for the slots, the last first ones last.
+    async fn look(&self) -> RedisResult<()> {
+        let mut names: Vec<Arc<str>> = self.address.node_names().map(Arc::from).collect();
+        names.extend(self.known().iter().flat_map(|known| known.nodes().cloned()));
+        names.sort_unstable();
+        names.dedup();
+        let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
+        names.rotate_left(first);
+        let asked = names.clone().into_iter().map(|name| async move {
+            let answer = self.ask(&name).await;
+            (name, answer)
+        });
+        let mut answers = stream::iter(asked).buffer_unordered(ASKED_AT_ONCE);
+        let mut reason: Option<RedisError> = None;
+        while let Some((name, answer)) = answers.next().await {
+            match answer {
+                Ok(topology) => {
+                    log::debug!("{name} has told who has the slots");
+                    self.learn(topology, &names);
+                    return Ok(());
+                }
+                // Of all reasons that which will not pass.
+                Err(error) if error.kind() == ErrorKind::AuthenticationFailed => return Err(error),
+                Err(error) => reason = Some(error),
+            }
+        }
+        Err(reason.unwrap_or_else(|| (ErrorKind::Client, "there are no nodes").into()))
+    }
+
+    async fn ask(&self, name: &Arc<str>) -> RedisResult<Topology> {
+        let mut slots = Pipeline::new();
+        slots.cmd("CLUSTER").arg("SLOTS");
+        let answer = match self.node(name)?.send(&slots, false).await {
+            Ok(mut values) => values.pop(),
+            Err(Failure::Unsent(error) | Failure::Lost(error)) => return Err(error),
+        };
+        let answer = match answer {
+            Some(value) => value.extract_error()?,
+            None => return Err((ErrorKind::UnexpectedReturnType, "no slots").into()),
+        };
+        let nobody = || (ErrorKind::UnexpectedReturnType, "no node of the cluster has slots");
+        Topology::parse(&answer, name).ok_or_else(|| nobody().into())
+    }
+
+    /// Keeps the topology and only the nodes that are of it, and those that we were given.
+    fn learn(&self, topology: Topology, given: &[Arc<str>]) {
+        let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
+        nodes.retain(|name, _| given.contains(name) || topology.nodes().any(|node| node == name));
+        let topology = Some(Arc::new(topology));
+        *self.topology.write().unwrap_or_else(PoisonError::into_inner) = topology;
+    }
 }
 
 impl Backend for Cluster {
-    fn groups(&self, commands: &[Command]) -> Vec<Vec<usize>> {
-        let masters = self.known();
-        let mut groups: Vec<Vec<usize>> = Vec::new();
-        for (i, command) in commands.iter().enumerate() {
-            let master = usize::from(masters[usize::from(command.slot)]);
-            if groups.len() <= master {
-                groups.resize(master + 1, Vec::new());
-            }
-            groups[master].push(i);
+    fn place(&self, slot: u16, replica: bool) -> Place {
+        let known = self.known();
+        let Some(shard) = known.as_ref().map(|known| known.shard(slot)) else {
+            return Place { node: "".into(), how: How::Plain };
+        };
+        if replica && self.options.read_replicas && !shard.replicas.is_empty() {
+            let node = &shard.replicas[self.reads.load(Ordering::Relaxed) % shard.replicas.len()];
+            return Place { node: node.clone(), how: How::ReadOnly };
         }
-        groups.retain(|group| !group.is_empty());
-        groups
+        Place { node: shard.master.clone(), how: How::Plain }
     }
 
-    /// By slots.
-    fn groups_again(&self, commands: &[Command], left: &[usize]) -> Vec<Vec<usize>> {
-        let mut groups: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
-        for &i in left {
-            groups.entry(commands[i].slot).or_default().push(i);
-        }
-        groups.into_values().collect()
-    }
-
-    fn follows(&self) -> bool {
-        true
+    fn redirected(&self, from: &Place, error: &ServerError) -> Option<Place> {
+        let node = target(error, &from.node)?.into();
+        let asking = error.kind() == Some(ServerErrorKind::Ask);
+        Some(Place { node, how: if asking { How::Asking } else { How::Plain } })
     }
 
     fn masters(&self) -> Vec<u16> {
-        let masters = self.known();
-        let mut firsts: Vec<u16> = Vec::new();
-        for slot in 0..NUM_SLOTS {
-            let is_of = |&first: &u16| masters[usize::from(first)] == masters[usize::from(slot)];
-            if !firsts.iter().any(is_of) {
-                firsts.push(slot);
-            }
-        }
-        firsts
+        let known = self.known();
+        known.iter().flat_map(|known| known.shards()).map(|shard| shard.slot).collect()
     }
 
-    fn send(&self, pipeline: Pipeline, slot: u16, read: bool) -> BoxFuture<'_, Values> {
-        let mut connection = self.once.clone();
-        async move {
-            let len = pipeline.len();
-            connection.route_pipeline(pipeline, 0, len, Self::route(slot, read)).await
-        }
-        .boxed()
-    }
-
-    fn follow(&self, pipeline: Pipeline, slot: u16, read: bool) -> BoxFuture<'_, Values> {
-        let mut connection = self.following.clone();
-        async move {
-            let len = pipeline.len();
-            connection.route_pipeline(pipeline, 0, len, Self::route(slot, read)).await
-        }
-        .boxed()
+    fn send<'a>(&'a self, node: &Arc<str>, pipeline: Pipeline, waits: bool) -> BoxFuture<'a, Sent> {
+        // Another replica for the next call.
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let node = self.node(node);
+        async move { node.map_err(Failure::Unsent)?.send(&pipeline, waits).await }.boxed()
     }
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {
         async {
-            // A node that is down keeps the rest waiting: look again after the next failure then.
-            let look = tokio::time::timeout(Duration::from_secs(2), self.look());
-            look.await.unwrap_or(Ok(()))
+            let looks = self.looks.load(Ordering::Relaxed);
+            let _looking = self.looking.lock().await;
+            // One look is enough for all who wait.
+            if self.looks.load(Ordering::Relaxed) != looks {
+                return Ok(());
+            }
+            let found = self.look().await;
+            self.looks.fetch_add(1, Ordering::Relaxed);
+            found
         }
         .boxed()
     }
@@ -160,29 +159,5 @@ impl Backend for Cluster {
 impl fmt::Debug for Cluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Cluster")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn masters_are_numbered_by_their_address() {
-        let node = |port| Value::Array(vec![Value::BulkString(b"h".to_vec()), Value::Int(port)]);
-        let range = |first, last, port, replica| {
-            Value::Array(vec![Value::Int(first), Value::Int(last), node(port), node(replica)])
-        };
-        let answer = Value::Array(vec![
-            range(0, 99, 1, 9),
-            range(100, 16_382, 2, 8),
-            range(16_383, 16_383, 1, 9),
-        ]);
-        let masters = masters_of(&answer);
-        assert_eq!((masters[0], masters[99], masters[100]), (0, 0, 1));
-        assert_eq!((masters[16_382], masters[16_383]), (1, 0));
-        // Ranges that no cluster has change nothing.
-        let answer = Value::Array(vec![range(-1, 5, 1, 1), range(9, 99_999, 1, 1), Value::Nil]);
-        assert!(masters_of(&answer).iter().all(|&master| master == 0));
     }
 }

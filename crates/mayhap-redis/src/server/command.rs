@@ -11,10 +11,12 @@ pub(crate) const NUM_SLOTS: u16 = 16_384;
 ///
 /// The tag is what stands between the first `{` and the first `}` after it, unless that is nothing
 /// (Redis Cluster specification, "Hash tags").
-pub(crate) fn slot_of(key: &str) -> u16 {
-    let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map(|(tag, _)| tag);
-    let hashed = tag.filter(|tag| !tag.is_empty()).unwrap_or(key);
-    State::<XMODEM>::calculate(hashed.as_bytes()) % NUM_SLOTS
+pub(crate) fn slot_of(key: impl AsRef<[u8]>) -> u16 {
+    let key = key.as_ref();
+    let tag = key.split(|&byte| byte == b'{').next().map_or(0, <[u8]>::len) + 1;
+    let tag = key.get(tag..).unwrap_or_default();
+    let end = tag.iter().position(|&byte| byte == b'}').unwrap_or(0);
+    State::<XMODEM>::calculate(if end == 0 { key } else { &tag[..end] }) % NUM_SLOTS
 }
 
 /// A command on one key.

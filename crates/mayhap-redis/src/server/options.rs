@@ -24,9 +24,12 @@ pub struct ServerOptions {
     /// For a call with all its repetitions; it ends with [`crate::Error::Unavailable`] then.
     pub deadline: Duration,
     /// Whether a write has to reach replicas before it is acknowledged. `WAIT` goes in the same
-    /// pipeline as the writes. Not a consensus: a write that a majority has can still be lost.
+    /// pipeline as the writes, and one such pipeline at a time to a node. Not a consensus: a write
+    /// that a majority has can still be lost.
     pub wait_replicas: Option<WaitReplicas>,
-    /// In a cluster, lets replicas answer queries: they may not know the newest keys yet.
+    /// In a cluster, lets replicas answer queries: they may not know the newest keys yet. Which
+    /// there are is looked up when connecting and after a failure; a replica that has never been
+    /// sent anything is not among them.
     pub read_replicas: bool,
 }
 

@@ -1,59 +1,52 @@
-//! One server, by one connection that all callers share and that reconnects by itself.
+//! One server.
 
-use super::backend::{Backend, Values};
-use super::{Address, ServerOptions, command::Command};
+use super::backend::{Backend, How, Place};
+use super::node::{Failure, Node, Sent};
+use super::{Address, ServerOptions};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
-use redis::{Client, Pipeline, RedisResult};
+use redis::{Pipeline, RedisResult, ServerError};
 use std::fmt;
+use std::sync::Arc;
 
 pub(crate) struct Single {
-    connection: ConnectionManager,
+    node: Node,
+    place: Place,
 }
 
 impl Single {
     pub(crate) async fn connect(address: &Address, options: &ServerOptions) -> RedisResult<Self> {
-        let config = ConnectionManagerConfig::new()
-            .set_connection_timeout(Some(options.connect_timeout))
-            .set_response_timeout(Some(options.response_timeout))
-            // Repetition is ours: a reply that was lost has to be known of.
-            .set_number_of_retries(1);
-        let url = address.node_urls().next().unwrap_or_default();
-        let connection = Client::open(url)?.get_connection_manager_with_config(config).await?;
-        Ok(Self { connection })
+        let name = address.node_names().next().unwrap_or_default();
+        let node = Node::of(address, &name, options)?;
+        let mut ping = Pipeline::new();
+        ping.cmd("PING");
+        match node.send(&ping, false).await {
+            Ok(_) => Ok(Self { node, place: Place { node: name.into(), how: How::Plain } }),
+            Err(Failure::Unsent(error) | Failure::Lost(error)) => Err(error),
+        }
     }
 }
 
 impl Backend for Single {
-    fn groups(&self, commands: &[Command]) -> Vec<Vec<usize>> {
-        vec![(0..commands.len()).collect()]
+    fn place(&self, _slot: u16, _replica: bool) -> Place {
+        self.place.clone()
     }
 
-    fn groups_again(&self, _commands: &[Command], left: &[usize]) -> Vec<Vec<usize>> {
-        // In parts, so that some arrive where the whole takes longer than a reply may.
-        left.chunks(256).map(<[usize]>::to_vec).collect()
-    }
-
-    fn follows(&self) -> bool {
-        false
+    fn redirected(&self, _from: &Place, _error: &ServerError) -> Option<Place> {
+        None
     }
 
     fn masters(&self) -> Vec<u16> {
         vec![0]
     }
 
-    fn send(&self, pipeline: Pipeline, _slot: u16, _read: bool) -> BoxFuture<'_, Values> {
-        let mut connection = self.connection.clone();
-        async move {
-            let len = pipeline.len();
-            connection.req_packed_commands(&pipeline, 0, len).await
-        }
-        .boxed()
-    }
-
-    fn follow(&self, pipeline: Pipeline, slot: u16, read: bool) -> BoxFuture<'_, Values> {
-        self.send(pipeline, slot, read)
+    fn send<'a>(
+        &'a self,
+        _node: &Arc<str>,
+        pipeline: Pipeline,
+        waits: bool,
+    ) -> BoxFuture<'a, Sent> {
+        async move { self.node.send(&pipeline, waits).await }.boxed()
     }
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {

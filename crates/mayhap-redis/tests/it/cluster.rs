@@ -9,10 +9,14 @@ use std::time::Duration;
 use test_servers::{ClusterOptions, RedisCluster, RedisOptions, ready};
 
 async fn connect(cluster: &RedisCluster) -> Server {
+    connect_with(cluster, ServerOptions::default()).await
+}
+
+pub(crate) async fn connect_with(cluster: &RedisCluster, options: ServerOptions) -> Server {
     let hosts: Vec<String> =
         cluster.urls().iter().map(|url| url.trim_start_matches("redis://").to_owned()).collect();
     let address = Address::parse(&format!("redis+cluster://{}", hosts.join(","))).unwrap();
-    Server::connect(&address, ServerOptions::default()).await.unwrap()
+    Server::connect(&address, options).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

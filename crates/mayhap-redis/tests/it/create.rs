@@ -83,7 +83,10 @@ async fn a_keyed_filter_wants_its_key() {
 }
 
 /// Polls a call so many times and drops it, as if its process had died. Whether it had ended.
-async fn dies_after<T>(polls: u32, call: impl Future<Output = Result<T, Error>>) -> bool {
+pub(crate) async fn dies_after<T>(
+    polls: u32,
+    call: impl Future<Output = Result<T, Error>>,
+) -> bool {
     let mut call = std::pin::pin!(call);
     let mut left = polls;
     std::future::poll_fn(|context| {

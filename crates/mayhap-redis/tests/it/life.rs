@@ -1,5 +1,6 @@
 //! Expiry, deletion, switches, whole filters.
 
+use crate::create::dies_after;
 use crate::native::{connect, connect_with, digests, params};
 use mayhap::{AnyFilter, Block, Digest, DigestFunction, Layout};
 use mayhap_redis::{Error, Inserted, NativeFilter, NativeOptions, RemoteFilter, ServerOptions};
@@ -282,6 +283,33 @@ async fn a_switch_loses_nothing_that_is_acknowledged_after_it() {
     let shards = filter.info().await.unwrap().num_shards as usize;
     assert_eq!(keys(&redis, "*").len(), shards + 1, "old shards stayed");
     assert_eq!(when(&redis, "*"), ["-1"]);
+}
+
+// On one thread, so that no reply comes while the call is polled.
+#[tokio::test]
+async fn a_switch_that_dies_at_any_step_loses_nothing_that_is_acknowledged_after_it() {
+    let Some(redis) = start() else { return };
+    let server = connect(&redis).await;
+    let (mut ended, mut switched) = (false, 0);
+    for polls in 1..100 {
+        let name = format!("a{polls}");
+        let old = NativeFilter::create(&server, &name, &options(100_000)).await.unwrap();
+        let hold = Duration::from_secs(60);
+        let hidden = NativeFilter::rebuild(&server, &name, &options(100_000), hold).await.unwrap();
+        hidden.insert(b"rebuilt").await.unwrap();
+        ended = dies_after(polls, hidden.swap()).await;
+        // As if the token had ended, which takes 10 s.
+        server.persistence().await.unwrap();
+        redis.cli(&["DEL", &format!("{{{name}}}:swap")]).unwrap();
+        let live = NativeFilter::attach(&server, &name, None).await.unwrap();
+        switched += u32::from(live.contains(b"rebuilt").await.unwrap());
+        old.insert(b"after").await.unwrap();
+        assert!(live.contains(b"after").await.unwrap(), "{polls}: it is in the old one");
+        if ended {
+            break;
+        }
+    }
+    assert!(ended && switched >= 2, "{switched} deaths were after the switch");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,36 @@
+//! Refusals in the words of both modules.
+
+use crate::Error;
+
+/// Of a filter that takes no more keys: without layers, or where no other layer can be added.
+const FULL: [&str; 5] = [
+    "non scaling filter is full",
+    "problem inserting into filter",
+    "operation exceeds bloom object memory limit",
+    "false positive degrades to 0 on scale out",
+    "bloom object reached max number of filters",
+];
+
+/// What a server says of a command about the filter `name`.
+pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
+    let reason = match error.about(name, command) {
+        Error::Refused { reason, .. } => reason,
+        other => return other,
+    };
+    let words = reason.strip_prefix("ERR ").unwrap_or(&reason);
+    let name = name.to_owned();
+    if words.starts_with("unknown command") {
+        let what = command.into();
+        let reason = "this server has no BF.* commands; load RedisBloom or valkey-bloom into it, \
+                      or keep the filter in a layout that needs neither";
+        return Error::Refused { what, reason: reason.into() };
+    }
+    if words == "not found" {
+        return Error::NotFound { name };
+    }
+    // A reservation that is too large has the words of a growth that is.
+    if command != "BF.RESERVE" && FULL.contains(&words) {
+        return Error::Full { name, reason };
+    }
+    Error::Refused { what: command.into(), reason }
+}

@@ -1,0 +1,255 @@
+//! The filter.
+
+use super::error::refused;
+use super::info::BfInfo;
+use super::options::BfOptions;
+use crate::server::{Command, Reply, Server};
+use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+use mayhap::Bitmap;
+use redis::{Value, cmd};
+use std::fmt;
+use std::sync::Arc;
+
+/// Keys in one command.
+const MAX_KEYS: usize = 1_000;
+
+/// A filter that the server keeps, behind its `BF.*` commands: one value, with hashes of its own.
+///
+/// Insertion is `BF.INSERT name NOCREATE`, as `BF.ADD` would make a filter of the server's
+/// defaults in the place of one that has expired or was deleted. A query is `BF.MEXISTS` with
+/// `EXISTS` behind it, as a filter that is not there answers with no. Both fail with
+/// [`Error::Gone`] instead.
+///
+/// # Examples
+///
+/// ```no_run
+/// use mayhap_redis::*;
+///
+/// # async fn example() -> Result<(), Error> {
+/// let server = Server::connect(
+///     &Address::parse("redis://127.0.0.1/")?,
+///     ServerOptions::default(),
+/// ).await?;
+/// let (seen, _) = RemoteBf::reserve(&server, "seen", BfOptions::new(1_000_000, 0.001)).await?;
+/// seen.insert(b"a").await?;
+/// assert!(seen.contains(b"a").await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RemoteBf {
+    server: Server,
+    name: Arc<str>,
+    /// p, if this handle has made the filter or the server tells it.
+    target_fpp: Option<f64>,
+}
+
+impl RemoteBf {
+    /// `BF.RESERVE`: the filter of this name, and whether it was made; one that is there has to be
+    /// alike as far as the server tells (`RedisBloom` does not tell p). After a lost reply a filter
+    /// that is alike counts as made.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`] for another filter; [`Error::Refused`] in the server's words for numbers
+    /// that it does not take, or if it has no `BF.*` commands; [`Error::WrongType`]; those of a
+    /// call.
+    pub async fn reserve(
+        server: &Server,
+        name: &str,
+        options: BfOptions,
+    ) -> Result<(Self, bool), Error> {
+        let mut reserve = cmd("BF.RESERVE");
+        reserve.arg(name);
+        options.push(&mut reserve);
+        let filter = Self {
+            server: server.clone(),
+            name: name.into(),
+            target_fpp: Some(options.target_fpp),
+        };
+        let reply = server.one(Command::write(name, reserve)).await?;
+        let repeated = reply.repeated;
+        match filter.value(reply, "BF.RESERVE") {
+            Ok(_) => return Ok((filter, true)),
+            Err(Error::Refused { reason, .. }) if reason == "ERR item exists" => {}
+            Err(error) => return Err(error),
+        }
+        match filter.bf_info().await?.differs(&options) {
+            None => Ok((filter, repeated)),
+            Some((parameter, has, wanted)) => {
+                Err(Error::Exists { name: name.into(), parameter, has, wanted })
+            }
+        }
+    }
+
+    /// The filter of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; [`Error::Refused`] if the server has no `BF.*` commands;
+    /// [`Error::WrongType`]; those of a call.
+    pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
+        let mut filter = Self { server: server.clone(), name: name.into(), target_fpp: None };
+        filter.target_fpp = filter.bf_info().await?.error_rate;
+        Ok(filter)
+    }
+
+    /// `BF.CARD`: how many insertions found a new key.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call. A filter that is not there has 0.
+    pub async fn card(&self) -> Result<u64, Error> {
+        let reply = self.server.one(self.read("BF.CARD")).await?;
+        match self.value(reply, "BF.CARD")? {
+            Value::Int(items @ 0..) => Ok(items.unsigned_abs()),
+            other => Err(Error::strange("BF.CARD", &other)),
+        }
+    }
+
+    async fn bf_info(&self) -> Result<BfInfo, Error> {
+        let reply = self.server.one(self.read("BF.INFO")).await?;
+        BfInfo::read(&self.value(reply, "BF.INFO")?)
+    }
+
+    fn read(&self, name: &str) -> Command {
+        let mut read = cmd(name);
+        read.arg(&*self.name);
+        Command::read(&self.name, read)
+    }
+
+    fn value(&self, reply: Reply, command: &str) -> Result<Value, Error> {
+        reply.value.map_err(|error| refused(error, &self.name, command))
+    }
+
+    fn gone(&self) -> Error {
+        let reason = "it expired, was evicted or was deleted; make it again".into();
+        Error::Gone { name: self.name.to_string(), reason }
+    }
+
+    /// An answer a key. An insertion that fails ends the array with its error.
+    fn answers(&self, reply: Reply, command: &str, keys: usize) -> Result<Vec<bool>, Error> {
+        let value = self.value(reply, command)?;
+        let Value::Array(answers) = &value else { return Err(Error::strange(command, &value)) };
+        let answer = |answer: &Value| match answer {
+            Value::Int(is) => Ok(*is != 0),
+            Value::Boolean(is) => Ok(*is),
+            Value::ServerError(error) => {
+                let reason = crate::server::words(error);
+                let error = Error::Refused { what: command.into(), reason };
+                Err(refused(error, &self.name, command))
+            }
+            _ => Err(Error::strange(command, &value)),
+        };
+        let answers = answers.iter().map(answer).collect::<Result<Vec<_>, _>>()?;
+        if answers.len() == keys { Ok(answers) } else { Err(Error::strange(command, &value)) }
+    }
+}
+
+impl RemoteFilter for RemoteBf {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
+        self.insert_batch(&[key]).await.map(|batch| batch.get(0))
+    }
+
+    /// # Errors
+    ///
+    /// [`Error::Full`]: the keys before the first new one that had no place are in it.
+    async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
+        let mut batch = InsertedBatch::default();
+        batch.new.clear_to(keys.len());
+        batch.unsure.clear_to(keys.len());
+        if keys.is_empty() {
+            return Ok(batch);
+        }
+        let inserts = keys.chunks(MAX_KEYS).map(|keys| {
+            let mut insert = cmd("BF.INSERT");
+            insert.arg(&*self.name).arg("NOCREATE").arg("ITEMS").arg(keys);
+            Command::write(&self.name, insert)
+        });
+        let replies = self.server.run(inserts.collect()).await?;
+        for (part, (keys, reply)) in keys.chunks(MAX_KEYS).zip(replies).enumerate() {
+            let repeated = reply.repeated;
+            let answers = match self.answers(reply, "BF.INSERT", keys.len()) {
+                Err(Error::NotFound { .. }) => return Err(self.gone()),
+                answers => answers?,
+            };
+            for (i, is_new) in answers.into_iter().enumerate() {
+                match (is_new, repeated) {
+                    (true, _) => batch.new.set(part * MAX_KEYS + i),
+                    (false, true) => batch.unsure.set(part * MAX_KEYS + i),
+                    (false, false) => {}
+                }
+            }
+        }
+        Ok(batch)
+    }
+
+    async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        self.contains_batch(&[key]).await.map(|found| found.get(0))
+    }
+
+    async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
+        let mut found = Bitmap::new();
+        found.clear_to(keys.len());
+        if keys.is_empty() {
+            return Ok(found);
+        }
+        let mut commands = Vec::new();
+        for keys in keys.chunks(MAX_KEYS) {
+            let mut exists = self.read("BF.MEXISTS");
+            exists.cmd.arg(keys);
+            commands.push(exists);
+        }
+        commands.push(self.read("EXISTS"));
+        let mut replies = self.server.run(commands).await?;
+        let is_there = replies.pop().map(|reply| reply.int(&self.name, "EXISTS")).transpose()?;
+        for (part, (keys, reply)) in keys.chunks(MAX_KEYS).zip(replies).enumerate() {
+            let answers = self.answers(reply, "BF.MEXISTS", keys.len())?;
+            for (i, _) in answers.into_iter().enumerate().filter(|(_, is)| *is) {
+                found.set(part * MAX_KEYS + i);
+            }
+        }
+        if is_there == Some(0) { Err(self.gone()) } else { Ok(found) }
+    }
+
+    /// The server says neither m nor k nor how many bits are set: bits are those of its memory,
+    /// the other two 0. `estimated_items` is its count. `estimated_fpp` is that of a filter of p
+    /// with so many keys, for several layers the most that they may add up to, and NaN if p is not
+    /// known: attached to `RedisBloom`.
+    async fn info(&self) -> Result<FilterInfo, Error> {
+        let replies = self.server.run(vec![self.read("BF.INFO"), self.read("PTTL")]).await?;
+        let [info, ttl] =
+            <[Reply; 2]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
+        let info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
+        Ok(FilterInfo {
+            layout: "bf",
+            num_bits: info.bytes.saturating_mul(8),
+            num_hashes: 0,
+            expected_items: Some(info.capacity),
+            target_fpp: self.target_fpp,
+            count_ones: 0,
+            estimated_items: Some(info.items as f64),
+            estimated_fpp: self.target_fpp.map_or(f64::NAN, |p| info.estimated_fpp(p)),
+            num_shards: 1,
+            num_bytes: info.bytes,
+            ttl_ms: u64::try_from(ttl.int(&self.name, "PTTL")?).ok(),
+        })
+    }
+
+    async fn delete(&self) -> Result<bool, Error> {
+        let mut del = cmd("DEL");
+        del.arg(&*self.name);
+        let reply = self.server.one(Command::write(&self.name, del)).await?;
+        Ok(reply.int(&self.name, "DEL")? > 0)
+    }
+}
+
+impl fmt::Debug for RemoteBf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RemoteBf({:?}, {:?})", self.name, self.target_fpp)
+    }
+}

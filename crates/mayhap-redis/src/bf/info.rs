@@ -1,0 +1,143 @@
+//! What `BF.INFO` answers.
+
+use super::{BfGrowth, BfOptions};
+use crate::Error;
+use crate::replies::text;
+use redis::Value;
+
+/// The fields that both modules have, and the rates of valkey-bloom.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct BfInfo {
+    /// Of all layers.
+    pub(super) capacity: u64,
+    pub(super) bytes: u64,
+    pub(super) layers: u64,
+    pub(super) items: u64,
+    /// `None` for a filter that does not grow.
+    pub(super) expansion: Option<u64>,
+    pub(super) error_rate: Option<f64>,
+    pub(super) tightening: Option<f64>,
+}
+
+impl BfInfo {
+    /// A flat array of names and values (RESP2, and valkey-bloom always), or a map.
+    pub(super) fn read(value: &Value) -> Result<Self, Error> {
+        let strange = || Error::strange("BF.INFO", value);
+        let pairs: Vec<(&Value, &Value)> = match value {
+            Value::Map(pairs) => pairs.iter().map(|(name, value)| (name, value)).collect(),
+            Value::Array(flat) => flat.as_chunks::<2>().0.iter().map(|[a, b]| (a, b)).collect(),
+            _ => return Err(strange()),
+        };
+        let find = |wanted: &str| {
+            let mut pairs = pairs.iter();
+            let named = |name: &Value| text(name).is_some_and(|name| name == wanted);
+            pairs.find(|(name, _)| named(name)).map(|(_, value)| *value)
+        };
+        let number = |name| match find(name) {
+            Some(Value::Int(number)) => u64::try_from(*number).map_err(|_| strange()),
+            _ => Err(strange()),
+        };
+        let rate = |name| match find(name) {
+            Some(Value::Double(rate)) => Some(*rate),
+            Some(value) => text(value).and_then(|rate| rate.parse().ok()),
+            None => None,
+        };
+        let expansion = match find("Expansion rate") {
+            Some(Value::Int(times)) => u64::try_from(*times).ok().filter(|&times| times > 0),
+            _ => None,
+        };
+        Ok(Self {
+            capacity: number("Capacity")?,
+            bytes: number("Size")?,
+            layers: number("Number of filters")?,
+            items: number("Number of items inserted")?,
+            expansion,
+            error_rate: rate("Error rate"),
+            tightening: rate("Tightening ratio"),
+        })
+    }
+
+    /// The first parameter that is not as asked for: its name, what it is, what was asked for.
+    ///
+    /// `RedisBloom` does not tell p.
+    pub(super) fn differs(&self, wanted: &BfOptions) -> Option<(&'static str, String, String)> {
+        let shown = |times: Option<u64>| times.map_or("none".to_owned(), |times| times.to_string());
+        let growth = match wanted.growth {
+            BfGrowth::OfServer => self.expansion,
+            BfGrowth::By(times) => Some(u64::from(times)).filter(|&times| times > 0),
+            BfGrowth::None => None,
+        };
+        if growth != self.expansion {
+            return Some(("expansion", shown(self.expansion), shown(growth)));
+        }
+        // c, c e, c e², …: one for each layer.
+        let mut layer = wanted.expected_items;
+        let mut capacity = 0u64;
+        for _ in 0..self.layers.min(64) {
+            capacity = capacity.saturating_add(layer);
+            layer = layer.saturating_mul(self.expansion.unwrap_or(1));
+        }
+        if capacity != self.capacity {
+            let has = format!("{} in {} layers", self.capacity, self.layers);
+            return Some(("capacity", has, wanted.expected_items.to_string()));
+        }
+        match self.error_rate {
+            Some(rate) if rate != wanted.target_fpp => {
+                Some(("error rate", rate.to_string(), wanted.target_fpp.to_string()))
+            }
+            _ => None,
+        }
+    }
+
+    /// p now of a filter made for `target_fpp`: `(1 − 2^(−items / capacity))^(log2(1 / p))`, which
+    /// is p when it is full; for several layers the most that they add up to.
+    pub(super) fn estimated_fpp(&self, target_fpp: f64) -> f64 {
+        if self.layers > 1 {
+            // RedisBloom halves p from layer to layer, beginning with p / 2.
+            return self.tightening.map_or(target_fpp, |ratio| target_fpp / (1.0 - ratio)).min(1.0);
+        }
+        let load = self.items as f64 / self.capacity as f64;
+        (1.0 - (-load).exp2()).powf(-target_fpp.log2())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `BF.INFO` of `RedisBloom` on RESP3, which no connection of ours speaks yet.
+    #[test]
+    fn a_map_is_read_as_a_flat_array_is() {
+        let name = |text: &str| Value::SimpleString(text.into());
+        let pairs = [
+            ("Capacity", Value::Int(700)),
+            ("Size", Value::Int(1_000)),
+            ("Number of filters", Value::Int(3)),
+            ("Number of items inserted", Value::Int(5)),
+            ("Expansion rate", Value::Int(2)),
+        ];
+        let map = Value::Map(pairs.iter().map(|(a, b)| (name(a), b.clone())).collect());
+        let flat = Value::Array(pairs.iter().flat_map(|(a, b)| [name(a), b.clone()]).collect());
+        let info = BfInfo::read(&map).unwrap();
+        assert_eq!(info, BfInfo::read(&flat).unwrap());
+        assert_eq!((info.capacity, info.layers, info.expansion), (700, 3, Some(2)));
+        assert_eq!(info.differs(&BfOptions::new(100, 0.01)), None);
+        for odd in [
+            Value::Nil,
+            Value::Array(vec![]),
+            Value::Array(vec![name("Capacity")]),
+            Value::Map(vec![(name("Capacity"), Value::Int(-1))]),
+        ] {
+            assert!(BfInfo::read(&odd).is_err(), "{odd:?}");
+        }
+    }
+
+    #[test]
+    fn a_filter_of_its_capacity_has_its_rate() {
+        let info = |items| BfInfo { capacity: 1_000, layers: 1, items, ..BfInfo::default() };
+        assert_eq!(info(0).estimated_fpp(0.01), 0.0);
+        assert!((info(1_000).estimated_fpp(0.01) - 0.01).abs() < 1e-12);
+        // (1 − 2^(−1/2))^(log2 100)
+        assert!((info(500).estimated_fpp(0.01) - 2.863e-4).abs() < 1e-6);
+    }
+}

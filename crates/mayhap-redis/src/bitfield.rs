@@ -1,0 +1,151 @@
+//! Bits of many keys, set or asked for by few commands.
+//!
+//! One `BITFIELD` carries the bits of one key, or of several keys of a batch one after the other;
+//! its answer is what each of the bits was. The server does it at a stroke, and takes a third of
+//! the time that it takes for one command a bit.
+
+use crate::server::{Command, Reply, Server};
+use crate::{Error, InsertedBatch};
+use mayhap::Bitmap;
+use mayhap_formats::Scheme;
+use redis::{Cmd, Value};
+
+/// Bits in one command, unless a single key has more: no command keeps a server for long, and the
+/// words fit on the stack of a script (8,000).
+const MAX_BITS: usize = 1_024;
+
+/// What is done with the bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// They are set.
+    Set,
+    /// They are asked for.
+    Get,
+}
+
+impl Op {
+    fn push(self, cmd: &mut Cmd, position: u64) {
+        match self {
+            Self::Set => cmd.arg("SET").arg("u1").arg(position).arg(1),
+            Self::Get => cmd.arg("GET").arg("u1").arg(position),
+        };
+    }
+}
+
+/// The bits of some keys of a batch in one bitmap.
+pub(crate) struct Part {
+    command: Command,
+    /// The key of the bitmap.
+    bitmap: String,
+    /// Indices in the batch.
+    keys: Vec<usize>,
+}
+
+/// The commands for these keys of a batch, which all have their bits in one bitmap: `begin` with
+/// the words that set or ask for each bit.
+pub(crate) fn parts<S: Scheme>(
+    bitmap: &str,
+    scheme: &S,
+    op: Op,
+    keys: &[(usize, &[u8])],
+    begin: impl Fn() -> Command,
+) -> Vec<Part> {
+    let keys_each = (MAX_BITS / scheme.num_hashes() as usize).max(1);
+    let part = |keys: &[(usize, &[u8])]| {
+        let mut command = begin();
+        for (_, key) in keys {
+            scheme.positions(key, |position| {
+                op.push(&mut command.cmd, position);
+                true
+            });
+        }
+        let keys = keys.iter().map(|&(i, _)| i).collect();
+        Part { command, bitmap: bitmap.into(), keys }
+    };
+    keys.chunks(keys_each).map(part).collect()
+}
+
+/// What became of one key.
+struct Answer {
+    /// Its index in the batch.
+    index: usize,
+    /// Whether all its bits were set.
+    all: bool,
+    repeated: bool,
+}
+
+/// Sends the commands, which have k bits for each key, in one pipeline for each node, and another
+/// command behind those of its node.
+async fn answers(
+    server: &Server,
+    k: u32,
+    parts: Vec<Part>,
+    then: Option<Command>,
+) -> Result<(Vec<Answer>, Option<Reply>), Error> {
+    if parts.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let commands = parts.iter().map(|part| part.command.clone());
+    let replies = server.run(commands.chain(then).collect()).await?;
+    let mut replies = replies.into_iter();
+    let mut answers = Vec::new();
+    for (part, reply) in parts.into_iter().zip(&mut replies) {
+        let repeated = reply.repeated;
+        let value = reply.of(&part.bitmap, "BITFIELD")?;
+        let bits = match &value {
+            Value::Array(bits) if bits.len() == part.keys.len() * k as usize => bits,
+            Value::Nil => return Err(changed(&part.bitmap)),
+            other => return Err(Error::strange("BITFIELD", other)),
+        };
+        for (&index, bits) in part.keys.iter().zip(bits.chunks_exact(k as usize)) {
+            let all = bits.iter().all(|bit| *bit == Value::Int(1));
+            answers.push(Answer { index, all, repeated });
+        }
+    }
+    Ok((answers, replies.next()))
+}
+
+/// What a script says by no answer: the filter is another one by now.
+fn changed(bitmap: &str) -> Error {
+    Error::Gone { name: bitmap.into(), reason: "it is another one by now".into() }
+}
+
+/// Sets the bits of `len` keys.
+pub(crate) async fn insert(
+    server: &Server,
+    k: u32,
+    len: usize,
+    parts: Vec<Part>,
+) -> Result<InsertedBatch, Error> {
+    let mut batch = InsertedBatch::default();
+    batch.new.clear_to(len);
+    batch.unsure.clear_to(len);
+    let (answers, _) = answers(server, k, parts, None).await?;
+    for answer in answers {
+        match answer {
+            Answer { all: false, index, .. } => batch.new.set(index),
+            Answer { repeated: true, index, .. } => batch.unsure.set(index),
+            _ => {}
+        }
+    }
+    Ok(batch)
+}
+
+/// Asks for the bits of `len` keys, and then something else: its reply, unless there are no keys.
+pub(crate) async fn contains(
+    server: &Server,
+    k: u32,
+    len: usize,
+    parts: Vec<Part>,
+    then: Option<Command>,
+) -> Result<(Bitmap, Option<Reply>), Error> {
+    let mut found = Bitmap::new();
+    found.clear_to(len);
+    let (answers, then) = answers(server, k, parts, then).await?;
+    for answer in answers {
+        if answer.all {
+            found.set(answer.index);
+        }
+    }
+    Ok((found, then))
+}

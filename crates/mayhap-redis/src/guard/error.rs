@@ -1,0 +1,66 @@
+//! Why a guard has no answer.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An error that all tasks which wait for one answer share.
+pub(super) type Shared = Arc<dyn std::error::Error + Send + Sync>;
+
+/// Why a guard has no answer. `E` is the loader's error.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum GuardError<E> {
+    /// The filter gave none, and the guard fails closed; or it did not take an insertion.
+    Filter(Shared),
+    /// The cache gave none, and the guard fails closed; or it did not forget an entry.
+    Cache(Shared),
+    /// The loader failed.
+    Load(Arc<E>),
+    /// The loader ended without an answer: it panicked, or the runtime is shut down.
+    NoAnswer,
+}
+
+impl<E> Clone for GuardError<E> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Filter(error) => Self::Filter(error.clone()),
+            Self::Cache(error) => Self::Cache(error.clone()),
+            Self::Load(error) => Self::Load(error.clone()),
+            Self::NoAnswer => Self::NoAnswer,
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for GuardError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Filter(error) => write!(f, "the filter gave no answer: {error}"),
+            Self::Cache(error) => write!(f, "the cache gave no answer: {error}"),
+            Self::Load(error) => write!(f, "the value could not be loaded: {error}"),
+            Self::NoAnswer => f.write_str("the load ended without an answer: it panicked"),
+        }
+    }
+}
+
+impl<E: std::error::Error + 'static> std::error::Error for GuardError<E> {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Filter(error) | Self::Cache(error) => Some(&**error),
+            Self::Load(error) => Some(&**error),
+            Self::NoAnswer => None,
+        }
+    }
+}
+
+/// Patience ended before an answer came.
+#[derive(Debug)]
+pub(super) struct Silent(pub(super) Duration);
+
+impl fmt::Display for Silent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it is silent for {:?}", self.0)
+    }
+}
+
+impl std::error::Error for Silent {}

@@ -1,0 +1,262 @@
+//! The guard itself.
+
+use super::counts::Counters;
+use super::error::Shared;
+use super::flights::{Flights, Pilot};
+use super::link::Link;
+use super::{Cache, Failing, GuardCounts, GuardError, GuardFilter, GuardOptions, Loader};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The first byte of a cache's entry.
+const VALUE: u8 = b'+';
+const ABSENT: u8 = b'-';
+
+type Answer<L> = Result<Option<Vec<u8>>, GuardError<<L as Loader>::Error>>;
+
+/// Answers `get` from a filter, a cache and a loader, in this order: see [`crate::guard`].
+///
+/// Cheap to clone; clones share everything. A filter's digest should be keyed
+/// ([`mayhap::DigestFunction::sip13`]) where strangers choose the keys: of a public digest they can
+/// compute keys that pass, and the guard is none.
+pub struct Guard<F, C, L: Loader> {
+    inner: Arc<Inner<F, C, L>>,
+}
+
+struct Inner<F, C, L: Loader> {
+    filter: F,
+    cache: C,
+    loader: L,
+    options: GuardOptions,
+    warmed: AtomicBool,
+    to_filter: Link,
+    to_cache: Link,
+    flights: Arc<Flights<Answer<L>>>,
+    counters: Counters,
+}
+
+/// What the filter says of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    SurelyNot,
+    Maybe,
+    Nothing,
+}
+
+impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
+    /// Makes a guard. It does not believe the filter's "surely absent" until
+    /// [`Guard::warmed`] is called.
+    pub fn new(filter: F, cache: C, loader: L, options: GuardOptions) -> Self {
+        let link = || Link::new(options.patience, options.rest);
+        let (to_filter, to_cache) = (link(), link());
+        let (warmed, counters) = (AtomicBool::new(false), Counters::default());
+        let flights = Flights::new();
+        let inner = Inner {
+            filter,
+            cache,
+            loader,
+            options,
+            warmed,
+            to_filter,
+            to_cache,
+            flights,
+            counters,
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Says that the filter holds every key that exists. Until then the loader is asked for what
+    /// the filter denies, and what it finds is inserted.
+    pub fn warmed(&self) {
+        // ORDERING: Release, with the Acquire in `get`: who sees it sees the insertions before it.
+        self.inner.warmed.store(true, Ordering::Release);
+    }
+
+    /// The value of a key, or `None` if there is none.
+    ///
+    /// Calls for one key at one time share one call of the cache and of the loader, which goes on
+    /// if they are cancelled. Errors are not remembered.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Load`], [`GuardError::NoAnswer`]; failing closed also [`GuardError::Filter`]
+    /// and [`GuardError::Cache`].
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime with its timers.
+    pub async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, GuardError<L::Error>> {
+        let inner = &self.inner;
+        inner.counters.asked.add();
+        // Before the filter is asked: a key may be inserted, and the filter complete, in between.
+        let warmed = inner.warmed.load(Ordering::Acquire);
+        let said = inner.ask_filter(key).await?;
+        if said == Said::SurelyNot && warmed {
+            inner.counters.stopped.add();
+            return Ok(None);
+        }
+        let (mut arrival, pilot) = inner.flights.join(key);
+        match pilot {
+            Some(pilot) => drop(tokio::spawn(inner.clone().fly(pilot, said))),
+            None => inner.counters.joined.add(),
+        }
+        let landed = arrival.wait_for(Option::is_some).await;
+        landed.ok().and_then(|answer| answer.clone()).unwrap_or(Err(GuardError::NoAnswer))
+    }
+
+    /// Tells the filter of a key that is about to exist, and drops what the cache has for it.
+    ///
+    /// Call it before the key's row is committed, so that no row is ever unknown to the filter, and
+    /// [`Guard::invalidate`] after: an absence may have been remembered in between. A key whose row
+    /// is not committed after all costs one false positive.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Filter`]: do not commit the row, or insert again. [`GuardError::Cache`]: the
+    /// key is in the filter, but what the cache has for it stays until its time ends.
+    pub async fn insert(&self, key: &[u8]) -> Result<(), GuardError<L::Error>> {
+        let inserted = self.inner.filter.insert(key).await;
+        inserted.map_err(|error| GuardError::Filter(Arc::new(error)))?;
+        self.invalidate(key).await
+    }
+
+    /// Drops what the cache has for a key, after its value changed or went. Loads that are on
+    /// their way in this process do not fill the cache any more; one in another process still may,
+    /// for [`GuardOptions::value_ttl`] at most.
+    ///
+    /// # Errors
+    ///
+    /// [`GuardError::Cache`].
+    pub async fn invalidate(&self, key: &[u8]) -> Result<(), GuardError<L::Error>> {
+        self.inner.flights.outdate(key);
+        self.inner.cache.remove(key).await.map_err(|error| GuardError::Cache(error.into()))
+    }
+
+    /// What it has done so far.
+    pub fn counts(&self) -> GuardCounts {
+        self.inner.counters.read()
+    }
+
+    /// The filter, to insert many keys at once or to ask for its rate.
+    pub fn filter(&self) -> &F {
+        &self.inner.filter
+    }
+}
+
+impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
+    async fn ask_filter(&self, key: &[u8]) -> Result<Said, GuardError<L::Error>> {
+        let asked = async { self.filter.contains(key).await.map_err(|e| Arc::new(e) as Shared) };
+        match self.to_filter.ask(asked).await {
+            Ok(true) => Ok(Said::Maybe),
+            Ok(false) => Ok(Said::SurelyNot),
+            Err(error) => {
+                self.counters.filter_errors.add();
+                self.fail(GuardError::Filter(error)).map(|()| Said::Nothing)
+            }
+        }
+    }
+
+    /// Goes on if it fails open.
+    fn fail(&self, error: GuardError<L::Error>) -> Result<(), GuardError<L::Error>> {
+        match self.options.failing {
+            Failing::Open => Ok(()),
+            Failing::Closed => {
+                self.counters.refused.add();
+                Err(error)
+            }
+        }
+    }
+
+    async fn fly(self: Arc<Self>, pilot: Pilot<Answer<L>>, said: Said) {
+        let answer = self.answer(&pilot, said).await;
+        pilot.land(answer);
+    }
+
+    /// The cache's answer, or the loader's, which goes into the cache.
+    async fn answer(&self, pilot: &Pilot<Answer<L>>, said: Said) -> Answer<L> {
+        let key = &*pilot.key;
+        match self.to_cache.ask(self.cache.get(key)).await.map(split) {
+            Ok(Some((VALUE, value))) => {
+                self.counters.cache_hits.add();
+                return Ok(Some(value));
+            }
+            Ok(Some((ABSENT, _))) => {
+                self.counters.absent_confirmed.add();
+                return Ok(None);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                self.counters.cache_errors.add();
+                self.fail(GuardError::Cache(error))?;
+            }
+        }
+        self.counters.loads.add();
+        let loaded = self.loader.load(key.to_vec()).await.map_err(|error| {
+            self.counters.load_errors.add();
+            GuardError::Load(Arc::new(error))
+        })?;
+        match (&loaded, said) {
+            (Some(value), _) => {
+                let entry = [&[VALUE], value.as_slice()].concat();
+                self.keep(pilot, &entry, self.options.value_ttl).await;
+                if said == Said::SurelyNot {
+                    self.complete_filter(key).await;
+                }
+            }
+            (None, Said::Maybe) => {
+                self.counters.false_positives.add();
+                self.keep(pilot, &[ABSENT], self.options.absent_ttl).await;
+            }
+            // An absence costs memory in the cache: only of the few that the filter lets pass.
+            (None, Said::SurelyNot | Said::Nothing) => {}
+        }
+        Ok(loaded)
+    }
+
+    /// Puts an entry into the cache, unless the key changed meanwhile.
+    async fn keep(&self, pilot: &Pilot<Answer<L>>, entry: &[u8], ttl: Duration) {
+        if ttl.is_zero() || pilot.is_outdated() {
+            return;
+        }
+        if self.to_cache.ask(self.cache.set(&pilot.key, entry, ttl)).await.is_err() {
+            self.counters.cache_errors.add();
+        }
+        // Who changed it removed the entry before or after it was set: in the first case it is
+        // removed here, also if `set` failed, as it may have been carried out.
+        if pilot.is_outdated() && self.to_cache.ask(self.cache.remove(&pilot.key)).await.is_err() {
+            self.counters.cache_errors.add();
+        }
+    }
+
+    /// Inserts a key that exists into a filter that is still being filled.
+    async fn complete_filter(&self, key: &[u8]) {
+        let inserted = async { self.filter.insert(key).await.map_err(|e| Arc::new(e) as Shared) };
+        if self.to_filter.ask(inserted).await.is_err() {
+            self.counters.filter_errors.add();
+        }
+    }
+}
+
+/// The first byte of an entry, and the rest.
+fn split(entry: Option<Vec<u8>>) -> Option<(u8, Vec<u8>)> {
+    let mut entry = entry?;
+    if entry.is_empty() {
+        return None;
+    }
+    let kind = entry.remove(0);
+    Some((kind, entry))
+}
+
+impl<F, C, L: Loader> Clone for Guard<F, C, L> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone() }
+    }
+}
+
+impl<F, C, L: Loader> fmt::Debug for Guard<F, C, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").field("counts", &self.inner.counters.read()).finish_non_exhaustive()
+    }
+}

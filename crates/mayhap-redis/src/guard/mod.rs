@@ -1,0 +1,81 @@
+//! A guard in front of a database: keys that exist nowhere are stopped by a filter, the others are
+//! answered by a cache, and the database is asked for the rest.
+//!
+//! `get(key)` asks in this order and stops at the first that knows:
+//!
+//! | who | says | then |
+//! |---|---|---|
+//! | filter ([`GuardFilter`]) | surely absent | `None`, nothing else is touched |
+//! | a load of this key by another task | | its answer |
+//! | cache ([`Cache`]) | a value, or a remembered absence | the answer |
+//! | loader ([`Loader`]) | a value or nothing | the answer, put into the cache |
+//!
+//! So of an attack with `a` keys that exist nowhere, `p · a` reach the loader, each at most once in
+//! [`GuardOptions::absent_ttl`].
+//!
+//! `docs/guard.md` says how to keep the filter complete, what happens when a server fails, and
+//! what strangers who choose keys can do. The example `cache_guard` shows it with Redis and
+//! `PostgreSQL`.
+//!
+//! # Examples
+//!
+//! ```
+//! use mayhap::ConcurrentBlockedBloomFilter;
+//! use mayhap_redis::guard::{Cache, CacheError, Guard, GuardOptions};
+//! use std::collections::HashMap;
+//! use std::sync::Mutex;
+//! use std::time::Duration;
+//!
+//! /// Any cache will do; this one never forgets.
+//! #[derive(Default)]
+//! struct Memory(Mutex<HashMap<Vec<u8>, Vec<u8>>>);
+//!
+//! impl Cache for Memory {
+//!     async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, CacheError> {
+//!         Ok(self.0.lock().unwrap().get(key).cloned())
+//!     }
+//!     async fn set(&self, key: &[u8], entry: &[u8], _: Duration) -> Result<(), CacheError> {
+//!         self.0.lock().unwrap().insert(key.to_vec(), entry.to_vec());
+//!         Ok(())
+//!     }
+//!     async fn remove(&self, key: &[u8]) -> Result<(), CacheError> {
+//!         self.0.lock().unwrap().remove(key);
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let filter = ConcurrentBlockedBloomFilter::builder()
+//!     .expected_items(1_000)
+//!     .target_fpp(0.01)
+//!     .build()?;
+//! // The database: it has one row.
+//! let load = async |key: Vec<u8>| {
+//!     Ok::<_, std::io::Error>((key == b"7").then(|| b"seven".to_vec()))
+//! };
+//! let guard = Guard::new(filter, Memory::default(), load, GuardOptions::default());
+//! guard.insert(b"7").await?;
+//! guard.warmed();
+//! assert_eq!(guard.get(b"7").await?, Some(b"seven".to_vec()));
+//! assert_eq!(guard.get(b"8").await?, None);
+//! assert_eq!((guard.counts().loads, guard.counts().stopped), (1, 1));
+//! # Ok(())
+//! # }
+//! ```
+
+mod cache;
+mod counts;
+mod error;
+mod flights;
+mod gate;
+mod link;
+mod options;
+mod parts;
+
+pub use cache::RedisCache;
+pub use counts::GuardCounts;
+pub use error::GuardError;
+pub use gate::Guard;
+pub use options::{Failing, GuardOptions};
+pub use parts::{Cache, CacheError, GuardFilter, Loader};

@@ -1,0 +1,305 @@
+//! The filter.
+
+use super::options::Chooser;
+use super::{MagnusOptions, MagnusParams};
+use crate::bitfield::{self, Op, Part, parts};
+use crate::replies::millis;
+use crate::server::{Command, Server};
+use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+use mayhap::Bitmap;
+use mayhap_formats::MagnusScheme;
+use redis::{Value, cmd};
+use std::fmt;
+use std::sync::Arc;
+
+/// Sets bits in a bitmap that is made with its expiry if it is not there: all in one step, so that
+/// neither a crash nor the end of the old bitmap in between leaves one that stays for ever.
+const SET: &str = "\
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  redis.call('SET', KEYS[1], '\\0', 'PX', ARGV[1])
+end
+return redis.call('BITFIELD', KEYS[1], unpack(ARGV, 2))";
+
+/// A filter whose bits the Redis variant of Java-BloomFilter has written, or will read.
+///
+/// Bit p of a bitmap is bit p of its string as `SETBIT` counts (from the most significant). Keys
+/// are the bytes that the class hashes: text as UTF-8. With [`MagnusOptions::num_bitmaps`] above 1
+/// it may have more than the 2^31 bits of the class and the 2^32 of a string.
+///
+/// A bitmap that is not there is empty, as for the class: after it has expired, everything is
+/// answered with no.
+///
+/// Insertion: one `BITFIELD`, or one script around it if the bitmaps expire; query: one
+/// `BITFIELD_RO` (Redis 6). Two are equal when name, options, m, n and k are; the class, which has
+/// one name, compares the last three.
+///
+/// # Examples
+///
+/// ```no_run
+/// use mayhap_redis::*;
+///
+/// # async fn example() -> Result<(), Error> {
+/// let server = Server::connect(
+///     &Address::parse("redis://127.0.0.1/")?,
+///     ServerOptions::default(),
+/// ).await?;
+/// let (params, options) = (MagnusParams::default(), MagnusOptions::default());
+/// let (seen, _) = RemoteMagnus::create(&server, "crawler:seen", params, options).await?;
+/// assert_eq!(seen.insert(b"https://example.com/").await?, Inserted::New);
+/// assert!(seen.contains(b"https://example.com/").await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RemoteMagnus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    server: Server,
+    name: String,
+    params: MagnusParams,
+    options: MagnusOptions,
+    scheme: MagnusScheme,
+    chooser: Option<Chooser>,
+    /// Of the bitmaps.
+    keys: Vec<String>,
+}
+
+impl RemoteMagnus {
+    /// The filter of this name, and whether a bitmap was made for it; bitmaps that are there stay
+    /// as they are. After a lost reply a bitmap that is there counts as made.
+    ///
+    /// A new bitmap is one byte of zeros, which is what the class begins with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] for numbers that give no filter; [`Error::WrongType`];
+    /// [`Error::Damaged`] for a bitmap of more than m bits; those of a call.
+    pub async fn create(
+        server: &Server,
+        name: &str,
+        params: MagnusParams,
+        options: MagnusOptions,
+    ) -> Result<(Self, bool), Error> {
+        let filter = Self::new(server, name, params, options)?;
+        let sets = filter.inner.keys.iter().map(|key| {
+            let mut set = cmd("SET");
+            set.arg(key).arg(b"\0").arg("NX");
+            if let Some(time) = options.expires_after {
+                set.arg("PX").arg(millis(time));
+            }
+            Command::write(key, set)
+        });
+        let replies = server.run(sets.collect()).await?;
+        let mut made = false;
+        for (key, reply) in filter.inner.keys.iter().zip(replies) {
+            let repeated = reply.repeated;
+            made |= reply.of(key, "SET")? != Value::Nil || repeated;
+        }
+        filter.check().await?;
+        Ok((filter, made))
+    }
+
+    /// The filter of this name, if at least one of its bitmaps is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; those of [`RemoteMagnus::create`].
+    pub async fn attach(
+        server: &Server,
+        name: &str,
+        params: MagnusParams,
+        options: MagnusOptions,
+    ) -> Result<Self, Error> {
+        let filter = Self::new(server, name, params, options)?;
+        if filter.check().await? { Ok(filter) } else { Err(filter.not_found()) }
+    }
+
+    fn new(
+        server: &Server,
+        name: &str,
+        params: MagnusParams,
+        options: MagnusOptions,
+    ) -> Result<Self, Error> {
+        let scheme = params.scheme()?;
+        let chooser = options.chooser(params.num_hashes)?;
+        let (server, keys, name) = (server.clone(), options.keys(name), name.to_owned());
+        let inner = Inner { server, name, params, options, scheme, chooser, keys };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// m, n and k of each bitmap.
+    pub fn params(&self) -> MagnusParams {
+        self.inner.params
+    }
+
+    /// The bitmaps and their expiry.
+    pub fn options(&self) -> MagnusOptions {
+        self.inner.options
+    }
+
+    fn not_found(&self) -> Error {
+        Error::NotFound { name: self.inner.name.clone() }
+    }
+
+    /// Whether any bitmap is there; all of them are strings that are short enough.
+    async fn check(&self) -> Result<bool, Error> {
+        let lens =
+            self.inner.keys.iter().flat_map(|key| {
+                ["STRLEN", "EXISTS"].map(|name| Command::read(key, word(name, key)))
+            });
+        let replies = self.inner.server.run(lens.collect()).await?;
+        let mut replies = replies.into_iter();
+        let mut any = false;
+        for key in &self.inner.keys {
+            let (Some(len), Some(exists)) = (replies.next(), replies.next()) else { break };
+            let (found, most) = (len.count(key, "STRLEN")?, self.inner.params.len().div_ceil(8));
+            if found > most {
+                let m = self.inner.params.num_bits;
+                let reason = format!(
+                    "it is {found} bytes long, and m = {m} fills {most}: it was made with another m"
+                );
+                return Err(Error::Damaged { key: key.clone(), reason });
+            }
+            any |= exists.int(key, "EXISTS")? > 0;
+        }
+        Ok(any)
+    }
+
+    fn parts(&self, op: Op, keys: &[&[u8]]) -> Vec<Part> {
+        let inner = &self.inner;
+        let mut by_bitmap = vec![Vec::new(); inner.keys.len()];
+        for (i, &key) in keys.iter().enumerate() {
+            let bitmap = inner.chooser.as_ref().map_or(0, |chooser| chooser.bitmap_of(key));
+            by_bitmap[bitmap].push((i, key));
+        }
+        let bitmaps = inner.keys.iter().zip(&by_bitmap);
+        bitmaps
+            .flat_map(|(bitmap, keys)| {
+                parts(bitmap, &inner.scheme, op, keys, || match (op, inner.options.expires_after) {
+                    (Op::Get, _) => Command::read(bitmap, word("BITFIELD_RO", bitmap)),
+                    (Op::Set, None) => Command::write(bitmap, word("BITFIELD", bitmap)),
+                    (Op::Set, Some(time)) => {
+                        let mut script = cmd("EVAL");
+                        script.arg(SET).arg(1).arg(bitmap).arg(millis(time));
+                        Command::write(bitmap, script)
+                    }
+                })
+            })
+            .collect()
+    }
+}
+
+/// A command of a key and nothing else.
+fn word(name: &str, key: &str) -> redis::Cmd {
+    let mut word = cmd(name);
+    word.arg(key);
+    word
+}
+
+impl RemoteFilter for RemoteMagnus {
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
+        self.insert_batch(&[key]).await.map(|batch| batch.get(0))
+    }
+
+    async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
+        let (server, k) = (&self.inner.server, self.inner.params.num_hashes);
+        bitfield::insert(server, k, keys.len(), self.parts(Op::Set, keys)).await
+    }
+
+    async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        self.contains_batch(&[key]).await.map(|found| found.get(0))
+    }
+
+    async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
+        let (server, k) = (&self.inner.server, self.inner.params.num_hashes);
+        let parts = self.parts(Op::Get, keys);
+        Ok(bitfield::contains(server, k, keys.len(), parts, None).await?.0)
+    }
+
+    /// The rate is the mean of the bitmaps', the number of keys the sum of theirs; n is that of all
+    /// bitmaps. p is not known. The time is that of the bitmap that expires first.
+    ///
+    /// `BITCOUNT` keeps a server for about 0.1 ms a MiB.
+    async fn info(&self) -> Result<FilterInfo, Error> {
+        let inner = &self.inner;
+        let asks = inner.keys.iter().flat_map(|key| {
+            ["BITCOUNT", "STRLEN", "PTTL"].map(|name| Command::read(key, word(name, key)))
+        });
+        let replies = inner.server.run(asks.collect()).await?;
+        let (m, k) = (inner.params.len() as f64, f64::from(inner.params.num_hashes));
+        let mut replies = replies.into_iter();
+        let (mut count_ones, mut num_bytes, mut fpp, mut items) = (0, 0, 0.0, 0.0);
+        let (mut there, mut ttl_ms) = (false, None);
+        for key in &inner.keys {
+            let (Some(ones), Some(len), Some(ttl)) =
+                (replies.next(), replies.next(), replies.next())
+            else {
+                break;
+            };
+            let ones = ones.count(key, "BITCOUNT")?;
+            count_ones += ones;
+            num_bytes += len.count(key, "STRLEN")?;
+            let fill = ones as f64 / m;
+            fpp += fill.powf(k) / inner.keys.len() as f64;
+            items -= m / k * (-fill).ln_1p();
+            let ttl = ttl.int(key, "PTTL")?;
+            // -2: there is no such key.
+            there |= ttl != -2;
+            if let Ok(ttl) = u64::try_from(ttl) {
+                ttl_ms = Some(ttl_ms.map_or(ttl, |first: u64| first.min(ttl)));
+            }
+        }
+        if !there {
+            return Err(self.not_found());
+        }
+        let num_shards = inner.keys.len() as u64;
+        Ok(FilterInfo {
+            layout: "magnuss-redis",
+            num_bits: inner.params.len() * num_shards,
+            num_hashes: inner.params.num_hashes,
+            expected_items: u64::try_from(inner.params.expected_items).ok().map(|n| n * num_shards),
+            target_fpp: None,
+            count_ones,
+            estimated_items: Some(items).filter(|items| items.is_finite()),
+            estimated_fpp: fpp,
+            num_shards,
+            num_bytes,
+            ttl_ms,
+        })
+    }
+
+    async fn delete(&self) -> Result<bool, Error> {
+        let dels = self.inner.keys.iter().map(|key| Command::write(key, word("DEL", key)));
+        let replies = self.inner.server.run(dels.collect()).await?;
+        let mut any = false;
+        for (key, reply) in self.inner.keys.iter().zip(replies) {
+            any |= reply.int(key, "DEL")? > 0;
+        }
+        Ok(any)
+    }
+}
+
+impl PartialEq for RemoteMagnus {
+    fn eq(&self, other: &Self) -> bool {
+        let of = |filter: &Self| {
+            let Inner { name, params, options, .. } = &*filter.inner;
+            (name.clone(), *params, *options)
+        };
+        of(self) == of(other)
+    }
+}
+
+impl Eq for RemoteMagnus {}
+
+impl fmt::Debug for RemoteMagnus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { name, params, options, .. } = &*self.inner;
+        write!(f, "RemoteMagnus({name:?}, {params:?}, {options:?})")
+    }
+}

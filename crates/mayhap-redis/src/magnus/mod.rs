@@ -1,0 +1,13 @@
+//! Filters of Java-BloomFilter's Redis variant: one bitmap in a string, or several of them.
+//!
+//! `params.rs` has m, n and k as the class computes and compares them, `options.rs` the bitmaps
+//! and their expiry, `filter.rs` the filter. The hashes are those of
+//! [`mayhap_formats::MagnusScheme`].
+
+mod filter;
+mod options;
+mod params;
+
+pub use filter::RemoteMagnus;
+pub use options::MagnusOptions;
+pub use params::MagnusParams;

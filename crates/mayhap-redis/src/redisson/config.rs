@@ -1,0 +1,92 @@
+//! The hash beside the bits, as it is on a server.
+
+use crate::Error;
+use crate::replies::text;
+use crate::server::{Command, Server};
+use mayhap_formats::{Limits, RedissonConfig};
+use redis::{Value, cmd};
+
+/// Fields are short numbers; what is longer is none, and would fill the error.
+const MAX_FIELD_BYTES: usize = 64;
+const FIELDS: [&str; 4] = ["size", "hashIterations", "expectedInsertions", "falseProbability"];
+
+/// Asks for what the positions depend on.
+pub(super) fn ask(config_key: &str) -> Command {
+    let mut ask = cmd("HMGET");
+    ask.arg(config_key).arg(&FIELDS[..2]);
+    Command::read(config_key, ask)
+}
+
+/// Whether that is as the config has it, letter for letter.
+pub(super) fn is_still(config: &RedissonConfig, answer: &Value) -> bool {
+    let Value::Array(values) = answer else { return false };
+    let values = values.iter().take(2);
+    let wanted = [config.size().to_string(), config.num_hashes().to_string()];
+    values.map(text).eq(wanted.iter().map(|value| Some(&**value)))
+}
+
+/// Reads the config and checks that the bits fit it.
+///
+/// # Errors
+///
+/// [`Error::NotFound`] if there is neither; [`Error::Gone`] for bits without a config;
+/// [`Error::WrongType`]; [`Error::Damaged`] for a config that no filter can have, or for more bits
+/// than it says.
+pub(super) async fn read(
+    server: &Server,
+    name: &str,
+    config_key: &str,
+) -> Result<RedissonConfig, Error> {
+    let mut fields = cmd("HMGET");
+    fields.arg(config_key).arg(&FIELDS);
+    let mut len = cmd("STRLEN");
+    len.arg(name);
+    let commands = vec![Command::read(config_key, fields), Command::read(name, len)];
+    let mut replies = server.run(commands).await?.into_iter();
+    let (Some(fields), Some(len)) = (replies.next(), replies.next()) else {
+        return Err(Error::strange("HMGET", &Value::Nil));
+    };
+    let fields = fields.of(config_key, "HMGET")?;
+    let found = len.count(name, "STRLEN")?;
+    let config = parse(&fields, config_key)?;
+    let Some(config) = config else {
+        if found == 0 {
+            return Err(Error::NotFound { name: name.into() });
+        }
+        let reason = format!("its bits are there, its config {config_key} is not");
+        return Err(Error::Gone { name: name.into(), reason });
+    };
+    let most = config.size().unsigned_abs().div_ceil(8);
+    if found > most {
+        let size = config.size();
+        let reason = format!("it is {found} bytes long, and the {size} bits of its config {most}");
+        return Err(Error::Damaged { key: name.into(), reason });
+    }
+    Ok(config)
+}
+
+/// The fields, `None` if none of them is there.
+fn parse(fields: &Value, config_key: &str) -> Result<Option<RedissonConfig>, Error> {
+    let Value::Array(values) = fields else { return Err(Error::strange("HMGET", fields)) };
+    let damaged = |reason: String| Error::Damaged { key: config_key.into(), reason };
+    let mut found = Vec::new();
+    for (name, value) in FIELDS.into_iter().zip(values) {
+        match (value, text(value)) {
+            (Value::Nil, _) => {}
+            (_, Some(text)) if text.len() <= MAX_FIELD_BYTES => found.push((name, text)),
+            _ => return Err(damaged(format!("{name} is no number"))),
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    let config = RedissonConfig::parse(found).map_err(|error| damaged(error.to_string()))?;
+    Limits::default()
+        .check_hashes("hashIterations", u64::from(config.num_hashes()))
+        .map_err(|error| damaged(error.to_string()))?;
+    if !is_still(&config, fields) {
+        // `+7`: compared with 7 as text, it would be changed.
+        return Err(damaged("size or hashIterations is not in plain digits".into()));
+    }
+    Ok(Some(config))
+}

@@ -1,0 +1,343 @@
+//! The filter.
+
+use super::{config, script};
+use crate::bitfield::{self, Op, Part, parts};
+use crate::replies::millis;
+use crate::server::{Command, Server};
+use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+use mayhap::Bitmap;
+use mayhap_formats::{KeyType, Limits, RedissonConfig, RedissonScheme, RedissonSpelling};
+use redis::{Cmd, Value, cmd};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A filter that Redisson has made, or will use.
+///
+/// An insertion is one script, as Redisson's are: it sets bits only if the config still has the
+/// size and k that this filter knows. A query is a `BITFIELD_RO` with an `HMGET` of the config
+/// behind it, in one round trip. [`Error::Gone`] says if they differ (Redisson: "Bloom filter
+/// config has been changed"). So neither is a bit set in a filter that was made anew with other
+/// numbers, nor a key missed in it.
+///
+/// Elements are given as their codec encodes them, or as text after [`RemoteRedisson::encoding`].
+/// `add` of a collection counts `insert_batch(…).new`, `contains` of a collection
+/// `contains_batch(…)`.
+///
+/// # Examples
+///
+/// ```no_run
+/// use mayhap_redis::*;
+/// use mayhap_formats::KeyType;
+///
+/// # async fn example() -> Result<(), Error> {
+/// let server = Server::connect(
+///     &Address::parse("redis://127.0.0.1/")?,
+///     ServerOptions::default(),
+/// ).await?;
+/// // RBloomFilter<String> users = client.getBloomFilter("users"); users.tryInit(1_000_000, 0.01);
+/// let (users, is_new) = RemoteRedisson::try_init(&server, "users", 1_000_000, 0.01).await?;
+/// let users = users.encoding(KeyType::KryoString);
+/// users.insert(b"alice").await?;
+/// assert!(users.contains(b"alice").await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct RemoteRedisson {
+    inner: Arc<Inner>,
+    key_type: KeyType,
+}
+
+struct Inner {
+    server: Server,
+    name: String,
+    config_key: String,
+    config: RedissonConfig,
+    scheme: RedissonScheme,
+}
+
+impl RemoteRedisson {
+    /// `tryInit(n, p)`: writes the config unless there is one; whether it did. The filter has the
+    /// config that is on the server, whoever wrote it.
+    ///
+    /// After a lost reply a config that is as asked for counts as written by this call: of two
+    /// initialisers both may be told so then, and never none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] in Redisson's words for numbers that it refuses; those of
+    /// [`RemoteRedisson::attach`].
+    pub async fn try_init(
+        server: &Server,
+        name: &str,
+        expected_insertions: i64,
+        false_probability: f64,
+    ) -> Result<(Self, bool), Error> {
+        let spelling = RedissonSpelling::Exponent;
+        let wanted = RedissonConfig::new(expected_insertions, false_probability, spelling)?;
+        let hashes = u64::from(wanted.num_hashes());
+        Limits::default().check_hashes("hashIterations", hashes)?;
+        let config_key = RedissonConfig::key(name);
+        let mut init = script::write(script::INIT, &[&config_key]);
+        for (name, value) in wanted.fields() {
+            init.cmd.arg(name).arg(value);
+        }
+        let reply = server.one(init).await?;
+        let repeated = reply.repeated;
+        let written = reply.int(&config_key, "EVAL")? == 1;
+        let filter = Self::attach(server, name).await?;
+        let is_mine = written || (repeated && filter.inner.config == wanted);
+        Ok((filter, is_mine))
+    }
+
+    /// The filter of this name with the config that it has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`] (Redisson: "Bloom filter is not initialized"); [`Error::Gone`] if only
+    /// its bits are there; [`Error::WrongType`]; [`Error::Damaged`] for a config that no filter can
+    /// have, or of more than 1,100 hash functions; those of a call.
+    pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
+        let config_key = RedissonConfig::key(name);
+        let config = config::read(server, name, &config_key).await?;
+        let scheme = RedissonScheme::new(config.num_hashes(), config.size())?;
+        let (server, name) = (server.clone(), name.to_owned());
+        let inner = Inner { server, name, config_key, config, scheme };
+        Ok(Self { inner: Arc::new(inner), key_type: KeyType::Bytes })
+    }
+
+    /// The filter with keys that are text, and encoded as this codec does.
+    #[must_use]
+    pub fn encoding(mut self, key_type: KeyType) -> Self {
+        self.key_type = key_type;
+        self
+    }
+
+    /// The config.
+    pub fn config(&self) -> &RedissonConfig {
+        &self.inner.config
+    }
+
+    /// `count()`: how many elements, from the set bits; 2^63 − 1 when all are set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Gone`]; those of a call.
+    pub async fn count(&self) -> Result<i64, Error> {
+        self.info().await.map(|info| self.inner.scheme.count(info.count_ones))
+    }
+
+    /// Lets config and bits expire together, or keeps them for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; those of a call.
+    pub async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
+        let mut expire = self.script(script::EXPIRE);
+        if let Some(after) = after {
+            expire.cmd.arg(millis(after));
+        }
+        let reply = self.inner.server.one(expire).await?;
+        let done = reply.int(&self.inner.name, "PEXPIRE")? == 1;
+        if done { Ok(()) } else { Err(self.not_found()) }
+    }
+
+    /// `rename(name)`: config and bits in the place of a filter of that name, at one moment. This
+    /// is how a filter that was built anew takes the place of the old one; who is attached to that
+    /// goes on with the new bits if size and k are the same, and gets [`Error::Gone`] if not.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; [`Error::Refused`] in a cluster unless both names are in one slot
+    /// (`{users}new`, `{users}`); those of a call.
+    pub async fn rename(&self, name: &str) -> Result<Self, Error> {
+        let inner = &self.inner;
+        let config_key = RedissonConfig::key(name);
+        let keys = [&inner.config_key, &inner.name, &config_key, name];
+        let reply = inner.server.one(script::write(script::RENAME, &keys)).await?;
+        let repeated = reply.repeated;
+        let done = reply.int(name, "RENAME")? == 1;
+        if !done && !repeated {
+            return Err(self.not_found());
+        }
+        let renamed = Self::attach(&inner.server, name).await?.encoding(self.key_type);
+        // After a lost reply the other name tells.
+        if done || renamed.inner.config == inner.config {
+            return Ok(renamed);
+        }
+        Err(self.not_found())
+    }
+
+    fn not_found(&self) -> Error {
+        Error::NotFound { name: self.inner.name.clone() }
+    }
+
+    fn script(&self, script: &str) -> Command {
+        script::write(script, &[&self.inner.config_key, &self.inner.name])
+    }
+
+    fn parts(&self, op: Op, keys: &[&[u8]]) -> Result<Vec<Part>, Error> {
+        let inner = &self.inner;
+        let begin = || match op {
+            Op::Set => {
+                let mut set = self.script(script::SET);
+                set.cmd.arg(inner.scheme.size()).arg(inner.config.num_hashes());
+                set
+            }
+            Op::Get => {
+                let mut get = cmd("BITFIELD_RO");
+                get.arg(&inner.name);
+                Command::read(&inner.name, get)
+            }
+        };
+        if self.key_type == KeyType::Bytes {
+            let keys: Vec<_> = keys.iter().copied().enumerate().collect();
+            return Ok(parts(&inner.name, &inner.scheme, op, &keys, begin));
+        }
+        let mut scratch = Vec::new();
+        let encoded =
+            keys.iter().map(|key| self.key_type.encode(key, &mut scratch).map(<[u8]>::to_vec));
+        let encoded = encoded.collect::<Result<Vec<_>, _>>()?;
+        let keys: Vec<_> = encoded.iter().map(Vec::as_slice).enumerate().collect();
+        Ok(parts(&inner.name, &inner.scheme, op, &keys, begin))
+    }
+
+    fn changed(&self) -> Error {
+        let reason = "it is another one by now".into();
+        Error::Gone { name: self.inner.name.clone(), reason }
+    }
+
+    /// The error of a call, which cannot tell what has become of the two keys.
+    async fn explained(&self, error: Error) -> Error {
+        if !matches!(error, Error::Gone { .. } | Error::WrongType { .. }) {
+            return error;
+        }
+        let inner = &self.inner;
+        let gone = |reason| Error::Gone { name: inner.name.clone(), reason };
+        match config::read(&inner.server, &inner.name, &inner.config_key).await {
+            Ok(config) if same(&config, &inner.config) => error,
+            Ok(config) => gone(format!(
+                "Bloom filter config has been changed: size is {}, hashIterations {}; they were {} \
+                 and {}; attach to it again",
+                config.size(),
+                config.num_hashes(),
+                inner.config.size(),
+                inner.config.num_hashes(),
+            )),
+            Err(Error::NotFound { .. }) => {
+                gone("it expired, was evicted or was deleted; initialise it again".into())
+            }
+            Err(other) => other,
+        }
+    }
+}
+
+/// Whether two configs give the same positions.
+fn same(left: &RedissonConfig, right: &RedissonConfig) -> bool {
+    (left.size(), left.num_hashes()) == (right.size(), right.num_hashes())
+}
+
+impl RemoteFilter for RemoteRedisson {
+    fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    async fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
+        self.insert_batch(&[key]).await.map(|batch| batch.get(0))
+    }
+
+    async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
+        let parts = self.parts(Op::Set, keys)?;
+        let k = self.inner.config.num_hashes();
+        match bitfield::insert(&self.inner.server, k, keys.len(), parts).await {
+            Err(error) => Err(self.explained(error).await),
+            done => done,
+        }
+    }
+
+    async fn contains(&self, key: &[u8]) -> Result<bool, Error> {
+        self.contains_batch(&[key]).await.map(|found| found.get(0))
+    }
+
+    async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
+        let parts = self.parts(Op::Get, keys)?;
+        let Inner { server, config_key, config, .. } = &*self.inner;
+        let ask = Some(config::ask(config_key));
+        let asked = bitfield::contains(server, config.num_hashes(), keys.len(), parts, ask).await;
+        let checked = asked.and_then(|(found, then)| {
+            let now = then.map(|reply| reply.of(config_key, "HMGET")).transpose()?;
+            // Asked behind the bits: what was there before them might have been changed.
+            let is_still = now.is_none_or(|now| config::is_still(config, &now));
+            if is_still { Ok(found) } else { Err(self.changed()) }
+        });
+        match checked {
+            Err(error) => Err(self.explained(error).await),
+            done => done,
+        }
+    }
+
+    /// `estimated_items` is `count()`. `BITCOUNT` keeps a server for about 0.1 ms a MiB.
+    async fn info(&self) -> Result<FilterInfo, Error> {
+        let inner = &self.inner;
+        let now = match config::read(&inner.server, &inner.name, &inner.config_key).await {
+            Ok(now) if same(&now, &inner.config) => now,
+            Ok(_) | Err(Error::NotFound { .. }) => {
+                return Err(self.explained(self.changed()).await);
+            }
+            Err(other) => return Err(other),
+        };
+        let ask = |name, key: &str| {
+            let mut ask: Cmd = cmd(name);
+            ask.arg(key);
+            Command::read(key, ask)
+        };
+        let (name, config_key) = (&*inner.name, &*inner.config_key);
+        let commands = vec![
+            ask("BITCOUNT", name),
+            ask("STRLEN", name),
+            ask("PTTL", name),
+            ask("PTTL", config_key),
+        ];
+        let mut replies = inner.server.run(commands).await?.into_iter();
+        let mut next = |key, what| match replies.next() {
+            Some(reply) => reply.int(key, what),
+            None => Err(Error::strange(what, &Value::Nil)),
+        };
+        let count_ones = next(name, "BITCOUNT")?.unsigned_abs();
+        let num_bytes = next(name, "STRLEN")?.unsigned_abs();
+        // −1 for ever, −2 not there: what is left is a time.
+        let times = [next(name, "PTTL")?, next(config_key, "PTTL")?];
+        let ttl_ms = times.into_iter().filter_map(|time| u64::try_from(time).ok()).min();
+        let num_bits = now.size().unsigned_abs();
+        let fill = count_ones as f64 / num_bits as f64;
+        let count = inner.scheme.count(count_ones);
+        Ok(FilterInfo {
+            layout: "redisson",
+            num_bits,
+            num_hashes: now.num_hashes(),
+            expected_items: u64::try_from(now.expected_insertions()).ok(),
+            target_fpp: Some(now.false_probability()),
+            count_ones,
+            estimated_items: (count_ones < num_bits).then_some(count as f64),
+            estimated_fpp: fill.powf(f64::from(now.num_hashes())),
+            num_shards: 1,
+            num_bytes,
+            ttl_ms,
+        })
+    }
+
+    async fn delete(&self) -> Result<bool, Error> {
+        let mut del = cmd("DEL");
+        del.arg(&self.inner.config_key).arg(&self.inner.name);
+        let del = Command::write(&self.inner.config_key, del);
+        Ok(self.inner.server.one(del).await?.int(&self.inner.name, "DEL")? > 0)
+    }
+}
+
+impl fmt::Debug for RemoteRedisson {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { name, config, .. } = &*self.inner;
+        write!(f, "RemoteRedisson({name:?}, {config:?}, {:?})", self.key_type)
+    }
+}

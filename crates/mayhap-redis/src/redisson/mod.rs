@@ -1,0 +1,11 @@
+//! Filters of Redisson's `RBloomFilter`: a bitmap in a string and its numbers in a hash beside it.
+//!
+//! `script.rs` has the scripts, `config.rs` reads the hash, `filter.rs` is the filter. Hashes,
+//! sizing and the fields are those of [`mayhap_formats::RedissonScheme`] and
+//! [`mayhap_formats::RedissonConfig`].
+
+mod config;
+mod filter;
+mod script;
+
+pub use filter::RemoteRedisson;

@@ -1,0 +1,308 @@
+//! A call on its way: what is known of its commands.
+
+use super::backend::{Backend, How, Place};
+use super::command::{Command, CommandKind, Reply};
+use super::node::{Failure, Sent};
+use super::options::WaitReplicas;
+use crate::Error;
+use redis::{ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Commands of one pipeline at most. More take longer than a reply may, and as much memory twice.
+const LARGEST_PIPELINE: usize = 10_000;
+/// What is left of it after a silence, so that something arrives where the whole takes too long.
+const SHRINK: usize = 4;
+
+/// A call on its way.
+pub(super) struct Call {
+    commands: Vec<Command>,
+    outcomes: Vec<Outcome>,
+    /// The commands that are not done, in their order.
+    left: Vec<usize>,
+    /// What a write has to reach.
+    wait: Option<WaitReplicas>,
+    /// What failed last.
+    reason: String,
+    /// How many replicas confirmed, if it was too few and is what failed last.
+    confirmed: Option<u32>,
+    /// In this round: something failed, something was done.
+    pub(super) failed: bool,
+    pub(super) advanced: bool,
+    /// Something failed before: the masters know best.
+    masters_only: bool,
+    /// How many commands go into one pipeline.
+    largest: usize,
+}
+
+/// What is known of a command.
+#[derive(Default)]
+struct Outcome {
+    /// The first reply: a later one tells of bits that the first attempt set.
+    value: Option<Result<Value, Error>>,
+    /// Nothing is left to do.
+    done: bool,
+    repeated: bool,
+    redirected: Option<Place>,
+}
+
+/// Commands that go to one node.
+pub(super) struct Group {
+    pub(super) place: Place,
+    commands: Vec<usize>,
+    pub(super) waits: bool,
+}
+
+/// What ends a call: an error for whom the server is not known yet.
+pub(super) enum Fatal {
+    Unauthorized(String),
+    Other(Error),
+}
+
+impl Call {
+    pub(super) fn new(commands: Vec<Command>, wait: Option<WaitReplicas>) -> Self {
+        Self {
+            outcomes: commands.iter().map(|_| Outcome::default()).collect(),
+            left: (0..commands.len()).collect(),
+            commands,
+            wait,
+            reason: String::new(),
+            confirmed: None,
+            failed: false,
+            advanced: false,
+            masters_only: false,
+            largest: LARGEST_PIPELINE,
+        }
+    }
+
+    /// What is left to send, by node.
+    pub(super) fn next_round(&mut self, backend: &dyn Backend) -> Vec<Group> {
+        self.masters_only |= self.failed;
+        (self.failed, self.advanced) = (false, false);
+        self.left.retain(|&i| !self.outcomes[i].done);
+        let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
+        for &i in &self.left {
+            let Command { slot, kind, .. } = self.commands[i];
+            let read = kind == CommandKind::Read;
+            let redirected = self.outcomes[i].redirected.take();
+            let place =
+                redirected.unwrap_or_else(|| backend.place(slot, read && !self.masters_only));
+            let group = groups.entry(place).or_insert_with_key(|place| Group {
+                place: place.clone(),
+                commands: Vec::new(),
+                waits: false,
+            });
+            // The rest in the next round.
+            if group.commands.len() < self.largest {
+                group.commands.push(i);
+                group.waits |= !read && self.wait.is_some();
+            }
+        }
+        groups.into_values().collect()
+    }
+
+    /// The commands, with what the node has to be told before, and `WAIT`.
+    pub(super) fn pipeline(&self, group: &Group) -> Pipeline {
+        let mut pipeline = Pipeline::with_capacity(group.commands.len() + 2);
+        if group.place.how == How::ReadOnly {
+            pipeline.cmd("READONLY");
+        }
+        for &i in &group.commands {
+            if group.place.how == How::Asking {
+                pipeline.cmd("ASKING");
+            }
+            pipeline.add_command(self.commands[i].cmd.clone());
+        }
+        if let Some(wait) = self.wait.filter(|_| group.waits) {
+            pipeline.cmd("WAIT").arg(wait.replicas).arg(millis(wait.timeout));
+        }
+        pipeline
+    }
+
+    /// Keeps what came back for a group.
+    pub(super) fn note(
+        &mut self,
+        backend: &dyn Backend,
+        group: &Group,
+        sent: Sent,
+    ) -> Result<(), Fatal> {
+        let mut values = match sent {
+            Ok(values) => values,
+            Err(failure) => return self.note_failure(group, &failure),
+        };
+        self.largest = (self.largest * 2).min(LARGEST_PIPELINE);
+        let confirmed = !group.waits || self.is_confirmed(values.pop())?;
+        let (skip, step) = match group.place.how {
+            How::Plain => (0, 1),
+            How::Asking => (1, 2),
+            How::ReadOnly => (1, 1),
+        };
+        let values = values.into_iter().skip(skip).step_by(step);
+        for (&i, value) in group.commands.iter().zip(values) {
+            self.note_value(backend, group, i, value, confirmed)?;
+        }
+        Ok(())
+    }
+
+    fn note_failure(&mut self, group: &Group, failure: &Failure) -> Result<(), Fatal> {
+        let (Failure::Unsent(error) | Failure::Lost(error)) = failure;
+        if is_final(error) {
+            return Err(match error.kind() {
+                ErrorKind::AuthenticationFailed => Fatal::Unauthorized(error.to_string()),
+                _ => Fatal::Other(refused("a command", error.to_string())),
+            });
+        }
+        self.fail(format!("{}: {error}", group.place.node));
+        if let Failure::Lost(_) = failure {
+            if error.is_timeout() {
+                self.largest = self.largest.min((group.commands.len() / SHRINK).max(1));
+            }
+            for &i in &group.commands {
+                // Of what has its reply only the confirmation is missing.
+                self.outcomes[i].repeated |= self.outcomes[i].value.is_none();
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `WAIT` has counted enough replicas. It ends with an error where a master lost its
+    /// office meanwhile: what was written there may be gone.
+    fn is_confirmed(&mut self, reply: Option<Value>) -> Result<bool, Fatal> {
+        let wanted = self.wait.map_or(0, |wait| wait.replicas);
+        match reply {
+            Some(Value::Int(count)) => {
+                let count = u32::try_from(count).unwrap_or(0);
+                if count < wanted {
+                    self.fail(format!("{count} of {wanted} replicas confirmed"));
+                    self.confirmed = Some(count);
+                }
+                Ok(count >= wanted)
+            }
+            Some(Value::ServerError(error)) if error.kind() == Some(ServerErrorKind::NoPerm) => {
+                Err(Fatal::Other(refused("WAIT", words(&error))))
+            }
+            Some(Value::ServerError(error)) => {
+                self.fail(words(&error));
+                Ok(false)
+            }
+            _ => {
+                self.fail("WAIT has no number".into());
+                Ok(false)
+            }
+        }
+    }
+
+    fn fail(&mut self, reason: String) {
+        self.reason = reason;
+        self.failed = true;
+        self.confirmed = None;
+    }
+
+    fn note_value(
+        &mut self,
+        backend: &dyn Backend,
+        group: &Group,
+        i: usize,
+        value: Value,
+        confirmed: bool,
+    ) -> Result<(), Fatal> {
+        let outcome = &mut self.outcomes[i];
+        match value {
+            Value::ServerError(error) if is_redirection(&error) => {
+                outcome.redirected = backend.redirected(&group.place, &error);
+                if outcome.redirected.is_none() {
+                    let reason = format!("{}; a cluster has a redis+cluster:// URL", words(&error));
+                    return Err(Fatal::Other(refused("a command", reason)));
+                }
+                self.fail(words(&error));
+            }
+            Value::ServerError(error) if is_for_a_moment(&error) => {
+                self.fail(words(&error));
+            }
+            Value::ServerError(error) if error.code() == "NOAUTH" => {
+                return Err(Fatal::Unauthorized(words(&error)));
+            }
+            Value::ServerError(error) => {
+                outcome.value = Some(Err(refusal(&error)));
+                outcome.done = true;
+                self.advanced = true;
+            }
+            value => {
+                outcome.value.get_or_insert(Ok(value));
+                outcome.done = confirmed || self.commands[i].kind == CommandKind::Read;
+                self.advanced |= outcome.done;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// How many replicas confirmed, if that alone is missing.
+    pub(super) fn unconfirmed(&self) -> Option<u32> {
+        let mut left = self.outcomes.iter().filter(|outcome| !outcome.done);
+        self.confirmed.filter(|_| left.all(|outcome| outcome.value.is_some()))
+    }
+
+    pub(super) fn replies(self) -> Vec<Reply> {
+        let outcomes = self.outcomes.into_iter();
+        outcomes
+            .map(|outcome| Reply {
+                value: outcome.value.unwrap_or(Ok(Value::Nil)),
+                repeated: outcome.repeated,
+            })
+            .collect()
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    // 0 is for ever.
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, i64::MAX as u64)
+}
+
+fn is_redirection(error: &ServerError) -> bool {
+    matches!(error.kind(), Some(ServerErrorKind::Ask | ServerErrorKind::Moved))
+}
+
+/// Refusals that pass: the server has done nothing.
+fn is_for_a_moment(error: &ServerError) -> bool {
+    use ServerErrorKind::{BusyLoading, ClusterDown, MasterDown, ReadOnly, TryAgain};
+    match error.kind() {
+        Some(kind) => {
+            matches!(kind, BusyLoading | ClusterDown | MasterDown | ReadOnly | TryAgain)
+        }
+        // Too few replicas for min-replicas-to-write; a script that takes long.
+        None => matches!(error.code(), "NOREPLICAS" | "BUSY"),
+    }
+}
+
+/// Errors of a connection that trying again will not mend.
+fn is_final(error: &RedisError) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::AuthenticationFailed | ErrorKind::InvalidClientConfig | ErrorKind::Client
+    )
+}
+
+/// A refusal that stays, without the key, which only the caller knows.
+fn refusal(error: &ServerError) -> Error {
+    match error.code() {
+        "OOM" => Error::ServerFull { reason: words(error) },
+        "WRONGTYPE" => Error::WrongType { key: String::new() },
+        _ => refused("a command", words(error)),
+    }
+}
+
+fn refused(what: &str, reason: String) -> Error {
+    Error::Refused { what: what.into(), reason }
+}
+
+/// The error as the server wrote it.
+pub(crate) fn words(error: &ServerError) -> String {
+    match error.details() {
+        Some(details) => format!("{} {details}", error.code()),
+        None => error.code().into(),
+    }
+}

@@ -1,0 +1,137 @@
+//! One node, by connections that all callers share and that are made again when they fail.
+
+use super::{Address, ServerOptions};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::{AsyncConnectionConfig, Client, Pipeline, RedisError, RedisResult, Value};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Why there are no replies.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// There was no connection: nothing was sent.
+    Unsent(RedisError),
+    /// The commands may have been carried out.
+    Lost(RedisError),
+}
+
+/// The replies of a pipeline, errors of single commands among them.
+pub(crate) type Sent = Result<Vec<Value>, Failure>;
+
+/// A server of its own, or one of a cluster's.
+pub(crate) struct Node {
+    client: Client,
+    plain: Line,
+    /// `WAIT` stops a connection, so that nothing else may stand behind it.
+    waiting: Line,
+    /// For the same reason one pipeline at a time: its time begins when it is sent.
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Node {
+    pub(crate) fn new(url: &str, options: &ServerOptions) -> RedisResult<Self> {
+        let replicas = options.wait_replicas.map_or(Duration::ZERO, |wait| wait.timeout);
+        // Twice: a WAIT whose caller has gone may stand before.
+        let longest = options.response_timeout.saturating_add(replicas.saturating_mul(2));
+        let client = Client::open(url)?;
+        Ok(Self {
+            plain: Line::new(&client, options.connect_timeout, options.response_timeout),
+            waiting: Line::new(&client, options.connect_timeout, longest),
+            turn: tokio::sync::Mutex::new(()),
+            client,
+        })
+    }
+
+    /// A node of a server or cluster, by `host:port`.
+    pub(crate) fn of(address: &Address, name: &str, options: &ServerOptions) -> RedisResult<Self> {
+        Self::new(&address.node_url(name), options)
+    }
+
+    /// Sends a pipeline, once. `waits`: there is a `WAIT` in it.
+    pub(crate) async fn send(&self, pipeline: &Pipeline, waits: bool) -> Sent {
+        if waits {
+            let _turn = self.turn.lock().await;
+            return self.waiting.send(&self.client, pipeline).await;
+        }
+        self.plain.send(&self.client, pipeline).await
+    }
+}
+
+type Connecting = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
+
+/// A connection, whichever it is just now.
+struct Line {
+    config: AsyncConnectionConfig,
+    response_timeout: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// One attempt to connect, for all who want to send.
+    connecting: Connecting,
+    /// How many connections there were before.
+    age: u64,
+    /// Since when no reply has come in time.
+    silent: Option<Instant>,
+}
+
+impl Line {
+    fn new(client: &Client, connect_timeout: Duration, response_timeout: Duration) -> Self {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(connect_timeout))
+            .set_response_timeout(Some(response_timeout));
+        let connecting = connect(client, &config);
+        let state = Mutex::new(State { connecting, age: 0, silent: None });
+        Self { config, response_timeout, state }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn send(&self, client: &Client, pipeline: &Pipeline) -> Sent {
+        let (connecting, age) = {
+            let state = self.state();
+            (state.connecting.clone(), state.age)
+        };
+        let mut connection = match connecting.await {
+            Ok(connection) => connection,
+            Err(error) => {
+                self.replace(client, age);
+                return Err(Failure::Unsent(error));
+            }
+        };
+        let sent = connection.req_packed_commands(pipeline, 0, pipeline.len()).await;
+        match &sent {
+            Err(error) if error.is_timeout() && !self.is_mute() => {}
+            Err(_) => self.replace(client, age),
+            Ok(_) => self.state().silent = None,
+        }
+        sent.map_err(Failure::Lost)
+    }
+
+    /// Whether it has been silent for so long that the other end may be gone: a machine that lost
+    /// its power closes no connection.
+    fn is_mute(&self) -> bool {
+        self.state().silent.get_or_insert_with(Instant::now).elapsed() >= self.response_timeout * 2
+    }
+
+    /// Connects anew, unless another has done so since.
+    fn replace(&self, client: &Client, age: u64) {
+        let mut state = self.state();
+        if state.age == age {
+            *state =
+                State { connecting: connect(client, &self.config), age: age + 1, silent: None };
+        }
+    }
+}
+
+/// Begins when it is first awaited.
+fn connect(client: &Client, config: &AsyncConnectionConfig) -> Connecting {
+    let (client, config) = (client.clone(), config.clone());
+    async move { client.get_multiplexed_async_connection_with_config(&config).await }
+        .boxed()
+        .shared()
+}

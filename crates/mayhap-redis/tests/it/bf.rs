@@ -1,0 +1,182 @@
+//! `BF.*`, against a stand-in, and against a server that has none of it.
+
+use crate::bf_server::{BfServer, Dialect};
+use crate::common::{Single, connect, keys, slices};
+use mayhap_redis::{BfGrowth, BfOptions, Error, Inserted, RemoteBf, RemoteFilter, Server};
+use redis::cmd;
+use test_servers::ready;
+
+const BOTH: [Dialect; 2] = [Dialect::RedisBloom, Dialect::Valkey];
+
+fn fixed(expected_items: u64) -> BfOptions {
+    BfOptions { growth: BfGrowth::None, ..BfOptions::new(expected_items, 0.01) }
+}
+
+async fn start(dialect: Dialect) -> (BfServer, Server) {
+    let at = BfServer::start(dialect);
+    let server = connect(&at.url()).await;
+    (at, server)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_dialects_are_understood() {
+    for dialect in BOTH {
+        let (at, server) = start(dialect).await;
+        let options = BfOptions::new(1_000, 0.001);
+        let (filter, made) = RemoteBf::reserve(&server, "x", options).await.unwrap();
+        assert!(made);
+        assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::New);
+        assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::Present);
+        assert!(filter.contains(b"a").await.unwrap() && !filter.contains(b"b").await.unwrap());
+        assert_eq!(filter.insert(b"\0\r\n\xFF").await.unwrap(), Inserted::New);
+
+        at.calls();
+        let batch = keys("key ", 2_500);
+        let new = filter.insert_batch(&slices(&batch)).await.unwrap().new;
+        assert_eq!(at.calls(), ["BF.INSERT"; 3]);
+        assert!(new.count_ones() > 2_480);
+        let found = filter.contains_batch(&slices(&batch)).await.unwrap();
+        assert_eq!(at.calls(), ["BF.MEXISTS"; 3]);
+        assert_eq!((found.len(), found.count_ones()), (2_500, 2_500));
+        let mixed = [&batch[0][..], b"none", &batch[2_499][..]];
+        assert!(filter.contains_batch(&mixed).await.unwrap().iter().eq([true, false, true]));
+        assert!(filter.contains_batch(&[]).await.unwrap().is_empty());
+        assert!(filter.insert_batch(&[]).await.unwrap().new.is_empty());
+
+        let card = filter.card().await.unwrap();
+        assert_eq!(card, new.count_ones() as u64 + 2);
+        let info = filter.info().await.unwrap();
+        assert_eq!((info.expected_items, info.estimated_items), (Some(3_000), Some(card as f64)));
+        // Two layers: p, or 2 p for valkey-bloom.
+        let most = if dialect == Dialect::Valkey { 0.002 } else { 0.001 };
+        assert_eq!((info.target_fpp, info.estimated_fpp), (Some(0.001), most));
+        assert!(info.num_bytes > 4_000 && info.num_bits == 8 * info.num_bytes);
+
+        let again = RemoteBf::attach(&server, "x").await.unwrap();
+        assert!(again.contains(b"a").await.unwrap());
+        let info = again.info().await.unwrap();
+        assert_eq!(info.target_fpp.is_some(), dialect == Dialect::Valkey);
+        assert_eq!(info.estimated_fpp.is_nan(), dialect == Dialect::RedisBloom);
+        assert!(again.delete().await.unwrap() && !again.delete().await.unwrap());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_second_reservation_attaches_to_a_like_filter_and_refuses_another() {
+    for dialect in BOTH {
+        let (_at, server) = start(dialect).await;
+        let options = BfOptions { growth: BfGrowth::By(3), ..BfOptions::new(100, 0.01) };
+        let reserve = async |options| RemoteBf::reserve(&server, "x", options).await;
+        let (filter, _) = reserve(options).await.unwrap();
+        assert!(!reserve(options).await.unwrap().1);
+        // Three layers of 100, 300 and 900.
+        filter.insert_batch(&slices(&keys("key ", 500))).await.unwrap();
+        assert_eq!(filter.info().await.unwrap().expected_items, Some(1_300));
+        assert!(!reserve(options).await.unwrap().1);
+        let differs = async |options| match reserve(options).await {
+            Err(Error::Exists { parameter, has, wanted, .. }) => (parameter, has, wanted),
+            other => panic!("{other:?}"),
+        };
+        let (parameter, has, wanted) = differs(BfOptions { expected_items: 101, ..options }).await;
+        assert_eq!((parameter, &*has, &*wanted), ("capacity", "1300 in 3 layers", "101"));
+        let (parameter, has, wanted) =
+            differs(BfOptions { growth: BfGrowth::None, ..options }).await;
+        assert_eq!((parameter, &*has, &*wanted), ("expansion", "3", "none"));
+        let other_rate = BfOptions { target_fpp: 0.02, ..options };
+        match dialect {
+            Dialect::RedisBloom => assert!(!reserve(other_rate).await.unwrap().1),
+            Dialect::Valkey => assert_eq!(differs(other_rate).await.0, "error rate"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_filter_says_so_and_keeps_what_it_has() {
+    for dialect in BOTH {
+        let (_at, server) = start(dialect).await;
+        let (filter, _) = RemoteBf::reserve(&server, "x", fixed(100)).await.unwrap();
+        let batch = keys("key ", 200);
+        let error = filter.insert_batch(&slices(&batch)).await.unwrap_err();
+        assert!(matches!(&error, Error::Full { name, .. } if name == "x"), "{error:?}");
+        assert!(error.to_string().contains("ERR non scaling filter is full"), "{error}");
+        assert!(matches!(filter.insert(b"new").await, Err(Error::Full { .. })));
+        assert_eq!(filter.insert(&batch[0]).await.unwrap(), Inserted::Present);
+        let found = filter.contains_batch(&slices(&batch[..100])).await.unwrap();
+        assert_eq!(found.count_ones(), 100);
+        let info = filter.info().await.unwrap();
+        assert!((info.estimated_fpp - 0.01).abs() < 1e-12, "full is p: {info:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_filter_that_has_gone_is_neither_empty_nor_made_anew() {
+    for dialect in BOTH {
+        let (_at, server) = start(dialect).await;
+        let none = RemoteBf::attach(&server, "x").await;
+        assert!(matches!(none, Err(Error::NotFound { name }) if name == "x"));
+        let (filter, _) = RemoteBf::reserve(&server, "x", fixed(100)).await.unwrap();
+        filter.insert(b"a").await.unwrap();
+        filter.delete().await.unwrap();
+        let gone = |error: Error| matches!(error, Error::Gone { name, .. } if name == "x");
+        assert!(gone(filter.contains(b"a").await.unwrap_err()));
+        assert!(gone(filter.insert(b"a").await.unwrap_err()));
+        assert!(gone(filter.insert_batch(&[b"a"]).await.unwrap_err()));
+        assert!(matches!(filter.info().await, Err(Error::NotFound { .. })));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refusals_are_in_the_words_of_the_server() {
+    for dialect in BOTH {
+        let (at, server) = start(dialect).await;
+        let valkey = dialect == Dialect::Valkey;
+        let reserve = async |options| RemoteBf::reserve(&server, "x", options).await.unwrap_err();
+        let error = reserve(fixed(0)).await.to_string();
+        let words = ["ERR capacity must be in the range", "ERR (capacity should be larger than 0)"];
+        assert!(error.contains(words[usize::from(valkey)]), "{error}");
+        for p in [0.0, 1.0, f64::NAN] {
+            let error = reserve(BfOptions { target_fpp: p, ..fixed(10) }).await;
+            assert!(
+                matches!(&error, Error::Refused { what, .. } if what == "BF.RESERVE"),
+                "{error}"
+            );
+            assert!(error.to_string().contains("error rate"), "{error}");
+        }
+        // Not the words of a filter that is full.
+        assert!(matches!(reserve(fixed(1 << 31)).await, Error::Refused { .. }));
+
+        let client = redis::Client::open(at.url()).unwrap();
+        let mut raw = client.get_connection().unwrap();
+        let () = cmd("SET").arg("x").arg("text").query(&mut raw).unwrap();
+        let wrong = |error| matches!(error, Error::WrongType { key } if key == "x");
+        assert!(wrong(reserve(fixed(10)).await));
+        assert!(wrong(RemoteBf::attach(&server, "x").await.unwrap_err()));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_lost_reply_an_old_key_is_unsure_and_a_reservation_is_ours() {
+    let (at, server) = start(Dialect::RedisBloom).await;
+    at.drop_next_reply();
+    let (filter, made) = RemoteBf::reserve(&server, "x", fixed(100)).await.unwrap();
+    assert!(made);
+    at.drop_next_reply();
+    assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::Unsure);
+    assert_eq!(filter.insert(b"a").await.unwrap(), Inserted::Present);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_without_these_commands_is_told_from_one_that_refuses() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let mut at = Single::start().await;
+    for error in [
+        RemoteBf::attach(&at.server, "x").await.unwrap_err(),
+        RemoteBf::reserve(&at.server, "x", fixed(10)).await.unwrap_err(),
+    ] {
+        let words = error.to_string();
+        assert!(words.contains("this server has no BF.* commands"), "{words}");
+    }
+    assert_eq!(at.raw::<u64>(&[b"DBSIZE"]), 0);
+}
