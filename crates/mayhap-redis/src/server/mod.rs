@@ -23,7 +23,7 @@ mod topology;
 pub use address::Address;
 pub(crate) use call::words;
 pub use calls::Server;
-pub(crate) use command::{Command, CommandKind, NUM_SLOTS, Reply, slot_of};
+pub(crate) use command::{Command, NUM_SLOTS, Reply, slot_of};
 pub use options::{Persistence, ServerOptions, WaitReplicas};
 
 #[cfg(test)]
