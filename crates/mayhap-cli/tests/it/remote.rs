@@ -148,6 +148,12 @@ fn a_push_refuses_switches_or_merges_what_is_there() {
     succeed(folder, &["build", "-q", "-n", "10", "--layout", "counting", "-o", "d"], b"x\n");
     let error = fail(folder, &["push", "d", &url], b"");
     assert!(error.contains("counting") && error.contains("mayhap build"), "{error}");
+    let mut damaged = std::fs::read(folder.join("a")).unwrap();
+    damaged[5000] ^= 1;
+    file(folder, "damaged", &damaged);
+    let error = fail(folder, &["push", "--force", "damaged", &url], b"");
+    assert!(error.contains("damaged"), "{error}");
+    assert_eq!(succeed(folder, &["check", &url], &asked), asked);
     let error = fail(folder, &["push", "--shard-size", "4KiB", "--force", "e", &url], b"");
     assert!(error.contains("cannot open e"), "{error}");
 }
