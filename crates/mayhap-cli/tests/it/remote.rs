@@ -111,7 +111,7 @@ fn what_is_pushed_and_pulled_has_the_same_bytes() {
         succeed(folder, &made, &lines("key", 0..50_000));
         succeed(folder, &["push", "--force", "--ttl", "1h", &name, &url], b"");
         succeed(folder, &["pull", &url, &pulled], b"");
-        assert_eq!(body(folder, &name), body(folder, &pulled));
+        assert!(body(folder, &name) == body(folder, &pulled), "{layout}: the bits differ");
         let (from, to) = (mayhap_store::read_header(&folder.join(&name)).unwrap(), pulled);
         let to = mayhap_store::read_header(&folder.join(to)).unwrap();
         assert_eq!(from.params().unwrap(), to.params().unwrap());
@@ -267,7 +267,7 @@ fn a_cluster_is_pushed_to_asked_and_pulled_from() {
     let asked = lines("key", 9_000..11_000);
     assert_eq!(succeed(folder, &["check", &url], &asked), lines("key", 9_000..10_000));
     succeed(folder, &["pull", "-q", &url, "g"], b"");
-    assert_eq!(body(folder, "f"), body(folder, "g"));
+    assert!(body(folder, "f") == body(folder, "g"), "the bits differ");
     // Without the word cluster it says so.
     let one = format!("redis://{}/0/seen", hosts[0]);
     let error = fail(folder, &["add", "--timeout", "2s", &one], b"a\n");
