@@ -145,6 +145,11 @@ fn a_push_refuses_switches_or_merges_what_is_there() {
     succeed(folder, &["build", "-q", "-n", "20k", "-o", "c"], b"x\n");
     let error = fail(folder, &["push", "--merge", "c", &url], b"");
     assert!(error.contains("exists with"), "{error}");
+    let lower =
+        ["build", "-q", "-n", "10k", "-p", "1e-6", "--layout", "blocked", "--lower", "-o", "l"];
+    succeed(folder, &lower, b"x\n");
+    let error = fail(folder, &["push", "--merge", "l", &url], b"");
+    assert!(error.contains("differ in key options"), "{error}");
     succeed(folder, &["build", "-q", "-n", "10", "--layout", "counting", "-o", "d"], b"x\n");
     let error = fail(folder, &["push", "d", &url], b"");
     assert!(error.contains("counting") && error.contains("mayhap build"), "{error}");
