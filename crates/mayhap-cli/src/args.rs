@@ -6,6 +6,7 @@ use crate::keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
 use crate::layout_name::LayoutName;
 use crate::memory;
 use crate::number::{parse_bytes, parse_count, parse_fpp};
+use crate::remote::ServerArgs;
 use crate::talk::Talk;
 use clap::Args;
 use mayhap::{AnyFilter, Builder, DigestFunction, SecretKey};
@@ -66,6 +67,19 @@ impl SizeArgs {
     ///
     /// [`Error::TooMuchMemory`], [`Error::Filter`], those of [`DigestArgs::function`].
     pub fn build(&self, items: Option<u64>, digest: &DigestArgs) -> Result<AnyFilter, Error> {
+        let builder = self.builder(items)?;
+        let needed = builder.params()?.num_bytes();
+        memory::check(needed, self.max_bytes())?;
+        // Last, so that no key file is made for a filter that is refused.
+        Ok(builder.digest_function(digest.function()?).build()?)
+    }
+
+    /// What [`SizeArgs::build`] makes a plain filter with.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for other kinds.
+    pub fn builder(&self, items: Option<u64>) -> Result<Builder<AnyFilter>, Error> {
         let mut builder: Builder<AnyFilter> = AnyFilter::builder();
         if let Some(name) = self.layout {
             let Some(layout) = name.layout() else {
@@ -88,10 +102,7 @@ impl SizeArgs {
             (None, Some(_), Some(_)) => {}
             (None, ..) => builder = builder.target_fpp(DEFAULT_FPP),
         }
-        let needed = builder.params()?.num_bytes();
-        memory::check(needed, self.max_bytes())?;
-        // Last, so that no key file is made for a filter that is refused.
-        Ok(builder.digest_function(digest.function()?).build()?)
+        Ok(builder)
     }
 }
 
@@ -152,6 +163,9 @@ pub struct OpenArgs {
     pub max_memory: Option<u64>,
     #[command(flatten)]
     foreign: ForeignArgs,
+    /// How servers are spoken to.
+    #[command(flatten)]
+    pub server: ServerArgs,
 }
 
 impl OpenArgs {

@@ -6,6 +6,7 @@ use crate::filter_file::ReadFilter;
 use crate::foreign::{ForeignFile, Opener};
 use crate::keys::KeyOptions;
 use crate::lines::Batch;
+use crate::remote::{self, OnServer};
 use crate::talk::Talk;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use std::path::{Path, PathBuf};
@@ -13,10 +14,12 @@ use std::path::{Path, PathBuf};
 /// A filter that is asked for lines.
 #[derive(Debug)]
 pub enum AskedFile {
-    /// Mayhap's own.
+    /// Mayhap's own, in a file.
     Native(ReadFilter),
     /// Another system's.
     Foreign(Box<ForeignFile>),
+    /// On a server.
+    Remote(Box<dyn OnServer>),
 }
 
 impl AskedFile {
@@ -44,33 +47,48 @@ impl AskedFile {
         match self {
             Self::Native(filter) => Some(filter.digest_function()),
             Self::Foreign(_) => None,
+            Self::Remote(filter) => Some(filter.digest_function()),
         }
     }
 
     /// Asks for the lines of a batch that has keys.
-    pub fn ask(&mut self, batch: &Batch<'_>, digests: &mut Digests, found: &mut Bitmap) {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn ask(
+        &mut self,
+        batch: &Batch<'_>,
+        digests: &mut Digests,
+        found: &mut Bitmap,
+    ) -> Result<(), Error> {
         match self {
             Self::Native(filter) => {
                 let digests = digests.by(&filter.digest_function(), batch);
                 filter.contains_digests_into(digests, found);
             }
             Self::Foreign(foreign) => foreign.ask(batch, found),
+            Self::Remote(filter) => {
+                let digests = digests.by(&filter.digest_function(), batch);
+                filter.contains_digests_into(digests, found)?;
+            }
         }
+        Ok(())
     }
 
     /// The lines of the batch asked last whose text is no key of this filter.
     pub fn bad(&self) -> &[usize] {
         match self {
-            Self::Native(_) => &[],
             Self::Foreign(foreign) => foreign.bad(),
+            Self::Native(_) | Self::Remote(_) => &[],
         }
     }
 
     /// The file, if it is another system's.
     pub fn foreign(&self) -> Option<&ForeignFile> {
         match self {
-            Self::Native(_) => None,
             Self::Foreign(foreign) => Some(foreign),
+            Self::Native(_) | Self::Remote(_) => None,
         }
     }
 }
@@ -95,8 +113,13 @@ pub fn open_all(
     let mut files: Vec<(String, AskedFile)> = Vec::new();
     let mut options = given.clone();
     for path in paths {
-        let name = path.display().to_string();
-        let (file, own) = AskedFile::open(path, key, opener)?;
+        let on_server = remote::open(path, key, &args.server, talk)?;
+        let (name, file, own) = if let Some((filter, own)) = on_server {
+            (filter.name().to_owned(), AskedFile::Remote(filter), Some(own))
+        } else {
+            let (file, own) = AskedFile::open(path, key, opener)?;
+            (path.display().to_string(), file, own)
+        };
         let own = match own {
             Some(own) => agree(own, &name, given)?,
             None => given.clone(),

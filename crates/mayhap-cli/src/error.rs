@@ -35,6 +35,13 @@ pub enum Error {
         /// What is wrong with it.
         source: mayhap_formats::Error,
     },
+    /// A filter on a server could not be used.
+    Remote {
+        /// What is wrong, with the URL but without the password.
+        message: String,
+        /// The next step, if there is one to tell.
+        hint: Option<String>,
+    },
     /// A line is longer than `--max-line`.
     LineTooLong {
         /// The file.
@@ -105,6 +112,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
+            Self::Remote { hint, .. } => return hint.clone(),
             Self::Full { advice, .. } => (*advice).into(),
             Self::TooMuchMemory { .. } => {
                 "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
@@ -167,7 +175,9 @@ impl fmt::Display for Error {
                 format_bytes(*limit),
                 grouped(*line)
             ),
-            Self::Usage { problem, .. } => f.write_str(problem),
+            Self::Remote { message: problem, .. } | Self::Usage { problem, .. } => {
+                f.write_str(problem)
+            }
         }
     }
 }

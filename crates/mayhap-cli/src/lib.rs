@@ -5,7 +5,7 @@
 //!
 //! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`]
 //! → digests → a filter ([`seen`], [`filter_file`], [`kind`]; keys themselves where it is of another
-//! system: [`foreign`], [`asked`] knows both) → [`output`] (lines to stdout) and
+//! system: [`foreign`]; on a server: [`remote`]; [`asked`] knows all) → [`output`] (lines to stdout) and
 //! [`talk`] (to stderr).
 
 pub mod args;
@@ -33,6 +33,7 @@ pub mod plan;
 pub mod plot;
 pub mod presence;
 pub mod progress;
+pub mod remote;
 pub mod seen;
 pub mod sets;
 pub mod sieve;

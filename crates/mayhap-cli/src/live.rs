@@ -37,7 +37,12 @@ pub fn open(path: &Path, key: Option<SecretKey>) -> Result<Opened, Error> {
     let (mut seen, header) = load(path, key)?;
     let (function, mut new) = (seen.digest_function(), Bitmap::new());
     let (log, recovery) = locked.replay(&header, &function, |digests| {
-        seen.insert(digests, &mut new)?;
+        match &mut seen {
+            Seen::Fixed(filter) => filter.insert_digests_into(digests, &mut new),
+            Seen::Kind(filter) => filter.insert_digests_into(digests, &mut new)?,
+            // Of no file.
+            Seen::Growing(_) | Seen::Remote(_) => {}
+        }
         Ok(new.count_ones() as u64)
     })?;
     Ok(Opened { seen, log, recovery })

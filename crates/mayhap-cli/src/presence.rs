@@ -27,12 +27,12 @@ impl Presence {
     ///
     /// # Errors
     ///
-    /// Those of [`LineReader`].
+    /// Those of [`LineReader`] and of `ask`.
     pub fn of(
         sources: Vec<Source>,
         (options, max_line): (&KeyOptions, usize),
         (talk, total_bytes): (Talk, Option<u64>),
-        mut ask: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> u64,
+        mut ask: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
     ) -> Result<Option<Self>, Error> {
         if sources.is_empty() {
             return Ok(None);
@@ -49,7 +49,7 @@ impl Presence {
                 continue;
             }
             absent.clear();
-            let without_key = ask(&batch, &mut absent);
+            let without_key = ask(&batch, &mut absent)?;
             keys.lines_without_key += without_key;
             keys.keys_read += batch.len() as u64 - without_key;
             keys.keys_absent += absent.len() as u64;

@@ -8,6 +8,7 @@ use crate::lines::Batch;
 use crate::loss::Loss;
 use crate::memory;
 use crate::number::format_count;
+use crate::remote::OnServer;
 use crate::talk::{Talk, rate};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
 use mayhap_store::LiveLog;
@@ -27,6 +28,8 @@ pub enum Seen {
     Growing(ScalableBloomFilter),
     /// One of another kind, of a file.
     Kind(Box<dyn KindFilter>),
+    /// One on a server, which others may share.
+    Remote(Box<dyn OnServer>),
 }
 
 impl Seen {
@@ -57,7 +60,7 @@ impl Seen {
     pub fn filter(&self) -> Option<&AnyFilter> {
         match self {
             Self::Fixed(filter) => Some(filter),
-            Self::Growing(_) | Self::Kind(_) => None,
+            Self::Growing(_) | Self::Kind(_) | Self::Remote(_) => None,
         }
     }
 
@@ -65,6 +68,7 @@ impl Seen {
     pub fn state(&self) -> Option<State> {
         match self {
             Self::Kind(filter) => Some(filter.state()),
+            Self::Remote(filter) => Some(filter.state()),
             _ => self.filter().map(State::of),
         }
     }
@@ -72,7 +76,7 @@ impl Seen {
     /// Refuses to grow beyond this many bytes, if it grows.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         match self {
-            Self::Fixed(_) => {}
+            Self::Fixed(_) | Self::Remote(_) => {}
             Self::Growing(chain) => chain.set_max_bytes(max_bytes),
             Self::Kind(filter) => filter.set_max_bytes(max_bytes),
         }
@@ -84,6 +88,7 @@ impl Seen {
             Self::Fixed(filter) => *filter.digest_function(),
             Self::Growing(chain) => *chain.digest_function(),
             Self::Kind(filter) => filter.digest_function(),
+            Self::Remote(filter) => filter.digest_function(),
         }
     }
 
@@ -93,6 +98,7 @@ impl Seen {
             Self::Fixed(filter) => filter.inserted_items(),
             Self::Growing(chain) => chain.inserted_items(),
             Self::Kind(filter) => filter.items(),
+            Self::Remote(filter) => filter.items(),
         }
     }
 
@@ -100,6 +106,7 @@ impl Seen {
     pub fn expected_items(&self) -> Option<u64> {
         match self {
             Self::Kind(filter) => filter.capacity(),
+            Self::Remote(filter) => Some(filter.params().expected_items()),
             _ => self.filter().map(|filter| filter.params().expected_items()),
         }
     }
@@ -110,6 +117,7 @@ impl Seen {
             Self::Fixed(filter) => filter.expected_fpp(items),
             Self::Growing(chain) => chain.expected_fpp(),
             Self::Kind(filter) => filter.fpp_at(items),
+            Self::Remote(filter) => filter.fpp_at(items),
         }
     }
 
@@ -119,6 +127,7 @@ impl Seen {
             Self::Fixed(filter) => filter.params().num_bytes(),
             Self::Growing(chain) => chain.num_bytes(),
             Self::Kind(filter) => filter.num_bytes(),
+            Self::Remote(filter) => filter.params().num_bytes(),
         }
     }
 
@@ -126,6 +135,7 @@ impl Seen {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Kind(filter) => filter.name(),
+            Self::Remote(filter) => filter.params().layout().name(),
             _ => self.filter().map_or("growing", |filter| filter.params().layout().name()),
         }
     }
@@ -136,6 +146,7 @@ impl Seen {
             Self::Fixed(filter) => filter.params().target_fpp(),
             Self::Growing(chain) => chain.target_fpp(),
             Self::Kind(filter) => filter.target_fpp(),
+            Self::Remote(filter) => filter.params().target_fpp(),
         }
     }
 
@@ -145,6 +156,7 @@ impl Seen {
             Self::Fixed(filter) => filter.estimated_fpp(),
             Self::Growing(chain) => chain.expected_fpp(),
             Self::Kind(filter) => filter.state().fpp_now,
+            Self::Remote(filter) => filter.state().fpp_now,
         }
     }
 
@@ -154,6 +166,7 @@ impl Seen {
             Self::Fixed(filter) => filter.fill_ratio(),
             Self::Growing(chain) => chain.fill_ratio(),
             Self::Kind(filter) => filter.state().fill_ratio,
+            Self::Remote(filter) => filter.state().fill_ratio,
         }
     }
 
@@ -161,20 +174,21 @@ impl Seen {
     ///
     /// # Errors
     ///
-    /// Those of kinds that grow and cannot; what comes before is inserted.
-    pub fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), mayhap::Error> {
+    /// Those of kinds that grow and cannot; what comes before is inserted. [`Error::Remote`].
+    pub fn insert(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         match self {
             Self::Fixed(filter) => filter.insert_digests_into(digests, new),
-            Self::Growing(chain) => return chain.insert_digests_into(digests, new),
-            Self::Kind(filter) => return filter.insert_digests_into(digests, new),
+            Self::Growing(chain) => chain.insert_digests_into(digests, new)?,
+            Self::Kind(filter) => filter.insert_digests_into(digests, new)?,
+            Self::Remote(filter) => filter.insert_digests_into(digests, new)?,
         }
         Ok(())
     }
 
     /// [`Seen::insert`] where a key that is there already counts nothing.
-    fn insert_absent(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), mayhap::Error> {
+    fn insert_absent(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         match self {
-            Self::Kind(filter) => filter.insert_absent_into(digests, new),
+            Self::Kind(filter) => Ok(filter.insert_absent_into(digests, new)?),
             _ => self.insert(digests, new),
         }
     }
@@ -200,15 +214,18 @@ impl Seen {
             Self::Fixed(filter) => Ok(log.checkpoint(filter)?),
             Self::Growing(chain) => Ok(log.checkpoint(chain)?),
             Self::Kind(filter) => filter.checkpoint(log),
+            Self::Remote(filter) => filter.look(),
         }
     }
 
-    fn contains(&self, digests: &[Digest], found: &mut Bitmap) {
+    fn contains(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
         match self {
             Self::Fixed(filter) => filter.contains_digests_into(digests, found),
             Self::Growing(chain) => chain.contains_digests_into(digests, found),
             Self::Kind(filter) => filter.contains_digests_into(digests, found),
+            Self::Remote(filter) => return filter.contains_digests_into(digests, found),
         }
+        Ok(())
     }
 }
 
@@ -321,7 +338,8 @@ impl Inserter {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] if a growing filter cannot grow.
+    /// [`Error::Filter`] if a growing filter cannot grow; [`Error::Remote`], after which any of the
+    /// lines may be in it.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let digests = &self.digests[from..];
         let mut count = digests.len();
@@ -329,7 +347,7 @@ impl Inserter {
         if let (Some(expected), false) = (self.seen.expected_items(), self.overfill) {
             let room = expected.saturating_sub(items);
             if room == 0 {
-                self.seen.contains(digests, &mut self.new);
+                self.seen.contains(digests, &mut self.new)?;
                 count = leading_ones(&self.new);
             } else {
                 count = count.min(usize::try_from(room).unwrap_or(usize::MAX));
@@ -351,10 +369,10 @@ impl Inserter {
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
             if count == 0 {
                 return Err(match error {
-                    mayhap::Error::TooLarge { limit, found, .. } => {
+                    Error::Filter(mayhap::Error::TooLarge { limit, found, .. }) => {
                         Error::TooMuchMemory { needed: found, limit }
                     }
-                    error => error.into(),
+                    error => error,
                 });
             }
         }
@@ -422,15 +440,17 @@ impl Inserter {
         Ok(())
     }
 
-    /// Saves the whole filter, to be called when everything inserted is out and recorded.
+    /// Saves the whole filter, to be called when everything inserted is out and recorded; counts the
+    /// bits of one on a server.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
+    /// [`Error::Store`], [`Error::Remote`].
     pub fn checkpoint(&mut self) -> Result<(), Error> {
-        match &mut self.log {
-            Some(log) => self.seen.checkpoint(log),
-            None => Ok(()),
+        match (&mut self.log, &mut self.seen) {
+            (Some(log), seen) => seen.checkpoint(log),
+            (None, Seen::Remote(filter)) => filter.look(),
+            (None, _) => Ok(()),
         }
     }
 }

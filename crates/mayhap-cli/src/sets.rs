@@ -121,12 +121,16 @@ impl NamedSets {
     }
 
     /// Asks for the lines of a batch.
-    pub fn ask(&mut self, batch: &Batch<'_>) -> &Self {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn ask(&mut self, batch: &Batch<'_>) -> Result<&Self, Error> {
         self.sets.clear();
         self.ends.clear();
         if batch.is_keyless() {
             self.ends.resize(batch.len(), 0);
-            return self;
+            return Ok(self);
         }
         self.lines += batch.len() as u64;
         self.make_matrix(batch.len() as u64);
@@ -141,7 +145,7 @@ impl NamedSets {
             }
             Asked::Filters { filters, found, .. } => {
                 for (filter, found) in filters.iter_mut().zip(&mut *found) {
-                    filter.ask(batch, &mut self.digests, found);
+                    filter.ask(batch, &mut self.digests, found)?;
                 }
                 self.lines_without_key += keyless_lines(&*filters);
                 for i in 0..batch.len() {
@@ -155,7 +159,7 @@ impl NamedSets {
         for &set in &self.sets {
             self.counts[set as usize] += 1;
         }
-        self
+        Ok(self)
     }
 
     /// Appends the names of the sets that may hold line `i` of the batch asked last; whether there

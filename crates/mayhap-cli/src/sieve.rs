@@ -164,7 +164,7 @@ impl Sieve {
             if batch.is_keyless() {
                 continue;
             }
-            asked.filter.ask(batch, &mut self.digests, &mut asked.found);
+            asked.filter.ask(batch, &mut self.digests, &mut asked.found)?;
             asked.maybe_present += asked.found.count_ones() as u64;
             let found = asked.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);

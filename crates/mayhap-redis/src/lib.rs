@@ -38,6 +38,6 @@ pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 pub use magnus::{MagnusOptions, MagnusParams, RemoteMagnus};
 #[doc(hidden)]
 pub use native::Meta;
-pub use native::{Download, NativeFilter, NativeOptions, Upload};
+pub use native::{Download, NativeFilter, NativeOptions, Union, Upload};
 pub use redisson::RemoteRedisson;
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};

@@ -5,20 +5,24 @@ use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, Summary};
 use crate::foreign;
+use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::live::{self, Opened};
 use crate::memory;
 use crate::progress::Progress;
+use crate::remote::{self, OnServer, ReplicaArgs};
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
   mayhap add seen.mayhap urls.txt more.txt.zst
   crawl | mayhap add seen.mayhap
+  mayhap add redis://127.0.0.1:6379/0/seen urls.txt    a filter on a server
   mayhap add --key-type long ids.guava more-ids.txt    a filter of another system";
 
 const NOTES: &str = "\
@@ -34,6 +38,12 @@ Filters of other kinds are added to in the same way: a window forgets its oldest
 being full, a window of time takes this machine's clock; a scalable one grows, up to \
 --max-memory; a counting one counts every line, so that one added twice has to be removed twice.
 
+A filter on a server (see mayhap push --help) may be added to by many at once. A key counts when \
+the server has it, also after Ctrl-C; what the server keeps when it is killed is its own matter. \
+How full it is, is known from its bits, counted at the start and after each 1 % of its keys that \
+this command adds (16,384 at least): what others add shows with the next count, and 100 % may be \
+passed by so much.
+
 A filter of another system is written back byte for byte as that system would have, and \
 what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
 own estimate; a file that does not say so never is, but half its bits set are warned of. \
@@ -46,7 +56,7 @@ const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this mac
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
-    /// The filter file
+    /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Input; - or none is standard input
@@ -61,6 +71,8 @@ pub struct Args {
     #[command(flatten)]
     open: OpenArgs,
     #[command(flatten)]
+    replicas: ReplicaArgs,
+    #[command(flatten)]
     lines: LineArgs,
 }
 
@@ -71,6 +83,12 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::input("add", &args.files)?;
+    let key = args.open.secret_key()?;
+    if let Some(found) =
+        remote::open_to_add(&args.file, key, (&args.open.server, args.replicas), talk)?
+    {
+        return add_to_server(args, found, (sources, total_bytes), talk);
+    }
     if let Some(file) = args.open.opener(talk).open_for_keys(&args.file)? {
         let job = foreign::add::Job { overfill: args.overfill, json: args.json, total_bytes };
         return foreign::add::run(file, sources, &args.lines, &job, talk);
@@ -82,30 +100,87 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
-    let opened = live::open_if_live(&args.file, args.open.secret_key()?)?;
+    let opened = live::open_if_live(&args.file, key)?;
     live::tell(talk, &name, &opened.recovery);
     let Opened { mut seen, log, .. } = opened;
     seen.set_max_bytes(limit);
     let is_live = log.is_some();
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
-    let mut inserter = Inserter::new(seen, args.overfill).with_log(log);
-    let mut progress = Progress::new(talk, total_bytes);
-    let mut counts = Counts::default();
+    let inserter = Inserter::new(seen, args.overfill).with_log(log);
+    let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
-    let result = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
-    let seconds = progress.elapsed();
-    progress.clear();
-    reader.keyless().warn(talk);
+    let (counts, seconds, result) = adding.fill(advice);
+    let Adding { inserter, .. } = &mut adding;
     inserter.record()?;
     inserter.checkpoint()?;
     match inserter.seen_mut() {
         _ if is_live => {}
         Seen::Fixed(filter) => super::save(&args.file, filter, &options, true)?,
         Seen::Kind(filter) => filter.save(&args.file, &options, true)?,
-        Seen::Growing(_) => {}
+        Seen::Growing(_) | Seen::Remote(_) => {}
     }
-    if let Some(state) = inserter.seen().state() {
-        Summary::new(name, counts, seconds, result.is_ok(), state).print(talk, args.json)?;
+    adding.report(name, counts, seconds, result)
+}
+
+/// Adds to a filter that is there already when the server has said so.
+fn add_to_server(
+    args: &Args,
+    (filter, options): (Box<dyn OnServer>, KeyOptions),
+    (sources, total_bytes): (Vec<Source>, Option<u64>),
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    let name = filter.name().to_owned();
+    let options = options.agree(&name, &args.lines.key_options())?;
+    let stop = Stop::on_signals()?;
+    let inserter = Inserter::new(Seen::Remote(filter), args.overfill);
+    let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
+    let advice = "the keys up to there are in it; make a larger one, or go on with --overfill";
+    let (counts, seconds, result) = adding.fill(advice);
+    if !matches!(result, Err(Error::Remote { .. })) {
+        // Counts its bits, for the report.
+        adding.inserter.checkpoint()?;
     }
-    result.map(|()| Outcome::Done)
+    adding.report(name, counts, seconds, result)
+}
+
+/// Keys on their way into a filter.
+struct Adding {
+    inserter: Inserter,
+    reader: LineReader,
+    talk: Talk,
+    total_bytes: Option<u64>,
+    json: bool,
+}
+
+impl Adding {
+    /// Reads to the end; what was done, also where an error ended it.
+    fn fill(&mut self, advice: &'static str) -> (Counts, Duration, Result<(), Error>) {
+        let Self { inserter, reader, talk, .. } = self;
+        let mut progress = Progress::new(*talk, self.total_bytes);
+        let mut counts = Counts::default();
+        let result = fill::fill(reader, inserter, &mut counts, (*talk, &mut progress), advice);
+        let seconds = progress.elapsed();
+        progress.clear();
+        reader.keyless().warn(*talk);
+        (counts, seconds, result)
+    }
+
+    fn report(
+        &self,
+        name: String,
+        counts: Counts,
+        seconds: Duration,
+        result: Result<(), Error>,
+    ) -> Result<Outcome, Error> {
+        let seen = self.inserter.seen();
+        if let Seen::Remote(filter) = seen {
+            filter.warn(self.talk);
+        }
+        if let Some(state) = seen.state() {
+            let summary = Summary::new(name, counts, seconds, result.is_ok(), state);
+            summary.print(self.talk, self.json)?;
+        }
+        result.map(|()| Outcome::Done)
+    }
 }

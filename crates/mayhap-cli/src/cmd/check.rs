@@ -22,6 +22,7 @@ Examples:
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
   mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    names of filters that may hold one
   LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  exact answers
+  mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    a filter on a server
   mayhap check --key-type long ids.guava < ids.txt    a filter of another system";
 
 const NOTES: &str = "\
@@ -51,7 +52,7 @@ pub struct Args {
     /// The filter (unless -f is given) and the input; - or none is standard input
     #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
-    /// A filter; may be given several times
+    /// A filter, in a file or on a server (redis://); may be given several times
     #[arg(short = 'f', long = "filter", value_name = "FILTER")]
     filters: Vec<PathBuf>,
     /// Print the lines that are surely not in it

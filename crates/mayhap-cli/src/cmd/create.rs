@@ -5,6 +5,9 @@ use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{Counts, State, Summary};
 use crate::kind;
+#[cfg(feature = "redis")]
+use crate::remote;
+use crate::remote::{ReplicaArgs, ServerArgs, parse_time};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
@@ -18,21 +21,35 @@ Examples:
   mayhap create last.mayhap --layout window:1M            the last million keys
   mayhap create all.mayhap --layout scalable              grows with its keys
   mayhap create on.mayhap --layout counting -n 1M         keys can be removed
+  mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    on a server, for a week
   mayhap create users.mayhap -n 1M --new-key-file users.key   keys from strangers";
 
-/// Make an empty filter file
+const NOTES: &str = "\
+On a server (see mayhap push --help) the filter has the layout blocked unless another is named. \
+If one of that name is there with the same numbers, nothing is changed and that is said, so that \
+many programs can begin with this command; one with other numbers is refused. --force puts an \
+empty one in its place, in one step.";
+
+/// Make an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]
-#[command(before_help = EXAMPLES)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file to make
+    /// The filter file to make, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Replace the file if it exists
+    /// Replace it if it exists
     #[arg(long)]
     force: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
+    /// On a server: let it expire, 7d or 12h from now
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    ttl: Option<Duration>,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
     #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
@@ -47,8 +64,23 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let name = args.file.display().to_string();
     let options = args.lines.key_options();
+    #[cfg(feature = "redis")]
+    if remote::is_url(&args.file) {
+        let place = remote::Place::of(&args.file)?;
+        let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
+        let (size, digest) = (&args.size, &args.digest);
+        let wanted = remote::make::Wanted { size, digest, options: &options, ttl: args.ttl };
+        remote::make::create(&connection, wanted, args.force, (talk, args.json))?;
+        return Ok(Outcome::Done);
+    }
+    let name = args.file.display().to_string();
+    if args.ttl.is_some() {
+        return Err(Error::usage(
+            format!("--ttl is given, but {name} is a file, and files do not expire"),
+            "for keys that are forgotten: --layout window:7d",
+        ));
+    }
     // Once it is being written it is written whole: no half of it is left beside its name.
     let _stop = Stop::on_signals()?;
     if let Some(make) = kind::Make::of(&args.size, args.size.items)? {

@@ -38,7 +38,7 @@ Exit codes: 0 if a record was let through, 1 if none was, 2 after an error.";
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file
+    /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Input; - or none is standard input

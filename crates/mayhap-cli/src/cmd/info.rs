@@ -9,6 +9,8 @@ use crate::foreign;
 use crate::keys::{KeyOptions, escape};
 use crate::kind::{self, Detail, matrix};
 use crate::number::format_bytes;
+#[cfg(feature = "redis")]
+use crate::remote;
 use crate::talk::{Talk, grouped, print_stdout, rate};
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
@@ -22,9 +24,14 @@ Examples:
   mayhap info seen.mayhap
   mayhap info --fast huge.mayhap       without checking its checksums
   mayhap info --json seen.mayhap | jq .fpp_now
+  mayhap info redis://127.0.0.1:6379/0/seen    a filter on a server
   mayhap info ids.guava                a filter of another system";
 
 const NOTES: &str = "\
+Of a filter on a server (see mayhap push --help) the bits are counted there. How many keys were \
+inserted is not kept, and there are no checksums. It also says when it expires, and what the \
+server keeps when it is killed.
+
 A filter of another system is told by its bytes, or named with --format; a bare bitmap, as of \
 magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
 formulas. What it is not known to be is named: few formats say how keys are encoded.";
@@ -33,7 +40,7 @@ formulas. What it is not known to be is named: few formats say how keys are enco
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file
+    /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Do not check the checksums of the whole file
@@ -86,7 +93,7 @@ struct Info {
 /// How keys are cut, beyond the ends of lines.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
-struct Key {
+pub(crate) struct Key {
     delim: Option<String>,
     field: Option<u32>,
     json_pointer: Option<String>,
@@ -95,7 +102,7 @@ struct Key {
     hex: bool,
     normalize_url: bool,
     #[serde(skip)]
-    words: String,
+    pub(crate) words: String,
 }
 
 /// Runs the verb.
@@ -104,6 +111,12 @@ struct Key {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    #[cfg(feature = "redis")]
+    if remote::is_url(&args.file) {
+        let (key, server) = (args.open.secret_key()?, &args.open.server);
+        remote::info::print(&args.file, key, (server, args.json), talk)?;
+        return Ok(Outcome::Done);
+    }
     if let Some(file) = args.open.opener(talk).open(&args.file)? {
         foreign::info::print(&file, args.json)?;
         return Ok(Outcome::Done);
@@ -289,7 +302,7 @@ impl Info {
 }
 
 impl Key {
-    fn of(options: &KeyOptions) -> Self {
+    pub(crate) fn of(options: &KeyOptions) -> Self {
         Self {
             delim: options.field.map(|_| escape(&[options.delim()])),
             field: options.field.map(NonZeroU32::get),

@@ -10,6 +10,9 @@ use crate::kind::{self, KindFilter, ScalableFile};
 use crate::memory;
 use crate::number::format_count;
 use crate::progress::Progress;
+#[cfg(feature = "redis")]
+use crate::remote;
+use crate::remote::ReplicaArgs;
 use crate::talk::{Talk, grouped, rate};
 use mayhap::native::{Header, Kind, Native};
 use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
@@ -21,6 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap merge -o all.mayhap shard-*.mayhap
   mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
+  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    into one on a server
   mayhap merge -o all.guava mon.guava tue.guava        filters of another system";
 
 const NOTES: &str = "\
@@ -33,6 +37,10 @@ kept. Every byte of every file is checked; the new file appears whole or not at 
 The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
 filters by adding their counters (a key of two files has to be removed twice), both in memory. \
 Windows, fuse filters and matrices cannot be merged.
+
+Filters on a server (see mayhap push --help) are merged in memory, with files or with one another. \
+If the output is one, the keys go into it, shard after shard, and those that are there stay; it is \
+made if it is not there.
 
 Filters of one other system are merged in memory where it can merge them; the new file is of that \
 system's format.";
@@ -47,10 +55,10 @@ const MAX_MEMORY: &str =
 #[command(mut_arg("key_file", |arg| arg.help(KEY_FILE)))]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
-    /// The filter files
+    /// The filters: files, or redis://host:port/database/name
     #[arg(value_name = "FILTER", required = true)]
     files: Vec<PathBuf>,
-    /// The filter file to make
+    /// The filter file to make, or the filter on a server that the keys go into
     #[arg(short = 'o', long, value_name = "FILTER")]
     output: PathBuf,
     /// Replace the file if it exists
@@ -61,6 +69,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     open: OpenArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
 }
 
 /// What was merged, as `--json` prints it.
@@ -92,6 +102,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             "- is given, but a filter cannot be merged from or to a pipe",
             "name files: a filter is read from its header, and checked before it counts",
         ));
+    }
+    #[cfg(feature = "redis")]
+    if args.files.iter().chain([&args.output]).any(|path| remote::is_url(path)) {
+        return merge_with_server(args, talk);
     }
     refuse_existing(&args.output, args.force)?;
     let opener = args.open.opener(talk);
@@ -143,6 +157,35 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let file = name(&args.output);
     warn_of_other_numbers(&headers, talk);
     let summary = Summary { file, merged, estimated_items, seconds, state };
+    summary.print(talk, args.json)?;
+    Ok(Outcome::Done)
+}
+
+/// Merges where a file or the output is on a server.
+#[cfg(feature = "redis")]
+fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let to_server = remote::is_url(&args.output);
+    if !to_server {
+        refuse_existing(&args.output, args.force)?;
+    } else if args.force {
+        return Err(Error::usage(
+            "--force is given, but the keys of a filter on a server stay when others go into it",
+            "leave --force out, or put a file in its place: mayhap push --force FILE URL",
+        ));
+    }
+    let (key, server) = (args.open.secret_key()?, &args.open.server);
+    let how = remote::union::Reading { key, server, max_bytes: args.open.max_bytes(), talk };
+    let started = std::time::Instant::now();
+    let output = (args.output.as_path(), args.force);
+    let merged = remote::union::merge(&args.files, output, how, args.replicas)?;
+    let part = |(path, items): (&PathBuf, u64)| Part { file: remote::shown(path), items };
+    let summary = Summary {
+        file: remote::shown(&args.output),
+        merged: args.files.iter().zip(merged.items).map(part).collect(),
+        estimated_items: merged.estimated_items,
+        seconds: started.elapsed().as_secs_f64(),
+        state: merged.state,
+    };
     summary.print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -15,6 +15,10 @@ pub mod man;
 pub mod merge;
 pub mod plan;
 pub mod plot;
+#[cfg(feature = "redis")]
+pub mod pull;
+#[cfg(feature = "redis")]
+pub mod push;
 pub mod remove;
 pub mod verify;
 pub mod which;
@@ -23,6 +27,7 @@ use crate::error::Error;
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::output::already_there;
+use crate::remote::gate;
 use crate::talk::{self, Color, Talk};
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -96,11 +101,29 @@ enum Verb {
     Which(which::Args),
     Detect(detect::Args),
     Convert(convert::Args),
+    #[cfg(feature = "redis")]
+    Push(push::Args),
+    #[cfg(feature = "redis")]
+    Pull(pull::Args),
     Plan(plan::Args),
     Plot(plot::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
+}
+
+impl Verb {
+    /// Whether nothing was written where a signal ended it.
+    fn writes_whole_or_nothing(&self) -> bool {
+        match self {
+            Self::Build(_) => true,
+            #[cfg(feature = "redis")]
+            Self::Push(args) => !args.merge,
+            #[cfg(feature = "redis")]
+            Self::Pull(_) => true,
+            _ => false,
+        }
+    }
 }
 
 /// How a verb ended.
@@ -127,7 +150,11 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_error(&error),
     };
     let talk = Talk::new(cli.quiet, cli.color);
-    let is_build = matches!(cli.verb, Verb::Build(_));
+    if let Err(error) = gate::check(&matches) {
+        talk.error(&error);
+        return ExitCode::from(error.exit_code());
+    }
+    let is_whole = cli.verb.writes_whole_or_nothing();
     let result = match cli.verb {
         Verb::Dedup(args) => dedup::run(&args, talk),
         Verb::Build(args) => build::run(&args, talk),
@@ -142,6 +169,10 @@ pub fn main() -> ExitCode {
         Verb::Which(args) => which::run(&args, talk),
         Verb::Detect(args) => detect::run(&args, talk),
         Verb::Convert(args) => convert::run(&args, talk),
+        #[cfg(feature = "redis")]
+        Verb::Push(args) => push::run(&args, talk),
+        #[cfg(feature = "redis")]
+        Verb::Pull(args) => pull::run(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.color),
         Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),
@@ -155,7 +186,7 @@ pub fn main() -> ExitCode {
             match error {
                 // A closed pipe is how readers say "enough".
                 Error::BrokenPipe => {}
-                Error::Stopped { .. } if is_build => {
+                Error::Stopped { .. } if is_whole => {
                     talk.warn(&format!("{error}; nothing was written"));
                 }
                 Error::Stopped { .. } => talk.warn(&format!("{error}; all up to there is done")),
@@ -198,7 +229,15 @@ fn usage_error(error: &clap::Error) -> ExitCode {
             Err(_) => ExitCode::from(2),
         };
     }
-    let text = render(error);
+    let mut text = render(error);
+    for argument in arguments().0 {
+        // A URL may have a password.
+        if gate::is_meant(&argument)
+            && let Some(url) = argument.to_str()
+        {
+            text = text.replace(url, &gate::redacted(url));
+        }
+    }
     talk::print(&text.replacen("error:", "mayhap:", 1));
     ExitCode::from(2)
 }

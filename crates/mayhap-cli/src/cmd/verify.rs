@@ -25,6 +25,7 @@ Examples:
   mayhap verify seen.mayhap                      is the file whole, does it keep its rate?
   mayhap verify pw.mayhap passwords.txt.gz       and is every key in it?
   mayhap verify --samples 1G seen.mayhap         measure a low rate for longer
+  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    a filter on a server
   mayhap verify --key-type long ids.guava ids.txt    a filter of another system";
 
 const NOTES: &str = "\
@@ -44,6 +45,9 @@ Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or lengt
 its log), a rate that is off or above what was asked, a key that is absent; 2 it could not be \
 checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.
 
+A filter on a server (see mayhap push --help) has no checksums. It is asked there, for at most \
+1 million digests unless --samples says more, and may be added to meanwhile.
+
 Filters of other systems have no checksums: only what does not fit together in them is found. They \
 are asked for random keys of their type. A rate is predicted by the formula of the system, and off \
 only where the file says which one was asked for and the measured one is above it.";
@@ -60,7 +64,7 @@ const MATRIX_ROWS: u64 = 8;
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file
+    /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Files of keys that have to be in it; - is standard input
@@ -107,6 +111,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
+    #[cfg(feature = "redis")]
+    if crate::remote::is_url(&args.file) {
+        let asks = crate::remote::verify::Asks {
+            key: args.open.secret_key()?,
+            server: &args.open.server,
+            samples: args.samples,
+            seed: args.seed,
+            json: args.json,
+            sources,
+            lines: &args.lines,
+        };
+        return crate::remote::verify::run(&args.file, asks, talk);
+    }
     let opener = args.open.opener(talk);
     let asks = foreign::verify::Asks {
         samples: args.samples,
@@ -220,7 +237,7 @@ impl Subject {
                     }
                 }),
             }
-            0
+            Ok(0)
         })
     }
 }
@@ -237,15 +254,28 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     // A window of time has forgotten some since it was added to.
     let forgets = header.kind() == Kind::Window;
     let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
+    let expected = header.fields().expected_items;
     let overfilled = predicted > asked && is_over_capacity(filter, header, state);
-    let rate_verdict = if off {
-        OFF
-    } else if overfilled || count.is_above(allowed(asked, header.fields().expected_items)) {
-        ABOVE
-    } else {
-        AS_PREDICTED
-    };
+    let rate_verdict = verdict_on(off, overfilled || count.is_above(allowed(asked, expected)));
     RateFound::new(args.seed, count, predicted, rate_verdict)
+}
+
+fn verdict_on(is_off: bool, is_above: bool) -> &'static str {
+    match (is_off, is_above) {
+        (true, _) => OFF,
+        (false, true) => ABOVE,
+        (false, false) => AS_PREDICTED,
+    }
+}
+
+/// What a count says of the rate of a plain filter with this state.
+#[cfg(feature = "redis")]
+pub(crate) fn verdict_of(count: Count, state: &State, estimate: mayhap::Estimate) -> &'static str {
+    let items = state.expected_items.unwrap_or(u64::MAX);
+    let (predicted, asked) = (state.fpp_now, state.target_fpp);
+    let overfilled = predicted > asked && estimate.health(items) == Health::OverCapacity;
+    let is_above = overfilled || count.is_above(allowed(asked, items));
+    verdict_on(count.contradicts(predicted), is_above)
 }
 
 /// The rate asked for, and what chance may add to it where the keys are few.
@@ -305,7 +335,7 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
 }
 
 /// What is said of a rate.
-fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
+pub(crate) fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
     let asked = rate(state.target_fpp);
     let holds = match state.expected_items {
         Some(items) => format!("{} keys of {}", grouped(state.items), grouped(items)),

@@ -119,7 +119,7 @@ fn pump(
     loop {
         let raw_bytes = reader.raw_bytes();
         let Some(batch) = reader.next_batch(|| output.flush())? else { break };
-        let names = sets.ask(&batch);
+        let names = sets.ask(&batch)?;
         for i in 0..batch.len() {
             line.clear();
             let any = names.of_line(i, &mut line);

@@ -89,7 +89,7 @@ fn check(mut file: ForeignFile, asks: &Asks<'_>, talk: Talk) -> Result<Report<Fo
         let bad = file.bad();
         let is_absent = |i: &usize| !bits.get(*i) && bad.binary_search(i).is_err();
         absent.extend((0..batch.len()).filter(is_absent));
-        bad.len() as u64
+        Ok(bad.len() as u64)
     })?;
     file.warn(0, 1, talk);
     let off = rate.rate_verdict == ABOVE;

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use test_servers::{RedisOptions, RedisServer, ready};
 
 /// What cannot be run here, or may not be there: programs of the same name that stand in.
 const STAND_INS: [(&str, &str); 6] = [
@@ -71,8 +72,12 @@ fn make_inputs(folder: &Path, command: &str) {
             std::fs::create_dir_all(folder.parent().unwrap()).unwrap();
             continue;
         }
+        if word.starts_with("redis://") {
+            continue;
+        }
         let is_made = [">", ">>", "-o", "--output", "--out", "--state", "--new-key-file", "create"];
-        if is_made.contains(&before) || word.starts_with('-') {
+        let is_pulled = command.starts_with("mayhap pull");
+        if is_made.contains(&before) || is_pulled || word.starts_with('-') {
             continue;
         }
         for number in ["1", "2"] {
@@ -140,6 +145,25 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
     succeed(folder, &made, &lines("key", 0..100));
 }
 
+/// The server that examples name.
+const SERVER: &str = "redis://127.0.0.1:6379";
+
+/// Starts a server of its own for an example that names one, with the filter that it asks for.
+fn with_server(folder: &Path, command: &str) -> (String, Option<RedisServer>) {
+    if !command.contains(SERVER) {
+        return (command.into(), None);
+    }
+    let options = RedisOptions { appendonly: true, ..RedisOptions::default() };
+    let server = RedisServer::start(&options).unwrap();
+    let command = command.replace(SERVER, &server.url());
+    if !["create", "push"].iter().any(|verb| command.starts_with(&format!("mayhap {verb}"))) {
+        make_filter(folder, "on-the-server.mayhap", "");
+        let url = format!("{}/0/seen", server.url());
+        succeed(folder, &["push", "-q", "on-the-server.mayhap", &url], b"");
+    }
+    (command, Some(server))
+}
+
 /// Runs an example in a folder of its own; its exit code and what it said.
 fn try_example(example: &str) -> (Option<i32>, String) {
     let folder = folder();
@@ -153,6 +177,7 @@ fn try_example(example: &str) -> (Option<i32>, String) {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mayhap"), programs.join("mayhap")).unwrap();
     let command = scaled(example);
     make_inputs(&here, &command);
+    let (command, _server) = with_server(&here, &command);
     let mut path = OsString::from(&programs);
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
@@ -174,6 +199,9 @@ fn every_verb_has_examples_and_all_of_them_run() {
     let folder = folder();
     for verb in verbs(folder.path()).iter().map(String::as_str).chain([""]) {
         for example in examples(verb) {
+            if example.contains(SERVER) && !ready(&["redis-server"]) {
+                continue;
+            }
             let (code, talk) = try_example(&example);
             assert!(matches!(code, Some(0 | 1)), "{example}: {code:?} {talk}");
             // In a pipe the exit code is that of its end alone.

@@ -109,7 +109,8 @@ fn readers(folder: &Path, files: &[String]) -> Vec<(String, Vec<String>)> {
                 }
             }
         }
-        let makes = verb.name == "create";
+        // The one makes a filter, the other needs a server too.
+        let makes = ["create", "push"].contains(&&*verb.name);
         assert!(ways == 0 || makes || readers.len() > before, "no way to read with {verb:?}");
     }
     let _ = std::fs::remove_file(folder.join("victim"));
@@ -279,6 +280,8 @@ fn fitting_values(kind: &str) -> &'static [&'static str] {
         "TYPE" => &["bytes", "long", "utf16"],
         "LAYOUT" => &["blocked", "standard", "counting", "scalable", "window:100", "window:1h"],
         "NUMBER" => &["0", "7"],
+        "TIME" => &["100ms", "1s"],
+        "URL" => &["redis://127.0.0.1:1/0/x", "redis+cluster://127.0.0.1:1,127.0.0.1:2/x"],
         _ => &["in", "fresh", "noise", "blocked", "1", "fpp", "bits", "bash"],
     }
 }
@@ -347,7 +350,7 @@ fn judge_folder(folder: &Path, before: &BTreeSet<OsString>, arguments: &[OsStrin
         assert!(is_named(name, arguments), "{arguments:?} left {shown}");
         let path = folder.join(name);
         let bytes = std::fs::read(&path).unwrap_or_default();
-        let is_state = name == "fresh" && arguments.iter().any(|argument| argument == "--state");
+        let is_state = arguments.windows(2).any(|pair| pair[0] == "--state" && pair[1] == *name);
         let is_wrong = code == 2 && !is_state && bytes.starts_with(&MAGIC);
         assert!(!is_wrong, "{arguments:?} failed and left a filter as {shown}");
         if path.is_dir() {

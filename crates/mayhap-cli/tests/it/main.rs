@@ -20,6 +20,8 @@ mod merge;
 mod paper_cuts;
 mod plan;
 mod plot;
+mod remote;
+mod remote_faults;
 mod state;
 mod support;
 mod verbs;

@@ -10,12 +10,12 @@ use std::ops::Range;
 use std::time::Instant;
 
 /// Bytes of shards on their way at once; at least one shard is.
-const BYTES_AT_ONCE: u64 = 8 << 20;
+pub(super) const BYTES_AT_ONCE: u64 = 8 << 20;
 
 /// Keys: the shard, a name for the bits. Arguments: where the trailer is, the generation, the bits.
 /// `BITOP` makes a new value, without the expiry of the old one. Servers before 7.0 do not tell the
 /// time of it, and time goes on in their scripts: there the shard may expire a millisecond later.
-const MERGE: &str = "\
+pub(super) const MERGE: &str = "\
 local t = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2])
 if t ~= ARGV[3] then return t end
 local at = redis.pcall('PEXPIRETIME', KEYS[1])

@@ -21,6 +21,7 @@ mod shards;
 mod swap;
 mod together;
 mod transfer;
+mod union;
 mod wire;
 
 pub use filter::NativeFilter;
@@ -28,3 +29,4 @@ pub use filter::NativeFilter;
 pub use meta::Meta;
 pub use options::NativeOptions;
 pub use transfer::{Download, Upload};
+pub use union::Union;

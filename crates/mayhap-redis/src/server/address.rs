@@ -1,7 +1,7 @@
 //! URLs of servers and of the filters on them.
 
 use crate::Error;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::fmt;
 
 /// Where a server or cluster is, and which filter on it is meant.
@@ -110,6 +110,26 @@ impl Address {
         self.name.as_deref()
     }
 
+    /// The same with this password, unless it has one.
+    ///
+    /// ```
+    /// use mayhap_redis::Address;
+    ///
+    /// let address = Address::parse("redis://10.0.0.1/0/seen")?;
+    /// assert_eq!(address.clone().or_password("secret").to_string(), address.to_string());
+    /// # Ok::<(), mayhap_redis::Error>(())
+    /// ```
+    #[must_use]
+    pub fn or_password(mut self, password: &str) -> Self {
+        let user = self.user.strip_suffix('@').unwrap_or_default();
+        if !user.contains(':') {
+            // Redis' own clients take an empty name for a user of that name.
+            let user = if user.is_empty() { "default" } else { user };
+            self.user = format!("{user}:{}@", utf8_percent_encode(password, NON_ALPHANUMERIC));
+        }
+        self
+    }
+
     /// The nodes, as `host:port`.
     pub(crate) fn node_names(&self) -> impl Iterator<Item = String> {
         self.hosts.iter().map(|host| {
@@ -196,6 +216,20 @@ mod tests {
         assert_eq!(urls(cluster), nodes);
         assert_eq!(parse("redis+cluster://a/0/name"), parse("redis+cluster://a/name"));
         assert_eq!(parse("redis+cluster://a/7").name(), Some("7"));
+    }
+
+    #[test]
+    fn a_password_is_added_where_there_is_none() {
+        let user = |url| Address::parse(url).unwrap().or_password("p@:/s").user;
+        assert_eq!(user("redis://host"), "default:p%40%3A%2Fs@");
+        assert_eq!(user("redis://alice@host"), "alice:p%40%3A%2Fs@");
+        assert_eq!(user("redis://alice:own@host"), "alice:own@");
+        assert_eq!(user("redis+cluster://:own@a,b/name"), ":own@");
+        let address = Address::parse("redis://host").unwrap().or_password("p@:/s");
+        assert_eq!(
+            address.node_url(&address.node_names().next().unwrap()),
+            "redis://default:p%40%3A%2Fs@host/0"
+        );
     }
 
     #[test]

@@ -18,3 +18,4 @@ mod magnus;
 mod native;
 mod proxy;
 mod redisson;
+mod union;

@@ -13,6 +13,8 @@ use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::output::Output;
 use crate::progress::Progress;
+use crate::remote::{ReplicaArgs, ServerArgs};
+use crate::seen::Seen;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use pump::{Run, Set};
@@ -23,6 +25,7 @@ Examples:
   mayhap dedup urls.txt > unique.txt
   zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
   crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   goes on where it ended
+  crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   shared by many
   mayhap dedup -d mail.txt                                 the repeats instead
   tail -f log | mayhap dedup --window 1h -n 1M             once an hour
   mayhap dedup --exact list.txt                            loses none, takes more memory";
@@ -43,6 +46,13 @@ printed: after Ctrl-C or a full disk under the output nothing recorded is printe
 kill -9 or a full disk under FILE at most the last chunk, and no line is ever lost. Without -n \
 the filter in FILE grows. FILE may be any filter that can be added to; in a counting one each \
 line counts once, so that mayhap remove makes it new again.
+
+--state URL (see mayhap push --help) shares the filter with others: each line is printed by one of \
+them, whichever the server hears first. A line is recorded before it is printed: after kill -9, \
+or where the output fails, up to 1,024 lines may be recorded and not out; after Ctrl-C none. \
+Where a reply is lost on the way a line is printed that another may have printed too. Without -n \
+the filter has to be there. What others add shows after each 1 % of its keys from here (16,384 at \
+least), in the rate and in how full it is.
 
 --window forgets: a line is dropped if it came among the last so many lines, or in the last \
 time, and is new again once it is older than 15/14 of that at most (in lines that were not in \
@@ -74,7 +84,7 @@ pub struct Args {
     /// Replace the file of -o
     #[arg(long)]
     force: bool,
-    /// Remember the lines in this filter file, from run to run
+    /// Remember the lines in this filter, from run to run: a file, or redis://host:port/db/name
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// Forget: remember at least the last so many lines (10M), or those of the last time (7d)
@@ -103,7 +113,12 @@ pub struct Args {
     lines: LineArgs,
     #[command(flatten)]
     digest: DigestArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
 }
+
 impl Args {
     /// The size, with the window as a layout.
     fn size(&self) -> SizeArgs {
@@ -151,10 +166,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     if !output_failed {
         run.output.flush()?;
-        if let Set::Filter(inserter) = &mut run.set {
+        if let Set::Filter(inserter) = &mut run.set
+            && !matches!(result, Err(Error::Remote { .. }))
+        {
             inserter.record()?;
             inserter.checkpoint()?;
         }
+    }
+    if let Set::Filter(inserter) = &run.set
+        && let Seen::Remote(filter) = inserter.seen()
+    {
+        filter.warn(talk);
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;

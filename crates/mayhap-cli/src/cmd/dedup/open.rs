@@ -10,6 +10,8 @@ use crate::layout_name::LayoutName;
 use crate::live::{self, Opened};
 use crate::memory;
 use crate::number::{format_bytes, format_count};
+#[cfg(feature = "redis")]
+use crate::remote;
 use crate::seen::{FIRST_ITEMS, Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
@@ -26,6 +28,16 @@ pub(super) fn open(
     talk: Talk,
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
+    #[cfg(feature = "redis")]
+    if let Some(url) = args.state.as_ref().filter(|path| remote::is_url(path)) {
+        let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
+        let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
+        let (size, digest) = (&size, &args.digest);
+        let wanted = remote::make::Wanted { size, digest, options: &given, ttl: None };
+        let (filter, options) = remote::make::find_or_create(&connection, wanted)?;
+        let inserter = Inserter::new(Seen::Remote(Box::new(filter)), args.overfill);
+        return Ok((inserter, options));
+    }
     if let Some(path) = &args.state {
         let (seen, log, options) = if path.exists() {
             open_state(args, &size, path, talk)?

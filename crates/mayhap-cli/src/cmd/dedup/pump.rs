@@ -6,7 +6,7 @@ use crate::exact::ExactSet;
 use crate::lines::LineReader;
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
-use crate::seen::Inserter;
+use crate::seen::{Inserter, Seen};
 use crate::talk::Talk;
 
 /// New lines after which the output is flushed and they are recorded.
@@ -59,7 +59,14 @@ impl Run<'_> {
                 inserter.digest(&batch);
             }
             while from < batch.len() {
-                let (count, new) = inserter.insert(from)?;
+                let inserted = inserter.insert(from);
+                if let (Err(Error::Remote { .. }), true) = (&inserted, keep_new) {
+                    // They may be in the filter, and would not come out the next time.
+                    self.lines += (batch.len() - from) as u64;
+                    self.kept += (batch.len() - from) as u64;
+                    output.write(batch.lines(from..batch.len()))?;
+                }
+                let (count, new) = inserted?;
                 if count == 0 {
                     return Err(full(inserter, self.lines));
                 }
@@ -71,7 +78,9 @@ impl Run<'_> {
                 from += count;
                 inserter.warn_if_near_full(self.talk, || progress.clear());
             }
-            if inserter.unrecorded() >= RECORD_LINES {
+            // What is on a server is recorded already.
+            let is_recorded = matches!(inserter.seen(), Seen::Remote(_));
+            if is_recorded || inserter.unrecorded() >= RECORD_LINES {
                 output.flush()?;
                 inserter.record()?;
             }

@@ -1,0 +1,104 @@
+//! Where a URL can be named, and what to do where it cannot.
+
+use crate::error::Error;
+use clap::ArgMatches;
+use std::ffi::OsStr;
+use std::path::Path;
+
+const SCHEMES: [&str; 4] = ["redis://", "rediss://", "redis+cluster://", "rediss+cluster://"];
+
+/// Whether a filter on a server is meant, and not a file.
+pub fn is_url(path: &Path) -> bool {
+    is_meant(path.as_os_str())
+}
+
+/// Whether a text begins as such a URL does.
+pub fn is_meant(text: &OsStr) -> bool {
+    let bytes = text.as_encoded_bytes();
+    SCHEMES.iter().any(|scheme| bytes.starts_with(scheme.as_bytes()))
+}
+
+/// A path as it may be shown.
+pub fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_url(path) { redacted(&text) } else { text }
+}
+
+/// A text without what stands before the host in its URL, if it is one: that may be a password.
+pub fn redacted(text: &str) -> String {
+    match (text.find("://"), text.rfind('@')) {
+        (Some(scheme), Some(at)) if scheme + 3 <= at => {
+            format!("{}***{}", &text[..scheme + 3], &text[at..])
+        }
+        _ => text.into(),
+    }
+}
+
+/// Refuses URLs where a verb takes none: nobody is to look for a file of that name.
+///
+/// # Errors
+///
+/// [`Error::Usage`] with the next step.
+pub fn check(matches: &ArgMatches) -> Result<(), Error> {
+    let Some((verb, matches)) = matches.subcommand() else { return Ok(()) };
+    for id in matches.ids() {
+        // Groups have no values of their own.
+        let Ok(Some(values)) = matches.try_get_raw(id.as_str()) else { continue };
+        for (i, value) in values.enumerate().filter(|(_, value)| is_meant(value)) {
+            let url = redacted(&value.to_string_lossy());
+            if cfg!(not(feature = "redis")) {
+                return Err(Error::usage(
+                    format!("{url} is a filter on a server, and this mayhap knows none"),
+                    "it was built without its feature redis: build it with that, or name a file",
+                ));
+            }
+            let has_filters = matches.try_contains_id("filters").unwrap_or(false);
+            if !is_taken(verb, id.as_str(), i, has_filters) {
+                return Err(refusal(verb, id.as_str(), &url));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether an argument of a verb can be a URL; `position` counts the values of one argument.
+fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
+    matches!(
+        (verb, id),
+        ("add" | "create" | "filter" | "info" | "verify", "file")
+            | ("check" | "which", "filters")
+            | ("merge", "files" | "output")
+            | ("dedup", "state")
+            | ("push" | "pull", "url")
+    ) || (verb, id) == ("check", "files") && position == 0 && !has_filters
+}
+
+fn refusal(verb: &str, id: &str, url: &str) -> Error {
+    let pull = "copy it into a file first: mayhap pull URL FILE";
+    let (problem, hint) = match (verb, id) {
+        ("build", "output") => (
+            "but build makes files",
+            "build a file and send it: mayhap push FILE URL; or mayhap create URL -n COUNT, then \
+             mayhap add URL",
+        ),
+        ("remove", "file") => (
+            "and filters there forget no single key",
+            "keep a counting filter in a file, or let it expire: mayhap create URL --ttl 7d",
+        ),
+        ("push", "file") => {
+            ("but push takes a file first", "in the other direction: mayhap pull URL FILE")
+        }
+        ("pull", "file") => {
+            ("but pull writes a file", "from one server to another: pull a file, then push it")
+        }
+        ("which", "files") => ("not a matrix", "name each filter with -f"),
+        ("plot" | "bench" | "plan" | "completions" | "man", _) => {
+            ("and this command looks at none", "mayhap info URL says what is there")
+        }
+        ("convert" | "detect", _) => ("but this command reads files", pull),
+        (_, "output" | "rest") => ("but lines are written to files", "name a file, or a pipe"),
+        (_, "key_file" | "new_key_file") => ("but keys are kept in files", "name a file"),
+        _ => ("but lines are read from files and pipes", "name a file, or pipe lines in"),
+    };
+    Error::usage(format!("{url} is a filter on a server, {problem}"), hint)
+}

@@ -1,0 +1,141 @@
+//! Filters on a Redis or Valkey server, named by a URL where else a file is named.
+//!
+//! `gate.rs` refuses URLs where none can be, and is there also without the feature `redis`;
+//! `args.rs` has the options. `connect.rs` connects, `file.rs` is a filter on a server as the verbs
+//! see it ([`OnServer`]); `make.rs`, `info.rs`, `verify.rs`, `union.rs`, `push.rs` and `pull.rs`
+//! are what verbs do with one that they do not do with a file.
+
+mod args;
+#[cfg(feature = "redis")]
+mod connect;
+#[cfg(feature = "redis")]
+mod file;
+pub mod gate;
+#[cfg(feature = "redis")]
+pub mod info;
+#[cfg(feature = "redis")]
+pub mod make;
+#[cfg(feature = "redis")]
+pub mod pull;
+#[cfg(feature = "redis")]
+pub mod push;
+#[cfg(feature = "redis")]
+pub mod union;
+#[cfg(feature = "redis")]
+pub mod verify;
+
+use crate::error::Error;
+use crate::fill::State;
+use crate::keys::KeyOptions;
+use crate::talk::Talk;
+use mayhap::{Bitmap, Digest, DigestFunction, FilterParams, SecretKey};
+use std::fmt;
+use std::path::Path;
+
+pub use args::{ReplicaArgs, ServerArgs, parse_time};
+#[cfg(feature = "redis")]
+pub use connect::{Connection, Place};
+#[cfg(feature = "redis")]
+pub use file::RemoteFile;
+pub use gate::{is_url, shown};
+
+/// A filter on a server, and the key options that it keeps.
+pub type Found = (Box<dyn OnServer>, KeyOptions);
+
+/// The filter that a URL names, to be asked; `None` for a file.
+///
+/// # Errors
+///
+/// [`Error::Remote`], [`Error::Usage`].
+pub fn open(
+    path: &Path,
+    key: Option<SecretKey>,
+    args: &ServerArgs,
+    talk: Talk,
+) -> Result<Option<Found>, Error> {
+    open_to_add(path, key, (args, ReplicaArgs::default()), talk)
+}
+
+/// [`open`] for keys to be added.
+///
+/// # Errors
+///
+/// [`Error::Remote`], [`Error::Usage`].
+#[cfg(feature = "redis")]
+pub fn open_to_add(
+    path: &Path,
+    key: Option<SecretKey>,
+    (args, replicas): (&ServerArgs, ReplicaArgs),
+    talk: Talk,
+) -> Result<Option<Found>, Error> {
+    if !is_url(path) {
+        return Ok(None);
+    }
+    let (file, options) = RemoteFile::open(path, key, (args, replicas), talk)?;
+    Ok(Some((Box::new(file), options)))
+}
+
+/// `None`: URLs were refused before.
+///
+/// # Errors
+///
+/// None.
+#[cfg(not(feature = "redis"))]
+pub fn open_to_add(
+    _path: &Path,
+    _key: Option<SecretKey>,
+    _args: (&ServerArgs, ReplicaArgs),
+    _talk: Talk,
+) -> Result<Option<Found>, Error> {
+    Ok(None)
+}
+
+/// A filter on a server, as the verbs that insert and ask see it.
+pub trait OnServer: fmt::Debug {
+    /// The URL, without the password.
+    fn name(&self) -> &str;
+
+    /// Its numbers.
+    fn params(&self) -> FilterParams;
+
+    /// How keys become digests.
+    fn digest_function(&self) -> DigestFunction;
+
+    /// How keys are cut, as in the header of a file.
+    fn key_options(&self) -> String;
+
+    /// Inserts many digests; which were new, as far as is known. After an error any of them may be
+    /// in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error>;
+
+    /// Asks for many digests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error>;
+
+    /// Counts its bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    fn look(&mut self) -> Result<(), Error>;
+
+    /// Keys that the bits spoke of when they were counted last, and those that were new since.
+    fn items(&self) -> u64;
+
+    /// The predicted rate when this program has brought it to `items` keys, with those that came
+    /// from elsewhere.
+    fn fpp_at(&self, items: u64) -> f64;
+
+    /// Its state when its bits were counted last.
+    fn state(&self) -> State;
+
+    /// Warns of what only filters on a server have: replies that were lost.
+    fn warn(&self, talk: Talk);
+}

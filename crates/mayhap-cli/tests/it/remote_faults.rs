@@ -1,0 +1,257 @@
+//! Filters on a server where something is wrong: no server, no password, a killed push, a signal.
+
+use crate::remote::{server, url};
+use crate::support::{
+    fail, file, folder, json, lines, mayhap, run, send_signal, start, stderr, succeed,
+};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+use test_servers::{RedisOptions, RedisServer, ready};
+
+/// Verbs with the arguments in which they take the URL.
+fn ways(url: &str) -> Vec<Vec<&str>> {
+    vec![
+        vec!["add", url],
+        vec!["check", url],
+        vec!["check", "-f", url],
+        vec!["filter", url],
+        vec!["which", "-f", url],
+        vec!["info", url],
+        vec!["verify", url],
+        vec!["create", url, "-n", "10"],
+        vec!["dedup", "--state", url, "-n", "10"],
+        vec!["merge", "-o", "x", url],
+        vec!["merge", "-o", url, "f"],
+        vec!["push", "f", url],
+        vec!["pull", url, "x"],
+    ]
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_in_every_verb() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["build", "-q", "-n", "10", "-o", "f"], b"a\n");
+    for way in ways("redis://user:hidden@127.0.0.1:1/0/seen") {
+        let error = fail(folder, &[&way[..], &["--timeout", "1s"]].concat(), b"a\n");
+        assert!(error.contains("mayhap: redis://127.0.0.1:1 gave no answer"), "{way:?}: {error}");
+        assert!(error.contains("hint: ") && !error.contains("hidden"), "{way:?}: {error}");
+    }
+    assert!(!folder.join("x").exists());
+}
+
+#[test]
+fn a_url_where_none_can_be_is_refused_with_the_next_step() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["build", "-q", "-n", "10", "-o", "f"], b"a\n");
+    let url = "redis://:hidden@127.0.0.1:1/0/seen";
+    for (way, hint) in [
+        (vec!["remove", url], "counting filter"),
+        (vec!["build", "-o", url], "mayhap push"),
+        (vec!["build", "-o", "x", url], "name a file"),
+        (vec!["convert", "--to", "guava", "-o", "x", url], "mayhap pull"),
+        (vec!["detect", url], "mayhap pull"),
+        (vec!["check", "f", url], "name a file"),
+        (vec!["check", "--confirm", url, "f"], "name a file"),
+        (vec!["which", url], "-f"),
+        (vec!["bench", url], "mayhap info"),
+        (vec!["dedup", url], "name a file"),
+        (vec!["dedup", "-o", url], "name a file"),
+        (vec!["filter", "--rest", url, "f"], "name a file"),
+        (vec!["push", url, "f"], "mayhap pull"),
+        (vec!["push", "f", "g"], "for example"),
+        (vec!["pull", "f", url], "push"),
+        (vec!["info", "redis://127.0.0.1/0"], "the name of the filter comes last"),
+        (vec!["info", "redis://127.0.0.1/seen"], "the database comes before"),
+        (vec!["man", url], "mayhap info"),
+    ] {
+        let error = fail(folder, &way, b"a\n");
+        assert!(error.contains(hint), "{way:?}: {error}");
+        assert!(!error.contains("hidden") && !error.contains("o such file"), "{way:?}: {error}");
+    }
+}
+
+#[test]
+fn the_password_comes_from_the_url_or_the_environment_and_is_never_printed() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let password = Some("pass@word".into());
+    let options = RedisOptions { password, appendonly: true, ..RedisOptions::default() };
+    let server = RedisServer::start(&options).unwrap();
+    let folder = folder();
+    let folder = folder.path();
+    let with = url(&server, "seen");
+    assert!(with.contains("pass%40word"));
+    let without = format!("redis://127.0.0.1:{}/0/seen", server.port());
+    let made = run(folder, &["create", "--json", &with, "-n", "100"], b"");
+    let talk = String::from_utf8(made.stdout.clone()).unwrap() + &stderr(&made);
+    assert!(made.status.success() && talk.contains(&without), "{talk}");
+    assert!(!talk.contains("pass"), "{talk}");
+    let error = fail(folder, &["info", &without], b"");
+    assert!(error.contains("refuses") && error.contains("REDISCLI_AUTH"), "{error}");
+    let by_environment = |password: &str| {
+        let mut command = mayhap(folder);
+        command.args(["info", &without]).env("REDISCLI_AUTH", password).output().unwrap()
+    };
+    assert!(by_environment("pass@word").status.success());
+    let wrong = by_environment("wrong-one");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(!stderr(&wrong).contains("wrong-one"), "{}", stderr(&wrong));
+    // What the parser of arguments does not know is not repeated either.
+    let error = fail(folder, &["info", "f", &with], b"");
+    assert!(!error.contains("pass%40word"), "{error}");
+}
+
+#[test]
+fn a_key_of_another_type_is_named() {
+    let Some(server) = server() else { return };
+    let folder = folder();
+    server.cli(&["SET", "{seen}:meta", "x"]).unwrap();
+    let url = url(&server, "seen");
+    for way in [vec!["add", &*url], vec!["create", &url, "-n", "10"], vec!["info", &url]] {
+        let error = fail(folder.path(), &way, b"a\n");
+        assert!(error.contains("{seen}:meta holds something else"), "{way:?}: {error}");
+    }
+    assert_eq!(server.cli(&["DBSIZE"]).unwrap(), "1");
+}
+
+#[test]
+fn a_server_that_keeps_nothing_is_warned_of_once() {
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let server = RedisServer::start(&RedisOptions::default()).unwrap();
+    let (folder, url) = (folder(), url(&server, "seen"));
+    let made = run(folder.path(), &["create", &url, "-n", "10"], b"");
+    assert!(stderr(&made).starts_with("warning: redis://"), "{}", stderr(&made));
+    let asked = run(folder.path(), &["check", "-f", &url, "-f", &url], b"a\n");
+    assert_eq!(stderr(&asked).matches("keeps nothing").count(), 1, "{}", stderr(&asked));
+    let quiet = run(folder.path(), &["-q", "check", &url], b"a\n");
+    assert_eq!(stderr(&quiet), "");
+}
+
+/// Two files of a size that takes a while to send.
+fn two_large(folder: &Path) {
+    for (name, from) in [("old", 0), ("new", 1000)] {
+        let made =
+            ["build", "-q", "--mem", "96MiB", "-n", "10M", "--layout", "blocked", "-o", name];
+        succeed(folder, &made, &lines("key", from..from + 500));
+    }
+}
+
+#[test]
+fn a_push_that_is_killed_leaves_the_old_filter() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "seen"));
+    let folder = folder.path();
+    two_large(folder);
+    succeed(folder, &["push", "-q", "old", &url], b"");
+    let mut child = start(folder, &["push", "--force", "new", &url]);
+    while server.cli(&["EXISTS", "{seen}:next"]).unwrap() != "1" {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be killed");
+    }
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it ended before it was killed");
+    let asked = lines("key", 0..2000);
+    assert_eq!(succeed(folder, &["check", &url], &asked), lines("key", 0..500));
+    // What it has left is in the way until it expires, or is taken away.
+    let error = fail(folder, &["push", "--force", "--timeout", "1s", "new", &url], b"");
+    assert!(error.contains("--discard-unfinished"), "{error}");
+    succeed(folder, &["push", "-q", "--force", "--discard-unfinished", "new", &url], b"");
+    assert_eq!(succeed(folder, &["check", &url], &asked), lines("key", 1000..1500));
+}
+
+#[test]
+fn readers_see_the_old_filter_or_the_new_one() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "seen"));
+    let folder = folder.path();
+    two_large(folder);
+    succeed(folder, &["push", "-q", "old", &url], b"");
+    let mut child = start(folder, &["push", "--force", "new", &url]);
+    let (mut olds, mut asked) = (0, 0);
+    while child.try_wait().unwrap().is_none() {
+        let output = run(folder, &["check", "-c", &url], &lines("key", 0..500));
+        let found = String::from_utf8(output.stdout.clone()).unwrap();
+        let found: u64 = found.trim().parse().unwrap_or_else(|_| panic!("{}", stderr(&output)));
+        assert!(found == 500 || found == 0, "{found} of 500 keys");
+        asked += 1;
+        olds += u64::from(found == 500);
+    }
+    assert!(child.wait().unwrap().success());
+    assert!(olds > 0, "none of {asked} saw the old one");
+    assert_eq!(
+        succeed(folder, &["check", &url], &lines("key", 900..1100)),
+        lines("key", 1000..1100)
+    );
+}
+
+#[test]
+fn a_signal_ends_an_add_and_keeps_what_was_acknowledged() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "seen"));
+    let folder = folder.path();
+    succeed(folder, &["create", "-q", &url, "-n", "100k", "-p", "1e-6"], b"");
+    let mut child = start(folder, &["add", "--json", &url]);
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(&lines("key", 0..5000)).unwrap();
+    // Until the server has what was sent; the input stays open.
+    let count = || {
+        let output = run(folder, &["check", "-c", &url], &lines("key", 0..5000));
+        String::from_utf8(output.stdout).unwrap().trim().parse::<u64>().unwrap()
+    };
+    while count() < 1000 {}
+    send_signal(&child, "-INT");
+    let output = child.wait_with_output().unwrap();
+    drop(stdin);
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let told = json(&output.stdout);
+    assert_eq!(told["complete"], false);
+    assert!(count() >= told["new"].as_u64().unwrap() && told["new"].as_u64().unwrap() >= 1000);
+}
+
+#[test]
+fn a_closed_pipe_is_quiet_on_a_server_too() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "seen"));
+    let path = file(folder.path(), "in", &lines("key", 0..50_000));
+    let mut child = mayhap(folder.path())
+        .args(["dedup", "--state", &url, "-n", "100k", path.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 6];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((&first, output.status.code()), (b"key-0\n", Some(0)));
+    assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn a_dedup_that_loses_its_server_prints_what_may_be_recorded() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "seen"));
+    let mut child = start(
+        folder.path(),
+        &["dedup", "--state", &url, "-n", "10k", "-p", "1e-9", "--timeout", "2s"],
+    );
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    stdin.write_all(b"first\n").unwrap();
+    let mut line = [0; 6];
+    stdout.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"first\n");
+    server.kill();
+    stdin.write_all(b"second\n").unwrap();
+    drop(stdin);
+    let mut rest = Vec::new();
+    stdout.read_to_end(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &*rest), (Some(2), &b"second\n"[..]));
+    assert!(stderr(&output).contains("gave no answer"), "{}", stderr(&output));
+}
