@@ -108,6 +108,10 @@ bench:
 	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin kinds
 	sh bench/cli.sh
 
+# Filters in Redis against those that people write themselves.
+bench-redis: servers
+	sh bench/redis.sh
+
 # What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
 chaos: servers
 	sh bench/redis-faults.sh
