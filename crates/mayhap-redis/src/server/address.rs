@@ -228,7 +228,7 @@ mod tests {
         let address = Address::parse("redis://host").unwrap().or_password("p@:/s");
         assert_eq!(
             address.node_url(&address.node_names().next().unwrap()),
-            "redis://default:p%40%3A%2Fs@host/0"
+            "redis://default:p%40%3A%2Fs@host:6379/0"
         );
     }
 
