@@ -137,7 +137,7 @@ impl Client {
                 }
                 let k = bitmap.num_hashes as usize;
                 let bits = send(&mut bitmap.connection, &pipeline).await?;
-                let wanted = if act == Act::Insert { 0 } else { 1 };
+                let wanted = i64::from(act == Act::Contains);
                 Ok(bits
                     .chunks_exact(k)
                     .filter(|bits| {

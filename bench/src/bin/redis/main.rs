@@ -225,9 +225,9 @@ async fn main() -> Result<(), Error> {
         }
     }
     for round in 0..options.rounds {
-        for i in 0..cases.len() {
-            let figure = measure(&server, &options, &cases[i], round).await?;
-            cases[i].figures.push(figure);
+        for case in &mut cases {
+            let figure = measure(&server, &options, case, round).await?;
+            case.figures.push(figure);
         }
         eprintln!("round {} of {}", round + 1, options.rounds);
     }
