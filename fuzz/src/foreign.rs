@@ -6,10 +6,7 @@ use mayhap_formats::{Error, ForeignFilter, Limits};
 
 /// Opens `data` with small limits. What opens is encoded to the same bytes, and goes on: a key that
 /// is inserted is found, one by one and in a batch, also after another round trip.
-pub fn check(
-    data: &[u8],
-    open: impl Fn(&[u8], &Limits) -> Result<Box<dyn ForeignFilter>, Error>,
-) {
+pub fn check(data: &[u8], open: impl Fn(&[u8], &Limits) -> Result<Box<dyn ForeignFilter>, Error>) {
     let limits = Limits { max_bytes: 1 << 16, ..Limits::default() };
     // The limited size, the input some times over, and 16 MiB for everything else.
     let allocation = (1 << 16) + data.len() + (16 << 20);

@@ -3,9 +3,9 @@
 
 pub mod foreign;
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
 use mayhap_formats::{Error, ForeignFilter, Limits};
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -89,7 +89,10 @@ pub const LIMITS: Limits = Limits { max_bytes: 1 << 20, max_hashes: 300 };
 
 /// Opens foreign bytes; no allocation may be larger than the input and 16 MiB, and an error says
 /// something.
-pub fn open_foreign<F>(data: &[u8], open: impl Fn(&[u8], &Limits) -> Result<F, Error>) -> Option<F> {
+pub fn open_foreign<F>(
+    data: &[u8],
+    open: impl Fn(&[u8], &Limits) -> Result<F, Error>,
+) -> Option<F> {
     let result = limited_to(data.len() + (16 << 20), || open(data, &LIMITS));
     result.map_err(|error| assert!(!error.to_string().is_empty())).ok()
 }

@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap_formats::{Format, ForeignFilter, Limits, MagnusFilter, Shape, open, open_with};
+use mayhap_formats::{ForeignFilter, Format, Limits, MagnusFilter, Shape, open, open_with};
 use mayhap_fuzz::foreign;
 
 fuzz_target!(|data: &[u8]| {

@@ -169,6 +169,22 @@ impl Client {
         }
     }
 
+    /// Makes it a filter of these keys, by the shortest way.
+    pub(crate) async fn fill(&mut self, keys: &[&[u8]]) -> Result<(), Error> {
+        let (Self::Bits(bitmap) | Self::Lua(bitmap, _)) = self else {
+            return self.bulk(keys).await;
+        };
+        let mut bytes = vec![0u8; bitmap.num_bits as usize / 8 + 1];
+        for key in keys {
+            for position in bitmap.positions(key) {
+                bytes[position as usize / 8] |= 0x80 >> (position % 8);
+            }
+        }
+        let mut set = cmd("SET");
+        set.arg(&bitmap.key).arg(bytes);
+        Ok(set.query_async(&mut bitmap.connection).await?)
+    }
+
     /// All keys at once, as each does it best.
     pub(crate) async fn bulk(&mut self, keys: &[&[u8]]) -> Result<(), Error> {
         if let Self::Mayhap(filter) = self {

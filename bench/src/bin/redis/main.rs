@@ -135,7 +135,7 @@ async fn measure(
         let members: Vec<Url> = (0..options.items).map(|i| Url::nth(start + i)).collect();
         let members: Vec<&[u8]> = members.iter().map(Url::as_bytes).collect();
         let mut filler = Client::connect(who, Act::Insert, &url, options.items, fpp).await?;
-        filler.bulk(&members).await?;
+        filler.fill(&members).await?;
     }
     let id = |i: u64| match act {
         Act::Contains if i % 2 == 1 => FIRST_ABSENT + start + i,

@@ -46,7 +46,7 @@ pub struct Meta {
 
 impl Meta {
     /// The fields of all but the state and `expires_at_ms`, which the server's clock says.
-    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
         let digest = if self.digest_id == 1 { "xxh3" } else { "sip13" };
         vec![
             ("version", VERSION.into()),
