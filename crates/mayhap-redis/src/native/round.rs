@@ -205,7 +205,7 @@ impl<'a> Round<'a> {
                 let lost = || Error::Refused { what: what.into(), reason: "no reply".into() };
                 let reply = replies.next().ok_or_else(lost)?;
                 let repeated = reply.repeated;
-                known.again |= repeated;
+                known.again |= reply.again;
                 Ok::<_, Error>((value_of(reply, &self.made.keys[shard].0, what)?, repeated))
             };
             let (value, repeated) = next(known)?;

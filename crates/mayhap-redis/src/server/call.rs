@@ -45,6 +45,8 @@ struct Outcome {
     /// Nothing is left to do.
     done: bool,
     repeated: bool,
+    /// How often it was sent.
+    times: u32,
     redirected: Option<Place>,
 }
 
@@ -112,6 +114,7 @@ impl Call {
             // The rest in the next round.
             if group.commands.len() < self.largest {
                 group.commands.push(i);
+                self.outcomes[i].times += 1;
                 group.waits |= !read && self.wait.is_some();
             }
         }
@@ -284,6 +287,7 @@ impl Call {
             .map(|outcome| Reply {
                 value: outcome.value.unwrap_or(Ok(Value::Nil)),
                 repeated: outcome.repeated,
+                again: outcome.times > 1,
             })
             .collect()
     }

@@ -66,6 +66,9 @@ pub(crate) struct Reply {
     /// It was sent before and may have been carried out then, unseen: a write that finds its bits
     /// set may have set them itself.
     pub(crate) repeated: bool,
+    /// It was sent more than once, for whatever reason: it may have been carried out after commands
+    /// that stand behind it.
+    pub(crate) again: bool,
 }
 
 #[cfg(test)]

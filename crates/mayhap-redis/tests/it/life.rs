@@ -51,7 +51,9 @@ async fn all_keys_expire_at_one_time_and_go_on_together() {
         assert_eq!(left.map(|ms| ms.div_ceil(10_000) * 10), ttl.map(|ttl| ttl.as_secs()));
     }
     assert!(filter.refresh_ttl(Some(Duration::ZERO)).await.is_err());
-    filter.refresh_ttl(Some(Duration::from_millis(1))).await.unwrap();
+    // It may be gone before the last of its keys is told.
+    let refreshed = filter.refresh_ttl(Some(Duration::from_millis(1))).await;
+    assert!(matches!(refreshed, Ok(()) | Err(Error::Gone { .. })), "{refreshed:?}");
     while redis.cli(&["DBSIZE"]).unwrap() != "0" {
         tokio::task::yield_now().await;
     }

@@ -57,6 +57,8 @@ async fn slots_that_moved_cost_no_reply() {
     let replies = server.run(sets(1)).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
     assert_eq!(repeated(&replies), 0, "the server has said that it did nothing");
+    let again = replies.iter().filter(|reply| reply.again).count();
+    assert!((1..1000).contains(&again), "{again} were sent again");
     let moved = |node: &RedisServer| {
         let text = node.cli(&["INFO", "errorstats"]).unwrap();
         u64::from(text.contains("errorstat_MOVED"))
