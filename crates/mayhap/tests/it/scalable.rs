@@ -296,7 +296,9 @@ fn threads_lose_no_key_while_it_grows() {
         assert!(shared.contains_batch(&[0u64, distinct - 1]).iter().all(|found| found));
         // Every key but the false positives was new to someone.
         let (new, items) = (told_new.into_inner(), shared.inserted_items());
-        assert!(new as f64 > distinct as f64 * (1.0 - 2.0 * target), "{new} of {distinct}");
+        // At 1e-6 none is expected, and one in 50 runs has one: the order of threads is chance.
+        let most = distinct as f64 * 2.0 * target + 3.0;
+        assert!((distinct - new) as f64 <= most, "{new} of {distinct}");
         assert_eq!(new, items);
         let mut filter = shared.into_exclusive();
         assert_eq!(filter.inserted_items(), items);
