@@ -3,7 +3,7 @@
 use crate::file::resolve_links;
 use crate::live::{load_live, log_path, pending_log_bytes};
 use crate::load::{Body, CHUNK_BYTES, check_bits_past_end, open_filter};
-use crate::log::{open_for_reading, open_locked};
+use crate::log::{LockedFile, open_for_reading};
 use crate::{Error, save};
 use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
 use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Layout, SecretKey};
@@ -154,13 +154,13 @@ fn items_of(estimate: &Estimate, counted: &[u64]) -> u64 {
 }
 
 /// Keeps the output's owner away, if it is live state, and refuses to separate it from its log.
-fn lock_state(output: &Path) -> Result<Option<File>, Error> {
+fn lock_state(output: &Path) -> Result<Option<LockedFile>, Error> {
     let path = resolve_links(output)?;
     let log_path = log_path(&path)?;
     if open_for_reading(&log_path)?.is_none() {
         return Ok(None);
     }
-    let lock = open_locked(&log_path, false, None)?;
+    let lock = LockedFile::open(&log_path, false, None)?;
     match pending_log_bytes(&path)? {
         0 => Ok(Some(lock)),
         log_bytes => Err(Error::PendingLog { path, log_bytes }),

@@ -1,13 +1,9 @@
 //! `mayhap pull`: a filter on a Redis or Valkey server to a file.
 
 use super::Outcome;
-use crate::args::secret_key;
 use crate::error::Error;
-use crate::memory;
-use crate::number::parse_bytes;
-use crate::remote::{self, ServerArgs};
+use crate::remote::{self, WholeArgs};
 use crate::talk::Talk;
-use mayhap::SecretKey;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -36,29 +32,8 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
-    /// Print the summary as JSON, on stdout
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
-}
-
-impl Args {
-    /// The secret key, if one is named.
-    pub(crate) fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
-        secret_key(self.key_file.as_deref())
-    }
-
-    /// The largest filter that is allowed.
-    pub(crate) fn max_bytes(&self) -> u64 {
-        memory::limit(self.max_memory)
-    }
+    pub(crate) whole: WholeArgs,
 }
 
 /// Runs the verb.
@@ -68,7 +43,7 @@ impl Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let pulled = remote::pull::run(args, talk)?;
-    if args.json {
+    if args.whole.json {
         Talk::json(&pulled, true)?;
     } else {
         talk.say(&pulled.text());

@@ -1,13 +1,10 @@
 //! `mayhap push`: a filter file to a Redis or Valkey server.
 
 use super::Outcome;
-use crate::args::secret_key;
 use crate::error::Error;
-use crate::memory;
 use crate::number::parse_bytes;
-use crate::remote::{self, ReplicaArgs, ServerArgs, parse_time};
+use crate::remote::{self, ReplicaArgs, WholeArgs, parse_time};
 use crate::talk::Talk;
-use mayhap::SecretKey;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,7 +34,6 @@ Windows, counting, scalable and fuse filters, matrices, and filters of other sys
 /// Send a filter file to a Redis or Valkey server
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// The filter file
     #[arg(value_name = "FILTER")]
@@ -60,31 +56,10 @@ pub struct Args {
     /// Delete what another push of this name has begun and not ended
     #[arg(long)]
     pub(crate) discard_unfinished: bool,
-    /// The filter's secret key, if it has one
-    #[arg(long, value_name = "FILE")]
-    key_file: Option<PathBuf>,
-    /// Refuse larger filters [default: the memory of this machine]
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
-    /// Print the summary as JSON, on stdout
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
-    pub(crate) server: ServerArgs,
+    pub(crate) whole: WholeArgs,
     #[command(flatten)]
     pub(crate) replicas: ReplicaArgs,
-}
-
-impl Args {
-    /// The secret key, if one is named.
-    pub(crate) fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
-        secret_key(self.key_file.as_deref())
-    }
-
-    /// The largest filter that is allowed.
-    pub(crate) fn max_bytes(&self) -> u64 {
-        memory::limit(self.max_memory)
-    }
 }
 
 /// Runs the verb.
@@ -94,7 +69,7 @@ impl Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let pushed = remote::push::run(args, talk)?;
-    if args.json {
+    if args.whole.json {
         Talk::json(&pushed, true)?;
     } else {
         talk.say(&pushed.text());

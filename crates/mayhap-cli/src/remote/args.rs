@@ -1,8 +1,14 @@
 //! Options for filters on servers.
 
+use crate::args;
+use crate::error::Error;
+use crate::memory;
+use crate::number::parse_bytes;
 use crate::span::parse_millis;
 use clap::Args;
+use mayhap::SecretKey;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a server is spoken to.
@@ -21,6 +27,39 @@ pub struct ReplicaArgs {
     /// On a server: go on when so many replicas have what was written
     #[arg(long, value_name = "COUNT")]
     pub wait_replicas: Option<NonZeroU32>,
+}
+
+/// How a whole filter goes to a server or comes from one, and what is said of it.
+#[derive(Debug, Args)]
+pub struct WholeArgs {
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Refuse larger filters [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    max_memory: Option<u64>,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// How the server is spoken to.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+impl WholeArgs {
+    /// The secret key, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], [`Error::Usage`] for a file that is no key.
+    pub fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
+        args::secret_key(self.key_file.as_deref())
+    }
+
+    /// The largest filter that is allowed.
+    pub fn max_bytes(&self) -> u64 {
+        memory::limit(self.max_memory)
+    }
 }
 
 /// Reads a time, for clap.

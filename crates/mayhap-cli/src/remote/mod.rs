@@ -32,7 +32,7 @@ use mayhap::{Bitmap, Digest, DigestFunction, FilterParams, SecretKey};
 use std::fmt;
 use std::path::Path;
 
-pub use args::{ReplicaArgs, ServerArgs, parse_time};
+pub use args::{ReplicaArgs, ServerArgs, WholeArgs, parse_time};
 #[cfg(feature = "redis")]
 pub use connect::{Connection, Place};
 #[cfg(feature = "redis")]

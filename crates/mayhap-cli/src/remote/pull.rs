@@ -31,11 +31,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Pulled, Error> {
     let place = Place::of(&args.url)?;
     cmd::refuse_existing(&args.file, args.force)?;
     let stop = Stop::on_signals()?;
-    let connection = Connection::open(place, &args.server, ReplicaArgs::default(), talk)?;
-    let filter = connection.attach(args.secret_key()?)?;
+    let connection = Connection::open(place, &args.whole.server, ReplicaArgs::default(), talk)?;
+    let filter = connection.attach(args.whole.secret_key()?)?;
     let bytes = connection.wait(filter.info())?.num_bytes;
     let mut progress = Progress::new(talk, Some(bytes));
-    let whole = Whole::download(&connection, &filter, args.max_bytes(), (&stop, &mut progress))?;
+    let whole =
+        Whole::download(&connection, &filter, args.whole.max_bytes(), (&stop, &mut progress))?;
     let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
     cmd::save(&args.file, &whole.filter, &options, args.force)?;
     let seconds = progress.elapsed().as_secs_f64();

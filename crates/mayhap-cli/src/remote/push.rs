@@ -33,11 +33,12 @@ pub struct Pushed {
 pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let place = Place::of(&args.url)?;
     let stop = Stop::on_signals()?;
-    let key = args.secret_key()?;
-    let reading = Reading { key, server: &args.server, max_bytes: args.max_bytes(), talk };
+    let key = args.whole.secret_key()?;
+    let reading =
+        Reading { key, server: &args.whole.server, max_bytes: args.whole.max_bytes(), talk };
     let mut progress = Progress::new(talk, None);
     let whole = Whole::read(&args.file, reading, (&stop, &mut progress))?;
-    let connection = Connection::open(place, &args.server, args.replicas, talk)?;
+    let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;
     if args.discard_unfinished {
         let (server, name) = (&connection.server, &connection.place.filter);
         connection.wait(NativeFilter::discard(server, name))?;

@@ -1,8 +1,10 @@
 //! Command-line manners: any bytes, pipes, exit codes, errors, help.
 
-use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succeed};
+use crate::support::{
+    closes_after_a_line, fail, file, folder, json, lines, mayhap, run, stderr, succeed,
+};
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::process::Stdio;
 
 #[test]
@@ -10,19 +12,7 @@ fn a_closed_pipe_is_quiet_and_no_error() {
     // The paper cut: huniq and uq panic under `| head -1`.
     let folder = folder();
     let path = file(folder.path(), "in", &lines("key", 0..300_000));
-    let mut child = mayhap(folder.path())
-        .args(["dedup", "-n", "1M", path.to_str().unwrap()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = [0; 6];
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut first).unwrap();
-    drop(stdout);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((&first, output.status.code()), (b"key-0\n", Some(0)));
-    assert_eq!(stderr(&output), "");
+    closes_after_a_line(folder.path(), &["dedup", "-n", "1M", path.to_str().unwrap()]);
 }
 
 #[test]

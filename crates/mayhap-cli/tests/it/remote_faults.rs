@@ -2,11 +2,12 @@
 
 use crate::remote::{server, url};
 use crate::support::{
-    fail, file, folder, json, lines, mayhap, run, send_signal, start, stderr, succeed,
+    closes_after_a_line, fail, file, folder, json, lines, mayhap, run, send_signal, start, stderr,
+    succeed,
 };
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::Child;
 use test_servers::{RedisOptions, RedisServer, ready};
 
 /// Verbs with the arguments in which they take the URL.
@@ -133,13 +134,16 @@ fn a_server_that_keeps_nothing_is_warned_of_once() {
     assert_eq!(stderr(&quiet), "");
 }
 
-/// Two files of a size that takes a while to send.
-fn two_large(folder: &Path) {
+/// Pushes one of two files of a size that takes a while to send, and begins to push the other one
+/// in its place.
+fn push_over_another(folder: &Path, url: &str) -> Child {
     for (name, from) in [("old", 0), ("new", 1000)] {
         let made =
             ["build", "-q", "--mem", "96MiB", "-n", "10M", "--layout", "blocked", "-o", name];
         succeed(folder, &made, &lines("key", from..from + 500));
     }
+    succeed(folder, &["push", "-q", "old", url], b"");
+    start(folder, &["push", "--force", "new", url])
 }
 
 #[test]
@@ -147,9 +151,7 @@ fn a_push_that_is_killed_leaves_the_old_filter() {
     let Some(server) = server() else { return };
     let (folder, url) = (folder(), url(&server, "seen"));
     let folder = folder.path();
-    two_large(folder);
-    succeed(folder, &["push", "-q", "old", &url], b"");
-    let mut child = start(folder, &["push", "--force", "new", &url]);
+    let mut child = push_over_another(folder, &url);
     while server.cli(&["EXISTS", "{seen}:next"]).unwrap() != "1" {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it could be killed");
     }
@@ -169,9 +171,7 @@ fn readers_see_the_old_filter_or_the_new_one() {
     let Some(server) = server() else { return };
     let (folder, url) = (folder(), url(&server, "seen"));
     let folder = folder.path();
-    two_large(folder);
-    succeed(folder, &["push", "-q", "old", &url], b"");
-    let mut child = start(folder, &["push", "--force", "new", &url]);
+    let mut child = push_over_another(folder, &url);
     let (mut olds, mut asked) = (0, 0);
     while child.try_wait().unwrap().is_none() {
         let output = run(folder, &["check", "-c", &url], &lines("key", 0..500));
@@ -218,19 +218,10 @@ fn a_closed_pipe_is_quiet_on_a_server_too() {
     let Some(server) = server() else { return };
     let (folder, url) = (folder(), url(&server, "seen"));
     let path = file(folder.path(), "in", &lines("key", 0..50_000));
-    let mut child = mayhap(folder.path())
-        .args(["dedup", "--state", &url, "-n", "100k", path.to_str().unwrap()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut first = [0; 6];
-    let mut stdout = child.stdout.take().unwrap();
-    stdout.read_exact(&mut first).unwrap();
-    drop(stdout);
-    let output = child.wait_with_output().unwrap();
-    assert_eq!((&first, output.status.code()), (b"key-0\n", Some(0)));
-    assert_eq!(stderr(&output), "");
+    closes_after_a_line(
+        folder.path(),
+        &["dedup", "--state", &url, "-n", "100k", path.to_str().unwrap()],
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Running the binary.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -53,6 +53,24 @@ pub(crate) fn held(folder: &Path, name: &str, input: &[u8]) -> Vec<u8> {
     let output = run(folder, &["check", name], input);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
     output.stdout
+}
+
+/// Runs a command whose first line is `key-0`, reads that line and closes the pipe: it has to end
+/// quietly and without an error.
+pub(crate) fn closes_after_a_line(folder: &Path, arguments: &[&str]) {
+    let mut child = mayhap(folder)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 6];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((&first, output.status.code()), (b"key-0\n", Some(0)));
+    assert_eq!(stderr(&output), "");
 }
 
 /// Runs and expects exit code 2; what came on stderr.

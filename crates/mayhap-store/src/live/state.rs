@@ -4,12 +4,11 @@ use super::insert::adds_once;
 use super::log_path;
 use crate::file::resolve_links;
 use crate::load::open_filter;
-use crate::log::{self, DigestLog, open_locked};
+use crate::log::{self, DigestLog, LockedFile};
 use crate::save::{file_id, save_as};
 use crate::{Error, LogRecovery};
 use mayhap::native::{self, Native};
 use mayhap::{Digest, DigestFunction};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -112,7 +111,7 @@ impl LiveLog {
         let (file, header) = open_filter(&path)?;
         let keyed = header.digest_id() != 1;
         let permissions = file.metadata().map_err(Error::io("look at", &path))?.permissions();
-        let file = open_locked(&log_path, keyed, Some(permissions))?;
+        let file = LockedFile::open(&log_path, keyed, Some(permissions))?;
         Ok(LockedLog { path, log_path, file })
     }
 
@@ -179,7 +178,7 @@ impl LiveLog {
 pub struct LockedLog {
     pub(super) path: PathBuf,
     log_path: PathBuf,
-    file: File,
+    file: LockedFile,
 }
 
 impl LockedLog {

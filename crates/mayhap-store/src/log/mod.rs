@@ -34,19 +34,20 @@
 //! after it, and it is a write that was cut off; something sound after it, and it is damage.
 
 mod header;
+mod locked;
 mod record;
 mod replay;
 
 pub(crate) use header::{Header, MAGIC};
+pub(crate) use locked::LockedFile;
 pub(crate) use replay::{Replay, replay};
 
 use crate::Error;
 use crate::file::{open_regular, read_up_to, sync_folder};
-use crate::temporary::make_private;
 use header::HEADER_BYTES;
 use mayhap::{Digest, DigestFunction};
 use record::MAX_DIGESTS;
-use std::fs::{File, OpenOptions, Permissions, TryLockError};
+use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -89,7 +90,7 @@ pub struct LogRecovery {
 /// ```
 #[derive(Debug)]
 pub struct DigestLog {
-    file: File,
+    file: LockedFile,
     path: PathBuf,
     header: Header,
     /// The length of the file up to the last sound record: the place of the next one.
@@ -113,7 +114,7 @@ impl DigestLog {
         digest_function: &DigestFunction,
         key_options: &str,
     ) -> Result<Self, Error> {
-        let file = open_locked(path, is_keyed(digest_function), None)?;
+        let file = LockedFile::open(path, is_keyed(digest_function), None)?;
         let found = file.metadata().map_err(Error::io("look at", path))?.len();
         if found > HEADER_BYTES as u64 {
             Header::read(&file, path)?;
@@ -138,13 +139,13 @@ impl DigestLog {
         key_options: &str,
         insert: impl FnMut(&[Digest]),
     ) -> Result<(Self, LogRecovery), Error> {
-        let file = open_locked(path, is_keyed(digest_function), None)?;
+        let file = LockedFile::open(path, is_keyed(digest_function), None)?;
         Self::recover(file, path, Header::new(digest_function, key_options), insert)
     }
 
-    /// [`DigestLog::open`] on a file that [`open_locked`] opened.
+    /// [`DigestLog::open`] on a file that [`LockedFile::open`] opened.
     pub(crate) fn recover(
-        file: File,
+        file: LockedFile,
         path: &Path,
         wanted: Header,
         mut insert: impl FnMut(&[Digest]),
@@ -188,7 +189,7 @@ impl DigestLog {
         Ok((log, recovery))
     }
 
-    fn start(mut file: File, path: &Path, header: Header) -> Result<Self, Error> {
+    fn start(mut file: LockedFile, path: &Path, header: Header) -> Result<Self, Error> {
         begin(&mut file, &header).map_err(Error::write(path, HEADER_BYTES as u64))?;
         file.sync_all().map_err(Error::io("sync", path))?;
         sync_folder(path)?;
@@ -296,13 +297,6 @@ impl DigestLog {
     }
 }
 
-impl Drop for DigestLog {
-    fn drop(&mut self) {
-        // Closing alone frees the lock only when no child process has inherited the file.
-        let _ = self.file.unlock();
-    }
-}
-
 /// Makes a file an empty log. Cut short, it leaves what [`Header::check_unfinished`] knows.
 fn begin(file: &mut File, header: &Header) -> io::Result<()> {
     file.set_len(0)?;
@@ -312,41 +306,6 @@ fn begin(file: &mut File, header: &Header) -> io::Result<()> {
 
 fn is_keyed(digest_function: &DigestFunction) -> bool {
     matches!(digest_function, DigestFunction::Sip13 { .. })
-}
-
-/// Opens or creates a log and locks it. A new one gets these permissions or, without, is for its
-/// owner alone if the filter is keyed.
-pub(crate) fn open_locked(
-    path: &Path,
-    keyed: bool,
-    permissions: Option<Permissions>,
-) -> Result<File, Error> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    let file = match open_regular(path) {
-        Ok(_) => options.open(path).map_err(Error::io("open", path))?,
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            if keyed {
-                make_private(&mut options);
-            }
-            // Not `create_new`: another process may create it now, and the lock decides.
-            let file = options
-                .create(true)
-                .truncate(false)
-                .open(path)
-                .map_err(Error::io("create", path))?;
-            if let Some(permissions) = permissions {
-                file.set_permissions(permissions).map_err(Error::io("protect", path))?;
-            }
-            file
-        }
-        Err(error) => return Err(error),
-    };
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(Error::Locked { path: path.into() }),
-        Err(TryLockError::Error(source)) => Err(Error::io("lock", path)(source)),
-    }
 }
 
 /// Opens a log to read it while another process may write it; with it, the bytes of its records.

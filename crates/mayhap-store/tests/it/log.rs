@@ -5,6 +5,7 @@ use mayhap::{Digest, DigestFunction};
 use mayhap_store::{DigestLog, Error, LogRecovery};
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 const HEADER_BYTES: usize = 64;
 
@@ -243,4 +244,26 @@ fn a_log_is_open_once() {
     assert!(text.contains("in use by another process"), "{text}");
     drop(log);
     replay(path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_log_that_was_refused_is_free_at_once_while_other_threads_start_programs() {
+    // Between its birth and its own program a child has all files of its parent, locks included.
+    let folder = Folder::new();
+    let path = &folder.file("log");
+    let (mut bytes, _) = three_records(path);
+    bytes[HEADER_BYTES + 30] ^= 1;
+    fs::write(path, &bytes).unwrap();
+    thread::scope(|scope| {
+        let births = scope.spawn(|| {
+            for _ in 0..300 {
+                assert!(std::process::Command::new("true").status().unwrap().success());
+            }
+        });
+        while !births.is_finished() {
+            let refused = replay(path).unwrap_err();
+            assert!(matches!(refused, Error::LogDamaged { .. }), "{refused}");
+        }
+    });
 }
