@@ -1,0 +1,1 @@
+//! The same filters for people: REST, metrics, health.

@@ -1,0 +1,5 @@
+//! What the server counts.
+
+/// What the server counts.
+#[derive(Debug, Default)]
+pub struct Metrics {}

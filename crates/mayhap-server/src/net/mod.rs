@@ -1,0 +1,1 @@
+//! Loop threads: sockets, turns, limits.

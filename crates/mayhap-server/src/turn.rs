@@ -1,0 +1,18 @@
+//! What one turn of a loop thread works with.
+
+use crate::durable::Recorder;
+use mayhap::{Bitmap, Digest};
+
+/// What one turn of a loop thread works with: memory that is used again, and what is to be written
+/// before the answers may go.
+#[derive(Debug)]
+pub struct Turn {
+    /// What this turn changes; none without a data folder.
+    pub recorder: Option<Recorder>,
+    /// The digests of the request at hand.
+    pub digests: Vec<Digest>,
+    /// The answers to it.
+    pub answers: Bitmap,
+    /// Milliseconds since 1970 at the beginning of the turn.
+    pub now: u64,
+}
