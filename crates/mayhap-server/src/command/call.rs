@@ -1,7 +1,8 @@
 //! What a handler works with.
 
 use super::After;
-use crate::keyspace::Entry;
+use crate::durable::Log;
+use crate::keyspace::{ChangeError, Entry, Page};
 use crate::resp::{Reply, Words};
 use crate::{Session, Shared, Turn};
 use std::borrow::Cow;
@@ -60,6 +61,50 @@ impl<'a> Call<'a, '_> {
     /// The filter of this name, or the error that there is none.
     pub(super) fn known(&self, name: &[u8]) -> Result<Arc<Entry>, Fault> {
         self.entry(name).ok_or_else(|| "ERR not found".into())
+    }
+
+    pub(super) fn log(&self) -> Option<&Log> {
+        self.shared.log.as_deref()
+    }
+
+    /// That what this request changes can be kept; asked before anything is changed.
+    pub(super) fn writable(&self) -> Result<(), Fault> {
+        self.log().map_or(Ok(()), Log::check_writable)?;
+        Ok(())
+    }
+
+    /// Takes a filter away; `false` if there is none.
+    pub(super) fn remove(&mut self, name: &[u8]) -> Result<bool, Fault> {
+        self.turn.wrote = true;
+        Ok(self.shared.keyspace.remove(name, self.turn.now, self.log())?)
+    }
+
+    /// Ends a filter at this time; `false` if there is none.
+    pub(super) fn expire(&mut self, name: &[u8], at: u64) -> Result<bool, Fault> {
+        self.turn.wrote = true;
+        Ok(self.shared.keyspace.expire(name, at, self.turn.now, self.log())?)
+    }
+
+    pub(super) fn rename(
+        &mut self,
+        from: &[u8],
+        to: &[u8],
+        replace: bool,
+    ) -> Result<(), ChangeError> {
+        self.turn.wrote = true;
+        self.shared.keyspace.rename(from, to, replace, self.turn.now, self.log())
+    }
+
+    /// The next names from `cursor` on that fit the pattern and that the user may see.
+    pub(super) fn scan(
+        &self,
+        cursor: u64,
+        count: usize,
+        pattern: Option<&[u8]>,
+    ) -> Result<Page, Fault> {
+        let mut page = self.shared.keyspace.scan(cursor, count, pattern, self.turn.now)?;
+        page.names.retain(|name| self.session.rights.covers(name));
+        Ok(page)
     }
 
     /// That the user may touch filters of this name.

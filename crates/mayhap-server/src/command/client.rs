@@ -5,6 +5,8 @@ use super::number;
 use super::table::{Command, Places, Right, row};
 use super::word::{is, one_of, shown};
 use crate::Session;
+use crate::net::Told;
+use std::net::SocketAddr;
 
 pub(super) const COMMANDS: &[Command] =
     &[row("client", -2, Right::Known, Places::NONE, "Names and lists clients.", client)];
@@ -15,13 +17,14 @@ pub(super) const BAD_NAME: &str =
 type Sub = (&'static str, (usize, fn(&mut Call<'_, '_>) -> Outcome));
 
 /// The subcommands, each with its number of words; 0 for any.
-const SUBCOMMANDS: [Sub; 9] = [
+const SUBCOMMANDS: [Sub; 10] = [
     ("id", (2, id)),
     ("getname", (2, get_name)),
     ("setname", (3, set_name)),
     ("setinfo", (4, set_info)),
     ("info", (2, info)),
     ("list", (0, list)),
+    ("kill", (0, kill)),
     ("no-evict", (3, on_or_off)),
     ("no-touch", (3, on_or_off)),
     ("help", (2, help)),
@@ -98,18 +101,27 @@ fn info(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// A client as `CLIENT LIST` shows it; what has no meaning here is left out.
-pub(super) fn line(session: &Session) -> String {
+/// This client as `CLIENT LIST` shows it; what has no meaning here is left out.
+fn line(session: &Session) -> String {
+    let told = Told {
+        name: session.name.clone(),
+        library: session.library.clone(),
+        user: session.user.clone(),
+        resp3: session.resp3,
+    };
+    line_of(session.id, session.address, &told, "")
+}
+
+fn line_of(id: u64, address: Option<SocketAddr>, told: &Told, more: &str) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let address = session.address.map(|address| address.to_string()).unwrap_or_default();
+    let address = address.map_or_else(|| "unix".to_owned(), |address| address.to_string());
     format!(
-        "id={} addr={address} name={} db=0 user={} resp={} lib-name={} lib-ver={}\n",
-        session.id,
-        text(&session.name),
-        session.user.as_deref().unwrap_or("default"),
-        if session.resp3 { 3 } else { 2 },
-        text(&session.library[0]),
-        text(&session.library[1]),
+        "id={id} addr={address} name={} db=0 user={} resp={} lib-name={} lib-ver={}{more}\n",
+        text(&told.name),
+        told.user.as_deref().map_or_else(|| "default".to_owned(), |user| shown(user.as_bytes())),
+        if told.resp3 { 3 } else { 2 },
+        text(&told.library[0]),
+        text(&told.library[1]),
     )
 }
 
@@ -129,10 +141,47 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
             return Err(SYNTAX.into());
         }
     }
-    let own = line(call.session);
-    let lines = call.shared.clients.lines(call.session.id, &own, ids.as_deref());
+    let is_wanted = |id: u64| ids.as_ref().is_none_or(|ids| ids.contains(&id));
+    let now = call.turn.now;
+    let mut lines = String::new();
+    for client in call.shared.clients.list().iter().filter(|client| is_wanted(client.id)) {
+        let seconds = |since: u64| now.saturating_sub(since) / 1000;
+        let more = format!(
+            " age={} idle={} tot-cmds={} buffered={}",
+            seconds(client.since),
+            seconds(client.active()),
+            client.requests(),
+            client.buffered_bytes()
+        );
+        lines += &line_of(client.id, client.address, &client.told(), &more);
+    }
     call.reply().verbatim(&lines);
     Ok(())
+}
+
+/// `CLIENT KILL address` or `CLIENT KILL ID id …`.
+fn kill(call: &mut Call<'_, '_>) -> Outcome {
+    if !call.session.rights.admin {
+        return Err("NOPERM CLIENT KILL needs the right admin".into());
+    }
+    let (clients, words) = (&call.shared.clients, call.words.len());
+    if words == 3 {
+        let address = call.word(2);
+        let client = clients.list().into_iter().find(|client| {
+            client.address.is_some_and(|at| at.to_string().as_bytes() == address)
+        });
+        client.filter(|client| clients.kill(client.id)).ok_or("ERR No such client")?;
+        return call.ok();
+    }
+    if !is(call.word(2), "id") {
+        return Err(SYNTAX.into());
+    }
+    let mut killed = 0;
+    for id in call.words.from(3).iter() {
+        let id = number::count(id).ok_or("ERR client-id should be greater than 0")?;
+        killed += i64::from(clients.kill(id));
+    }
+    call.integer(killed)
 }
 
 fn help(call: &mut Call<'_, '_>) -> Outcome {

@@ -5,7 +5,7 @@ use super::client::{help_text, unknown_subcommand};
 use super::table::{Command, Places, Right, row};
 use super::word::one_of;
 use crate::config::{Config, SETTINGS};
-use crate::keyspace::matches_pattern;
+use crate::keyspace::matches;
 
 pub(super) const COMMANDS: &[Command] =
     &[row("config", -2, Right::Admin, Places::NONE, "Tells the settings.", config)];
@@ -69,7 +69,7 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
     let patterns: Vec<Vec<u8>> =
         call.words.from(2).iter().map(<[u8]>::to_ascii_lowercase).collect();
     let wanted = |name: &str| {
-        patterns.iter().any(|pattern| matches_pattern(pattern, name.as_bytes()))
+        patterns.iter().any(|pattern| matches(pattern, name.as_bytes()))
     };
     let config = &call.shared.config;
     let mut found: Vec<(String, String)> = ALIASES

@@ -151,7 +151,7 @@ fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
     } else if is(by, "pattern") {
         let pattern = value.to_ascii_lowercase();
         Box::new(move |_, command| {
-            crate::keyspace::matches_pattern(&pattern, command.name.as_bytes())
+            crate::keyspace::matches(&pattern, command.name.as_bytes())
         })
     } else if is(by, "module") {
         Box::new(|group, _| group == "bf" && is(value, "bf"))

@@ -110,8 +110,7 @@ fn change(call: &mut Call<'_, '_>, command: &str, clock: Clock) -> Outcome {
     if !when.allows(entry.expires_at(), at) {
         return call.integer(0);
     }
-    let changed =
-        if at <= call.turn.now { call.remove(name)? } else { call.expire(name, at)? };
+    let changed = call.expire(name, at)?;
     call.integer(i64::from(changed))
 }
 

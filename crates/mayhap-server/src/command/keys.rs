@@ -1,10 +1,13 @@
 //! What is done to filters by their names.
 
-use super::call::{Call, NO_INTEGER, Outcome, SYNTAX};
+use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::unknown_subcommand;
 use super::number;
 use super::table::{Command, Places, Right, row};
 use super::word::is;
+use crate::keyspace::ChangeError;
+use mayhap::DigestFunction;
+use std::sync::Arc;
 
 /// What `TYPE` says of a filter, as RedisBloom does. Nothing else is kept here, so no command ever
 /// meets a key of the wrong type.
@@ -27,10 +30,11 @@ pub(super) const COMMANDS: &[Command] = &[
     row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
 ];
 
+const NO_SUCH_KEY: &str = "ERR no such key";
 /// Names looked at by one `SCAN` that says nothing else.
-const SCAN_COUNT: u64 = 10;
+const SCAN_COUNT: usize = 10;
 /// The most that one `SCAN` looks at, whatever it says.
-const MAX_SCAN_COUNT: u64 = 100_000;
+const MAX_SCAN_COUNT: usize = 10_000;
 
 fn del(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
@@ -63,7 +67,7 @@ fn keys(call: &mut Call<'_, '_>) -> Outcome {
     let mut names = Vec::new();
     let mut cursor = 0;
     loop {
-        let page = call.scan(cursor, MAX_SCAN_COUNT, Some(pattern));
+        let page = call.scan(cursor, MAX_SCAN_COUNT, Some(pattern))?;
         names.extend(page.names);
         cursor = page.cursor;
         if cursor == 0 {
@@ -74,7 +78,7 @@ fn keys(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn write_names(call: &mut Call<'_, '_>, names: &[Box<[u8]>]) {
+fn write_names(call: &mut Call<'_, '_>, names: &[Arc<[u8]>]) {
     let mut reply = call.reply();
     reply.array(names.len());
     for name in names {
@@ -93,7 +97,7 @@ fn scan(call: &mut Call<'_, '_>) -> Outcome {
             pattern = Some(value);
         } else if is(option, "count") {
             count = match number::integer(value).ok_or(NO_INTEGER)? {
-                1.. => number::count(value).unwrap_or(SCAN_COUNT),
+                count @ 1.. => usize::try_from(count).unwrap_or(usize::MAX),
                 _ => return Err(SYNTAX.into()),
             };
         } else if is(option, "type") {
@@ -102,7 +106,7 @@ fn scan(call: &mut Call<'_, '_>) -> Outcome {
             return Err(SYNTAX.into());
         }
     }
-    let mut page = call.scan(cursor, count.min(MAX_SCAN_COUNT), pattern);
+    let mut page = call.scan(cursor, count.min(MAX_SCAN_COUNT), pattern)?;
     if !wanted {
         page.names.clear();
     }
@@ -114,10 +118,13 @@ fn scan(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn random_key(call: &mut Call<'_, '_>) -> Outcome {
-    let name = call.shared.keyspace.some_name(call.turn.now);
+    // Of the oldest filters: nobody who asks for some name needs a fair draw.
+    let names = call.scan(0, MAX_SCAN_COUNT, None)?.names;
+    let drawn = DigestFunction::xxh3(call.turn.now).digest(&call.out.len().to_le_bytes());
+    let name = names.get((drawn.get() % names.len().max(1) as u64) as usize);
     let mut reply = call.reply();
     match name {
-        Some(name) => reply.bulk(&name),
+        Some(name) => reply.bulk(name),
         None => reply.null(),
     }
     Ok(())
@@ -125,21 +132,19 @@ fn random_key(call: &mut Call<'_, '_>) -> Outcome {
 
 fn rename(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
-    let (from, to) = (call.word(1), call.word(2));
-    call.entry(from).ok_or("ERR no such key")?;
-    call.rename(from, to)?;
-    call.ok()
+    match call.rename(call.word(1), call.word(2), true) {
+        Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
+        done => done.map_err(Fault::from).and_then(|()| call.ok()),
+    }
 }
 
 fn rename_new(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
-    let (from, to) = (call.word(1), call.word(2));
-    call.entry(from).ok_or("ERR no such key")?;
-    if call.entry(to).is_some() {
-        return call.integer(0);
+    match call.rename(call.word(1), call.word(2), false) {
+        Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
+        Err(ChangeError::Exists) => call.integer(0),
+        done => done.map_err(Fault::from).and_then(|()| call.integer(1)),
     }
-    call.rename(from, to)?;
-    call.integer(1)
 }
 
 fn memory(call: &mut Call<'_, '_>) -> Outcome {
@@ -175,10 +180,15 @@ fn flush(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(SYNTAX.into()),
     }
     call.writable()?;
+    call.turn.wrote = true;
+    if call.session.rights.prefix.is_none() {
+        call.shared.keyspace.clear(call.log())?;
+        return call.ok();
+    }
     // A filter that another client makes meanwhile may stay, as if it had been made afterwards.
     let mut cursor = 0;
     loop {
-        let page = call.scan(cursor, MAX_SCAN_COUNT, None);
+        let page = call.scan(cursor, MAX_SCAN_COUNT, None)?;
         for name in &page.names {
             call.remove(name)?;
         }

@@ -1,14 +1,14 @@
 //! `BF.ADD`, `BF.MADD`, `BF.REM`.
 
 use crate::command::call::{Call, Fault, Outcome};
-use crate::keyspace::InsertError;
-use crate::resp::Words;
+use crate::keyspace::{Entry, InsertError, Shape};
+use crate::resp::{Reply, Words};
 use std::sync::Arc;
-use crate::keyspace::Entry;
 
 pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     let entry = to_write(call)?;
     let is_new = entry.insert(call.word(2), call.turn)?;
+    call.turn.wrote = true;
     call.reply().boolean(is_new);
     Ok(())
 }
@@ -34,6 +34,7 @@ fn to_write(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 /// are in.
 pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
     let outcome = entry.insert_many(items, call.turn);
+    call.turn.wrote = true;
     write_answers(call, items.len(), outcome);
     Ok(())
 }
@@ -44,10 +45,28 @@ fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize
         Ok(()) => (len, None),
         Err((done, error)) => (done, Some(error)),
     };
-    let mut reply = crate::resp::Reply::new(call.out, call.session.resp3);
+    let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(done + usize::from(error.is_some()));
     call.turn.answers.iter().take(done).for_each(|is_new| reply.boolean(is_new));
     if let Some(error) = error {
         reply.error(&Fault::from(error).0);
     }
+}
+
+/// `BF.REM key item [item …]`: takes items away again, each once.
+pub(in crate::command) fn remove(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    let entry = call.known(call.word(1))?;
+    if !matches!(entry.spec.shape, Shape::Counting { .. }) {
+        let text = "ERR items are removed from COUNTING filters only; reserve the filter so";
+        return Err(text.into());
+    }
+    let items = call.words.from(2);
+    let mut reply = Reply::new(call.out, call.session.resp3);
+    reply.array(items.len());
+    call.turn.wrote = true;
+    for item in items.iter() {
+        reply.boolean(entry.remove(item, call.turn)?);
+    }
+    Ok(())
 }

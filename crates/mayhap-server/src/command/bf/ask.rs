@@ -5,7 +5,7 @@ use crate::resp::Reply;
 
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let found = match call.entry(call.word(1)) {
-        Some(entry) => entry.contains(call.word(2)),
+        Some(entry) => entry.contains(call.word(2), call.turn.now),
         None => false,
     };
     call.reply().boolean(found);

@@ -1,11 +1,13 @@
 //! How far a filter can grow.
 
+use crate::keyspace::FEWEST_ITEMS;
 use mayhap::sizing::scalable::{MAX_LAYERS, chain_layer};
 
 /// The keys for which a growing filter has room before it would take more than `limit` bytes.
 ///
-/// It begins with `first_items` keys; every layer is sized as the filter itself does it.
-pub(super) fn room_within(limit: u64, first_items: u64, error: f64) -> u64 {
+/// Every layer is sized as the filter itself does it.
+pub(super) fn room_within(limit: u64, capacity: u64, error: f64) -> u64 {
+    let first_items = capacity.max(FEWEST_ITEMS);
     let (mut room, mut bytes, mut promised) = (0u64, 0u64, 0.0);
     for step in 0..MAX_LAYERS as u32 {
         let Ok(layer) = chain_layer(first_items, error, step, promised) else {
@@ -28,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_filter_grows_as_far_as_is_told_and_no_further() {
-        let (first, error, limit) = (1_000, 0.01, 100_000);
+        let (first, error, limit) = (FEWEST_ITEMS, 0.01, 100_000);
         let room = room_within(limit, first, error);
         let mut filter =
             ScalableBloomFilter::new(first, error, DigestFunction::default()).unwrap();

@@ -7,6 +7,7 @@ use super::fault::NOT_FOUND;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, Hash};
 use crate::resp::Reply;
+use crate::Turn;
 use mayhap::Digest;
 use std::sync::Arc;
 
@@ -20,10 +21,8 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
         return Err(text.into());
     }
     read_digests(call)?;
-    let digests = std::mem::take(&mut call.turn.digests);
-    let outcome = entry.insert_digests(&digests, call.turn);
-    call.turn.digests = digests;
-    outcome.map_err(|(_, error)| error)?;
+    entry.insert_digests(call.turn).map_err(|(_, error)| error)?;
+    call.turn.wrote = true;
     write_answers(call);
     Ok(())
 }
@@ -31,7 +30,8 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let entry = find(call)?;
     read_digests(call)?;
-    entry.contains_digests(&call.turn.digests, &mut call.turn.answers);
+    let Turn { digests, answers, now, .. } = &mut *call.turn;
+    entry.contains_digests(digests, *now, answers);
     write_answers(call);
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! `BF.RESERVE`, `BF.INSERT`: filters are made.
 
+use super::chain::room_within;
 use super::fault::NOT_FOUND;
 use super::options::{Asked, For, capacity, error_rate};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
 use crate::config::Config;
-use crate::keyspace::{Entry, Spec};
+use crate::keyspace::{Entry, Shape, Spec};
 use crate::resp::Words;
 use std::sync::Arc;
 
@@ -25,7 +26,10 @@ pub(in crate::command) fn reserve(call: &mut Call<'_, '_>) -> Outcome {
     if call.entry(call.word(1)).is_some() {
         return Err("ERR item exists".into());
     }
-    create(call, &asked)?;
+    let spec = asked.spec(config);
+    check_scale(call, &asked, &spec)?;
+    call.turn.wrote = true;
+    call.shared.keyspace.create(call.word(1), spec, call.turn.now, call.log())?;
     call.ok()
 }
 
@@ -91,16 +95,23 @@ pub(super) fn by_default(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 
 /// The filter of the request, or a new one as asked; another client may make it at the same time.
 fn find_or_create(call: &mut Call<'_, '_>, asked: &Asked) -> Result<Arc<Entry>, Fault> {
-    match create(call, asked) {
-        Err(CreateError::Exists) => call.known(call.word(1)),
-        made => Ok(made?),
-    }
+    let (shared, now) = (call.shared, call.turn.now);
+    let spec = asked.spec(&shared.config);
+    check_scale(call, asked, &spec)?;
+    call.turn.wrote = true;
+    Ok(shared.keyspace.get_or_create(call.word(1), spec, now, call.log())?)
 }
 
-fn create(call: &mut Call<'_, '_>, asked: &Asked) -> Result<Arc<Entry>, CreateError> {
-    let shared = call.shared;
-    let spec = asked.spec(&shared.config);
-    let made = shared.keyspace.create(call.word(1), spec, call.turn.now, shared.log.as_deref())?;
-    call.turn.wrote = true;
-    Ok(made)
+/// That a growing filter can take as many keys as `VALIDATESCALETO` says.
+fn check_scale(call: &Call<'_, '_>, asked: &Asked, spec: &Spec) -> Result<(), Fault> {
+    let (Some(keys), Shape::Growing { capacity, error, .. }) = (asked.scale_to, spec.shape) else {
+        return Ok(());
+    };
+    let options = call.shared.keyspace.options();
+    let limit = options.max_filter_bytes.min(options.max_memory);
+    if room_within(limit, capacity, error) < keys {
+        let text = "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit";
+        return Err(text.into());
+    }
+    Ok(())
 }

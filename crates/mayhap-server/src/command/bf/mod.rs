@@ -6,6 +6,7 @@
 
 mod add;
 mod ask;
+mod chain;
 mod digests;
 mod dump;
 mod fault;

@@ -1,14 +1,14 @@
 //! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what is told of a filter.
 
-use super::make::Chain;
+use super::chain::room_within;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
-use crate::keyspace::{Entry, EntryInfo, Shape};
+use crate::keyspace::{Entry, Info, Shape};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
-    let items = call.entry(call.word(1)).map_or(0, |entry| entry.info().items);
+    let items = call.entry(call.word(1)).map_or(0, |entry| entry.items());
     call.reply().integer(signed(items));
     Ok(())
 }
@@ -58,7 +58,7 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
     };
     let entry = call.known(call.word(1))?;
     let info = entry.info();
-    let limit = call.shared.keyspace.max_filter_bytes();
+    let limit = call.shared.keyspace.options().max_filter_bytes;
     let mut reply = call.reply();
     let Some((field, name)) = field else {
         reply.map(5);
@@ -82,7 +82,7 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &EntryInfo, limit: u64) {
+fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, limit: u64) {
     match field {
         Field::Capacity => reply.integer(signed(info.capacity)),
         Field::Size => reply.integer(signed(info.bytes)),
@@ -97,13 +97,13 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &EntryI
         Field::Tightening => reply.double(1.0 - SHARE),
         Field::MaxScaledCapacity => {
             let room = match entry.spec.shape {
-                Shape::Growing { capacity, error, .. } => Chain::new(capacity, error).room_in(limit),
+                Shape::Growing { capacity, error, .. } => room_within(limit, capacity, error),
                 _ => info.capacity,
             };
             reply.integer(signed(room));
         }
         Field::Fpp => reply.double(info.fpp_now),
-        Field::Fill => reply.double(info.fill),
+        Field::Fill => reply.double(entry.measure().fill),
         Field::Kind => reply.bulk(info.kind.as_bytes()),
         Field::Digest => match entry.digest_function() {
             Some(function) => {
@@ -113,4 +113,26 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &EntryI
             None => reply.null(),
         },
     }
+}
+
+/// A line for the whole and one for the bits. RedisBloom has a line for each of its sub-filters,
+/// whose numbers follow from each other; the layers here are told together.
+pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
+    let entry = call.known(call.word(1))?;
+    let info = entry.info();
+    let mut reply = call.reply();
+    reply.array(2);
+    reply.bulk(format!("size:{}", info.items).as_bytes());
+    let line = format!(
+        "kind:{} bytes:{} bits:{} layers:{} hashwidth:64 capacity:{} size:{} ratio:{}",
+        info.kind,
+        info.bytes,
+        info.bytes.saturating_mul(8),
+        info.layers,
+        info.capacity,
+        info.items,
+        info.error
+    );
+    reply.bulk(line.as_bytes());
+    Ok(())
 }
