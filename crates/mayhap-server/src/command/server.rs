@@ -29,14 +29,14 @@ fn bgsave(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(SYNTAX.into()),
     }
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
-    log.checkpoint_soon();
+    log.ask_checkpoint();
     call.reply().simple("Background saving started");
     Ok(())
 }
 
 fn last_save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref();
-    let seconds = log.map_or(0, |log| log.stats().last_checkpoint_ms / 1000);
+    let seconds = log.map_or(0, |log| log.stats().checkpointed_at / 1000);
     call.integer(seconds as i64)
 }
 
