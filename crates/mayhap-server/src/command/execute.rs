@@ -4,7 +4,7 @@ use super::After;
 use super::call::{Call, Fault};
 use super::table::{self, Command};
 use super::word::shown;
-use crate::resp::{Reply, Words};
+use crate::resp::Words;
 use crate::{Session, Shared, Turn};
 
 /// Carries out one request: changes what it changes, writes exactly one answer to `out`.

@@ -125,3 +125,22 @@ fn bloom(call: &Call<'_, '_>, out: &mut String) {
         "bf_bloom_capacity_across_objects": capacity,
     );
 }
+
+fn persistence(call: &Call<'_, '_>, out: &mut String) {
+    let Some(log) = call.log() else {
+        lines!(out, "loading": 0, "aof_enabled": 0);
+        return;
+    };
+    let stats = log.stats();
+    let status = |error: Option<&String>| if error.is_some() { "err" } else { "ok" };
+    lines!(out,
+        "loading": 0,
+        "aof_enabled": 1,
+        "aof_last_write_status": if stats.writable { "ok" } else { "err" },
+        "aof_current_size": stats.log_bytes,
+        "aof_pending_fsync_ms": stats.unsynced_ms,
+        "rdb_last_save_time": stats.checkpoint_at / 1000,
+        "rdb_last_bgsave_status": status(stats.checkpoint_error.as_ref()),
+        "changed_filters_since_save": stats.changed_filters,
+    );
+}

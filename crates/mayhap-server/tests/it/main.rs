@@ -1,3 +1,5 @@
 //! The server's promises: one binary, one module per promise.
 
+mod command;
+mod conformance;
 mod keyspace;

@@ -1,6 +1,6 @@
 //! `BF.WHICH`: several filters are asked for several items.
 
-use crate::command::call::{Call, Fault, Outcome};
+use crate::command::call::{Call, Outcome};
 use crate::command::number;
 use crate::keyspace::Entry;
 use std::sync::Arc;

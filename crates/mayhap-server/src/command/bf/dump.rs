@@ -1,0 +1,1 @@
+//! `BF.SCANDUMP`, `BF.LOADCHUNK`: filters move.
