@@ -49,6 +49,10 @@ impl Log {
 
 impl Recorder {
     /// Hands what was recorded to the kernel.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if nothing can be written.
     pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
         Ok(None)
     }

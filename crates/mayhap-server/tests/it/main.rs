@@ -2,3 +2,8 @@
 
 mod support;
 mod wire;
+mod wire_hostile;
+mod wire_log;
+mod wire_tls;
+#[cfg(unix)]
+mod wire_unix;
