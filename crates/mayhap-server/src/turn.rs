@@ -5,7 +5,7 @@ use mayhap::{Bitmap, Digest};
 
 /// What one turn of a loop thread works with: memory that is used again, and what is to be written
 /// before the answers may go.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Turn {
     /// What this turn changes; none without a data folder.
     pub recorder: Option<Recorder>,
@@ -15,4 +15,7 @@ pub struct Turn {
     pub answers: Bitmap,
     /// Milliseconds since 1970 at the beginning of the turn.
     pub now: u64,
+    /// Set by a command whose answer says that something was changed: it may go only once the
+    /// change is as safe as the policy promises, and becomes an error if it cannot be.
+    pub wrote: bool,
 }

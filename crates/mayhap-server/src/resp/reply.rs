@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(both(|reply| reply.boolean(false)), [":0\r\n", "#f\r\n"]);
         assert_eq!(both(|reply| reply.bulk(b"a\r\n")), ["$3\r\na\r\n\r\n"; 2]);
         assert_eq!(both(|reply| reply.bulk(b""))[0], "$0\r\n\r\n");
-        assert_eq!(both(|reply| reply.null()), ["$-1\r\n", "_\r\n"]);
+        assert_eq!(both(|reply: &mut Reply<'_>| reply.null()), ["$-1\r\n", "_\r\n"]);
         assert_eq!(both(|reply| reply.array(1048))[1], "*1048\r\n");
         assert_eq!(both(|reply| reply.map(5)), ["*10\r\n", "%5\r\n"]);
         assert_eq!(both(|reply| reply.set(5)), ["*5\r\n", "~5\r\n"]);

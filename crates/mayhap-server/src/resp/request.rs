@@ -206,8 +206,7 @@ impl Parser {
                     Number::None => return malformed("invalid multibulk length"),
                 },
                 Some(_) => {
-                    let found =
-                        inline::parse(input, self.at, places, limits, &mut self.unquoted)?;
+                    let found = inline::parse(input, self.at, places, limits, &mut self.unquoted)?;
                     self.at = input.len();
                     return Ok(found);
                 }
@@ -263,10 +262,8 @@ fn words_to_come(count: i64, limits: &Limits) -> Result<u32, Malformed> {
     if count <= i64::from(limits.max_words) {
         return Ok(u32::try_from(count).unwrap_or(0));
     }
-    malformed(match limits.stranger {
-        true => "unauthenticated multibulk length",
-        false => "invalid multibulk length",
-    })
+    let whose = if limits.stranger { "unauthenticated" } else { "invalid" };
+    malformed(&format!("{whose} multibulk length"))
 }
 
 /// The limit of a word that is larger than most may be.
@@ -275,10 +272,8 @@ fn check_length(length: i64, limits: &Limits, words: Words<'_>) -> Result<(), Ma
     if length >= 0 && length <= i64::from(limits.max_bytes(words)) {
         return Ok(());
     }
-    malformed(match limits.stranger && length >= 0 {
-        true => "unauthenticated bulk length",
-        false => "invalid bulk length",
-    })
+    let whose = if limits.stranger && length >= 0 { "unauthenticated" } else { "invalid" };
+    malformed(&format!("{whose} bulk length"))
 }
 
 #[cold]
@@ -329,10 +324,10 @@ fn any_number(line: &[u8]) -> Number {
         let digit = byte.wrapping_sub(b'0');
         if digit <= 9 {
             let next = value.checked_mul(10).and_then(|tens| tens.checked_add(i64::from(digit)));
-            let leading_zero = place > 0 && value == 0;
+            // No zero in front of other digits, and no `-0`.
+            let zero_first = value == 0 && (place > 0 || (negative && digit == 0));
             match next {
-                // Nothing is `-0`.
-                Some(next) if !leading_zero && !(negative && next == 0) => value = next,
+                Some(next) if !zero_first => value = next,
                 _ => return Number::None,
             }
         } else if byte == b'\r' && place > 0 {

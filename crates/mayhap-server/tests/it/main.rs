@@ -3,3 +3,10 @@
 mod command;
 mod conformance;
 mod keyspace;
+mod support;
+mod wire;
+mod wire_hostile;
+mod wire_log;
+mod wire_tls;
+#[cfg(unix)]
+mod wire_unix;

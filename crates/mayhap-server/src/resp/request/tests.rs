@@ -1,4 +1,5 @@
 //! What the parser takes, what it refuses and in which words.
+#![allow(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
 
 use super::{Limits, Malformed, Parser};
 
@@ -138,7 +139,7 @@ fn only_a_part_of_a_filter_may_be_large() {
     assert_eq!(parse(head("bf.LoadChunk", chunk).as_bytes(), &[], &limits).1, Ok(0));
     let more = head("BF.LOADCHUNK", chunk + 1);
     assert_eq!(refused(more.as_bytes(), &limits), "invalid bulk length");
-    assert_eq!(refused(head("BF.ADD", 1048577).as_bytes(), &limits), "invalid bulk length");
+    assert_eq!(refused(head("BF.ADD", 1_048_577).as_bytes(), &limits), "invalid bulk length");
     // Of a first word it is not known yet.
     assert_eq!(refused(b"*1\r\n$16777216\r\n", &limits), "invalid bulk length");
 }
