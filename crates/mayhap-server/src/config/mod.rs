@@ -9,6 +9,7 @@ mod file;
 mod load;
 mod rights;
 mod settings;
+mod tls;
 mod users;
 
 pub use error::{ConfigError, Origin};
