@@ -115,6 +115,17 @@ impl RedisBloomFilter {
         Ok(())
     }
 
+    /// The rate that `BF.RESERVE` was told: the first layer's, doubled where layers share it.
+    pub fn error_rate(&self) -> f64 {
+        let first = self.layers.first().map_or(0.0, |layer| layer.header.fpp);
+        if self.growth().is_some() { first / TIGHTENING } else { first }
+    }
+
+    /// Refuses to grow beyond this many bytes of bits in all.
+    pub fn set_max_bytes(&mut self, max_bytes: u64) {
+        self.limits.max_bytes = max_bytes;
+    }
+
     /// The number of layers.
     pub fn num_layers(&self) -> usize {
         self.layers.len()

@@ -1,25 +1,27 @@
 //! The filters by name.
 //!
-//! `entry.rs` is one filter with what belongs to it, `spec.rs` what it was asked to be, `filter.rs` the kinds.
+//! `names.rs` is names to filters, `entry.rs` one filter with what belongs to it, `spec.rs` what it
+//! was asked to be, `filter.rs` the kinds; `insert.rs` is the way in, `info.rs` what a filter knows
+//! of itself.
 
 mod entry;
+mod error;
+mod filter;
+mod fixed;
+mod glob;
+mod info;
+mod insert;
+mod names;
+mod options;
+mod redisbloom;
+mod scan;
 mod spec;
 
 pub use entry::Entry;
-pub use spec::Spec;
-
-use std::sync::Arc;
-
-/// The filters by name. Asking takes no lock.
-#[derive(Debug, Default)]
-pub struct Keyspace {
-    names: papaya::HashMap<Box<[u8]>, Arc<Entry>>,
-}
-
-impl Keyspace {
-    /// The filter of this name, if there is one that has not expired.
-    pub fn get(&self, name: &[u8], now: u64) -> Option<Arc<Entry>> {
-        let names = self.names.pin();
-        names.get(name).filter(|entry| !entry.is_expired(now)).cloned()
-    }
-}
+pub use error::{ChangeError, CreateError, InsertError, TooLarge};
+pub use glob::matches;
+pub use info::{Info, Measured};
+pub use names::Keyspace;
+pub use options::Options;
+pub use scan::{MAX_PATTERN_BYTES, Page};
+pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};

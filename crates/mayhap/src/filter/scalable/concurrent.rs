@@ -5,7 +5,9 @@ use super::{Limits, ScalableBloomFilter};
 use crate::bits::Bitmap;
 use crate::sizing::scalable::MAX_LAYERS;
 use crate::sync::{AtomicU64, Ordering};
-use crate::{BlockedBloomFilter, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key};
+use crate::{
+    BlockedBloomFilter, Charge, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key,
+};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -50,11 +52,13 @@ pub struct ConcurrentScalableBloomFilter {
     num_layers: AtomicU64,
     limits: Limits,
     digest_function: DigestFunction,
+    /// What all layers take of a budget, if there is one.
+    charge: Option<Charge>,
 }
 
 #[derive(Debug)]
-struct SharedLayer {
-    layer: Layer<ConcurrentBlockedBloomFilter>,
+pub(super) struct SharedLayer {
+    pub(super) layer: Layer<ConcurrentBlockedBloomFilter>,
     /// Keys inserted, and places that threads reserved and will use or give back.
     taken: AtomicU64,
 }
@@ -94,7 +98,13 @@ impl SharedLayer {
         }
     }
 
-    fn inserted_items(&self) -> u64 {
+    /// The rate when it is full.
+    fn promised_fpp(&self) -> f64 {
+        let params = &self.layer.params;
+        params.expected_fpp(self.inserted_items().max(params.expected_items()))
+    }
+
+    pub(super) fn inserted_items(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 }
@@ -123,7 +133,7 @@ impl ConcurrentScalableBloomFilter {
             Some(layer) => OnceBox::with_value(Box::new(SharedLayer::new(layer))),
             None => OnceBox::new(),
         });
-        Self { layers: slots, num_layers, limits, digest_function }
+        Self { layers: slots, num_layers, limits, digest_function, charge: None }
     }
 
     /// The same filter for one owner, without copying its bits.
@@ -142,16 +152,56 @@ impl ConcurrentScalableBloomFilter {
         ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes }
     }
 
+    /// A copy of all layers as they are now, while other threads go on: it holds at least every key
+    /// whose insertion happened before the call.
+    ///
+    /// Layers that are published later are not in it. Its counts are those of this moment, with the
+    /// places that inserting threads have reserved, so the copy goes on without overfilling a layer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{ConcurrentScalableBloomFilter, DigestFunction};
+    /// let seen = ConcurrentScalableBloomFilter::new(10, 1e-6, DigestFunction::default())?;
+    /// seen.insert_batch(&(0..1_000u64).collect::<Vec<_>>())?;
+    /// let copy = seen.snapshot()?;
+    /// assert!(seen.insert(&1_000u64)?);
+    /// assert!(copy.contains(&999u64) && !copy.contains(&1_000u64));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn snapshot(&self) -> Result<ScalableBloomFilter, Error> {
+        let copy = |shared: &SharedLayer| {
+            let layer = shared.layer.snapshot()?;
+            // After the bits: a key that is in them had reserved its place before it set any.
+            Ok(Layer { inserted_items: shared.inserted_items(), ..layer })
+        };
+        let layers = self.published().map(copy).collect::<Result<_, Error>>()?;
+        let Limits { first_items, target_fpp, max_bytes } = self.limits;
+        let digest_function = self.digest_function;
+        Ok(ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes })
+    }
+
     /// Refuses to grow beyond this many bytes in all.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.limits.max_bytes = max_bytes;
+    }
+
+    /// Lets each further layer be charged to the budget of `charge`, which holds the bytes of those
+    /// that there are ([`ConcurrentScalableBloomFilter::num_bytes`]) and is given back with the
+    /// filter.
+    pub fn set_charge(&mut self, charge: Charge) {
+        self.charge = Some(charge);
     }
 
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`].
+    /// As [`ScalableBloomFilter::insert`]; [`Error::TooLarge`] also where a budget is used up.
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Error> {
         self.insert_digest(self.digest_function.digest(key))
     }
@@ -248,7 +298,7 @@ impl ConcurrentScalableBloomFilter {
 
     /// [`ConcurrentScalableBloomFilter::contains`] for a key that is already a digest.
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let mut newest_first = self.slice(0, self.num_layers()).rev();
+        let mut newest_first = self.published().rev();
         newest_first.any(|shared| shared.layer.contains(digest))
     }
 
@@ -263,18 +313,13 @@ impl ConcurrentScalableBloomFilter {
 
     /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        let newest_first = self.slice(0, self.num_layers()).rev().map(|shared| &shared.layer);
+        let newest_first = self.published().rev().map(|shared| &shared.layer);
         layer::contains_in(&newest_first, digests, found);
     }
 
     /// How keys become digests.
     pub const fn digest_function(&self) -> &DigestFunction {
         &self.digest_function
-    }
-
-    /// The rate that holds overall.
-    pub const fn target_fpp(&self) -> f64 {
-        self.limits.target_fpp
     }
 
     /// The number of layers now.
@@ -289,16 +334,13 @@ impl ConcurrentScalableBloomFilter {
         count
     }
 
-    /// Bytes of memory of all layers.
-    pub fn num_bytes(&self) -> u64 {
-        let layers = self.slice(0, self.num_layers());
-        layers.map(|shared| shared.layer.params.num_bytes()).sum()
+    pub(super) const fn limits(&self) -> Limits {
+        self.limits
     }
 
-    /// Insertions that were answered "new" so far, with up to 512 more for each thread that is
-    /// inserting at this moment.
-    pub fn inserted_items(&self) -> u64 {
-        self.slice(0, self.num_layers()).map(SharedLayer::inserted_items).sum()
+    /// All layers now, oldest first.
+    pub(super) fn published(&self) -> impl DoubleEndedIterator<Item = &SharedLayer> + Clone {
+        self.slice(0, self.num_layers())
     }
 
     /// Layers `from..to`, oldest first.
@@ -323,14 +365,16 @@ impl ConcurrentScalableBloomFilter {
             return Ok(now);
         }
         let step = self.newest(count).layer.step + 1;
-        let promised = self.slice(0, count).map(|shared| {
-            let items = shared.inserted_items().max(shared.layer.params.expected_items());
-            shared.layer.params.expected_fpp(items)
-        });
+        let promised = self.slice(0, count).map(SharedLayer::promised_fpp);
         let params = self.limits.next_layer(step, promised.sum(), count, self.num_bytes())?;
-        let layer = Layer::empty(params, step, self.digest_function)?;
+        self.charge.as_ref().map_or(Ok(()), |charge| charge.add(params.num_bytes()))?;
         // Whoever is first: the loser's layer is as good, and empty.
-        let _ = self.layers[count].set(Box::new(SharedLayer::new(layer)));
+        let kept = Layer::empty(params, step, self.digest_function)
+            .map(|layer| self.layers[count].set(Box::new(SharedLayer::new(layer))).is_ok());
+        if let (Ok(false) | Err(_), Some(charge)) = (&kept, &self.charge) {
+            charge.give_back(params.num_bytes());
+        }
+        kept?;
         self.num_layers.fetch_max(count as u64 + 1, Ordering::Relaxed);
         Ok(self.num_layers())
     }

@@ -1,0 +1,205 @@
+//! The kinds of filters behind a name.
+
+use super::fixed::Fixed;
+use super::{Hash, InsertError, Options, Shape, Spec};
+use mayhap::{
+    AnyFilter, Bitmap, Budget, Charge, ConcurrentScalableBloomFilter, CountingBloomFilter, Digest,
+    DigestFunction, ScalableBloomFilter, WindowBloomFilter, sizing,
+};
+use mayhap_formats::{ForeignFilter, RedisBloomFilter};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Below this number of keys a filter's rate depends on the luck of its few keys, and it costs 4
+/// KiB at most, so smaller ones are made for this many.
+pub(super) const FEWEST_ITEMS: u64 = 2_048;
+
+/// A filter of whichever kind.
+#[derive(Debug)]
+pub(super) enum Filter {
+    Growing(ConcurrentScalableBloomFilter),
+    Fixed(Fixed, Charge),
+    Counting(Mutex<Ordered<CountingBloomFilter>>, Charge),
+    Window(Mutex<Ordered<WindowBloomFilter>>, Charge),
+    RedisBloom(RwLock<RedisBloomFilter>, Charge),
+    Mapped(mayhap_store::MappedFilter),
+    Foreign(Box<dyn ForeignFilter>, Charge),
+}
+
+/// A filter to which everything has to be done once and in an order.
+#[derive(Debug)]
+pub(super) struct Ordered<T> {
+    pub(super) filter: T,
+    /// How many digests were put in or taken out: what the next one is numbered with.
+    pub(super) order: u64,
+}
+
+impl<T> Ordered<T> {
+    pub(super) const fn new(filter: T, order: u64) -> Mutex<Self> {
+        Mutex::new(Self { filter, order })
+    }
+}
+
+/// The digest function of a filter of this spec.
+pub(super) const fn digest_function(hash: Hash, options: &Options) -> DigestFunction {
+    match hash {
+        Hash::Keyed => DigestFunction::sip13(options.secret_key),
+        Hash::Plain { seed } => DigestFunction::xxh3(seed),
+    }
+}
+
+/// What is charged before a filter with these bytes is made.
+fn charge(bytes: u64, options: &Options, budget: &Arc<Budget>) -> Result<Charge, mayhap::Error> {
+    if bytes > options.max_filter_bytes {
+        let limit = options.max_filter_bytes;
+        return Err(mayhap::Error::TooLarge { field: "filter bytes", limit, found: bytes });
+    }
+    budget.charge(bytes)
+}
+
+impl Filter {
+    /// An empty filter; nothing is allocated before its bytes are charged.
+    pub(super) fn build(
+        spec: &Spec,
+        options: &Options,
+        budget: &Arc<Budget>,
+    ) -> Result<Self, mayhap::Error> {
+        let function = digest_function(spec.hash, options);
+        match spec.shape {
+            Shape::Growing { capacity, error, .. } => {
+                let first = capacity.max(FEWEST_ITEMS);
+                let layer = sizing::scalable::chain_layer(first, error, 0, 0.0)?;
+                let charge = charge(layer.num_bytes(), options, budget)?;
+                Ok(Self::growing(
+                    ScalableBloomFilter::new(first, error, function)?,
+                    options,
+                    charge,
+                ))
+            }
+            Shape::Fixed { capacity, error, layout } => {
+                let items = capacity.max(FEWEST_ITEMS);
+                let mut builder = AnyFilter::builder().expected_items(items).target_fpp(error);
+                if let Some(layout) = layout {
+                    builder = builder.layout(layout);
+                }
+                let builder = builder.digest_function(function);
+                let charge = charge(builder.params()?.num_bytes(), options, budget)?;
+                Ok(Self::Fixed(Fixed::new(builder.build()?, capacity), charge))
+            }
+            Shape::Counting { capacity, error } => {
+                let items = capacity.max(FEWEST_ITEMS);
+                let builder = CountingBloomFilter::builder().expected_items(items);
+                let builder = builder.target_fpp(error).digest_function(function);
+                let params = builder.params()?;
+                let bytes = params.num_bits() / params.layout().block_bits() * 64;
+                let charge = charge(bytes, options, budget)?;
+                Ok(Self::Counting(Ordered::new(builder.build()?, 0), charge))
+            }
+            Shape::Window { items, time_ms, error } => {
+                let builder = match time_ms {
+                    0 => WindowBloomFilter::builder().window_items(items),
+                    span => WindowBloomFilter::builder().window_time(span, items),
+                };
+                let builder = builder.target_fpp(error).digest_function(function);
+                // The builder alone knows the size, and refuses before it allocates.
+                let most = options.max_filter_bytes.min(budget.left());
+                let filter = builder.max_bytes(most).build()?;
+                let charge = charge(filter.num_bytes(), options, budget)?;
+                Ok(Self::Window(Ordered::new(filter, 0), charge))
+            }
+            Shape::RedisBloom | Shape::File => Err(mayhap::Error::Missing {
+                parameter: "a filter's contents: such a filter comes from a dump or a file, and",
+            }),
+        }
+    }
+
+    pub(super) fn growing(
+        mut filter: ScalableBloomFilter,
+        options: &Options,
+        charge: Charge,
+    ) -> Self {
+        filter.set_max_bytes(options.max_filter_bytes);
+        let mut filter = filter.into_concurrent();
+        filter.set_charge(charge);
+        Self::Growing(filter)
+    }
+
+    pub(super) fn contains(&self, digest: Digest, now: u64) -> bool {
+        match self {
+            Self::Growing(filter) => filter.contains_digest(digest),
+            Self::Fixed(fixed, _) => fixed.filter().contains_digest(digest),
+            Self::Counting(filter, _) => locked(filter).filter.contains_digest(digest),
+            Self::Window(filter, _) => locked(filter).filter.contains_digest_at(digest, now),
+            Self::Mapped(mapped) => mapped.filter().contains_digest(digest),
+            Self::RedisBloom(..) | Self::Foreign(..) => false,
+        }
+    }
+
+    pub(super) fn contains_many(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
+        match self {
+            Self::Growing(filter) => filter.contains_digests_into(digests, found),
+            Self::Fixed(fixed, _) => fixed.filter().contains_digests_into(digests, found),
+            Self::Counting(filter, _) => {
+                locked(filter).filter.contains_digests_into(digests, found)
+            }
+            Self::Window(filter, _) => {
+                locked(filter).filter.contains_digests_at_into(digests, now, found);
+            }
+            Self::Mapped(mapped) => mapped.filter().contains_digests_into(digests, found),
+            Self::RedisBloom(..) | Self::Foreign(..) => found.clear_to(digests.len()),
+        }
+    }
+
+    /// Of kinds that many threads fill at once and that take digests.
+    pub(super) fn insert(&self, digest: Digest) -> Result<bool, InsertError> {
+        match self {
+            Self::Growing(filter) => Ok(filter.insert_digest(digest)?),
+            Self::Fixed(fixed, _) => fixed.insert(digest),
+            _ => Err(InsertError::ReadOnly),
+        }
+    }
+
+    /// As [`Filter::insert`]; those before the place of an error are inserted.
+    pub(super) fn insert_many(
+        &self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), (usize, InsertError)> {
+        match self {
+            Self::Growing(filter) => filter.insert_digests_into(digests, new).map_err(|error| {
+                // Those before it are there, and it is not, or it would have needed no room.
+                let absent = digests.iter().position(|&digest| !filter.contains_digest(digest));
+                (absent.unwrap_or(digests.len()), error.into())
+            }),
+            Self::Fixed(fixed, _) => fixed.insert_many(digests, new),
+            _ => Err((0, InsertError::ReadOnly)),
+        }
+    }
+
+    /// How keys become digests; none where keys are asked as they are.
+    pub(super) fn digest_function(&self) -> Option<DigestFunction> {
+        match self {
+            Self::Growing(filter) => Some(*filter.digest_function()),
+            Self::Fixed(fixed, _) => Some(*fixed.filter().digest_function()),
+            Self::Counting(filter, _) => Some(*locked(filter).filter.digest_function()),
+            Self::Window(filter, _) => Some(*locked(filter).filter.digest_function()),
+            Self::Mapped(mapped) => Some(*mapped.filter().digest_function()),
+            Self::RedisBloom(..) | Self::Foreign(..) => None,
+        }
+    }
+}
+
+/// A panic elsewhere leaves bits that are set and counts that are a little off, so that going on
+/// is better than never answering again.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`locked`].
+pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// As [`locked`].
+pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
+}

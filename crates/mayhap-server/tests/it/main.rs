@@ -1,0 +1,3 @@
+//! The server's promises: one binary, one module per promise.
+
+mod keyspace;
