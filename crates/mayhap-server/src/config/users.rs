@@ -135,7 +135,7 @@ impl Users {
                 let is_right = bool::from(right.ct_eq(&tag));
                 return user.filter(|_| is_right).map(|user| user.rights.clone());
             }
-            Some(Secret::Hashed { hash, seen }) => (hash, Some(seen)),
+            Some(Secret::Hashed { hash, seen }) => (&**hash, Some(seen)),
             // Somebody's, so that a name that nobody has is refused as slowly.
             None => (self.any_hash()?, None),
         };
@@ -159,7 +159,7 @@ impl Users {
 
     fn any_hash(&self) -> Option<&PasswordHash> {
         self.list.iter().find_map(|user| match &user.secret {
-            Secret::Hashed { hash, .. } => Some(hash),
+            Secret::Hashed { hash, .. } => Some(&**hash),
             Secret::Plain(_) => None,
         })
     }

@@ -1,3 +1,4 @@
 //! The server's promises: one binary, one module per promise.
 
+mod config;
 mod keyspace;
