@@ -14,16 +14,19 @@
 pub mod command;
 pub mod config;
 pub mod durable;
+#[cfg(any())]
 pub mod http;
 pub mod keyspace;
 pub mod metrics;
 pub mod net;
 pub mod resp;
+mod server;
 mod session;
 mod shared;
 mod turn;
 
 pub use config::Config;
+pub use server::{Ended, Server};
 pub use session::Session;
 pub use shared::Shared;
 pub use turn::Turn;

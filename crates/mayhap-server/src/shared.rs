@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::durable::Log;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
+use crate::net::Clients;
 use std::sync::Arc;
 
 /// What all threads of a server share.
@@ -17,4 +18,6 @@ pub struct Shared {
     pub log: Option<Arc<Log>>,
     /// What is counted.
     pub metrics: Metrics,
+    /// Who is connected.
+    pub clients: Clients,
 }

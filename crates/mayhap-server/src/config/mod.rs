@@ -9,7 +9,6 @@ mod file;
 mod load;
 mod rights;
 mod settings;
-mod tls;
 mod users;
 
 pub use error::{ConfigError, Origin};

@@ -3,6 +3,7 @@
 use super::{State, routes};
 use crate::Shared;
 use crate::metrics::Counter;
+use crate::net::tls_config;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -45,8 +46,9 @@ impl Http {
         let config = &shared.config;
         let address = SocketAddr::new(config.http_bind(), config.http_port.unwrap_or_default());
         let tls = if config.http_tls() {
-            let tls = config.tls(&[b"http/1.1"]).map_err(io::Error::other)?;
-            tls.map(TlsAcceptor::from)
+            let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
+            let tls = files.map(|(cert, key)| tls_config(cert, key)).transpose();
+            tls.map_err(io::Error::other)?.map(TlsAcceptor::from)
         } else {
             None
         };
@@ -107,7 +109,7 @@ async fn serve(
             continue;
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            state.shared.metrics.http().add(Counter::Rejected, 1);
+            state.shared.metrics.http().add(Counter::HttpRefused, 1);
             continue;
         };
         let connection = Connection { peer, place, stop: stop.clone(), router: router.clone() };

@@ -4,14 +4,16 @@
 //! to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the lanes up.
 //! `page.rs` writes them as Prometheus reads them.
 
+#[cfg(any())]
 mod page;
 
+#[cfg(any())]
 pub use page::page;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Everything that is counted.
+/// What is counted here; connections and bytes are in [`crate::net::Clients`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
     /// Commands that ask filters.
@@ -26,29 +28,17 @@ pub enum Counter {
     ItemsAsked,
     /// Keys that were given to be added.
     ItemsAdded,
-    /// Bytes from clients.
-    BytesIn,
-    /// Bytes to clients.
-    BytesOut,
-    /// Turns of loops.
-    Turns,
-    /// Connections that were taken.
-    Accepted,
-    /// Connections that were refused: too many.
-    Rejected,
-    /// Connections that ended.
-    Closed,
-    /// Connections that were ended because of a limit or a time.
-    Expelled,
     /// Logins that failed.
     LoginsFailed,
     /// HTTP requests.
     HttpRequests,
     /// HTTP requests that were answered with 4xx or 5xx.
     HttpErrors,
+    /// HTTP connections that were refused: too many.
+    HttpRefused,
 }
 
-const COUNTERS: usize = Counter::HttpErrors as usize + 1;
+const COUNTERS: usize = Counter::HttpRefused as usize + 1;
 
 /// Classes of time: class `i` ends at `2^i` µs, the last one never.
 const CLASSES: usize = 26;
@@ -105,6 +95,7 @@ impl Lane {
 #[derive(Debug)]
 pub struct Metrics {
     lanes: Box<[Lane]>,
+    claimed: AtomicUsize,
     started: Instant,
 }
 
@@ -117,7 +108,14 @@ impl Default for Metrics {
 impl Metrics {
     /// With lanes for so many loop threads, and one for HTTP.
     pub fn new(loops: usize) -> Self {
-        Self { lanes: (0..=loops).map(|_| Lane::default()).collect(), started: Instant::now() }
+        let lanes = (0..=loops).map(|_| Lane::default()).collect();
+        Self { lanes, claimed: AtomicUsize::new(0), started: Instant::now() }
+    }
+
+    /// The number of a lane for a loop thread of its own.
+    pub fn claim(&self) -> usize {
+        // Beyond the loops there were to be, some share; the last one stays HTTP's.
+        self.claimed.fetch_add(1, Ordering::Relaxed) % (self.lanes.len() - 1).max(1)
     }
 
     /// The lane of a loop thread, from 0.
@@ -135,11 +133,6 @@ impl Metrics {
     pub fn total(&self, counter: Counter) -> u64 {
         let at = counter as usize;
         self.lanes.iter().map(|lane| lane.counts[at].load(Ordering::Relaxed)).sum()
-    }
-
-    /// Connections at this moment.
-    pub fn connections(&self) -> u64 {
-        self.total(Counter::Accepted).saturating_sub(self.total(Counter::Closed))
     }
 
     /// How long the server has been there.

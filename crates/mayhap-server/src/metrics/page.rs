@@ -31,21 +31,28 @@ fn counters(shared: &Shared, out: &mut String) {
         ("errors", "Commands answered with an error", Counter::Errors),
         ("items_checked", "Keys looked up", Counter::ItemsAsked),
         ("items_added", "Keys given to be added", Counter::ItemsAdded),
-        ("received_bytes", "Bytes from clients", Counter::BytesIn),
-        ("sent_bytes", "Bytes to clients", Counter::BytesOut),
-        ("turns", "Turns of loop threads", Counter::Turns),
-        ("connections_accepted", "Connections taken", Counter::Accepted),
-        ("connections_rejected", "Connections refused: too many", Counter::Rejected),
-        ("connections_expelled", "Connections ended by a limit", Counter::Expelled),
         ("login_failures", "Logins that failed", Counter::LoginsFailed),
         ("http_requests", "HTTP requests", Counter::HttpRequests),
         ("http_errors", "HTTP requests answered with 4xx or 5xx", Counter::HttpErrors),
+        ("http_refused", "HTTP connections refused: too many", Counter::HttpRefused),
     ];
     for (name, help, counter) in plain {
         let name = format!("mayhap_{name}_total");
         one(out, &name, "counter", help, metrics.total(counter));
     }
-    one(out, "mayhap_connections", "gauge", "Connections now", metrics.connections());
+    let clients = &shared.clients;
+    for (name, help, value) in [
+        ("requests", "Requests of Redis clients", clients.requests()),
+        ("received_bytes", "Bytes from Redis clients", clients.bytes_in()),
+        ("sent_bytes", "Bytes to Redis clients", clients.bytes_out()),
+        ("connections_received", "Connections there were", clients.received()),
+        ("connections_refused", "Connections refused: too many", clients.refused()),
+    ] {
+        one(out, &format!("mayhap_{name}_total"), "counter", help, value);
+    }
+    one(out, "mayhap_connections", "gauge", "Connections now", clients.connected());
+    let buffered = clients.buffered_bytes();
+    one(out, "mayhap_buffered_bytes", "gauge", "Unfinished requests, unsent answers", buffered);
     let uptime = metrics.uptime().as_secs_f64();
     one(out, "mayhap_uptime_seconds", "gauge", "Since the server began", uptime);
 }

@@ -12,7 +12,7 @@ pub(crate) fn keyspace() -> Keyspace {
 }
 
 pub(crate) fn turn() -> Turn {
-    Turn { recorder: None, digests: Vec::new(), answers: mayhap::Bitmap::new(), now: 1 }
+    Turn { now: 1, ..Turn::default() }
 }
 
 /// Calls `f` with these keys as the words of a request.

@@ -68,8 +68,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let Loaded { config, warnings } = sources(args)?.load().map_err(wrong)?;
     if args.check_config {
-        // Also reads the certificates.
-        config.tls(&[]).map_err(wrong)?;
+        run::check_tls(&config)?;
         for warning in warnings {
             talk.warn(&warning);
         }
