@@ -1,118 +1,53 @@
 //! How filters outlive the process: one log of digests for the data folder, and images.
+//!
+//! ```text
+//! insert ─► Recorder ─► frame ─► segment ─► replay ─► Replay (the keyspace)
+//!           a turn      write    log/N.log   at start
+//! Filters ─► checkpoint ─► image, manifest ─► Replay
+//! ```
+//!
+//! `recorder.rs` is what a turn of a thread writes at once, `log.rs` puts it in order, writes,
+//! syncs and refuses, `threads.rs` does so each second. `checkpoint.rs` makes images and drops the
+//! log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
+//! in files: `store.rs` (the folder), `segment.rs`, `frame.rs` and `item.rs` (the log),
+//! `manifest.rs`, `image.rs`. Everything goes through `disk.rs`, so that the tests in `tests/` can
+//! lose and fail each operation.
 
+mod checkpoint;
+mod disk;
+mod error;
+mod folder;
+mod frame;
+mod image;
+mod item;
+mod log;
+mod manifest;
+mod operation;
+mod options;
+mod plant;
+mod recorder;
+mod recover;
+mod repair;
 mod replay;
+mod segment;
+mod stats;
+mod store;
+#[cfg(test)]
+mod tests;
+mod threads;
 
+pub use checkpoint::Saves;
+pub use error::{Error, Refused};
+pub use folder::DataFolder;
+pub use image::{Image, read_native, write_native};
+pub use log::{Log, Logged, State, Ticket};
+pub use operation::Operation;
+pub use options::{Options, Policy};
+pub use recorder::Recorder;
+pub use recover::{Dropped, Progress, Report};
+pub use repair::{Repaired, repair};
 pub use replay::{Filters, Replay, Saved, Snapshot};
+pub use stats::Stats;
+pub use threads::Threads;
 
-use mayhap::Digest;
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-
-/// The contents of an image.
-pub type Image = dyn std::io::Read;
-
-/// What is done to filters as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operation<'a> {
-    /// A filter of this name.
-    Create { id: u64, name: &'a [u8], spec: &'a [u8], expires_at: u64 },
-    /// A part of its contents.
-    Load { id: u64, part: u64, bytes: &'a [u8] },
-    /// It is gone.
-    Remove { id: u64 },
-    /// It has another name.
-    Rename { id: u64, name: &'a [u8] },
-    /// It ends at this time.
-    Expire { id: u64, expires_at: u64 },
-    /// All filters are gone.
-    Clear,
-}
-
-/// The log of a data folder.
-#[derive(Debug)]
-pub struct Log {}
-
-impl Log {
-    /// Writes an operation.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`].
-    pub fn now(&self, operation: &Operation<'_>) -> Result<Ticket, Refused> {
-        let _ = operation;
-        Ok(Ticket(0))
-    }
-}
-
-/// What one turn of one thread has changed and not yet written.
-#[derive(Debug)]
-pub struct Recorder {}
-
-/// A place in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
-
-/// Why nothing can be written now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused(pub String);
-
-/// How safe what was written up to a place is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// As safe as the policy promises.
-    Safe,
-    /// Not yet.
-    Waiting,
-    /// It never will be.
-    Refused,
-}
-
-impl Log {
-    /// What one thread records with.
-    pub fn recorder(&self) -> Recorder {
-        Recorder {}
-    }
-
-    /// How safe what was written up to this place is.
-    pub fn state(&self, ticket: Ticket) -> State {
-        let _ = ticket;
-        State::Safe
-    }
-
-    /// Calls this whenever the state of a ticket may have changed.
-    pub fn on_progress(&self, wake: Box<dyn Fn() + Send + Sync>) {
-        drop(wake);
-    }
-}
-
-impl Recorder {
-    /// Hands what was recorded to the kernel.
-    pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
-        Ok(None)
-    }
-
-    /// Digests that were inserted into a filter.
-    pub fn insert(&mut self, count: &Arc<AtomicU64>, filter: u64, digests: &[Digest]) {
-        let _ = (count, filter, digests);
-    }
-
-    /// Keys that were inserted into a filter that cannot take digests.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`].
-    pub fn keys<'a>(
-        &mut self,
-        count: &Arc<AtomicU64>,
-        filter: u64,
-        keys: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<(), Refused> {
-        let _ = (count, filter, keys.count());
-        Ok(())
-    }
-
-    /// Digests for a filter to which everything has to be done once, and no more.
-    pub fn ordered(&mut self, filter: u64, order: u64, what: u64, digests: &[Digest]) {
-        let _ = (filter, order, what, digests);
-    }
-}
+use store::Store;
