@@ -3,13 +3,14 @@
 //! `insert.rs` is the way in, `info.rs` what it knows of itself, `dump.rs` its bytes.
 
 use super::filter::{Filter, read};
+use super::load::Outgoing;
 use super::{Shape, Spec};
 use crate::Turn;
 use crate::resp::Words;
 use mayhap::{Bitmap, Digest, DigestFunction};
 use mayhap_formats::ForeignFilter;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// A filter with what belongs to it. Asking and inserting take no lock in the kinds that
 /// `BF.RESERVE` makes by default.
@@ -25,6 +26,7 @@ pub struct Entry {
     digest_function: Option<DigestFunction>,
     /// Insertions that a crash of the process could take: see `insert.rs`.
     pub(super) unsafe_count: Arc<AtomicU64>,
+    pub(super) outgoing: Mutex<Option<Outgoing>>,
     /// The limit of one filter, where the filter does not have it.
     pub(super) max_bytes: u64,
 }
@@ -39,7 +41,16 @@ impl Entry {
     ) -> Self {
         let digest_function = filter.digest_function();
         let (expires_at, unsafe_count) = (AtomicU64::new(expires_at), Arc::default());
-        Self { id, spec, expires_at, filter, digest_function, unsafe_count, max_bytes }
+        Self {
+            id,
+            spec,
+            expires_at,
+            filter,
+            digest_function,
+            unsafe_count,
+            outgoing: Mutex::default(),
+            max_bytes,
+        }
     }
 
     /// Whether its time is over.

@@ -1,10 +1,13 @@
 //! The kinds of filters behind a name.
 
+use super::contents::Contents;
 use super::fixed::Fixed;
 use super::{Hash, InsertError, Options, Shape, Spec};
+use mayhap::sizing::scalable::LayerParams;
 use mayhap::{
-    AnyFilter, Bitmap, Budget, Charge, ConcurrentScalableBloomFilter, CountingBloomFilter, Digest,
-    DigestFunction, ScalableBloomFilter, WindowBloomFilter, sizing,
+    AnyFilter, Bitmap, Budget, Build, Charge, ConcurrentScalableBloomFilter, CountingBloomFilter,
+    Digest, DigestFunction, Error, FilterParams, ScalableBloomFilter, WindowBloomFilter,
+    WindowBuilder, sizing,
 };
 use mayhap_formats::{ForeignFilter, RedisBloomFilter};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -47,71 +50,93 @@ pub(super) const fn digest_function(hash: Hash, options: &Options) -> DigestFunc
     }
 }
 
-/// What is charged before a filter with these bytes is made.
-fn charge(bytes: u64, options: &Options, budget: &Arc<Budget>) -> Result<Charge, mayhap::Error> {
+/// A filter that was sized and not made.
+#[derive(Debug, Clone)]
+pub(super) enum Sized {
+    Growing(LayerParams, u64, f64),
+    Fixed(FilterParams),
+    Counting(FilterParams),
+    Window(WindowBuilder, u64),
+}
+
+/// Sizes a filter; nothing is allocated.
+pub(super) fn sized(spec: &Spec) -> Result<Sized, Error> {
+    Ok(match spec.shape {
+        Shape::Growing { capacity, error, .. } => {
+            let first = capacity.max(FEWEST_ITEMS);
+            Sized::Growing(sizing::scalable::chain_layer(first, error, 0, 0.0)?, first, error)
+        }
+        Shape::Fixed { capacity, error, layout } => {
+            let items = capacity.max(FEWEST_ITEMS);
+            let builder = AnyFilter::builder().expected_items(items).target_fpp(error);
+            let builder = match layout {
+                Some(layout) => builder.layout(layout),
+                None => builder,
+            };
+            Sized::Fixed(builder.params()?)
+        }
+        Shape::Counting { capacity, error } => {
+            let items = capacity.max(FEWEST_ITEMS);
+            let builder = CountingBloomFilter::builder().expected_items(items);
+            Sized::Counting(builder.target_fpp(error).params()?)
+        }
+        Shape::Window { items, time_ms, error } => {
+            let builder = match time_ms {
+                0 => WindowBloomFilter::builder().window_items(items),
+                span => WindowBloomFilter::builder().window_time(span, items),
+            };
+            let builder = builder.target_fpp(error);
+            let bytes = builder.num_bytes()?;
+            Sized::Window(builder, bytes)
+        }
+        Shape::RedisBloom | Shape::File => {
+            return Err(Error::Missing { parameter: "a dump or a file" });
+        }
+    })
+}
+
+impl Sized {
+    /// Bytes of its bits.
+    pub(super) fn num_bytes(&self) -> u64 {
+        match self {
+            Self::Growing(layer, ..) => layer.num_bytes(),
+            Self::Fixed(params) => params.num_bytes(),
+            Self::Counting(params) => {
+                (params.num_bits() / params.layout().block_bits()).saturating_mul(64)
+            }
+            Self::Window(_, bytes) => *bytes,
+        }
+    }
+
+    /// An empty filter.
+    pub(super) fn build(self, function: DigestFunction) -> Result<Contents, Error> {
+        Ok(match self {
+            Self::Growing(layer, first_items, error) => Contents::Growing(
+                ScalableBloomFilter::with_first_layer(layer, first_items, error, function)?,
+            ),
+            Self::Fixed(params) => Contents::Fixed(AnyFilter::empty(params, function)?),
+            Self::Counting(params) => {
+                let filter = CountingBloomFilter::empty(params, function)?;
+                Contents::Counting(Ordered { filter, order: 0 })
+            }
+            Self::Window(builder, _) => {
+                let filter = builder.digest_function(function).build()?;
+                Contents::Window(Ordered { filter, order: 0 })
+            }
+        })
+    }
+}
+
+/// Charges the bytes of a filter before it is made.
+pub(super) fn charge(bytes: u64, options: &Options, budget: &Arc<Budget>) -> Result<Charge, Error> {
     if bytes > options.max_filter_bytes {
         let limit = options.max_filter_bytes;
-        return Err(mayhap::Error::TooLarge { field: "filter bytes", limit, found: bytes });
+        return Err(Error::TooLarge { field: "filter bytes", limit, found: bytes });
     }
     budget.charge(bytes)
 }
 
 impl Filter {
-    /// An empty filter; nothing is allocated before its bytes are charged.
-    pub(super) fn build(
-        spec: &Spec,
-        options: &Options,
-        budget: &Arc<Budget>,
-    ) -> Result<Self, mayhap::Error> {
-        let function = digest_function(spec.hash, options);
-        match spec.shape {
-            Shape::Growing { capacity, error, .. } => {
-                let first = capacity.max(FEWEST_ITEMS);
-                let layer = sizing::scalable::chain_layer(first, error, 0, 0.0)?;
-                let charge = charge(layer.num_bytes(), options, budget)?;
-                Ok(Self::growing(
-                    ScalableBloomFilter::new(first, error, function)?,
-                    options,
-                    charge,
-                ))
-            }
-            Shape::Fixed { capacity, error, layout } => {
-                let items = capacity.max(FEWEST_ITEMS);
-                let mut builder = AnyFilter::builder().expected_items(items).target_fpp(error);
-                if let Some(layout) = layout {
-                    builder = builder.layout(layout);
-                }
-                let builder = builder.digest_function(function);
-                let charge = charge(builder.params()?.num_bytes(), options, budget)?;
-                Ok(Self::Fixed(Fixed::new(builder.build()?, capacity), charge))
-            }
-            Shape::Counting { capacity, error } => {
-                let items = capacity.max(FEWEST_ITEMS);
-                let builder = CountingBloomFilter::builder().expected_items(items);
-                let builder = builder.target_fpp(error).digest_function(function);
-                let params = builder.params()?;
-                let bytes = params.num_bits() / params.layout().block_bits() * 64;
-                let charge = charge(bytes, options, budget)?;
-                Ok(Self::Counting(Ordered::new(builder.build()?, 0), charge))
-            }
-            Shape::Window { items, time_ms, error } => {
-                let builder = match time_ms {
-                    0 => WindowBloomFilter::builder().window_items(items),
-                    span => WindowBloomFilter::builder().window_time(span, items),
-                };
-                let builder = builder.target_fpp(error).digest_function(function);
-                // The builder alone knows the size, and refuses before it allocates.
-                let most = options.max_filter_bytes.min(budget.left());
-                let filter = builder.max_bytes(most).build()?;
-                let charge = charge(filter.num_bytes(), options, budget)?;
-                Ok(Self::Window(Ordered::new(filter, 0), charge))
-            }
-            Shape::RedisBloom | Shape::File => Err(mayhap::Error::Missing {
-                parameter: "a filter's contents: such a filter comes from a dump or a file, and",
-            }),
-        }
-    }
-
     pub(super) fn growing(
         mut filter: ScalableBloomFilter,
         options: &Options,

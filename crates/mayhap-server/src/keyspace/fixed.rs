@@ -83,16 +83,4 @@ impl Fixed {
         }
         Ok(())
     }
-
-    /// Ors a filter into it, if all keys have room.
-    pub(super) fn union_with(&self, other: &AnyFilter, items: u64) -> Result<bool, mayhap::Error> {
-        if !self.reserve(items) {
-            return Ok(false);
-        }
-        let united = self.filter.union_with(other);
-        if united.is_err() {
-            self.give_back(items);
-        }
-        united.map(|()| true)
-    }
 }

@@ -5,12 +5,13 @@
 //! checkpoints and scans go over; a filter is in it before the log has its creation, and by name
 //! only after.
 
-use super::filter::{Filter, locked, read, write};
+use super::filter::{Filter, Sized, charge, digest_function, locked, read, sized, write};
+use super::load::Incoming;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
-use crate::durable::{Log, Operation, Refused};
+use crate::durable::{Log, Logged, Operation, Refused};
 use mayhap::Budget;
 use papaya::Guard;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
 /// A filter and its name now.
@@ -29,7 +30,13 @@ pub struct Keyspace {
     pub(super) changing: Mutex<u64>,
     pub(super) options: Options,
     pub(super) budget: Arc<Budget>,
+    sizes: Mutex<Vec<(Shape, Sized)>>,
+    /// Dumps that are coming in.
+    pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
 }
+
+/// Shapes whose sizes are kept.
+const KNOWN_SIZES: usize = 16;
 
 impl Keyspace {
     /// An empty one.
@@ -40,6 +47,8 @@ impl Keyspace {
             changing: Mutex::new(1),
             options,
             budget: Budget::new(options.max_memory),
+            sizes: Mutex::default(),
+            loading: Mutex::default(),
         }
     }
 
@@ -91,8 +100,29 @@ impl Keyspace {
         if self.get(name, now).is_some() {
             return Err(CreateError::Exists);
         }
-        let filter = Filter::build(&spec, &self.options, &self.budget)?;
-        self.publish(name, spec, filter, now, log, &mut |_| Ok(()))
+        let sized = self.sized(&spec)?;
+        let charge = charge(sized.num_bytes(), &self.options, &self.budget)?;
+        let contents = sized.build(digest_function(spec.hash, &self.options))?;
+        let filter = contents.into_filter(&spec, &self.options, charge);
+        self.publish(name, spec, filter, now, log, None)
+    }
+
+    /// Sizing takes milliseconds, and most filters are as the last ones.
+    fn sized(&self, spec: &Spec) -> Result<Sized, mayhap::Error> {
+        let shape = spec.shape;
+        let known = |sizes: &Vec<(Shape, Sized)>| {
+            sizes.iter().find(|known| known.0 == shape).map(|known| known.1.clone())
+        };
+        if let Some(sized) = known(&locked(&self.sizes)) {
+            return Ok(sized);
+        }
+        let sized = sized(spec)?;
+        let mut sizes = locked(&self.sizes);
+        if sizes.len() >= KNOWN_SIZES {
+            sizes.remove(0);
+        }
+        sizes.push((shape, sized.clone()));
+        Ok(sized)
     }
 
     /// The filter of this name, or a new one.
@@ -118,8 +148,7 @@ impl Keyspace {
         }
     }
 
-    /// Gives a filter that is ready an id and a name. `write` writes what the log needs after the
-    /// creation, given the id.
+    /// Gives a filter that is ready an id and a name. `dump` is what is in it, if anything is.
     pub(super) fn publish(
         &self,
         name: &[u8],
@@ -127,13 +156,12 @@ impl Keyspace {
         filter: Filter,
         now: u64,
         log: Option<&Log>,
-        contents: &mut dyn FnMut(u64) -> Result<(), Refused>,
+        dump: Option<&[u8]>,
     ) -> Result<Arc<Entry>, CreateError> {
         let mut next_id = locked(&self.changing);
-        match self.names.pin().get(name) {
-            Some(entry) if !entry.is_expired(now) => return Err(CreateError::Exists),
-            // Replaced by what follows, in the log too.
-            _ => {}
+        // One that has expired is replaced by what follows, in the log too.
+        if self.get(name, now).is_some() {
+            return Err(CreateError::Exists);
         }
         let id = *next_id;
         *next_id += 1;
@@ -141,13 +169,16 @@ impl Keyspace {
         let name: Arc<[u8]> = name.into();
         // Before the log has it: a checkpoint that begins in between is to save it.
         self.add_to_index(&name, &entry);
-        let created = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
-        if let Err(refused) = now_in(log, &created).and_then(|()| contents(id)) {
-            write(&self.by_id).remove(&id);
-            return Err(refused.into());
+        match log.map(|log| write_new(log, &name, &entry, dump)).transpose() {
+            Ok(_logged) => {
+                self.put(name, entry.clone());
+                Ok(entry)
+            }
+            Err(refused) => {
+                write(&self.by_id).remove(&id);
+                Err(refused.into())
+            }
         }
-        self.put(name, entry.clone());
-        Ok(entry)
     }
 
     pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {
@@ -186,7 +217,7 @@ impl Keyspace {
         entry: &Entry,
         log: Option<&Log>,
     ) -> Result<(), Refused> {
-        now_in(log, &Operation::Remove { id: entry.id })?;
+        let _logged = now_in(log, &Operation::Remove { id: entry.id })?;
         write(&self.by_id).remove(&entry.id);
         let guard = self.names.guard();
         self.names.remove(name, &guard);
@@ -223,7 +254,7 @@ impl Keyspace {
         if from == to {
             return Ok(());
         }
-        now_in(log, &Operation::Rename { id: entry.id, name: to })?;
+        let _logged = now_in(log, &Operation::Rename { id: entry.id, name: to })?;
         let to: Arc<[u8]> = to.into();
         self.add_to_index(&to, &entry);
         // For a moment it has both names, rather than none.
@@ -253,7 +284,7 @@ impl Keyspace {
         if entry.is_read_only() {
             return Err(ChangeError::ReadOnly);
         }
-        now_in(log, &Operation::Expire { id: entry.id, expires_at })?;
+        let _logged = now_in(log, &Operation::Expire { id: entry.id, expires_at })?;
         entry.set_expires_at(expires_at);
         Ok(true)
     }
@@ -265,7 +296,7 @@ impl Keyspace {
     /// [`ChangeError::Log`].
     pub fn clear(&self, log: Option<&Log>) -> Result<(), ChangeError> {
         let _changing = locked(&self.changing);
-        now_in(log, &Operation::Clear)?;
+        let _logged = now_in(log, &Operation::Clear)?;
         let guard = self.names.guard();
         let mut by_id = write(&self.by_id);
         by_id.retain(|_, Named { name, entry }| {
@@ -297,6 +328,30 @@ impl Keyspace {
     }
 }
 
-pub(super) fn now_in(log: Option<&Log>, operation: &Operation<'_>) -> Result<(), Refused> {
-    log.map_or(Ok(()), |log| log.now(operation).map(|_| ()))
+/// Writes an operation; what comes back is kept until its effect can be seen.
+fn now_in<'a>(
+    log: Option<&'a Log>,
+    operation: &Operation<'_>,
+) -> Result<Option<Logged<'a>>, Refused> {
+    log.map(|log| log.now(operation)).transpose()
+}
+
+/// Bytes of a dump that stand in one record.
+const PART_BYTES: usize = 4 << 20;
+
+/// Writes a new filter with what is in it.
+fn write_new<'a>(
+    log: &'a Log,
+    name: &[u8],
+    entry: &Entry,
+    dump: Option<&[u8]>,
+) -> Result<Logged<'a>, Refused> {
+    let (id, spec) = (entry.id, entry.spec.encode());
+    let mut logged = log.now(&Operation::Create { id, name, spec: &spec, expires_at: 0 })?;
+    for (part, bytes) in (0..).zip(dump.into_iter().flat_map(|dump| dump.chunks(PART_BYTES))) {
+        // Two at once could wait for each other. A checkpoint in between saves the filter whole.
+        drop(logged);
+        logged = log.now(&Operation::Load { id, part, bytes })?;
+    }
+    Ok(logged)
 }

@@ -51,7 +51,7 @@ impl Keyspace {
         Ok(Page { cursor, names })
     }
 
-    /// Removes filters whose time is over, of up to `count` that are looked at from `cursor` on;
+    /// Removes filters whose time is over, and dumps that nobody went on with, of up to `count` that are looked at from `cursor` on;
     /// returns where to go on, 0 at the end.
     ///
     /// # Errors
@@ -65,6 +65,8 @@ impl Keyspace {
         log: Option<&Log>,
     ) -> Result<u64, Refused> {
         let (part, next) = self.part(cursor, count.clamp(1, MAX_COUNT));
+        let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
+        self.forget_idle_dumps(&entries, now);
         for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
             let _changing = locked(&self.changing);
             // It may have got another time, another name, or be gone meanwhile.

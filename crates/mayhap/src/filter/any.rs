@@ -272,6 +272,11 @@ impl<S: StorageMut> AnyFilter<S> {
         }
     }
 
+    /// Says how many insertions were new, where that is known better than from the bits.
+    pub fn set_inserted_items(&mut self, inserted_items: u64) {
+        with_filter!(self, filter => filter.inserted_items = inserted_items);
+    }
+
     /// As [`crate::Filter::clear`].
     pub fn clear(&mut self) {
         with_filter!(self, filter => filter.clear());
