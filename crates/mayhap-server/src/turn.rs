@@ -1,6 +1,7 @@
 //! What one turn of a loop thread works with.
 
 use crate::durable::Recorder;
+use crate::metrics::Counts;
 use mayhap::{Bitmap, Digest};
 
 /// What one turn of a loop thread works with: memory that is used again, and what is to be written
@@ -13,6 +14,10 @@ pub struct Turn {
     pub digests: Vec<Digest>,
     /// The answers to it.
     pub answers: Bitmap,
+    /// What is counted in this turn; the loop gives it to its lane at the end.
+    pub counts: Counts,
+    /// Whose lane that is: [`crate::metrics::Metrics::claim`].
+    pub lane: usize,
     /// Milliseconds since 1970 at the beginning of the turn.
     pub now: u64,
     /// Set by a command whose answer says that something was changed: it may go only once the

@@ -22,12 +22,8 @@ use toml::de::{DeTable, DeValue};
 /// A longer file is none of ours.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file says, in the order of its settings.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    /// Setting, value, where.
-    pub settings: Vec<(&'static str, String, Origin)>,
-}
+/// A setting, its value and where it was made.
+pub(super) type Said = (&'static str, String, Origin);
 
 /// The text of a file, to say where something stands.
 struct Place<'a> {
@@ -49,7 +45,7 @@ impl Place<'_> {
 }
 
 /// Reads a file; its users go to `users` at once.
-pub(super) fn read(path: &Path, users: &mut Users) -> Result<Said, ConfigError> {
+pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigError> {
     let whole = |problem: String| ConfigError {
         origin: Origin::File { path: path.to_owned(), line: 0 },
         key: String::new(),
@@ -64,7 +60,7 @@ pub(super) fn read(path: &Path, users: &mut Users) -> Result<Said, ConfigError> 
         let span = error.span().unwrap_or_default();
         place.error(&span, "", error.message().replace('\n', "; "))
     })?;
-    let mut said = Said::default();
+    let mut said = Vec::new();
     for (key, value) in table.get_ref() {
         let (name, span) = (key.get_ref().as_ref(), key.span());
         match name {
@@ -83,7 +79,7 @@ pub(super) fn read(path: &Path, users: &mut Users) -> Result<Said, ConfigError> 
                 let added = users.add(DEFAULT_USER, &password, Rights::ALL);
                 added.map_err(|problem| place.error(&span, name, problem))?;
             }
-            _ => said.settings.push(setting(name, &span, value, &place)?),
+            _ => said.push(setting(name, &span, value, &place)?),
         }
     }
     Ok(said)
@@ -94,7 +90,7 @@ fn setting(
     span: &Range<usize>,
     value: &Spanned<DeValue<'_>>,
     place: &Place<'_>,
-) -> Result<(&'static str, String, Origin), ConfigError> {
+) -> Result<Said, ConfigError> {
     let Some(setting) = settings::find(name) else {
         return Err(place.error(span, name, unknown(name)));
     };
@@ -156,7 +152,7 @@ fn read_users(
     users: &mut Users,
 ) -> Result<(), ConfigError> {
     let wrong = || place.error(&value.span(), "user", "begins a table; write [[user]]");
-    for user in value.get_ref().as_array().ok_or_else(wrong)?.iter() {
+    for user in value.get_ref().as_array().ok_or_else(wrong)? {
         let table = user.get_ref().as_table().ok_or_else(wrong)?;
         let mut draft = Draft::default();
         for (key, value) in table {

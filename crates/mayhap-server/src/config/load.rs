@@ -44,8 +44,7 @@ impl Sources {
         let mut warnings = Vec::new();
         let mut users = Users::new().map_err(ConfigError::whole)?;
         if let Some(path) = &self.file {
-            let said = file::read(path, &mut users)?;
-            for (name, text, origin) in said.settings {
+            for (name, text, origin) in file::read(path, &mut users)? {
                 apply(&mut config, name, &text, origin, name)?;
             }
         }

@@ -12,6 +12,7 @@ mod settings;
 mod users;
 
 pub use error::{ConfigError, Origin};
+pub(crate) use load::is_loopback;
 pub use load::{Loaded, Sources};
 pub use rights::Rights;
 pub use settings::{SETTINGS, Setting};

@@ -1,4 +1,9 @@
 //! The settings: one row each.
+#![allow(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "a row's writer takes a reference to its field, whatever that is"
+)]
 
 use super::{AppendFsync, Config, LogFormat};
 use mayhap_units::number::{format_bytes, format_count, parse_bytes, parse_count, parse_fpp};

@@ -40,13 +40,14 @@ struct User {
 #[derive(Debug)]
 enum Secret {
     Plain(Tag),
-    Hashed { hash: PasswordHash, seen: Mutex<Option<Tag>> },
+    /// The last password that was right, beside the hash.
+    Hashed { hash: Box<PasswordHash>, seen: Mutex<Option<Tag>> },
 }
 
 /// Who may log in. Without any user everybody may do everything.
 #[derive(Debug, Default)]
 pub struct Users {
-    users: Vec<User>,
+    list: Vec<User>,
     salt: [u8; 32],
     throttle: Mutex<Throttle>,
 }
@@ -94,21 +95,26 @@ impl Users {
                 params.t_cost()
             ));
         }
-        let secret = Secret::Hashed { hash, seen: Mutex::new(None) };
+        let secret = Secret::Hashed { hash: Box::new(hash), seen: Mutex::new(None) };
         self.push(User { name: name.into(), rights, secret })
     }
 
     fn push(&mut self, user: User) -> Result<(), String> {
-        if self.users.iter().any(|other| other.name == user.name) {
+        if self.list.iter().any(|other| other.name == user.name) {
             return Err(format!("there are two users named {:?}", user.name));
         }
-        self.users.push(user);
+        self.list.push(user);
         Ok(())
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> Vec<&str> {
+        self.list.iter().map(|user| user.name.as_str()).collect()
     }
 
     /// Whether one has to log in at all.
     pub const fn asks_password(&self) -> bool {
-        !self.users.is_empty()
+        !self.list.is_empty()
     }
 
     /// What one may do who has not logged in.
@@ -123,13 +129,13 @@ impl Users {
     /// unless their password was right before.
     pub fn login(&self, name: &[u8], password: &[u8]) -> Option<Rights> {
         let tag = self.tag(password);
-        let user = self.users.iter().find(|user| user.name.as_bytes() == name);
+        let user = self.list.iter().find(|user| user.name.as_bytes() == name);
         let (hash, seen) = match user.map(|user| &user.secret) {
             Some(Secret::Plain(right)) => {
                 let is_right = bool::from(right.ct_eq(&tag));
                 return user.filter(|_| is_right).map(|user| user.rights.clone());
             }
-            Some(Secret::Hashed { hash, seen }) => (hash, Some(seen)),
+            Some(Secret::Hashed { hash, seen }) => (&**hash, Some(seen)),
             // Somebody's, so that a name that nobody has is refused as slowly.
             None => (self.any_hash()?, None),
         };
@@ -152,8 +158,8 @@ impl Users {
     }
 
     fn any_hash(&self) -> Option<&PasswordHash> {
-        self.users.iter().find_map(|user| match &user.secret {
-            Secret::Hashed { hash, .. } => Some(hash),
+        self.list.iter().find_map(|user| match &user.secret {
+            Secret::Hashed { hash, .. } => Some(&**hash),
             Secret::Plain(_) => None,
         })
     }

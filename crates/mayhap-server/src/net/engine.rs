@@ -2,12 +2,12 @@
 
 use super::Clients;
 use crate::command;
-use crate::config::Rights;
 use crate::durable::{Recorder, Refused, State, Ticket};
 use crate::resp::Words;
 use crate::{Session, Shared, Turn};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What a loop asks of the rest of the server; one for all loops.
 pub trait Engine: Send + Sync + 'static {
@@ -36,6 +36,11 @@ pub trait Engine: Send + Sync + 'static {
     /// [`Refused`] if it could not be written: the answers become errors.
     fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Refused>;
 
+    /// A turn has ended that took so long.
+    fn end(&self, turn: &mut Turn, took: Duration) {
+        let _ = (turn, took);
+    }
+
     /// Whether answers may go that wait for this place.
     fn state(&self, ticket: Ticket) -> State;
 
@@ -53,12 +58,12 @@ impl Engine for Live {
     }
 
     fn open(&self, id: u64, address: Option<SocketAddr>) -> Session {
-        Session::new(id, address, Rights { read: true, write: true, admin: true })
+        Session::new(id, address, self.0.config.users.anonymous())
     }
 
     fn turn(&self) -> Turn {
         let recorder = self.0.log.as_ref().map(|log| log.recorder());
-        Turn { recorder, ..Turn::default() }
+        Turn { recorder, lane: self.0.metrics.claim(), ..Turn::default() }
     }
 
     #[inline]
@@ -74,6 +79,12 @@ impl Engine for Live {
 
     fn commit(&self, turn: &mut Turn) -> Result<Option<Ticket>, Refused> {
         turn.recorder.as_mut().map_or(Ok(None), Recorder::commit)
+    }
+
+    fn end(&self, turn: &mut Turn, took: Duration) {
+        let lane = self.0.metrics.lane(turn.lane);
+        lane.take(&mut turn.counts);
+        lane.took(took);
     }
 
     fn state(&self, ticket: Ticket) -> State {

@@ -146,6 +146,7 @@ impl<E: Engine> Loop<E> {
                 result => result?,
             }
             (self.now_ms, self.work.turn.now) = self.clock.now();
+            let began = Instant::now();
             for event in &events {
                 self.take(event);
             }
@@ -156,7 +157,11 @@ impl<E: Engine> Loop<E> {
                 self.accept();
             }
             self.serve_queue();
+            let is_turn = !self.segments.is_empty();
             self.end_turn();
+            if is_turn {
+                self.engine.end(&mut self.work.turn, began.elapsed());
+            }
             self.release_held();
             self.tick();
             if self.is_done() {

@@ -152,6 +152,6 @@ const fn count(writes: &mut Option<Writes>, wrote: bool, from: usize) {
 /// Small ones for strangers who are to say who they are.
 #[inline]
 fn limits<'a>(session: &Session, options: &'a Options) -> &'a Limits {
-    let rights = session.rights;
+    let rights = &session.rights;
     if rights.read || rights.write || rights.admin { &options.limits } else { &Limits::STRANGER }
 }

@@ -64,7 +64,7 @@ impl Engine for Echo {
 
     fn open(&self, id: u64, address: Option<SocketAddr>) -> Session {
         let all = !self.strangers;
-        Session::new(id, address, Rights { read: all, write: all, admin: all })
+        Session::new(id, address, if all { Rights::ALL } else { Rights::NONE })
     }
 
     fn turn(&self) -> Turn {
