@@ -7,6 +7,7 @@ use super::number;
 use super::table::{Command, Places, Right, row};
 use super::word::{is, shown};
 use crate::config::DEFAULT_USER;
+use crate::metrics::Counter;
 use crate::resp::Words;
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -49,7 +50,10 @@ fn auth(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {
-    let rights = call.shared.config.users.login(name, password).ok_or(WRONG_PASS)?;
+    let Some(rights) = call.shared.config.users.login(name, password) else {
+        call.turn.counts.add(Counter::LoginsFailed, 1);
+        return Err(WRONG_PASS.into());
+    };
     call.session.user = Some(String::from_utf8_lossy(name).into_owned());
     call.session.rights = rights;
     Ok(())

@@ -4,6 +4,7 @@ use super::After;
 use super::call::{Call, Fault};
 use super::table::{self, Command};
 use super::word::shown;
+use crate::metrics::Counter;
 use crate::resp::Words;
 use crate::{Session, Shared, Turn};
 
@@ -20,8 +21,12 @@ pub fn execute(
 ) -> After {
     let begin = out.len();
     let mut call = Call { words, session, shared, turn, out, after: After::Go };
-    let outcome = choose(&call).and_then(|command| (command.run)(&mut call));
+    let outcome = choose(&call).and_then(|command| {
+        call.turn.counts.add(command.right.family(), 1);
+        (command.run)(&mut call)
+    });
     if let Err(fault) = outcome {
+        call.turn.counts.add(Counter::Errors, 1);
         // What a handler wrote before it failed is no answer.
         call.out.truncate(begin);
         call.reply().error(&fault.0);

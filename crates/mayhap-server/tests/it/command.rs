@@ -55,9 +55,9 @@ impl Server {
         out.split_off(6)
     }
 
-    /// The answer to a line, which must be text.
+    /// The answer to a line, for tests of text.
     pub(crate) fn line(&mut self, request: &str) -> String {
-        String::from_utf8(self.ask(&words(request))).unwrap()
+        String::from_utf8_lossy(&self.ask(&words(request))).into_owned()
     }
 }
 
@@ -133,17 +133,52 @@ fn all_commands(server: &mut Server) -> Vec<String> {
     let answer = server.line("COMMAND LIST");
     let names: Vec<String> =
         answer.lines().filter(|line| !line.starts_with(['*', '$'])).map(str::to_owned).collect();
-    assert!(names.len() > 60, "{answer}");
+    assert!(names.len() > 50, "{answer}");
     names
 }
 
 /// Names that are no trouble for those who take them for bytes (test T13 has the same list).
 pub(crate) fn hostile_names() -> Vec<Vec<u8>> {
     let mut names: Vec<Vec<u8>> = [
-        "", " ", "/", "..", "../../etc/passwd", "/etc/passwd", "a/b", "a\\b", "C:\\x", "CON", "nul",
-        "-rf", "--help", "*", "?", "[a-z]", "%00", "%s%s%n", "$(id)", "`id`", ";ls", "|cat", "&", "'",
-        "\"", "<script>alert(1)</script>", "{{7*7}}", "a\nb", "a\r\n+OK\r\n", "a\tb", "\u{1b}[2J",
-        "\u{202e}gnp", "\u{feff}x", "e\u{301}", "ITEMS", "NONSCALING", "EXPANSION", "\\x00", "key",
+        "",
+        " ",
+        "/",
+        "..",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a/b",
+        "a\\b",
+        "C:\\x",
+        "CON",
+        "nul",
+        "-rf",
+        "--help",
+        "*",
+        "?",
+        "[a-z]",
+        "%00",
+        "%s%s%n",
+        "$(id)",
+        "`id`",
+        ";ls",
+        "|cat",
+        "&",
+        "'",
+        "\"",
+        "<script>alert(1)</script>",
+        "{{7*7}}",
+        "a\nb",
+        "a\r\n+OK\r\n",
+        "a\tb",
+        "\u{1b}[2J",
+        "\u{202e}gnp",
+        "\u{feff}x",
+        "e\u{301}",
+        "ITEMS",
+        "NONSCALING",
+        "EXPANSION",
+        "\\x00",
+        "key",
     ]
     .iter()
     .map(|name| name.as_bytes().to_vec())
@@ -220,11 +255,50 @@ fn no_words_are_answered_too() {
 
 fn any_word() -> impl Strategy<Value = Vec<u8>> {
     const WORDS: [&str; 44] = [
-        "f", "g", "h", "0", "1", "2", "-1", "100", "0.01", "1e-9", "nan", "ITEMS", "NOCREATE",
-        "NONSCALING", "EXPANSION", "CAPACITY", "ERROR", "TIGHTENING", "SEED", "VALIDATESCALETO",
-        "KEYED", "yes", "no", "COUNTING", "WINDOW", "7d", "LAYOUT", "blocked", "MATCH", "COUNT",
-        "GET", "*", "ID", "LIST", "INFO", "DOCS", "AUTH", "SETNAME", "NX", "GT", "TYPE", "USAGE",
-        "DIGEST", "SIZE",
+        "f",
+        "g",
+        "h",
+        "0",
+        "1",
+        "2",
+        "-1",
+        "100",
+        "0.01",
+        "1e-9",
+        "nan",
+        "ITEMS",
+        "NOCREATE",
+        "NONSCALING",
+        "EXPANSION",
+        "CAPACITY",
+        "ERROR",
+        "TIGHTENING",
+        "SEED",
+        "VALIDATESCALETO",
+        "KEYED",
+        "yes",
+        "no",
+        "COUNTING",
+        "WINDOW",
+        "7d",
+        "LAYOUT",
+        "blocked",
+        "MATCH",
+        "COUNT",
+        "GET",
+        "*",
+        "ID",
+        "LIST",
+        "INFO",
+        "DOCS",
+        "AUTH",
+        "SETNAME",
+        "NX",
+        "GT",
+        "TYPE",
+        "USAGE",
+        "DIGEST",
+        "SIZE",
     ];
     prop_oneof![
         4 => proptest::sample::select(&WORDS[..]).prop_map(|word| word.as_bytes().to_vec()),
@@ -296,11 +370,7 @@ fn users(all: &[(&str, Rights)]) -> Config {
 #[test]
 fn nothing_is_told_before_a_login() {
     let mut server = Server::with(users(&[("default", Rights::ALL)]), |_| {});
-    for command in all_commands(&mut {
-        let mut open = Server::new();
-        open.line("PING");
-        open
-    }) {
+    for command in all_commands(&mut Server::new()) {
         let words = match command.as_str() {
             "hello" | "auth" | "quit" | "reset" => continue,
             _ => format!("{command} a b c d"),
@@ -341,10 +411,12 @@ fn users_do_what_they_may_and_nothing_else() {
         [("admin", true, true, true), ("writer", true, true, false), ("reader", true, false, false)]
     {
         assert_eq!(server.line(&format!("AUTH {user} secret")), "+OK\r\n");
-        for line in ["BF.EXISTS f a", "BF.INFO f", "EXISTS f", "SCAN 0", "TTL f", "BF.SCANDUMP f 0"] {
+        for line in ["BF.EXISTS f a", "BF.INFO f", "EXISTS f", "SCAN 0", "TTL f", "BF.SCANDUMP f 0"]
+        {
             assert_eq!(may(&mut server, line), reads, "{user} {line}");
         }
-        for line in ["BF.ADD f a", "BF.INSERT f ITEMS a", "DEL x", "EXPIRE f 9", "BF.LOADCHUNK g 1 x"]
+        for line in
+            ["BF.ADD f a", "BF.INSERT f ITEMS a", "DEL x", "EXPIRE f 9", "BF.LOADCHUNK g 1 x"]
         {
             assert_eq!(may(&mut server, line), writes, "{user} {line}");
         }
@@ -353,10 +425,7 @@ fn users_do_what_they_may_and_nothing_else() {
         }
     }
     let refused = server.line("BF.ADD f a");
-    assert_eq!(
-        refused,
-        "-NOPERM User reader has no permissions to run the 'bf.add' command\r\n"
-    );
+    assert_eq!(refused, "-NOPERM User reader has no permissions to run the 'bf.add' command\r\n");
 }
 
 #[test]
@@ -438,4 +507,103 @@ fn which_refuses_more_work_than_a_request_may_make() {
     request.resize(2 + 2_000 + 600, b"x".to_vec());
     let answer = String::from_utf8(server.ask(&request)).unwrap();
     assert_eq!(answer, "-ERR keys times items must be at most 1048576\r\n");
+}
+
+/// All chunks that a server gives of a filter.
+fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
+    let mut chunks = Vec::new();
+    let mut cursor = 0;
+    loop {
+        let answer = server.ask(&words(&format!("BF.SCANDUMP {name} {cursor}")));
+        let ends: Vec<usize> = answer
+            .windows(2)
+            .enumerate()
+            .filter(|(_, end)| *end == b"\r\n")
+            .map(|(i, _)| i)
+            .collect();
+        assert!(answer.starts_with(b"*2\r\n:"), "{}", answer.escape_ascii());
+        cursor = std::str::from_utf8(&answer[5..ends[1]]).unwrap().parse().unwrap();
+        let bytes = answer[ends[2] + 2..answer.len() - 2].to_vec();
+        if cursor == 0 {
+            assert!(bytes.is_empty());
+            return chunks;
+        }
+        chunks.push((cursor, bytes));
+    }
+}
+
+fn load(server: &mut Server, name: &str, chunks: &[(i64, Vec<u8>)]) {
+    for (cursor, bytes) in chunks {
+        let cursor = cursor.to_string().into_bytes();
+        let request = [b"BF.LOADCHUNK".to_vec(), name.into(), cursor, bytes.clone()];
+        let answer = server.ask(&request);
+        assert_eq!(answer, b"+OK\r\n", "{}", answer.escape_ascii());
+    }
+}
+
+#[test]
+fn a_filter_moves_by_its_dump() {
+    let mut server = Server::new();
+    for (name, reserve) in [("grown", "0.001 10"), ("fixed", "0.001 20000 NONSCALING")] {
+        server.line(&format!("BF.RESERVE {name} {reserve}"));
+        for i in 0..9_000 {
+            server.line(&format!("BF.ADD {name} {i}"));
+        }
+        let chunks = dump(&mut server, name);
+        assert!(chunks.len() > 1);
+        let (last, but_last) = chunks.split_last().unwrap();
+        load(&mut server, "copy", but_last);
+        assert_eq!(server.line("EXISTS copy"), ":0\r\n", "half a filter is not seen");
+        load(&mut server, "copy", std::slice::from_ref(last));
+        for i in 0..9_000 {
+            assert_eq!(server.line(&format!("BF.EXISTS copy {i}")), ":1\r\n");
+        }
+        let info = server.line(&format!("BF.INFO {name}"));
+        assert_eq!(server.line("BF.INFO copy"), info);
+        server.line("DEL copy");
+    }
+}
+
+#[test]
+fn a_dump_of_redisbloom_is_taken_goes_on_growing_and_is_given_back() {
+    use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+    let limits = Limits::default();
+    let mut filter =
+        RedisBloomFilter::create(&RedisBloomOptions::new(0.001, 1_000), &limits).unwrap();
+    for i in 0..3_000 {
+        filter.insert(format!("{i}").as_bytes()).unwrap();
+    }
+    let mut server = Server::new();
+    load(&mut server, "f", &filter.to_chunks());
+    assert_eq!(server.line("BF.INFO f KIND"), "*1\r\n$10\r\nredisbloom\r\n");
+    assert_eq!(server.line("BF.INFO f DIGEST"), "*1\r\n$-1\r\n");
+    for i in 0..3_000 {
+        assert_eq!(server.line(&format!("BF.EXISTS f {i}")), ":1\r\n");
+    }
+    for i in 3_000..9_000 {
+        server.line(&format!("BF.ADD f {i}"));
+        filter.insert(format!("{i}").as_bytes()).unwrap();
+    }
+    let given = dump(&mut server, "f");
+    assert_eq!(RedisBloomFilter::from_chunks(&given, &limits).unwrap(), filter);
+    assert!(server.line("BF.MADDHASH f abcdefgh").starts_with("-ERR the filter has no digests"));
+}
+
+#[test]
+fn a_dump_with_any_byte_changed_is_refused_or_harmless() {
+    let mut server = Server::new();
+    server.line("BF.RESERVE f 0.01 100");
+    server.line("BF.MADD f a b c");
+    let chunks = dump(&mut server, "f");
+    let header = &chunks[0].1;
+    for at in (0..header.len()).step_by(7) {
+        let mut changed = chunks.clone();
+        changed[0].1[at] ^= 0x10;
+        for (cursor, bytes) in &changed {
+            let cursor = cursor.to_string().into_bytes();
+            let request = [b"BF.LOADCHUNK".to_vec(), b"g".to_vec(), cursor, bytes.clone()];
+            assert!(is_one_answer(&server.ask(&request)));
+        }
+        assert_eq!(server.line("EXISTS g"), ":0\r\n", "byte {at} of the header");
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, InsertError, Shape};
+use crate::metrics::Counter;
 use crate::resp::{Reply, Words};
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     let entry = to_write(call)?;
     let is_new = entry.insert(call.word(2), call.turn)?;
     call.turn.wrote = true;
+    call.turn.counts.add(Counter::ItemsAdded, 1);
     call.reply().boolean(is_new);
     Ok(())
 }
@@ -34,6 +36,7 @@ fn to_write(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 /// are in.
 pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
     let outcome = entry.insert_many(items, call.turn);
+    call.turn.counts.add(Counter::ItemsAdded, items.len() as u64);
     call.turn.wrote = true;
     write_answers(call, items.len(), outcome);
     Ok(())

@@ -1,6 +1,7 @@
 //! `BF.EXISTS`, `BF.MEXISTS`.
 
 use crate::command::call::{Call, Outcome};
+use crate::metrics::Counter;
 use crate::resp::Reply;
 
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
@@ -8,6 +9,7 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
         Some(entry) => entry.contains(call.word(2), call.turn.now),
         None => false,
     };
+    call.turn.counts.add(Counter::ItemsAsked, 1);
     call.reply().boolean(found);
     Ok(())
 }
@@ -18,6 +20,7 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
         Some(entry) => entry.contains_many(items, call.turn),
         None => call.turn.answers.clear_to(items.len()),
     }
+    call.turn.counts.add(Counter::ItemsAsked, items.len() as u64);
     let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(items.len());
     call.turn.answers.iter().for_each(|found| reply.boolean(found));

@@ -6,6 +6,7 @@
 use super::fault::NOT_FOUND;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, Hash};
+use crate::metrics::Counter;
 use crate::resp::Reply;
 use crate::Turn;
 use mayhap::Digest;
@@ -23,6 +24,7 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     read_digests(call)?;
     entry.insert_digests(call.turn).map_err(|(_, error)| error)?;
     call.turn.wrote = true;
+    call.turn.counts.add(Counter::ItemsAdded, call.turn.answers.len() as u64);
     write_answers(call);
     Ok(())
 }
@@ -30,8 +32,9 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let entry = find(call)?;
     read_digests(call)?;
-    let Turn { digests, answers, now, .. } = &mut *call.turn;
+    let Turn { digests, answers, counts, now, .. } = &mut *call.turn;
     entry.contains_digests(digests, *now, answers);
+    counts.add(Counter::ItemsAsked, answers.len() as u64);
     write_answers(call);
     Ok(())
 }

@@ -1,31 +1,22 @@
 //! `BF.MERGE`: filters are united.
 
 use crate::command::call::{Call, Fault, Outcome};
-use crate::keyspace::Entry;
+use crate::keyspace::{CreateError, Entry};
 use std::sync::Arc;
 
-/// `BF.MERGE target source [source …]`.
+/// `BF.MERGE target source [source …]` makes a filter that has the items of all sources.
 ///
-/// A target that does not exist is made as the first source was asked to be. The sources are looked
-/// up before anything changes; where one cannot be taken those before it are in, as an insertion of
-/// several items that ends with an error leaves those before it.
+/// The target must not exist: a filter that is added to meanwhile could not be replaced by a union
+/// without losing what was acknowledged.
 pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
     let sources = call.words.from(2).iter().map(|name| call.known(name));
     let sources: Vec<Arc<Entry>> = sources.collect::<Result<_, Fault>>()?;
     call.writable()?;
-    let target = call.word(1);
-    let target = match (call.entry(target), sources.first()) {
-        (Some(target), _) => target,
-        (None, Some(first)) => {
-            let shared = call.shared;
-            let now = call.turn.now;
-            shared.keyspace.get_or_create(target, first.spec, now, shared.log.as_deref())?
-        }
-        (None, None) => return Err(Call::arity("bf.merge")),
-    };
-    for source in sources.iter().filter(|source| !Arc::ptr_eq(source, &target)) {
-        target.merge_from(source, call.shared.log.as_deref())?;
-    }
     call.turn.wrote = true;
+    let (shared, now) = (call.shared, call.turn.now);
+    shared.keyspace.merge(call.word(1), &sources, now, call.log()).map_err(|error| match error {
+        CreateError::Spec(why) => format!("ERR cannot merge these filters: {why}").into(),
+        error => Fault::from(error),
+    })?;
     call.ok()
 }

@@ -3,6 +3,7 @@
 use crate::command::call::{Call, Outcome};
 use crate::command::number;
 use crate::keyspace::Entry;
+use crate::metrics::Counter;
 use std::sync::Arc;
 
 /// Filters times items of one request, so that one request does not hold up all others.
@@ -30,6 +31,8 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
         call.within(name)?;
         filters.extend(call.entry(name).map(|entry| (name, entry)));
     }
+    let probes = (filters.len() * items.len()) as u64;
+    call.turn.counts.add(Counter::ItemsAsked, probes);
     let mut found: Vec<Vec<&[u8]>> = vec![Vec::new(); items.len()];
     for (name, entry) in &filters {
         entry.contains_many(items, call.turn);

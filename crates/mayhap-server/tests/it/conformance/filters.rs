@@ -10,7 +10,7 @@ const EXPANSION: &str = "-ERR expansion must be in the range [0, 32768]";
 const UNKNOWN: &str = "-ERR unknown argument received";
 
 /// `BF.RESERVE`.
-pub const RESERVE: &[Case] = &[
+pub(super) const RESERVE: &[Case] = &[
     both("BF.RESERVE f 0.01 1000", "+OK"),
     both("BF.RESERVE f 0.01 1000", EXISTS),
     both("BF.RESERVE f 0.5 1 NONSCALING", EXISTS),
@@ -124,7 +124,7 @@ pub const RESERVE: &[Case] = &[
 ];
 
 /// `BF.ADD`, `BF.MADD`, `BF.EXISTS`, `BF.MEXISTS`, `BF.CARD`.
-pub const ADD: &[Case] = &[
+pub(super) const ADD: &[Case] = &[
     each("BF.EXISTS f a", ":0", "#f"),
     each("BF.MEXISTS f a b", "*2|:0|:0", "*2|#f|#f"),
     both("BF.CARD f", ":0"),
@@ -169,7 +169,7 @@ pub const ADD: &[Case] = &[
 ];
 
 /// Filters that do not grow.
-pub const FULL: &[Case] = &[
+pub(super) const FULL: &[Case] = &[
     both("BF.RESERVE n 0.000001 3 NONSCALING", "+OK"),
     each("BF.MADD n a b", "*2|:1|:1", "*2|#t|#t"),
     // The error is the last element, later items have none.
@@ -192,7 +192,7 @@ pub const FULL: &[Case] = &[
 ];
 
 /// `BF.INSERT`.
-pub const INSERT: &[Case] = &[
+pub(super) const INSERT: &[Case] = &[
     both("BF.INSERT f NOCREATE ITEMS a", NOT_FOUND),
     both("BF.INSERT f NOCREATE CAPACITY 5 ITEMS a", NOT_FOUND),
     both("EXISTS f", ":0"),
@@ -249,7 +249,7 @@ pub const INSERT: &[Case] = &[
 ];
 
 /// `BF.INFO`, `BF.DEBUG`.
-pub const INFO: &[Case] = &[
+pub(super) const INFO: &[Case] = &[
     both("BF.INFO f", NOT_FOUND),
     both("BF.INFO f CAPACITY", NOT_FOUND),
     both("BF.DEBUG f", NOT_FOUND),

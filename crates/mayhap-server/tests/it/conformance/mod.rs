@@ -29,13 +29,15 @@ const fn each(request: &'static str, resp2: &'static str, resp3: &'static str) -
 }
 
 /// Each group begins without any filter.
-const GROUPS: [(&str, &[Case]); 12] = [
+const GROUPS: [(&str, &[Case]); 14] = [
     ("reserve", filters::RESERVE),
     ("add", filters::ADD),
     ("full", filters::FULL),
     ("insert", filters::INSERT),
     ("info", filters::INFO),
     ("digests", others::DIGESTS),
+    ("merge", others::MERGE),
+    ("dump", others::DUMP),
     ("which", others::WHICH),
     ("keys", others::KEYS),
     ("expiry", others::EXPIRY),

@@ -6,7 +6,7 @@ const NO_INTEGER: &str = "-ERR value is not an integer or out of range";
 const SYNTAX: &str = "-ERR syntax error";
 
 /// `BF.MADDHASH`, `BF.MEXISTSHASH`, `BF.REM`, `BF.MERGE`.
-pub const DIGESTS: &[Case] = &[
+pub(super) const DIGESTS: &[Case] = &[
     both("BF.MADDHASH f ''", "-ERR not found"),
     both("BF.MEXISTSHASH f ''", "-ERR not found"),
     both("BF.RESERVE f 0.000001 100 KEYED no", "+OK"),
@@ -37,6 +37,10 @@ pub const DIGESTS: &[Case] = &[
     each("BF.MEXISTS w a b", "*2|:1|:0", "*2|#t|#f"),
     each("BF.INFO w KIND", "*1|$6|window", "%1|+Kind|$6|window"),
     both("BF.RESERVE w2 0.001 100 WINDOW 5000", "+OK"),
+];
+
+/// `BF.MERGE`.
+pub(super) const MERGE: &[Case] = &[
     both("BF.MERGE t s", "-ERR not found"),
     both("BF.MERGE t", "-ERR wrong number of arguments for 'bf.merge' command"),
     both("BF.RESERVE s1 0.000001 5000", "+OK"),
@@ -48,15 +52,42 @@ pub const DIGESTS: &[Case] = &[
     both("BF.MERGE t s1 s2", "+OK"),
     each("BF.MEXISTS t a b c d", "*4|:1|:1|:1|:0", "*4|#t|#t|#t|#f"),
     each("BF.INFO t CAPACITY", "*1|:5000", "%1|+Capacity|:5000"),
-    both("BF.MERGE s1 s2", "+OK"),
-    each("BF.MEXISTS s1 a c d", "*3|:1|:1|:0", "*3|#t|#t|#f"),
-    each("BF.EXISTS s2 a", ":0", "#f"),
-    both("BF.MERGE s1 s1", "+OK"),
-    both("BF.MERGE s1 f", "-ERR ..."),
+    each("BF.MEXISTS s1 a c", "*2|:1|:0", "*2|#t|#f"),
+    // A filter that is there may be added to meanwhile.
+    both("BF.MERGE s1 s2", "-ERR item exists"),
+    both("BF.MERGE s1 s1", "-ERR item exists"),
+    both("BF.MERGE u s1", "+OK"),
+    each("BF.MEXISTS u a b c", "*3|:1|:1|:0", "*3|#t|#t|#f"),
+    each("BF.ADD u c", ":1", "#t"),
+    each("BF.EXISTS s1 c", ":0", "#f"),
+    both("BF.RESERVE p 0.000001 5000 KEYED no", "+OK"),
+    both("BF.MERGE v s1 p", "-ERR cannot merge these filters: ..."),
+    both("BF.RESERVE n 0.000001 5000 NONSCALING", "+OK"),
+    both("BF.MERGE v s1 n", "-ERR cannot merge these filters: ..."),
+    both("EXISTS v", ":0"),
+];
+
+/// `BF.SCANDUMP`, `BF.LOADCHUNK`.
+pub(super) const DUMP: &[Case] = &[
+    both("BF.SCANDUMP f 0", "-ERR not found"),
+    both("BF.SCANDUMP f x", "-Second argument must be numeric"),
+    both("BF.SCANDUMP f ''", "-Second argument must be numeric"),
+    both("BF.SCANDUMP f", "-ERR wrong number of arguments for 'bf.scandump' command"),
+    both("BF.LOADCHUNK f x abc", "-ERR Second argument must be numeric"),
+    both("BF.LOADCHUNK f 1 abc", "-ERR received bad data: ..."),
+    both("BF.LOADCHUNK f 1 ''", "-ERR received bad data: ..."),
+    both("BF.LOADCHUNK f 2 abc", "-ERR not found"),
+    both("BF.LOADCHUNK f 0 abc", "-ERR not found"),
+    both("BF.LOADCHUNK f -1 abc", "-ERR not found"),
+    both("BF.LOADCHUNK f 1", "-ERR wrong number of arguments for 'bf.loadchunk' command"),
+    both("EXISTS f", ":0"),
+    both("BF.RESERVE f 0.01 100", "+OK"),
+    both("BF.SCANDUMP f 9223372036854775807", "-ERR no dump was begun; begin with 0"),
+    both("BF.LOADCHUNK f 1 abc", "-ERR item exists"),
 ];
 
 /// `BF.WHICH`.
-pub const WHICH: &[Case] = &[
+pub(super) const WHICH: &[Case] = &[
     both("BF.WHICH 1 f a", "*1|*0"),
     each("BF.MADD f a b", "*2|:1|:1", "*2|#t|#t"),
     each("BF.MADD g b c", "*2|:1|:1", "*2|#t|#t"),
@@ -71,7 +102,7 @@ pub const WHICH: &[Case] = &[
 ];
 
 /// What is done to names.
-pub const KEYS: &[Case] = &[
+pub(super) const KEYS: &[Case] = &[
     both("DBSIZE", ":0"),
     both("KEYS *", "*0"),
     both("SCAN 0", "*2|$1|0|*0"),
@@ -139,7 +170,7 @@ pub const KEYS: &[Case] = &[
 ];
 
 /// When filters end.
-pub const EXPIRY: &[Case] = &[
+pub(super) const EXPIRY: &[Case] = &[
     both("TTL f", ":-2"),
     both("PTTL f", ":-2"),
     both("EXPIRETIME f", ":-2"),
@@ -193,7 +224,7 @@ pub const EXPIRY: &[Case] = &[
 ];
 
 /// Who a client is.
-pub const CONNECTION: &[Case] = &[
+pub(super) const CONNECTION: &[Case] = &[
     both("PING", "+PONG"),
     both("ping", "+PONG"),
     both("PING hello", "$5|hello"),
@@ -263,7 +294,7 @@ pub const CONNECTION: &[Case] = &[
 ];
 
 /// What is asked about the server.
-pub const SERVER: &[Case] = &[
+pub(super) const SERVER: &[Case] = &[
     both("COMMAND COUNT", "?"),
     both("COMMAND COUNT x", "-ERR wrong number of arguments for 'command|count' command"),
     both(
@@ -308,7 +339,7 @@ pub const SERVER: &[Case] = &[
 ];
 
 /// What there is not.
-pub const UNKNOWN: &[Case] = &[
+pub(super) const UNKNOWN: &[Case] = &[
     both("FOO", "-ERR unknown command 'FOO', with args beginning with: "),
     both("FOO a b", "-ERR unknown command 'FOO', with args beginning with: 'a' 'b' "),
     both("GET a", "-ERR unknown command 'GET', with args beginning with: 'a' "),
