@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
     row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
     row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename),
     row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
-    row("memory", -2, Right::Read, Places::NONE, "Tells the bytes of a filter.", memory),
+    row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
     row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
     row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
 ];

@@ -51,6 +51,8 @@ pub(super) struct Places {
 impl Places {
     pub(super) const NONE: Self = Self { first: 0, last: 0, step: 0 };
     pub(super) const ONE: Self = Self { first: 1, last: 1, step: 1 };
+    /// Behind a subcommand.
+    pub(super) const SECOND: Self = Self { first: 2, last: 2, step: 1 };
     pub(super) const TWO: Self = Self { first: 1, last: 2, step: 1 };
     pub(super) const ALL: Self = Self { first: 1, last: -1, step: 1 };
 
@@ -186,7 +188,7 @@ mod tests {
             }
             assert_eq!(command.name, command.name.to_lowercase());
             assert!(command.summary.ends_with('.'), "{}", command.name);
-            assert!(command.arity != 0 && command.arity.abs() > command.keys.first);
+            assert!(command.arity != 0 && command.arity.abs() >= command.keys.first);
         }
     }
 

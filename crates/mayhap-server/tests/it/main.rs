@@ -1,6 +1,7 @@
 //! The server's promises: one binary, one module per promise.
 
 mod command;
+mod command_page;
 mod config;
 mod conformance;
 mod keyspace;

@@ -314,6 +314,7 @@ pub(super) const SERVER: &[Case] = &[
     both("COMMAND LIST JUNK", SYNTAX),
     both("COMMAND GETKEYS BF.ADD f a", "*1|$1|f"),
     both("COMMAND GETKEYS BF.MERGE t a b", "*3|$1|t|$1|a|$1|b"),
+    both("COMMAND GETKEYS MEMORY USAGE f", "*1|$1|f"),
     both("COMMAND GETKEYS PING", "-ERR The command has no key arguments"),
     both("COMMAND GETKEYS JUNK x", "-ERR Invalid command specified"),
     both("COMMAND GETKEYS BF.ADD f", "-ERR Invalid number of arguments specified for command"),
