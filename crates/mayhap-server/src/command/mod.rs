@@ -1,7 +1,26 @@
 //! What each request does.
+//!
+//! `table.rs` is one row a command and the look-up by name, `call.rs` what a handler works with.
+//! A family has a file or a folder: [`bf`] the filters, `keys` and `expire` what is done to names,
+//! `connection` and `client` what a client says of itself, `server`, `describe`, `config` and `info`
+//! what it asks about the server. docs/commands.md is the description for users.
 
-use crate::resp::Words;
-use crate::{Session, Shared, Turn};
+mod bf;
+mod call;
+mod client;
+mod config;
+mod connection;
+mod describe;
+mod execute;
+mod expire;
+mod info;
+mod keys;
+mod number;
+mod server;
+mod table;
+mod word;
+
+pub use execute::execute;
 
 /// What becomes of the connection after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,19 +34,4 @@ pub enum After {
         /// With a checkpoint.
         save: bool,
     },
-}
-
-/// Carries out one request: changes what it changes, writes exactly one answer to `out`.
-///
-/// The answer must not be sent before [`crate::durable::Recorder::commit`] has said that what the
-/// turn changed is as safe as the policy promises.
-pub fn execute(
-    words: Words<'_>,
-    session: &mut Session,
-    shared: &Shared,
-    turn: &mut Turn,
-    out: &mut Vec<u8>,
-) -> After {
-    let _ = (words, session, shared, turn, out);
-    After::Go
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 /// Below this number of keys a filter's rate depends on the luck of its few keys, and it costs 4
 /// KiB at most, so smaller ones are made for this many.
-pub(super) const FEWEST_ITEMS: u64 = 2_048;
+pub const FEWEST_ITEMS: u64 = 2_048;
 
 /// A filter of whichever kind.
 #[derive(Debug)]

@@ -23,6 +23,7 @@ mod scan;
 mod spec;
 
 pub use entry::Entry;
+pub use filter::FEWEST_ITEMS;
 pub use error::{ChangeError, CreateError, InsertError, TooLarge};
 pub use glob::matches;
 pub use info::{Info, Measured};

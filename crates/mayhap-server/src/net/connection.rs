@@ -9,7 +9,7 @@ use std::io;
 use std::sync::Arc;
 
 /// Unsent answers beyond which no more requests are carried out.
-pub(super) const MAX_UNSENT_BYTES: usize = 1 << 20;
+pub(super) const MAX_UNSENT_BYTES: usize = 256 << 10;
 
 /// How long a connection that was told to go may take to go, in milliseconds.
 const LINGER_MS: u64 = 1000;

@@ -31,7 +31,6 @@ const MODEST_BYTES: usize = 64 << 10;
 
 /// One loop thread.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact that holds with any other")]
 pub(crate) struct Loop<E> {
     pub(super) engine: Arc<E>,
     pub(super) options: Arc<Options>,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  turn:  wait ─► read each ready socket ─► carry out its requests ─► commit ─► send the answers
-//!                 ≤ 64 KiB                   until 1 MiB of answers    one write to the log
+//!                 ≤ 64 KiB                   until 256 KiB of answers  one write to the log
 //! ```
 //!
 //! A connection belongs to one loop thread for its life, and has memory only while a request of it

@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Options of a server on a free port of the loopback, with two loops.
 pub(crate) fn options() -> Options {
@@ -23,8 +23,7 @@ pub(crate) fn options() -> Options {
 #[derive(Default)]
 pub(crate) struct Echo {
     clients: Clients,
-    /// Clients have to log in.
-    pub(crate) strangers: bool,
+    strangers: bool,
     /// The log takes nothing.
     pub(crate) full: AtomicBool,
     /// Answers wait until the log is at this place; 0 to wait for nothing.
@@ -40,6 +39,11 @@ pub(crate) struct Echo {
 }
 
 impl Echo {
+    /// One to which clients have to log in.
+    pub(crate) fn for_strangers() -> Self {
+        Self { strangers: true, ..Self::default() }
+    }
+
     /// All that was written so far is safe now.
     pub(crate) fn sync(&self) {
         self.safe.store(self.written.load(Ordering::SeqCst), Ordering::SeqCst);
@@ -80,7 +84,7 @@ impl Engine for Echo {
             b"PING" => reply.simple("PONG"),
             b"ECHO" => reply.bulk(words.get(1).unwrap_or(b"?")),
             b"BIG" => reply.bulk(&vec![b'x'; number(1).unwrap()]),
-            b"COUNT" => reply.integer(words.len() as i64 - 1),
+            b"COUNT" => reply.simple(&(words.len() - 1).to_string()),
             b"ADD" => {
                 self.requests.lock().unwrap().push(words.get(1).unwrap().to_vec());
                 turn.wrote = true;
@@ -150,6 +154,10 @@ impl Running {
         Self { engine, server: Some(server) }
     }
 
+    pub(crate) fn clients(&self) -> &Clients {
+        self.engine.clients()
+    }
+
     pub(crate) fn connect(&self) -> Raw {
         Raw::connect(self.server.as_ref().unwrap().address().unwrap())
     }
@@ -177,8 +185,8 @@ impl Raw {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
-        socket.set_write_timeout(Some(Duration::from_mins(1))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        socket.set_write_timeout(Some(Duration::from_secs(60))).unwrap();
         Self { socket }
     }
 
@@ -224,6 +232,15 @@ impl Raw {
         String::from_utf8_lossy(&rest).into_owned()
     }
 
+    /// Asks until something is true that the server does in its own time.
+    pub(crate) fn until(&mut self, mut is_true: impl FnMut() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !is_true() {
+            assert!(Instant::now() < deadline, "it never became true");
+            self.call(&["PING"], "+PONG\r\n");
+        }
+    }
+
     /// Nothing comes before the answer to something else: what was sent is unanswered, and the
     /// server alive.
     pub(crate) fn silent(&mut self, bystander: &mut Self) {
@@ -237,16 +254,9 @@ impl Raw {
 
 /// The bytes of a request.
 pub(crate) fn request(words: &[&str]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", words.len());
-    for word in words {
-        bytes += &format!("${}\r\n{word}\r\n", word.len());
-    }
-    bytes.into_bytes()
-}
-
-/// Bytes of memory that this process has in use.
-#[cfg(target_os = "linux")]
-pub(crate) fn resident_bytes() -> usize {
-    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
-    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+    let words_too = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
+    std::iter::once(format!("*{}\r\n", words.len()))
+        .chain(words_too)
+        .collect::<String>()
+        .into_bytes()
 }

@@ -16,7 +16,7 @@ fn a_request_is_answered_however_it_is_cut() {
         request(&["COUNT", "", "", ""]),
     ]
     .concat();
-    let answers = "+PONG\r\n$3\r\na b\r\n$4\r\nx\r\ny\r\n:3\r\n";
+    let answers = "+PONG\r\n$3\r\na b\r\n$4\r\nx\r\ny\r\n+3\r\n";
     for byte in &stream {
         raw.send([*byte]);
     }

@@ -1,0 +1,609 @@
+//! Commands, carried out in this process: one answer each, whatever the words are.
+
+use mayhap::SecretKey;
+use mayhap_server::command::{After, execute};
+use mayhap_server::config::Rights;
+use mayhap_server::keyspace::{Keyspace, Options};
+use mayhap_server::resp::Words;
+use mayhap_server::{Config, Session, Shared, Turn};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// Milliseconds since 1970 at which everything happens: in the year 2026.
+const NOW: u64 = 1_780_000_000_000;
+
+/// A server without sockets, and one client of it.
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    session: Session,
+    turn: Turn,
+    after: After,
+}
+
+impl Server {
+    pub(crate) fn new() -> Self {
+        Self::with(Config::default(), |_| {})
+    }
+
+    pub(crate) fn with(config: Config, limits: impl FnOnce(&mut Options)) -> Self {
+        let mut options = Options::new(SecretKey::new(*b"0123456789abcdef"));
+        options.max_filter_bytes = 256 << 20;
+        limits(&mut options);
+        let shared = Arc::new(Shared {
+            config,
+            keyspace: Keyspace::new(options),
+            log: None,
+            metrics: Default::default(),
+            clients: Default::default(),
+        });
+        let session = Session::new(7, None, shared.config.users.anonymous());
+        let turn = Turn { now: NOW, ..Turn::default() };
+        Self { shared, session, turn, after: After::Go }
+    }
+
+    pub(crate) fn ask(&mut self, request: &[Vec<u8>]) -> Vec<u8> {
+        let (mut bytes, mut places) = (Vec::new(), Vec::new());
+        for word in request {
+            let start = bytes.len() as u32;
+            bytes.extend_from_slice(word);
+            places.push((start, bytes.len() as u32));
+        }
+        let mut out = b"before".to_vec();
+        let words = Words::new(&bytes, &places);
+        self.after = execute(words, &mut self.session, &self.shared, &mut self.turn, &mut out);
+        assert!(out.starts_with(b"before"), "an answer does not touch what stands before it");
+        out.split_off(6)
+    }
+
+    /// The answer to a line, for tests of text.
+    pub(crate) fn line(&mut self, request: &str) -> String {
+        String::from_utf8_lossy(&self.ask(&words(request))).into_owned()
+    }
+}
+
+/// The words of a line: separated by spaces; in quotes `\xNN`, `\r`, `\n` and `\\` are bytes.
+pub(crate) fn words(line: &str) -> Vec<Vec<u8>> {
+    let mut words: Vec<Vec<u8>> = Vec::new();
+    let mut rest = line.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b' ' => {}
+            b'\'' => {
+                let mut word = Vec::new();
+                while let Some(byte) = rest.next().filter(|&byte| byte != b'\'') {
+                    word.push(if byte == b'\\' { escaped(&mut rest) } else { byte });
+                }
+                words.push(word);
+            }
+            byte => {
+                let mut word = vec![byte];
+                while let Some(byte) = rest.next_if(|&byte| byte != b' ') {
+                    word.push(byte);
+                }
+                words.push(word);
+            }
+        }
+    }
+    words
+}
+
+fn escaped(rest: &mut impl Iterator<Item = u8>) -> u8 {
+    let kind = rest.next().unwrap();
+    let mut digit = || char::from(rest.next().unwrap()).to_digit(16).unwrap() as u8;
+    match kind {
+        b'r' => b'\r',
+        b'n' => b'\n',
+        b'x' => digit() * 16 + digit(),
+        other => other,
+    }
+}
+
+/// The length of the first answer in these bytes; `None` if there is no whole one.
+fn answer_len(bytes: &[u8]) -> Option<usize> {
+    let line = bytes.windows(2).position(|end| end == b"\r\n")? + 2;
+    let number = || std::str::from_utf8(&bytes[1..line - 2]).ok()?.parse::<i64>().ok();
+    let many = |count: i64| {
+        let mut end = line;
+        for _ in 0..count {
+            end += answer_len(&bytes[end..])?;
+        }
+        Some(end)
+    };
+    match bytes[0] {
+        b'+' | b'-' | b':' | b'_' | b'#' | b',' => Some(line),
+        b'$' | b'=' => match number()? {
+            -1 => Some(line),
+            len => {
+                let end = line + usize::try_from(len).ok()? + 2;
+                (bytes.get(end - 2..end)? == b"\r\n").then_some(end)
+            }
+        },
+        b'*' | b'~' => many(number()?.max(0)),
+        b'%' => many(number()? * 2),
+        _ => None,
+    }
+}
+
+fn is_one_answer(answer: &[u8]) -> bool {
+    answer_len(answer) == Some(answer.len())
+}
+
+/// All commands, from the server itself.
+fn all_commands(server: &mut Server) -> Vec<String> {
+    let answer = server.line("COMMAND LIST");
+    let names: Vec<String> =
+        answer.lines().filter(|line| !line.starts_with(['*', '$'])).map(str::to_owned).collect();
+    assert!(names.len() > 50, "{answer}");
+    names
+}
+
+/// Names that are no trouble for those who take them for bytes (test T13 has the same list).
+pub(crate) fn hostile_names() -> Vec<Vec<u8>> {
+    let mut names: Vec<Vec<u8>> = [
+        "",
+        " ",
+        "/",
+        "..",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a/b",
+        "a\\b",
+        "C:\\x",
+        "CON",
+        "nul",
+        "-rf",
+        "--help",
+        "*",
+        "?",
+        "[a-z]",
+        "%00",
+        "%s%s%n",
+        "$(id)",
+        "`id`",
+        ";ls",
+        "|cat",
+        "&",
+        "'",
+        "\"",
+        "<script>alert(1)</script>",
+        "{{7*7}}",
+        "a\nb",
+        "a\r\n+OK\r\n",
+        "a\tb",
+        "\u{1b}[2J",
+        "\u{202e}gnp",
+        "\u{feff}x",
+        "e\u{301}",
+        "ITEMS",
+        "NONSCALING",
+        "EXPANSION",
+        "\\x00",
+        "key",
+    ]
+    .iter()
+    .map(|name| name.as_bytes().to_vec())
+    .collect();
+    names.extend([b"\0".to_vec(), b"a\0b".to_vec(), b"\xff\xfe".to_vec(), vec![b'x'; 60_000]]);
+    names
+}
+
+#[test]
+fn a_hostile_name_is_a_name_and_nothing_more() {
+    let names = hostile_names();
+    assert!(names.len() >= 40);
+    for resp3 in [false, true] {
+        let mut server = Server::new();
+        server.session.resp3 = resp3;
+        let commands = all_commands(&mut server);
+        for name in &names {
+            for command in &commands {
+                for more in [&["0.01", "10"][..], &[], &["1"], &["a", "b", "c"]] {
+                    let mut request = vec![command.clone().into_bytes(), name.clone()];
+                    request.extend(more.iter().map(|word| word.as_bytes().to_vec()));
+                    let answer = server.ask(&request);
+                    assert!(is_one_answer(&answer), "{command} {:?}", name.escape_ascii());
+                    server.session.resp3 = resp3;
+                }
+            }
+        }
+        server.line("FLUSHALL");
+        for (i, name) in names.iter().enumerate() {
+            let request = [b"BF.ADD".to_vec(), name.clone(), name.clone()];
+            let new = if resp3 { "#t\r\n" } else { ":1\r\n" };
+            assert_eq!(server.ask(&request), new.as_bytes(), "{}", name.escape_ascii());
+            assert_eq!(server.line("DBSIZE"), format!(":{}\r\n", i + 1));
+        }
+        for name in &names {
+            assert_eq!(server.ask(&[b"DEL".to_vec(), name.clone()]), b":1\r\n");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_too_long_is_refused() {
+    let mut server = Server::new();
+    for command in ["BF.ADD", "BF.MADD"] {
+        let answer = server.ask(&[command.into(), vec![b'x'; 70_000], b"a".to_vec()]);
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.starts_with("-ERR could not create filter: the name has 70000"), "{answer}");
+    }
+    assert_eq!(server.line("DBSIZE"), ":0\r\n");
+}
+
+#[test]
+fn every_command_takes_any_number_of_words_of_any_length() {
+    let mut server = Server::new();
+    for command in all_commands(&mut server) {
+        for word in ["", "x", "0", "-1", "1e309", "9223372036854775807", "ITEMS"] {
+            for count in [0, 1, 2, 3, 4, 5, 8, 300] {
+                let mut request = vec![command.clone().into_bytes()];
+                request.resize(count + 1, word.as_bytes().to_vec());
+                let answer = server.ask(&request);
+                assert!(is_one_answer(&answer), "{command} {count} times {word:?}");
+            }
+        }
+        let huge = vec![b'9'; 2 << 20];
+        let request = [command.clone().into_bytes(), huge.clone(), huge.clone(), huge];
+        assert!(is_one_answer(&server.ask(&request)), "{command} with huge words");
+    }
+}
+
+#[test]
+fn no_words_are_answered_too() {
+    assert!(is_one_answer(&Server::new().ask(&[])));
+}
+
+fn any_word() -> impl Strategy<Value = Vec<u8>> {
+    const WORDS: [&str; 44] = [
+        "f",
+        "g",
+        "h",
+        "0",
+        "1",
+        "2",
+        "-1",
+        "100",
+        "0.01",
+        "1e-9",
+        "nan",
+        "ITEMS",
+        "NOCREATE",
+        "NONSCALING",
+        "EXPANSION",
+        "CAPACITY",
+        "ERROR",
+        "TIGHTENING",
+        "SEED",
+        "VALIDATESCALETO",
+        "KEYED",
+        "yes",
+        "no",
+        "COUNTING",
+        "WINDOW",
+        "7d",
+        "LAYOUT",
+        "blocked",
+        "MATCH",
+        "COUNT",
+        "GET",
+        "*",
+        "ID",
+        "LIST",
+        "INFO",
+        "DOCS",
+        "AUTH",
+        "SETNAME",
+        "NX",
+        "GT",
+        "TYPE",
+        "USAGE",
+        "DIGEST",
+        "SIZE",
+    ];
+    prop_oneof![
+        4 => proptest::sample::select(&WORDS[..]).prop_map(|word| word.as_bytes().to_vec()),
+        1 => proptest::collection::vec(any::<u8>(), 0..40),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn any_words_get_exactly_one_answer(
+        requests in proptest::collection::vec(
+            (any::<u16>(), proptest::collection::vec(any_word(), 0..10)), 1..60),
+        resp3: bool,
+    ) {
+        let mut server = Server::new();
+        let commands = all_commands(&mut server);
+        server.session.resp3 = resp3;
+        for (command, words) in requests {
+            let mut request = vec![commands[usize::from(command) % commands.len()].clone().into()];
+            request.extend(words);
+            let answer = server.ask(&request);
+            prop_assert!(is_one_answer(&answer), "{:?}: {}", request, answer.escape_ascii());
+        }
+    }
+}
+
+#[test]
+fn limits_of_memory_are_told_with_their_names() {
+    let mut server = Server::with(Config::default(), |options| {
+        options.max_filter_bytes = 1 << 20;
+        options.max_memory = 3 << 20;
+    });
+    let refused = server.line("BF.RESERVE big 0.01 1000000000");
+    assert!(refused.starts_with("-ERR Insufficient memory to create filter: "), "{refused}");
+    assert!(refused.contains("1048576") && refused.contains("max-filter-bytes"), "{refused}");
+    let mut made = 0;
+    let refused = loop {
+        match server.line(&format!("BF.RESERVE f{made} 0.01 500000 NONSCALING")) {
+            answer if answer == "+OK\r\n" => made += 1,
+            answer => break answer,
+        }
+    };
+    assert!((3..6).contains(&made));
+    assert!(refused.contains("max-memory") && refused.contains("3145728"), "{refused}");
+    assert_eq!(server.line(&format!("EXISTS f{made}")), ":0\r\n");
+    // One that is full of what it may hold says so, and goes on answering.
+    let mut server = Server::with(Config::default(), |options| options.max_filter_bytes = 20_000);
+    let refused = (0..).find_map(|i| {
+        let answer = server.line(&format!("BF.ADD f {i}"));
+        answer.starts_with('-').then_some((i, answer))
+    });
+    let (added, refused) = refused.unwrap();
+    assert!(refused.starts_with("-ERR problem inserting into filter: "), "{refused}");
+    assert!(refused.contains("max-filter-bytes") && added > 2_048, "{refused}");
+    assert_eq!(server.line("BF.EXISTS f 1"), ":1\r\n");
+}
+
+/// A configuration with these users, each with the password `secret`.
+fn users(all: &[(&str, Rights)]) -> Config {
+    let mut users = mayhap_server::config::Users::new().unwrap();
+    for (name, rights) in all {
+        users.add(name, b"secret", rights.clone()).unwrap();
+    }
+    Config { users: Arc::new(users), ..Config::default() }
+}
+
+#[test]
+fn nothing_is_told_before_a_login() {
+    let mut server = Server::with(users(&[("default", Rights::ALL)]), |_| {});
+    for command in all_commands(&mut Server::new()) {
+        let words = match command.as_str() {
+            "hello" | "auth" | "quit" | "reset" => continue,
+            _ => format!("{command} a b c d"),
+        };
+        for line in [&words[..], &command, &format!("{command} a"), &format!("{command} a b")] {
+            let answer = server.line(line);
+            let refused = answer.starts_with("-NOAUTH ") || answer.contains("wrong number");
+            assert!(refused, "{line}: {answer}");
+        }
+    }
+    assert_eq!(server.line("PING"), "-NOAUTH Authentication required.\r\n");
+    assert!(server.line("HELLO 3").starts_with("-NOAUTH HELLO must be called"));
+    assert!(!server.session.resp3);
+    assert!(server.line("AUTH wrong").starts_with("-WRONGPASS "));
+    assert!(server.line("AUTH nobody secret").starts_with("-WRONGPASS "));
+    assert!(server.line("PING").starts_with("-NOAUTH "));
+    assert_eq!(server.line("AUTH secret"), "+OK\r\n");
+    assert_eq!(server.line("PING"), "+PONG\r\n");
+    assert_eq!(server.line("RESET"), "+RESET\r\n");
+    assert!(server.line("PING").starts_with("-NOAUTH "));
+    assert!(server.line("HELLO 3 AUTH default secret SETNAME me").starts_with("%7\r\n"));
+    assert_eq!(server.line("CLIENT GETNAME"), "$2\r\nme\r\n");
+}
+
+#[test]
+fn users_do_what_they_may_and_nothing_else() {
+    let rights = |read, write, admin| Rights { read, write, admin, prefix: None };
+    let mut server = Server::with(
+        users(&[
+            ("reader", rights(true, false, false)),
+            ("writer", rights(true, true, false)),
+            ("admin", rights(true, true, true)),
+        ]),
+        |_| {},
+    );
+    let may = |server: &mut Server, line: &str| !server.line(line).starts_with("-NOPERM ");
+    for (user, reads, writes, admins) in
+        [("admin", true, true, true), ("writer", true, true, false), ("reader", true, false, false)]
+    {
+        assert_eq!(server.line(&format!("AUTH {user} secret")), "+OK\r\n");
+        for line in ["BF.EXISTS f a", "BF.INFO f", "EXISTS f", "SCAN 0", "TTL f", "BF.SCANDUMP f 0"]
+        {
+            assert_eq!(may(&mut server, line), reads, "{user} {line}");
+        }
+        for line in
+            ["BF.ADD f a", "BF.INSERT f ITEMS a", "DEL x", "EXPIRE f 9", "BF.LOADCHUNK g 1 x"]
+        {
+            assert_eq!(may(&mut server, line), writes, "{user} {line}");
+        }
+        for line in ["CONFIG GET save", "BGSAVE", "CLIENT KILL ID 99", "BF.MADDHASH f abcdefgh"] {
+            assert_eq!(may(&mut server, line), admins, "{user} {line}");
+        }
+    }
+    let refused = server.line("BF.ADD f a");
+    assert_eq!(refused, "-NOPERM User reader has no permissions to run the 'bf.add' command\r\n");
+}
+
+#[test]
+fn a_user_with_a_prefix_sees_no_other_names() {
+    let shop = Rights { prefix: Some(Arc::from(&b"shop:"[..])), ..Rights::ALL };
+    let mut server = Server::with(users(&[("all", Rights::ALL), ("shop", shop)]), |_| {});
+    server.line("AUTH all secret");
+    server.line("BF.ADD other a");
+    server.line("BF.ADD shop:1 a");
+    server.line("AUTH shop secret");
+    assert_eq!(server.line("KEYS *"), "*1\r\n$6\r\nshop:1\r\n");
+    assert_eq!(server.line("SCAN 0"), "*2\r\n$1\r\n0\r\n*1\r\n$6\r\nshop:1\r\n");
+    for line in [
+        "BF.EXISTS other a",
+        "BF.ADD other a",
+        "DEL shop:1 other",
+        "RENAME shop:1 other",
+        "BF.MERGE shop:2 other",
+        "BF.WHICH 2 shop:1 other a",
+        "TYPE other",
+        "MEMORY USAGE other",
+    ] {
+        assert_eq!(server.line(line), "-NOPERM No permissions to access a key\r\n", "{line}");
+    }
+    assert_eq!(server.line("BF.EXISTS shop:1 a"), ":1\r\n");
+    assert_eq!(server.line("FLUSHALL"), "+OK\r\n");
+    server.line("AUTH all secret");
+    assert_eq!(server.line("KEYS *"), "*1\r\n$5\r\nother\r\n");
+}
+
+#[test]
+fn the_end_of_a_connection_and_of_the_server_is_told_to_the_loop() {
+    let mut server = Server::new();
+    for (line, answer, after) in [
+        ("PING", "+PONG\r\n", After::Go),
+        ("QUIT", "+OK\r\n", After::Close),
+        ("SHUTDOWN", "+OK\r\n", After::Shutdown { save: true }),
+        ("SHUTDOWN NOSAVE", "+OK\r\n", After::Shutdown { save: false }),
+        ("SHUTDOWN SAVE NOW", "+OK\r\n", After::Shutdown { save: true }),
+        ("SHUTDOWN JUNK", "-ERR syntax error\r\n", After::Go),
+    ] {
+        assert_eq!(server.line(line), answer);
+        assert_eq!(server.after, after, "{line}");
+    }
+}
+
+#[test]
+fn an_answer_that_depends_on_the_log_is_marked() {
+    let mut server = Server::new();
+    for (line, wrote) in [
+        ("BF.EXISTS f a", false),
+        ("BF.RESERVE f 0.01 100", true),
+        ("BF.ADD f a", true),
+        // Not new, but somebody else's insertion of it may not be safe yet.
+        ("BF.ADD f a", true),
+        ("BF.MADD f a b", true),
+        ("BF.INSERT f ITEMS c", true),
+        ("BF.MEXISTS f a b", false),
+        ("BF.INFO f", false),
+        ("EXPIRE f 100", true),
+        ("PERSIST f", true),
+        ("BF.MERGE g f", true),
+        ("RENAME g h", true),
+        ("DEL f", true),
+        ("PING", false),
+        ("FLUSHALL", true),
+    ] {
+        server.turn.wrote = false;
+        let answer = server.line(line);
+        assert!(!answer.starts_with('-'), "{line}: {answer}");
+        assert_eq!(server.turn.wrote, wrote, "{line}");
+    }
+}
+
+#[test]
+fn which_refuses_more_work_than_a_request_may_make() {
+    let mut server = Server::new();
+    let mut request = words("BF.WHICH 2000");
+    request.resize(2 + 2_000 + 600, b"x".to_vec());
+    let answer = String::from_utf8(server.ask(&request)).unwrap();
+    assert_eq!(answer, "-ERR keys times items must be at most 1048576\r\n");
+}
+
+/// All chunks that a server gives of a filter.
+fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
+    let mut chunks = Vec::new();
+    let mut cursor = 0;
+    loop {
+        let answer = server.ask(&words(&format!("BF.SCANDUMP {name} {cursor}")));
+        let ends: Vec<usize> = answer
+            .windows(2)
+            .enumerate()
+            .filter(|(_, end)| *end == b"\r\n")
+            .map(|(i, _)| i)
+            .collect();
+        assert!(answer.starts_with(b"*2\r\n:"), "{}", answer.escape_ascii());
+        cursor = std::str::from_utf8(&answer[5..ends[1]]).unwrap().parse().unwrap();
+        let bytes = answer[ends[2] + 2..answer.len() - 2].to_vec();
+        if cursor == 0 {
+            assert!(bytes.is_empty());
+            return chunks;
+        }
+        chunks.push((cursor, bytes));
+    }
+}
+
+fn load(server: &mut Server, name: &str, chunks: &[(i64, Vec<u8>)]) {
+    for (cursor, bytes) in chunks {
+        let cursor = cursor.to_string().into_bytes();
+        let request = [b"BF.LOADCHUNK".to_vec(), name.into(), cursor, bytes.clone()];
+        let answer = server.ask(&request);
+        assert_eq!(answer, b"+OK\r\n", "{}", answer.escape_ascii());
+    }
+}
+
+#[test]
+fn a_filter_moves_by_its_dump() {
+    let mut server = Server::new();
+    for (name, reserve) in [("grown", "0.001 10"), ("fixed", "0.001 20000 NONSCALING")] {
+        server.line(&format!("BF.RESERVE {name} {reserve}"));
+        for i in 0..9_000 {
+            server.line(&format!("BF.ADD {name} {i}"));
+        }
+        let chunks = dump(&mut server, name);
+        assert!(chunks.len() > 1);
+        let (last, but_last) = chunks.split_last().unwrap();
+        load(&mut server, "copy", but_last);
+        assert_eq!(server.line("EXISTS copy"), ":0\r\n", "half a filter is not seen");
+        load(&mut server, "copy", std::slice::from_ref(last));
+        for i in 0..9_000 {
+            assert_eq!(server.line(&format!("BF.EXISTS copy {i}")), ":1\r\n");
+        }
+        let info = server.line(&format!("BF.INFO {name}"));
+        assert_eq!(server.line("BF.INFO copy"), info);
+        server.line("DEL copy");
+    }
+}
+
+#[test]
+fn a_dump_of_redisbloom_is_taken_goes_on_growing_and_is_given_back() {
+    use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+    let limits = Limits::default();
+    let mut filter =
+        RedisBloomFilter::create(&RedisBloomOptions::new(0.001, 1_000), &limits).unwrap();
+    for i in 0..3_000 {
+        filter.insert(format!("{i}").as_bytes()).unwrap();
+    }
+    let mut server = Server::new();
+    load(&mut server, "f", &filter.to_chunks());
+    assert_eq!(server.line("BF.INFO f KIND"), "*1\r\n$10\r\nredisbloom\r\n");
+    assert_eq!(server.line("BF.INFO f DIGEST"), "*1\r\n$-1\r\n");
+    for i in 0..3_000 {
+        assert_eq!(server.line(&format!("BF.EXISTS f {i}")), ":1\r\n");
+    }
+    for i in 3_000..9_000 {
+        server.line(&format!("BF.ADD f {i}"));
+        filter.insert(format!("{i}").as_bytes()).unwrap();
+    }
+    let given = dump(&mut server, "f");
+    assert_eq!(RedisBloomFilter::from_chunks(&given, &limits).unwrap(), filter);
+    assert!(server.line("BF.MADDHASH f abcdefgh").starts_with("-ERR the filter has no digests"));
+}
+
+#[test]
+fn a_dump_with_any_byte_changed_is_refused_or_harmless() {
+    let mut server = Server::new();
+    server.line("BF.RESERVE f 0.01 100");
+    server.line("BF.MADD f a b c");
+    let chunks = dump(&mut server, "f");
+    let header = &chunks[0].1;
+    for at in (0..header.len()).step_by(7) {
+        let mut changed = chunks.clone();
+        changed[0].1[at] ^= 0x10;
+        for (cursor, bytes) in &changed {
+            let cursor = cursor.to_string().into_bytes();
+            let request = [b"BF.LOADCHUNK".to_vec(), b"g".to_vec(), cursor, bytes.clone()];
+            assert!(is_one_answer(&server.ask(&request)));
+        }
+        assert_eq!(server.line("EXISTS g"), ":0\r\n", "byte {at} of the header");
+    }
+}
