@@ -3,7 +3,13 @@
 mod command;
 mod config;
 mod conformance;
+mod http;
 mod keyspace;
+mod keyspace_dump;
+mod keyspace_limits;
+mod keyspace_promise;
+mod keyspace_recovery;
+mod keyspace_threads;
 mod support;
 mod wire;
 mod wire_hostile;
