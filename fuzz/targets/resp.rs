@@ -37,8 +37,7 @@ fn parse(
     loop {
         let rest = &input[start..there];
         // A place takes 8 bytes and a word of an array 5 at least, in a line 2; vectors double.
-        let found =
-            limited_to(4096 + 16 * rest.len(), || parser.parse(rest, &mut places, limits));
+        let found = limited_to(4096 + 16 * rest.len(), || parser.parse(rest, &mut places, limits));
         match found {
             Ok(Some(used)) => {
                 assert!(used > 0 && used <= rest.len(), "{used} of {}", rest.len());
@@ -47,7 +46,9 @@ fn parse(
                 let words = parser.words(rest, &places);
                 assert!((0..places.len()).all(|index| words.get(index).is_some()));
                 let words: Request = words.iter().map(<[u8]>::to_vec).collect();
-                assert!(words.iter().all(|word| word.len() <= limits.max_chunk_bytes as usize + 65536));
+                assert!(
+                    words.iter().all(|word| word.len() <= limits.max_chunk_bytes as usize + 65536)
+                );
                 requests.push(words);
                 start += used;
             }

@@ -14,7 +14,6 @@
 pub mod command;
 pub mod config;
 pub mod durable;
-#[cfg(any())]
 pub mod http;
 pub mod keyspace;
 pub mod metrics;

@@ -18,6 +18,7 @@ pub use rights::Rights;
 pub use settings::{SETTINGS, Setting};
 pub use users::{DEFAULT_USER, Users, hash_password};
 
+use crate::durable::Policy;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ pub struct Config {
     /// Who may log in.
     pub users: Arc<Users>,
     /// When what is written becomes safe from a power cut.
-    pub appendfsync: AppendFsync,
+    pub appendfsync: Policy,
     /// Log bytes after which a checkpoint is made.
     pub checkpoint_bytes: u64,
     /// Time after which a checkpoint is made if anything changed.
@@ -106,18 +107,6 @@ pub struct Config {
     pub metrics_filters: usize,
 }
 
-/// When what is written becomes safe from a power cut; a kill loses nothing in any.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AppendFsync {
-    /// Before it is acknowledged.
-    Always,
-    /// Within a second or two.
-    #[default]
-    EverySec,
-    /// When the system pleases.
-    No,
-}
-
 /// How messages are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
@@ -145,7 +134,7 @@ impl Default for Config {
             http_tls: None,
             insecure_no_password: false,
             users: Arc::default(),
-            appendfsync: AppendFsync::default(),
+            appendfsync: Policy::default(),
             checkpoint_bytes: 64 << 20,
             checkpoint_interval_ms: 15 * 60 * 1000,
             checkpoint_on_exit: false,

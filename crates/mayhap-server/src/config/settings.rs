@@ -5,7 +5,8 @@
     reason = "a row's writer takes a reference to its field, whatever that is"
 )]
 
-use super::{AppendFsync, Config, LogFormat};
+use super::{Config, LogFormat};
+use crate::durable::Policy;
 use mayhap_units::number::{format_bytes, format_count, parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::parse_millis;
 use std::fmt::Display;
@@ -198,19 +199,15 @@ fn expansion(text: &str) -> Result<u32, String> {
 fn names(text: &str) -> Result<Vec<String>, String> {
     let names = text.split(',').map(|name| name.trim().to_ascii_lowercase());
     let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
-    match names.iter().find(|name| name.contains(['/', '*', '@', ' '])) {
+    let is_wrong = |char: char| !char.is_ascii_alphanumeric() && !"-.:[]_".contains(char);
+    match names.iter().find(|name| name.contains(is_wrong)) {
         Some(name) => Err(format!("{name:?} is no host name; write filters.example.org")),
         None => Ok(names),
     }
 }
 
-fn fsync(text: &str) -> Result<AppendFsync, String> {
-    match text {
-        "always" => Ok(AppendFsync::Always),
-        "everysec" => Ok(AppendFsync::EverySec),
-        "no" => Ok(AppendFsync::No),
-        _ => Err("allowed: always, everysec, no".into()),
-    }
+fn fsync(text: &str) -> Result<Policy, String> {
+    Policy::from_name(text).ok_or_else(|| "allowed: always, everysec, no".into())
 }
 
 fn level(text: &str) -> Result<log::LevelFilter, String> {
@@ -262,13 +259,8 @@ fn span(millis: &u64) -> String {
     format!("{millis}ms")
 }
 
-fn fsync_shown(value: &AppendFsync) -> String {
-    let name = match value {
-        AppendFsync::Always => "always",
-        AppendFsync::EverySec => "everysec",
-        AppendFsync::No => "no",
-    };
-    name.into()
+fn fsync_shown(value: &Policy) -> String {
+    value.name().into()
 }
 
 fn level_shown(value: &log::LevelFilter) -> String {

@@ -7,11 +7,10 @@ use crate::Turn;
 use crate::config::Rights;
 use crate::durable::Policy;
 use crate::keyspace::{Entry, Hash, Info, Shape, Spec};
-use crate::metrics::{Counter, Counts};
+use crate::metrics::Counter;
 use axum::extract::{Extension, Query, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use mayhap::Bitmap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -75,10 +74,8 @@ impl State {
     fn turn(&self) -> Turn {
         Turn {
             recorder: self.shared.log.as_ref().map(|log| log.recorder()),
-            digests: Vec::new(),
-            answers: Bitmap::default(),
-            counts: Counts::default(),
             now: now(),
+            ..Turn::default()
         }
     }
 
@@ -287,10 +284,15 @@ pub(super) async fn create(
         state.check_writable()?;
         let log = state.shared.log.as_deref();
         let entry = state.shared.keyspace.create(&name, spec, now(), log)?;
-        state.settle()?;
-        Ok(json(StatusCode::CREATED, &describe(&name, &entry)))
+        created(&state, &name, &entry)
     })
     .await
+}
+
+/// The answer that a filter was made, once that is safe.
+pub(super) fn created(state: &State, name: &[u8], entry: &Entry) -> Answer {
+    state.settle()?;
+    Ok(json(StatusCode::CREATED, &describe(name, entry)))
 }
 
 /// `DELETE /v1/filters/{name}`
@@ -385,13 +387,11 @@ pub(super) async fn merge(
     }
     blocking(move || {
         state.check_writable()?;
-        let entry = state.filter(&name)?;
         let from: Vec<Arc<Entry>> =
             merge.from.iter().map(|from| state.filter(from.as_bytes())).collect::<Result<_, _>>()?;
-        for from in &from {
-            entry.merge_from(from)?;
-        }
-        Ok(json(StatusCode::OK, &describe(&name, &entry)))
+        let log = state.shared.log.as_deref();
+        let entry = state.shared.keyspace.merge(&name, &from, now(), log)?;
+        created(&state, &name, &entry)
     })
     .await
 }

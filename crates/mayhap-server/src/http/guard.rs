@@ -37,7 +37,11 @@ pub(super) async fn guard(
 ) -> Response {
     let began = Instant::now();
     let checked = match check_caller(&state, &request) {
-        Ok(()) => check_user(&state, peer, &request).await,
+        Ok(()) => {
+            let given = single(request.headers(), &header::AUTHORIZATION).and_then(credentials);
+            let is_open = OPEN.contains(&request.uri().path());
+            check_user(&state, peer, given, is_open).await
+        }
         Err(failure) => Err(failure),
     };
     let mut response = match checked {
@@ -119,13 +123,13 @@ fn is_ours(state: &State, authority: &Authority) -> bool {
 async fn check_user(
     state: &State,
     peer: SocketAddr,
-    request: &Request,
+    given: Option<(Vec<u8>, Vec<u8>)>,
+    is_open: bool,
 ) -> Result<Rights, Failure> {
     let users = &state.shared.config.users;
-    if !users.asks_password() || OPEN.contains(&request.uri().path()) {
+    if !users.asks_password() || is_open {
         return Ok(users.anonymous());
     }
-    let given = single(request.headers(), &header::AUTHORIZATION).and_then(credentials);
     let Some((name, password)) = given else {
         return Err(Failure::new(StatusCode::UNAUTHORIZED, "a password is needed: Basic or Bearer"));
     };

@@ -1,7 +1,7 @@
 //! What a filter knows of itself.
 
 use super::filter::{Filter, locked, read};
-use super::{Entry, Shape, redisbloom};
+use super::{Entry, Shape};
 use mayhap_formats::ForeignFilter;
 
 /// What is known of a filter without reading its bits.
@@ -186,12 +186,12 @@ impl Filter {
     pub(super) fn num_bytes(&self) -> u64 {
         match self {
             Self::Growing(filter) => filter.num_bytes(),
-            Self::Fixed(fixed, _) => fixed.filter().params().num_bytes(),
-            Self::Counting(filter, _) => locked(filter).filter.num_bytes(),
-            Self::Window(filter, _) => locked(filter).filter.num_bytes(),
-            Self::RedisBloom(filter, _) => redisbloom::num_bytes(&read(filter)),
+            Self::Fixed(_, charge)
+            | Self::Counting(_, charge)
+            | Self::Window(_, charge)
+            | Self::RedisBloom(_, charge)
+            | Self::Foreign(_, charge) => charge.bytes(),
             Self::Mapped(mapped) => mapped.filter().params().num_bytes(),
-            Self::Foreign(filter, _) => filter.num_bits() / 8,
         }
     }
 }

@@ -81,6 +81,9 @@ impl Entry {
     ///
     /// As [`Entry::insert`]; schemes of others take no digests.
     pub fn insert_digest(&self, digest: Digest, turn: &mut Turn) -> Result<bool, InsertError> {
+        if self.is_read_only() {
+            return Err(InsertError::ReadOnly);
+        }
         if self.is_ordered() {
             return self.insert_in_order(&[digest], turn);
         }
@@ -129,6 +132,10 @@ impl Entry {
     ///
     /// As [`Entry::insert_many`]; schemes of others take no digests.
     pub fn insert_digests(&self, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
+        if self.is_read_only() {
+            turn.answers.clear_to(turn.digests.len());
+            return Err((0, InsertError::ReadOnly));
+        }
         if self.is_ordered() {
             let digests = std::mem::take(&mut turn.digests);
             let done = self.insert_in_order(&digests, turn).map_err(|error| (0, error));

@@ -30,13 +30,20 @@ pub(super) struct Incoming {
 
 /// A dump that is going out: what the filter held when it began.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     bytes: Vec<u8>,
     header_bytes: usize,
     /// Where no chunk may go across.
     ends: Vec<usize>,
     touched: u64,
     _charge: Charge,
+}
+
+impl Outgoing {
+    /// The whole dump.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Why a chunk was not taken.
@@ -101,7 +108,8 @@ impl Keyspace {
         Ok((next, dump.bytes[start..end].to_vec()))
     }
 
-    fn begin_dump(&self, entry: &Entry, now: u64) -> Result<Outgoing, ChangeError> {
+    /// All of a dump at once, charged until it is dropped.
+    pub(crate) fn begin_dump(&self, entry: &Entry, now: u64) -> Result<Outgoing, ChangeError> {
         let info_bytes = entry.info().bytes;
         // The copy and its bytes, for a moment; then the bytes.
         let charge = self.budget.charge(info_bytes.saturating_mul(2))?;

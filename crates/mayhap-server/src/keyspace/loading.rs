@@ -11,6 +11,8 @@ use mayhap_formats::{Error, RedisBloomFilter};
 /// Bytes of `RedisBloom`'s header before those of its layers, and of each layer.
 const CHAIN_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
+/// Twice what the longest chain known has: 257 layers of one key each.
+const MAX_HASHES: u64 = 8_192;
 
 /// A dump that is coming in.
 #[derive(Debug)]
@@ -117,12 +119,24 @@ impl Loading {
 
 /// The bytes of each layer, as the header says.
 pub(super) fn layer_bytes(header: &[u8]) -> impl Iterator<Item = u64> + '_ {
-    let layers = header.get(CHAIN_BYTES..).unwrap_or(&[]).chunks_exact(LAYER_BYTES);
-    layers.filter_map(|layer| layer.first_chunk::<8>().map(|&bytes| u64::from_le_bytes(bytes)))
+    layers(header).map(|layer| u64::from(u32_at(layer, 0)) | u64::from(u32_at(layer, 4)) << 32)
+}
+
+fn layers(header: &[u8]) -> impl Iterator<Item = &[u8; LAYER_BYTES]> {
+    header.get(CHAIN_BYTES..).unwrap_or(&[]).as_chunks::<LAYER_BYTES>().0.iter()
+}
+
+fn u32_at(layer: &[u8; LAYER_BYTES], offset: usize) -> u32 {
+    u32::from_le_bytes(std::array::from_fn(|i| layer[offset + i]))
 }
 
 /// Checks a header of `RedisBloom` and says how many bytes of bits follow.
 fn redisbloom_bytes(header: &[u8], options: &Options) -> Result<u64, String> {
+    // Of all layers together: what a question for an absent key costs.
+    let hashes: u64 = layers(header).map(|layer| u64::from(u32_at(layer, 40))).sum();
+    if hashes > MAX_HASHES {
+        return Err(format!("{hashes} hashes for a key are above the limit of {MAX_HASHES}"));
+    }
     // It is checked before the bits are missed, and a sound one says how many are.
     match RedisBloomFilter::from_chunks(&[(1, header)], &limits(options)) {
         Err(Error::Truncated { field: "bits of the layers", needed, left: 0 }) => Ok(needed),

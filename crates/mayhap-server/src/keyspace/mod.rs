@@ -3,11 +3,13 @@
 //! `names.rs` is names to filters, `entry.rs` one filter with what belongs to it, `spec.rs` what it
 //! was asked to be, `filter.rs` the kinds; `insert.rs` is the way in, `info.rs` what a filter knows
 //! of itself. `contents.rs` is a filter as bytes, `load.rs` dumps that go out and come in,
-//! `recovery.rs` filters that come back at start, `scan.rs` a part of all names at a time.
+//! `recovery.rs` filters that come back at start, `files.rs` those that lie in the data folder, `scan.rs` a part of all names at a
+//! time.
 
 mod contents;
 mod entry;
 mod error;
+mod files;
 mod filter;
 mod fixed;
 mod glob;

@@ -4,10 +4,8 @@
 //! to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the lanes up.
 //! `page.rs` writes them as Prometheus reads them.
 
-#[cfg(any())]
 mod page;
 
-#[cfg(any())]
 pub use page::page;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
