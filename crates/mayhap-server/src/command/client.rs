@@ -57,14 +57,18 @@ pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> String {
 }
 
 fn id(call: &mut Call<'_, '_>) -> Outcome {
-    let id = call.session.id as i64;
+    let id = call.session.id.cast_signed();
     call.integer(id)
 }
 
 fn get_name(call: &mut Call<'_, '_>) -> Outcome {
     let name = &call.session.name;
     let mut reply = crate::resp::Reply::new(call.out, call.session.resp3);
-    if name.is_empty() { reply.null() } else { reply.bulk(name) }
+    if name.is_empty() {
+        reply.null();
+    } else {
+        reply.bulk(name);
+    }
     Ok(())
 }
 
@@ -173,9 +177,10 @@ fn kill(call: &mut Call<'_, '_>) -> Outcome {
     let (clients, words) = (&call.shared.clients, call.words.len());
     if words == 3 {
         let address = call.word(2);
-        let client = clients.list().into_iter().find(|client| {
-            client.address.is_some_and(|at| at.to_string().as_bytes() == address)
-        });
+        let client = clients
+            .list()
+            .into_iter()
+            .find(|client| client.address.is_some_and(|at| at.to_string().as_bytes() == address));
         client.filter(|client| clients.kill(client.id)).ok_or("ERR No such client")?;
         return call.ok();
     }

@@ -105,10 +105,12 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
         login(call, user, password)?;
     }
     if !Right::Known.is_given(&call.session.rights) {
-        return Err("NOAUTH HELLO must be called with the client already authenticated, otherwise \
+        return Err(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise \
              the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client \
              and select the RESP protocol version at the same time"
-            .into());
+                .into(),
+        );
     }
     if let Some(name) = asked.name {
         call.session.name = name.to_vec();
@@ -116,7 +118,7 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
     if let Some(resp3) = asked.resp3 {
         call.session.resp3 = resp3;
     }
-    let id = call.session.id as i64;
+    let id = call.session.id.cast_signed();
     let mut reply = call.reply();
     reply.map(7);
     reply.bulk(b"server");

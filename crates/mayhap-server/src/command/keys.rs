@@ -9,7 +9,7 @@ use crate::keyspace::ChangeError;
 use mayhap::DigestFunction;
 use std::sync::Arc;
 
-/// What `TYPE` says of a filter, as RedisBloom does. Nothing else is kept here, so no command ever
+/// What `TYPE` says of a filter, as `RedisBloom` does. Nothing else is kept here, so no command ever
 /// meets a key of the wrong type.
 pub(super) const TYPE: &str = "MBbloom--";
 
@@ -48,7 +48,7 @@ fn del(call: &mut Call<'_, '_>) -> Outcome {
 fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let names = call.words.from(1);
     let found = names.iter().filter(|name| call.entry(name).is_some()).count();
-    call.integer(found as i64)
+    call.count(found)
 }
 
 fn kind(call: &mut Call<'_, '_>) -> Outcome {
@@ -58,8 +58,8 @@ fn kind(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn dbsize(call: &mut Call<'_, '_>) -> Outcome {
-    let filters = call.shared.keyspace.len() as i64;
-    call.integer(filters)
+    let filters = call.shared.keyspace.len();
+    call.count(filters)
 }
 
 fn keys(call: &mut Call<'_, '_>) -> Outcome {
@@ -161,16 +161,11 @@ fn memory(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(SYNTAX.into()),
     }
     let name = call.word(2);
-    match call.entry(name) {
-        Some(entry) => {
-            let bytes = entry.info().bytes.saturating_add(name.len() as u64);
-            call.integer(i64::try_from(bytes).unwrap_or(i64::MAX))
-        }
-        None => {
-            call.reply().null();
-            Ok(())
-        }
-    }
+    let Some(entry) = call.entry(name) else {
+        call.reply().null();
+        return Ok(());
+    };
+    call.count(entry.info().bytes.saturating_add(name.len() as u64))
 }
 
 fn flush(call: &mut Call<'_, '_>) -> Outcome {

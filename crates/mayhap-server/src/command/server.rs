@@ -37,7 +37,7 @@ fn bgsave(call: &mut Call<'_, '_>) -> Outcome {
 fn last_save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref();
     let seconds = log.map_or(0, |log| log.stats().checkpoint_at / 1000);
-    call.integer(seconds as i64)
+    call.count(seconds)
 }
 
 fn shutdown(call: &mut Call<'_, '_>) -> Outcome {

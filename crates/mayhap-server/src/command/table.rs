@@ -57,8 +57,9 @@ impl Places {
     pub(super) const ALL: Self = Self { first: 1, last: -1, step: 1 };
 
     /// The words of a request that are keys.
-    pub(super) fn of<'a>(self, words: Words<'a>) -> impl Iterator<Item = &'a [u8]> {
-        let last = if self.last < 0 { words.len() as i64 + self.last } else { self.last };
+    pub(super) fn of(self, words: Words<'_>) -> impl Iterator<Item = &[u8]> {
+        let words_len = words.len().cast_signed() as i64;
+        let last = if self.last < 0 { words_len + self.last } else { self.last };
         let indexes = (self.first.max(1)..=last).step_by(self.step.max(1) as usize);
         indexes.filter(move |_| self.first != 0).filter_map(move |index| words.get(index as usize))
     }
@@ -81,7 +82,7 @@ pub(super) struct Command {
 impl Command {
     /// Whether a request of so many words has as many as it must.
     pub(super) const fn takes(&self, words: usize) -> bool {
-        let words = words as i64;
+        let words = words.cast_signed() as i64;
         if self.arity < 0 { words >= -self.arity } else { words == self.arity }
     }
 }

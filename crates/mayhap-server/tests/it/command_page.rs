@@ -26,7 +26,8 @@ fn shown(bytes: &[u8]) -> (Vec<String>, &[u8]) {
                 let (element, left) = shown(rest);
                 rest = left;
                 for (at, line) in element.into_iter().enumerate() {
-                    let head = if at == 0 { format!("{i:width$}) ") } else { " ".repeat(width + 2) };
+                    let head =
+                        if at == 0 { format!("{i:width$}) ") } else { " ".repeat(width + 2) };
                     lines.push(head + &line);
                 }
             }
@@ -78,10 +79,8 @@ fn every_command_is_on_the_page_and_nothing_else_is() {
         assert!(found, "{name} is not on the page");
     }
     for start in page.match_indices("`BF.").map(|(at, _)| at + 1) {
-        let name: String = page[start..]
-            .chars()
-            .take_while(|c| c.is_ascii_uppercase() || *c == '.')
-            .collect();
+        let name: String =
+            page[start..].chars().take_while(|c| c.is_ascii_uppercase() || *c == '.').collect();
         if name == "BF.LOAD" {
             continue; // Told to be missing.
         }

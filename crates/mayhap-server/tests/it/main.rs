@@ -2,6 +2,7 @@
 
 mod command;
 mod command_page;
+mod command_rights;
 mod config;
 mod conformance;
 mod http;

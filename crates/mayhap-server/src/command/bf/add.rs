@@ -32,7 +32,7 @@ fn to_write(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 
 /// Inserts items and answers for each whether it was new.
 ///
-/// Where one cannot be inserted the answers end with its error, as in RedisBloom: those before it
+/// Where one cannot be inserted the answers end with its error, as in `RedisBloom`: those before it
 /// are in.
 pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
     let outcome = entry.insert_many(items, call.turn);

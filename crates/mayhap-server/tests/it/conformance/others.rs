@@ -1,4 +1,4 @@
-//! Everything but the filters' own commands, and what goes beyond RedisBloom.
+//! Everything but the filters' own commands, and what goes beyond `RedisBloom`.
 
 use super::{Case, both, each};
 
