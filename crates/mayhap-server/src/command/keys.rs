@@ -185,7 +185,9 @@ fn flush(call: &mut Call<'_, '_>) -> Outcome {
     loop {
         let page = call.scan(cursor, MAX_SCAN_COUNT, None)?;
         for name in &page.names {
-            call.remove(name)?;
+            if call.entry(name).is_some_and(|entry| !entry.is_read_only()) {
+                call.remove(name)?;
+            }
         }
         cursor = page.cursor;
         if cursor == 0 {

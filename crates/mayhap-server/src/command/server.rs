@@ -52,8 +52,9 @@ fn shutdown(call: &mut Call<'_, '_>) -> Outcome {
             None => return Err(SYNTAX.into()),
         }
     }
+    // As in Redis the answer is the end of the connection, which is what clients wait for.
     call.after = After::Shutdown { save };
-    call.ok()
+    Ok(())
 }
 
 fn time(call: &mut Call<'_, '_>) -> Outcome {
