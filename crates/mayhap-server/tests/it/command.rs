@@ -210,7 +210,7 @@ fn a_hostile_name_is_a_name_and_nothing_more() {
                 for more in [&["0.01", "10"][..], &[], &["1"], &["a", "b", "c"]] {
                     let mut request = vec![command.clone().into_bytes(), name.clone()];
                     request.extend(more.iter().map(|word| word.as_bytes().to_vec()));
-                    assert!(server.answers(&request), "{command} {:?}", name.escape_ascii());
+                    assert!(server.answers(&request), "{command} {}", name.escape_ascii());
                     server.session.resp3 = resp3;
                 }
             }
