@@ -87,8 +87,9 @@ impl Keyspace {
             return Err(ChangeError::Kind("no dump was begun; begin with 0".to_owned()));
         };
         dump.touched = now;
-        let start =
-            usize::try_from(cursor - 1).ok().and_then(|at| at.checked_add(dump.header_bytes));
+        let start = usize::try_from(cursor.saturating_sub(1))
+            .ok()
+            .and_then(|at| at.checked_add(dump.header_bytes));
         let chunk = start.and_then(|start| {
             let end = *dump.ends.iter().find(|&&end| end > start)?;
             Some((start, end.min(start.saturating_add(CHUNK_BYTES))))

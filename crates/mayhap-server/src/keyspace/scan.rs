@@ -1,6 +1,6 @@
 //! Going over all names, a part at a time.
 
-use super::filter::{locked, read};
+use super::filter::{Filter, locked, read};
 use super::names::Named;
 use super::{ChangeError, Keyspace, matches};
 use crate::durable::{Log, Refused};
@@ -51,7 +51,8 @@ impl Keyspace {
         Ok(Page { cursor, names })
     }
 
-    /// Removes filters whose time is over, and dumps that nobody went on with, of up to `count` that are looked at from `cursor` on;
+    /// Removes filters whose time is over, dumps that nobody went on with, and sizes what
+    /// is going to grow, of up to `count` that are looked at from `cursor` on;
     /// returns where to go on, 0 at the end.
     ///
     /// # Errors
@@ -67,6 +68,11 @@ impl Keyspace {
         let (part, next) = self.part(cursor, count.clamp(1, MAX_COUNT));
         let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
         self.forget_idle_dumps(&entries, now);
+        for entry in &entries {
+            if let Filter::Growing(filter) = &entry.filter {
+                filter.prepare_growth();
+            }
+        }
         for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
             let _changing = locked(&self.changing);
             // It may have got another time, another name, or be gone meanwhile.
