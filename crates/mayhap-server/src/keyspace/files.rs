@@ -10,9 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Keyspace {
-    /// Serves a file under its name without extension: a plain filter of ours where it lies, mapped,
-    /// a growing one or a filter of another system from memory. Nothing can be inserted, and the
-    /// log knows nothing of it.
+    /// Serves a file under its name without extension: a plain filter of ours where it lies,
+    /// mapped, a growing one or a filter of another system from memory. Nothing can be inserted,
+    /// and the log knows nothing of it. A filter of another system is asked for the bytes that it
+    /// hashes.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! `BF.SCANDUMP` and `BF.LOADCHUNK`: a filter goes out in chunks, and comes in whole or not at all.
 //!
 //! Ours is the file of the native format: its header, 4096 bytes, then the rest in chunks. One of
-//! `RedisBloom` goes out as that module's own dump. In both, the cursor that comes with a chunk is 1
-//! plus the bytes after the header up to the chunk's end.
+//! `RedisBloom` goes out as that module's own dump. In both, the cursor that comes with a chunk is
+//! 1 plus the bytes after the header up to the chunk's end.
 
 use super::contents::Contents;
 use super::filter::{charge, locked};
@@ -98,7 +98,7 @@ impl Keyspace {
             *outgoing = None;
             return Ok((0, Vec::new()));
         };
-        let next = 1 + (end - dump.header_bytes) as i64;
+        let next = 1 + ((end - dump.header_bytes) as u64).cast_signed();
         Ok((next, dump.bytes[start..end].to_vec()))
     }
 

@@ -21,8 +21,8 @@ pub struct Page {
 }
 
 impl Keyspace {
-    /// The names of the next filters from `cursor` on, which is 0 at first: of up to `count` filters
-    /// (at least 1, at most 10,000) those that fit `pattern`.
+    /// The names of the next filters from `cursor` on, which is 0 at first: of up to `count`
+    /// filters (at least 1, at most 10,000) those that fit `pattern`.
     ///
     /// Filters stand in the order of their creation, so one that is there during the whole scan is
     /// told exactly once, under the name that it has then.
@@ -51,9 +51,9 @@ impl Keyspace {
         Ok(Page { cursor, names })
     }
 
-    /// Removes filters whose time is over, dumps that nobody went on with, and sizes what
-    /// is going to grow, of up to `count` that are looked at from `cursor` on;
-    /// returns where to go on, 0 at the end.
+    /// Removes filters whose time is over and dumps that nobody went on with, and sizes the next
+    /// layer of filters that are about to grow, of up to `count` filters from `cursor` on; returns
+    /// where to go on, 0 at the end. For a thread that has time, now and then.
     ///
     /// # Errors
     ///
