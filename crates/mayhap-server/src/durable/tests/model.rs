@@ -23,18 +23,19 @@ pub(super) struct Set {
 pub(super) struct Model(pub(super) Mutex<BTreeMap<u64, Set>>);
 
 impl Model {
-    pub(super) fn create(&self, id: u64, name: &[u8]) {
-        Replay::create(self, id, name, b"spec", 0).unwrap();
-    }
-
     pub(super) fn digests(&self) -> BTreeSet<(u64, u64)> {
         let sets = self.0.lock().unwrap();
         let all = sets.iter().flat_map(|(&id, set)| set.digests.iter().map(move |&d| (id, d)));
         all.collect()
     }
 
-    pub(super) fn names(&self) -> BTreeMap<Vec<u8>, u64> {
-        self.0.lock().unwrap().iter().map(|(&id, set)| (set.name.clone(), id)).collect()
+    /// After the last record, what is done next comes after all that was done.
+    pub(super) fn go_on(&self) {
+        for set in self.0.lock().unwrap().values_mut() {
+            let last = set.done_above_mark.last().map_or(0, |order| order + 1);
+            set.mark = set.mark.max(last);
+            set.done_above_mark.clear();
+        }
     }
 
     fn with(&self, id: u64, change: impl FnOnce(&mut Set)) {
