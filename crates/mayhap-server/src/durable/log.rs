@@ -91,6 +91,8 @@ pub struct Log {
     inner: Mutex<Inner>,
     /// There is something to sync, or it is time to end.
     pub(super) work: Condvar,
+    /// A checkpoint is asked for, or it is time to end.
+    pub(super) asked: Condvar,
     /// [`Log::state`] may say something else.
     progress: Condvar,
     /// Held by operations from their record to their effect, and by checkpoints while they begin.
@@ -126,6 +128,7 @@ impl Log {
             synced: AtomicU64::new(inner.sequence),
             inner: Mutex::new(inner),
             work: Condvar::new(),
+            asked: Condvar::new(),
             progress: Condvar::new(),
             operations: RwLock::new(()),
             syncing: Mutex::new(()),

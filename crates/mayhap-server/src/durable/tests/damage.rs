@@ -97,7 +97,7 @@ fn flip(
         return Err(format!("blamed on {}", told.display()));
     }
     let whole = run.disk.files().read(path);
-    if path.ends_with(".log") {
+    if path.starts_with("log/") {
         let starts = frames(&whole, log_id(&whole));
         let wanted = starts.iter().rev().find(|&&start| start <= place).copied().unwrap_or(0);
         if *offset != wanted as u64 {
@@ -148,7 +148,7 @@ fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
         let before = run.told();
         let length = run.last_record();
         let files = run.disk.files().tidy();
-        let path = files.names.keys().filter(|path| path.ends_with(".log"));
+        let path = files.names.keys().filter(|path| path.starts_with("log/"));
         let path = path.max_by_key(|path| (path.len(), *path)).unwrap();
         let inode = files.names[path];
         let whole = files.contents[&inode].len();

@@ -110,6 +110,8 @@ impl Files {
 pub(super) enum Fault {
     Io,
     NoSpace,
+    /// The same for writes alone.
+    Full,
     /// Half of what was asked, then an error if there is nothing of it left to do.
     Short,
     Interrupted,
@@ -155,7 +157,7 @@ impl State {
 
     fn check(&mut self) -> io::Result<()> {
         match self.fault() {
-            None | Some(Fault::Short | Fault::Interrupted) => Ok(()),
+            None | Some(Fault::Short | Fault::Interrupted | Fault::Full) => Ok(()),
             Some(Fault::Io) => Err(io::Error::from_raw_os_error(5)),
             Some(Fault::NoSpace) => Err(io::Error::from_raw_os_error(28)),
         }
@@ -297,10 +299,10 @@ impl DiskFile for MemoryFile {
             Some(Fault::Interrupted) => return Err(io::ErrorKind::Interrupted.into()),
             Some(Fault::Io) => return Err(io::Error::from_raw_os_error(5)),
             // The last bytes of the disk, and an error at the next call.
-            Some(Fault::NoSpace) if bytes.len() < 2 => {
+            Some(Fault::NoSpace | Fault::Full) if bytes.len() < 2 => {
                 return Err(io::Error::from_raw_os_error(28));
             }
-            Some(Fault::NoSpace) => {
+            Some(Fault::NoSpace | Fault::Full) => {
                 let (inode, at) = (self.inode, offset as usize);
                 let bytes = bytes[..bytes.len() / 2].to_vec();
                 state.tell(Event::Write { inode, at, bytes });

@@ -6,6 +6,9 @@ use super::run::{Promise, Run, Setting, check};
 use crate::durable::Policy;
 use crate::durable::plant::Plant;
 
+const FAULTS: [Fault; 5] =
+    [Fault::Io, Fault::NoSpace, Fault::Full, Fault::Short, Fault::Interrupted];
+
 /// How many faults struck, and what was wrong with the first bad run.
 #[derive(Debug, Default)]
 pub(super) struct Struck {
@@ -56,7 +59,7 @@ fn no_failing_call_takes_what_was_promised() {
     for seed in seeds().into_iter().step_by(if is_soak() { 1 } else { 3 }) {
         for round in 0..rounds {
             for policy in [Policy::Always, Policy::EverySecond, Policy::No] {
-                for fault in [Fault::Io, Fault::NoSpace, Fault::Short, Fault::Interrupted] {
+                for fault in FAULTS {
                     for all in [false, true] {
                         let seed = seed.wrapping_mul(1000).wrapping_add(round);
                         let setting = Setting { policy, plant: Plant::None, seed, steps };

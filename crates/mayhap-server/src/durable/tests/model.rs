@@ -13,7 +13,7 @@ pub(super) struct Set {
     pub(super) expires_at: u64,
     pub(super) digests: BTreeSet<u64>,
     /// For what has to be done once: how often each was put in, and how much was done in all.
-    pub(super) counts: BTreeMap<u64, i64>,
+    pub(super) counts: BTreeMap<u64, u64>,
     pub(super) mark: u64,
     pub(super) done_above_mark: BTreeSet<u64>,
 }
@@ -65,7 +65,7 @@ impl Replay for Model {
         let (digests, counts) = rest.split_at_checked(digests as usize).ok_or("a short image")?;
         self.with(id, |set| {
             set.digests.extend(digests);
-            set.counts = counts.as_chunks::<2>().0.iter().map(|&[d, n]| (d, n as i64)).collect();
+            set.counts = counts.as_chunks::<2>().0.iter().map(|&[d, n]| (d, n)).collect();
             set.mark = mark;
         });
         Ok(())
@@ -90,7 +90,7 @@ impl Replay for Model {
                 // Below the mark: in the image. Twice: a bug of the log.
                 if order >= set.mark {
                     assert!(set.done_above_mark.insert(order), "{order} is replayed twice");
-                    *set.counts.entry(digest.get()).or_default() += what as i64;
+                    *set.counts.entry(digest.get()).or_default() += what;
                 }
             }
         });

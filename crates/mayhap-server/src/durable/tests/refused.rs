@@ -4,7 +4,7 @@ use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
 use super::run::{folder, options};
 use crate::durable::plant::Plant;
-use crate::durable::{Error, Log, Operation, Options, Policy, State};
+use crate::durable::{Error, Log, Operation, Options, Policy, Refused, Replay, State, Ticket};
 use mayhap::{Digest, DigestFunction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,7 +32,7 @@ fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
 }
 
 impl Served {
-    fn insert(&self) -> Result<Option<crate::durable::Ticket>, crate::durable::Refused> {
+    fn insert(&self) -> Result<Option<Ticket>, Refused> {
         let mut recorder = self.log.recorder();
         self.count.fetch_add(1, Ordering::Relaxed);
         recorder.insert(&self.count, 1, &[Digest::new(7)]);
@@ -55,7 +55,7 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
     let served = serve(Policy::EverySecond);
     assert_eq!(served.insert(), Ok(None));
     let before = served.log.stats().log_bytes;
-    served.fail(Some(Fault::NoSpace));
+    served.fail(Some(Fault::Full));
     let why = served.insert().unwrap_err().0;
     assert!(why.contains("No space left") && why.contains("free at least"), "{why}");
     assert_eq!(served.not_safe(), 1, "it is in the filter and not in the log");
@@ -69,7 +69,7 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
     assert!(served.log.stats().log_bytes > before);
     assert_eq!(served.not_safe(), 1, "only an image can have it now");
     let model = Model::default();
-    crate::durable::Replay::create(&model, 1, b"a", b"", 0).unwrap();
+    Replay::create(&model, 1, b"a", b"", 0).unwrap();
     served.log.checkpoint(&model).unwrap();
     assert_eq!(served.not_safe(), 0);
 }

@@ -4,8 +4,11 @@ use super::disk::{Files, MemoryDisk};
 use super::model::Model;
 use crate::durable::options::Clock;
 use crate::durable::plant::Plant;
-use crate::durable::{DataFolder, Log, Operation, Options, Policy, Recorder, State, Ticket};
+use crate::durable::{
+    DataFolder, Log, Operation, Options, Policy, Recorder, Replay, State, Ticket,
+};
 use mayhap::{Digest, DigestFunction};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -50,8 +53,8 @@ impl Told {
             }
             Note::Acknowledged(what, at) => {
                 // That a key is there already takes no new record, and is said while new keys wait.
-                if !self.acknowledged.contains_key(&what) {
-                    self.acknowledged.insert(what, at);
+                if let Entry::Vacant(new) = self.acknowledged.entry(what) {
+                    new.insert(at);
                     self.last = self.last.max(at);
                 }
             }
@@ -59,7 +62,7 @@ impl Told {
     }
 }
 
-/// SplitMix64.
+/// `SplitMix64`.
 #[derive(Debug, Clone)]
 pub(super) struct Random(pub(super) u64);
 
@@ -264,7 +267,7 @@ impl Run {
                     self.disk.note(Note::Issued(What::Inserted(id, digest)));
                     self.count.fetch_add(1, Ordering::Relaxed);
                     let digest_ = [Digest::new(digest)];
-                    crate::durable::Replay::insert(&self.model, id, &digest_).unwrap();
+                    Replay::insert(&self.model, id, &digest_).unwrap();
                     if kind == 2 {
                         let key = digest.to_le_bytes();
                         let keys = std::iter::once(key.as_slice());
@@ -310,7 +313,7 @@ impl Run {
             sum.as_chunks::<8>().0.iter().map(|&b| What::Inserted(id, u64::from_le_bytes(b)));
         let whats: Vec<What> = whats.collect();
         if let Ok(logged) = log.now(&Operation::Load { id, part: 0, bytes: &sum }) {
-            crate::durable::Replay::load(&self.model, id, 0, &sum).unwrap();
+            Replay::load(&self.model, id, 0, &sum).unwrap();
             self.waiting.push((logged.ticket, whats));
         }
     }
@@ -365,7 +368,6 @@ impl Run {
             self.names.push(self.names[place - 1].clone());
             return;
         };
-        use crate::durable::Replay;
         match operation {
             Operation::Remove { .. } => self.model.remove(id),
             Operation::Rename { name, .. } => self.model.rename(id, name),
