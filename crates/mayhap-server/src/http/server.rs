@@ -16,6 +16,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
 /// Connections at once: people and scrapers, not fleets.
@@ -112,7 +113,12 @@ async fn serve(
             state.shared.metrics.http().add(Counter::HttpRefused, 1);
             continue;
         };
-        let connection = Connection { peer, place, stop: stop.clone(), router: router.clone() };
+        let write_timeout = match state.shared.config.output_timeout_ms {
+            0 => None,
+            millis => Some(Duration::from_millis(millis)),
+        };
+        let (stop, router) = (stop.clone(), router.clone());
+        let connection = Connection { peer, place, stop, router, write_timeout };
         tokio::spawn(connection.begin(stream, tls.clone()));
     }
     drop(listener);
@@ -125,6 +131,8 @@ struct Connection {
     place: OwnedSemaphorePermit,
     stop: watch::Receiver<bool>,
     router: Router,
+    /// A client that takes nothing of an answer for so long is left.
+    write_timeout: Option<Duration>,
 }
 
 impl Connection {
@@ -150,6 +158,9 @@ impl Connection {
 
     async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let router = self.router.layer(axum::Extension(self.peer));
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(self.write_timeout);
+        let stream = Box::pin(stream);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)

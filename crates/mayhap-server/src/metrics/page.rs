@@ -3,6 +3,7 @@
 use super::{CLASSES, Counter};
 use crate::Shared;
 use crate::config::Rights;
+use crate::durable::Stats;
 use crate::keyspace::{Entry, Info};
 use std::fmt::{Display, Write};
 use std::time::Duration;
@@ -90,8 +91,31 @@ fn state(shared: &Shared, out: &mut String) {
     if let Some(limit) = shared.config.max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
     }
-    let writable = shared.log.as_ref().is_none_or(|log| log.check_writable().is_ok());
-    one(out, "mayhap_writable", "gauge", "Whether writes are taken", u8::from(writable));
+    let stats = shared.log.as_ref().map(|log| log.stats());
+    let writable = u8::from(stats.as_ref().is_none_or(|stats| stats.writable));
+    one(out, "mayhap_writable", "gauge", "Whether writes are taken", writable);
+    if let Some(stats) = stats {
+        log(&stats, out);
+    }
+}
+
+fn log(stats: &Stats, out: &mut String) {
+    let since_checkpoint = crate::http::now().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
+    let failed = u8::from(stats.checkpoint_error.is_some());
+    let poisoned = u8::from(stats.poisoned);
+    let gauges: [(&str, &str, f64); 7] = [
+        ("log_bytes", "Log that a start would replay", stats.log_bytes as f64),
+        ("log_unsynced_frames", "Writes not yet on the disk", stats.unsynced_frames as f64),
+        ("log_unsynced_seconds", "Age of the oldest of them", stats.unsynced_ms as f64 / 1e3),
+        ("log_poisoned", "Whether a sync failed: restart", poisoned.into()),
+        ("image_bytes", "All images", stats.image_bytes as f64),
+        ("checkpoint_age_seconds", "Since the last checkpoint", since_checkpoint),
+        ("checkpoint_failed", "Whether the last attempt failed", failed.into()),
+    ];
+    for (name, help, value) in gauges {
+        one(out, &format!("mayhap_{name}"), "gauge", help, value);
+    }
+    one(out, "mayhap_log_frames_total", "counter", "Writes to the log", stats.frames);
 }
 
 /// Bits of filters that a page reads, to tell how full they are: a tenth of a second.

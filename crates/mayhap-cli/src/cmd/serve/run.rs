@@ -149,14 +149,12 @@ fn open(config: &Config, talk: Talk) -> Result<Kept, Error> {
         None => folder.secret_key().map_err(damaged)?,
     };
     let recovery = Recovery::new(options(config, secret_key));
-    let settings = durable::Options {
-        policy: config.appendfsync,
-        segment_bytes: config.checkpoint_bytes,
-        checkpoint_every: (config.checkpoint_interval_ms != 0)
-            .then(|| Duration::from_millis(config.checkpoint_interval_ms)),
-        threads: config.threads.unwrap_or(durable_threads()),
-        ..durable::Options::new(DigestFunction::sip13(secret_key))
-    };
+    let mut settings = durable::Options::new(DigestFunction::sip13(secret_key));
+    settings.policy = config.appendfsync;
+    settings.segment_bytes = config.checkpoint_bytes;
+    let interval = Duration::from_millis(config.checkpoint_interval_ms);
+    settings.checkpoint_every = Some(interval).filter(|interval| !interval.is_zero());
+    settings.threads = config.threads.unwrap_or(settings.threads);
     let begun = Instant::now();
     let teller = Mutex::new(Teller::new(talk));
     let tell = |progress| {
@@ -168,11 +166,14 @@ fn open(config: &Config, talk: Talk) -> Result<Kept, Error> {
     let keyspace = Keyspace::restored(recovery, report.next_id)
         .map_err(|problem| Error::usage(problem, "give the server more memory"))?;
     say_recovered(data, &report, keyspace.len(), begun.elapsed());
+    for path in &report.imports {
+        match keyspace.serve_file(path) {
+            Ok(_) => log::info!("serving {} read only", path.display()),
+            // One that is of no use is no reason to keep the others from clients.
+            Err(problem) => log::warn!("not served: {problem}"),
+        }
+    }
     Ok(Kept { keyspace, log: Some(log) })
-}
-
-fn durable_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn random_key() -> Result<SecretKey, Error> {
