@@ -9,8 +9,8 @@ use crate::keyspace::ChangeError;
 use mayhap::DigestFunction;
 use std::sync::Arc;
 
-/// What `TYPE` says of a filter, as `RedisBloom` does. Nothing else is kept here, so no command ever
-/// meets a key of the wrong type.
+/// What `TYPE` says of a filter, as `RedisBloom` does. Nothing else is kept here, so no command
+/// ever meets a key of the wrong type.
 pub(super) const TYPE: &str = "MBbloom--";
 
 pub(super) const COMMANDS: &[Command] = &[

@@ -1,7 +1,7 @@
 //! What each request does.
 //!
 //! `table.rs` is one row a command and the look-up by name, `call.rs` what a handler works with.
-//! A family has a file or a folder: [`bf`] the filters, `keys` and `expire` what is done to names,
+//! A family has a file or a folder: `bf` the filters, `keys` and `expire` what is done to names,
 //! `connection` and `client` what a client says of itself, `server`, `describe`, `config` and
 //! `info` what it asks about the server. docs/commands.md is the description for users.
 

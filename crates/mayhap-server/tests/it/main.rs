@@ -1,6 +1,7 @@
 //! The server's promises: one binary, one module per promise.
 
 mod command;
+mod command_dump;
 mod command_page;
 mod command_rights;
 mod config;
