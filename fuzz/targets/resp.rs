@@ -1,7 +1,7 @@
 //! A byte that says where to cut, then bytes → requests.
 //!
 //! Oracles: bytes mean the same requests, or the same error after the same requests, whether they
-//! arrive at once, cut in two, in pieces of the same size, or byte by byte; what is taken was there;
+//! arrive at once, cut in two, in pieces of one size, or byte by byte; what is taken was there;
 //! words stand inside the bytes and within the limits; memory goes with what arrived, not with what
 //! was announced; requests that were read mean the same when they are written as arrays.
 #![no_main]

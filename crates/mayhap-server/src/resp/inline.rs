@@ -62,7 +62,7 @@ fn plain(line: &[u8], places: &mut Vec<(u32, u32)>) {
     places.extend(start.map(|from| (from, line.len() as u32)));
 }
 
-/// A line with quotes: its words are written down as they are meant. `None` if a quote does not end.
+/// A line with quotes: its words are written down as they are meant. `None` if a quote has no end.
 fn unquote(line: &[u8], places: &mut Vec<(u32, u32)>, out: &mut Vec<u8>) -> Option<()> {
     let mut rest = line;
     loop {
