@@ -158,8 +158,8 @@ impl ConcurrentScalableBloomFilter {
     /// A copy of all layers as they are now, while other threads go on: it holds at least every key
     /// whose insertion happened before the call.
     ///
-    /// Layers that are published later are not in it. Its counts are those of this moment, with the
-    /// places that inserting threads have reserved, so the copy goes on without overfilling a layer.
+    /// Layers that are published later are not in it. Its counts are those of this moment, but for
+    /// keys that are being inserted.
     ///
     /// # Errors
     ///
@@ -179,7 +179,8 @@ impl ConcurrentScalableBloomFilter {
     pub fn snapshot(&self) -> Result<ScalableBloomFilter, Error> {
         let copy = |shared: &SharedLayer| {
             let layer = shared.layer.snapshot()?;
-            // After the bits: a key that is in them had reserved its place before it set any.
+            // After the bits: a key that is in them had reserved its place before it set any. A
+            // load that sees an older count makes it too low by keys in flight, no more.
             Ok(Layer { inserted_items: shared.inserted_items(), ..layer })
         };
         let layers = self.published().map(copy).collect::<Result<_, Error>>()?;
