@@ -265,8 +265,8 @@ fn no_power_cut_takes_what_was_promised() {
     }
     let all: usize = states.iter().sum();
     println!(
-        "{all} states after a power cut or kill: always {}, everysec {}, no {}; {reopened} cut again, \
-         {continued} went on and were cut everywhere again",
+        "{all} states after a power cut or kill: always {}, everysec {}, no {}; {reopened} cut \
+         again, {continued} went on and were cut everywhere again",
         states[0], states[1], states[2]
     );
     assert!(all >= 100_000, "{all}");
