@@ -100,6 +100,8 @@ impl Log {
             Err(error) => {
                 let paths = made.iter().map(|of: &ImageOf| image_path(of.number));
                 checkpoints.garbage.extend(paths);
+                // A disk that is full is to be no fuller after each attempt.
+                self.remove_garbage(checkpoints);
                 let mut inner = self.lock();
                 inner.filters.extend(begun.changed);
                 inner.unwritten.append(&mut begun.unwritten);
@@ -224,6 +226,10 @@ impl Log {
         checkpoints.garbage.extend(old);
         checkpoints.garbage.sort_unstable();
         checkpoints.garbage.dedup();
+        self.remove_garbage(checkpoints);
+    }
+
+    fn remove_garbage(&self, checkpoints: &mut Checkpoints) {
         checkpoints.garbage.retain(|path| {
             let removed = self.store.disk.remove(path);
             removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound)

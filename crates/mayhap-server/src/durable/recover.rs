@@ -387,21 +387,7 @@ fn put_right(
         store.remove(&segment_path(number))?;
         store.sync_dir(LOG)?;
     }
-    for number in store.numbers(LOG, ".log")? {
-        if number < manifest.first_segment {
-            store.remove(&segment_path(number))?;
-        }
-    }
-    let images: HashSet<u64> = manifest.filters.iter().map(|(_, image)| image.number).collect();
-    for number in store.numbers(FILTERS, ".mayhap")? {
-        if !images.contains(&number) {
-            store.remove(&image_path(number))?;
-        }
-    }
-    store.remove_temporaries()?;
-    for folder in ["", LOG, FILTERS] {
-        store.sync_dir(folder)?;
-    }
+    remove_unneeded(store, manifest)?;
     let Some((segment, file)) = file else {
         let why = "the manifest names it";
         let path = store.path(&segment_path(manifest.first_segment));
@@ -428,6 +414,26 @@ fn put_right(
         late: None,
     };
     Ok((inner, end.replayed))
+}
+
+/// Removes what no manifest names any more, and what was never finished.
+fn remove_unneeded(store: &Store, manifest: &Manifest) -> Result<(), Error> {
+    for number in store.numbers(LOG, ".log")? {
+        if number < manifest.first_segment {
+            store.remove(&segment_path(number))?;
+        }
+    }
+    let images: HashSet<u64> = manifest.filters.iter().map(|(_, image)| image.number).collect();
+    for number in store.numbers(FILTERS, ".mayhap")? {
+        if !images.contains(&number) {
+            store.remove(&image_path(number))?;
+        }
+    }
+    store.remove_temporaries()?;
+    for folder in ["", LOG, FILTERS] {
+        store.sync_dir(folder)?;
+    }
+    Ok(())
 }
 
 /// Writes what a file has once more.

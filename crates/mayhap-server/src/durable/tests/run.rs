@@ -104,6 +104,8 @@ pub(super) struct Run {
     waiting: Vec<(Ticket, Vec<What>)>,
     /// Writes that were refused.
     pub(super) refused: usize,
+    /// What clients knew before a power cut, if one came before this run.
+    pub(super) before: Option<Told>,
 }
 
 pub(super) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
@@ -141,12 +143,35 @@ impl Run {
             turn: Vec::new(),
             waiting: Vec::new(),
             refused: 0,
+            before: None,
         }
+    }
+
+    /// What follows a power cut that left these files.
+    pub(super) fn after(&self, files: Files, told: &Told, seed: u64) -> Self {
+        // What was promised then was looked at; what is found now is promised from now on.
+        let before = Told { acknowledged: BTreeMap::new(), last: 0, ..told.clone() };
+        let (next_id, names) = (self.next_id, self.names.clone());
+        let setting = Setting { seed, steps: 12, ..self.setting };
+        let run = Self::new(MemoryDisk::of(files), setting);
+        Self { next_id, names, before: Some(before), ..run }
+    }
+
+    /// Clients see what is there.
+    fn show(&self) {
+        for (&id, set) in &*self.model.0.lock().unwrap() {
+            set.digests.iter().for_each(|&digest| self.tell(What::Inserted(id, digest)));
+            set.counts.keys().for_each(|&digest| self.tell(What::Counted(id, digest)));
+        }
+        self.tell(What::Operations(self.names.len() - 1));
     }
 
     /// All of it. Errors of the disk end nothing but what they strike.
     pub(super) fn go(&mut self) {
         self.restart();
+        if self.before.is_some() && self.log.is_some() {
+            self.show();
+        }
         for _ in 0..self.setting.steps {
             self.time.fetch_add(self.random.below(700), Ordering::Relaxed);
             match self.random.below(32) {
@@ -176,7 +201,7 @@ impl Run {
 
     /// What a client knows by now.
     pub(super) fn told(&self) -> Told {
-        let mut told = Told::default();
+        let mut told = self.before.clone().unwrap_or_default();
         for event in &self.disk.state().events {
             if let super::disk::Event::Note(note) = event {
                 told.hear(note);
