@@ -55,7 +55,11 @@ fn id(call: &mut Call<'_, '_>) -> Outcome {
 fn get_name(call: &mut Call<'_, '_>) -> Outcome {
     let name = &call.session.name;
     let mut reply = crate::resp::Reply::new(call.out, call.session.resp3);
-    if name.is_empty() { reply.null() } else { reply.bulk(name) }
+    if name.is_empty() {
+        reply.null()
+    } else {
+        reply.bulk(name)
+    }
     Ok(())
 }
 
@@ -167,9 +171,10 @@ fn kill(call: &mut Call<'_, '_>) -> Outcome {
     let (clients, words) = (&call.shared.clients, call.words.len());
     if words == 3 {
         let address = call.word(2);
-        let client = clients.list().into_iter().find(|client| {
-            client.address.is_some_and(|at| at.to_string().as_bytes() == address)
-        });
+        let client = clients
+            .list()
+            .into_iter()
+            .find(|client| client.address.is_some_and(|at| at.to_string().as_bytes() == address));
         client.filter(|client| clients.kill(client.id)).ok_or("ERR No such client")?;
         return call.ok();
     }

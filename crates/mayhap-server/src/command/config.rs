@@ -12,13 +12,8 @@ pub(super) const COMMANDS: &[Command] =
 
 type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
 
-const SUBCOMMANDS: [Sub; 5] = [
-    ("get", get),
-    ("set", set),
-    ("rewrite", set),
-    ("resetstat", set),
-    ("help", help),
-];
+const SUBCOMMANDS: [Sub; 5] =
+    [("get", get), ("set", set), ("rewrite", set), ("resetstat", set), ("help", help)];
 
 fn config(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
@@ -68,9 +63,7 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
     }
     let patterns: Vec<Vec<u8>> =
         call.words.from(2).iter().map(<[u8]>::to_ascii_lowercase).collect();
-    let wanted = |name: &str| {
-        patterns.iter().any(|pattern| matches(pattern, name.as_bytes()))
-    };
+    let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
     let config = &call.shared.config;
     let mut found: Vec<(String, String)> = ALIASES
         .iter()

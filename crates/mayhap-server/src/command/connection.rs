@@ -105,10 +105,12 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
         login(call, user, password)?;
     }
     if !Right::Known.is_given(&call.session.rights) {
-        return Err("NOAUTH HELLO must be called with the client already authenticated, otherwise \
+        return Err(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise \
              the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client \
              and select the RESP protocol version at the same time"
-            .into());
+                .into(),
+        );
     }
     if let Some(name) = asked.name {
         call.session.name = name.to_vec();

@@ -150,9 +150,7 @@ fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
         })
     } else if is(by, "pattern") {
         let pattern = value.to_ascii_lowercase();
-        Box::new(move |_, command| {
-            crate::keyspace::matches(&pattern, command.name.as_bytes())
-        })
+        Box::new(move |_, command| crate::keyspace::matches(&pattern, command.name.as_bytes()))
     } else if is(by, "module") {
         Box::new(|group, _| group == "bf" && is(value, "bf"))
     } else {

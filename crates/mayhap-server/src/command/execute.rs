@@ -67,10 +67,8 @@ fn refused(call: &Call<'_, '_>, command: &Command) -> Fault {
 
 #[cold]
 fn unknown(call: &Call<'_, '_>) -> Fault {
-    let mut text = format!(
-        "ERR unknown command '{}', with args beginning with: ",
-        shown(call.word(0))
-    );
+    let mut text =
+        format!("ERR unknown command '{}', with args beginning with: ", shown(call.word(0)));
     for word in call.words.from(1).iter() {
         if text.len() > 256 {
             break;

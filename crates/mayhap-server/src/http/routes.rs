@@ -1,13 +1,13 @@
 //! Which path does what.
 
 use super::{Failure, State, file, filters, guard};
+use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use crate::config::Rights;
 
 const PAGE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -32,7 +32,9 @@ pub(super) fn router(state: State) -> Router {
         .route("/v1/filters/{name}/check", post(filters::check))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
-        .fallback(|| async { Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json") })
+        .fallback(|| async {
+            Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")
+        })
         .method_not_allowed_fallback(|| async {
             let problem = "not with this method; see /openapi.json";
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, problem)

@@ -3,13 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mayhap::{DigestFunction, SecretKey};
+use mayhap_server::Shared;
 use mayhap_server::config::{Config, Rights, Users, hash_password};
 use mayhap_server::durable::{self, DataFolder, Log, Policy};
 use mayhap_server::http::Http;
 use mayhap_server::keyspace::{Keyspace, Options, Recovery};
 use mayhap_server::metrics::Metrics;
 use mayhap_server::net::Clients;
-use mayhap_server::Shared;
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -421,10 +421,43 @@ fn wrong_passwords_are_refused_whatever_their_form() {
 /// Names that break out of whatever they are written into.
 fn hostile_names() -> Vec<Vec<u8>> {
     let texts = [
-        "<img src=x onerror=1>", "\"", "'", "\\", "a\"} 1\nmayhap_up 1", "\n", "\r\n\r\n", "\0",
-        "../x", "/etc/passwd", "..", ".", "CON", "a/b", "%00", "%", "%2F", "?", "#", "&amp;",
-        "{}", "{filter=\"x\"}", "\u{1B}[31m", "\u{202E}abc", "é", "🦀", " ", "a b", "*", "add",
-        "$(reboot)", "`id`", "x'; DROP TABLE", "</script>", "\u{7F}", "\u{85}", "file",
+        "<img src=x onerror=1>",
+        "\"",
+        "'",
+        "\\",
+        "a\"} 1\nmayhap_up 1",
+        "\n",
+        "\r\n\r\n",
+        "\0",
+        "../x",
+        "/etc/passwd",
+        "..",
+        ".",
+        "CON",
+        "a/b",
+        "%00",
+        "%",
+        "%2F",
+        "?",
+        "#",
+        "&amp;",
+        "{}",
+        "{filter=\"x\"}",
+        "\u{1B}[31m",
+        "\u{202E}abc",
+        "é",
+        "🦀",
+        " ",
+        "a b",
+        "*",
+        "add",
+        "$(reboot)",
+        "`id`",
+        "x'; DROP TABLE",
+        "</script>",
+        "\u{7F}",
+        "\u{85}",
+        "file",
     ];
     let mut names: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
     names.extend([b"\xFF\xFE".to_vec(), b"a\xFFb".to_vec(), vec![b'x'; 4096], vec![0xF0; 64]]);
@@ -524,10 +557,16 @@ fn metrics_count_what_was_done_and_tell_few_filters() {
     let told = check_metrics(&page);
     assert_eq!(told.iter().filter(|(name, _)| name == "mayhap_filter_items").count(), 2);
     for line in [
-        "mayhap_filters 3", "mayhap_filters_told 2", "mayhap_items_added_total 3",
-        "mayhap_items_checked_total 2", "mayhap_commands_total{family=\"write\"} 1",
-        "mayhap_filter_items{filter=\"a\"} 2", "mayhap_filter_capacity{filter=\"a\"} 1000",
-        "mayhap_http_errors_total 1", "mayhap_http_requests_total 6", "mayhap_writable 1",
+        "mayhap_filters 3",
+        "mayhap_filters_told 2",
+        "mayhap_items_added_total 3",
+        "mayhap_items_checked_total 2",
+        "mayhap_commands_total{family=\"write\"} 1",
+        "mayhap_filter_items{filter=\"a\"} 2",
+        "mayhap_filter_capacity{filter=\"a\"} 1000",
+        "mayhap_http_errors_total 1",
+        "mayhap_http_requests_total 6",
+        "mayhap_writable 1",
         "mayhap_http_request_seconds_count 6",
         "mayhap_http_request_seconds_bucket{le=\"+Inf\"} 6",
     ] {
@@ -540,9 +579,18 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
     let server = Server::plain();
     server.send("PUT /v1/filters/f", &json!({}));
     for body in [
-        &b""[..], b"{", b"[]", b"null", b"{\"items\":[1]}", b"{\"items\":\"a\"}", b"{}",
-        b"{\"items\":[],\"items_base64\":[]}", b"{\"items_base64\":[\"*\"]}",
-        b"{\"items\":[\"a\"],\"x\":1}", b"{\"items\":[\"\xFF\"]}", b"{\"items\":[\"a\"]} x",
+        &b""[..],
+        b"{",
+        b"[]",
+        b"null",
+        b"{\"items\":[1]}",
+        b"{\"items\":\"a\"}",
+        b"{}",
+        b"{\"items\":[],\"items_base64\":[]}",
+        b"{\"items_base64\":[\"*\"]}",
+        b"{\"items\":[\"a\"],\"x\":1}",
+        b"{\"items\":[\"\xFF\"]}",
+        b"{\"items\":[\"a\"]} x",
         b"{\"items\":[\"a\"],\"items\":[\"b\"]}",
     ] {
         let json_type = [("Content-Type", "application/json")];
@@ -550,10 +598,17 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
         assert_eq!(answer.status, 400, "{:?}", String::from_utf8_lossy(body));
     }
     for body in [
-        json!({ "capacity": 0 }), json!({ "capacity": -1 }), json!({ "capacity": 1.5 }),
-        json!({ "error": 0 }), json!({ "error": 1 }), json!({ "error": -0.1 }),
-        json!({ "error": "1%" }), json!({ "fixed": true, "expansion": 2 }),
-        json!({ "expansion": 0 }), json!({ "expansion": 32_769 }), json!({ "capcity": 1 }),
+        json!({ "capacity": 0 }),
+        json!({ "capacity": -1 }),
+        json!({ "capacity": 1.5 }),
+        json!({ "error": 0 }),
+        json!({ "error": 1 }),
+        json!({ "error": -0.1 }),
+        json!({ "error": "1%" }),
+        json!({ "fixed": true, "expansion": 2 }),
+        json!({ "expansion": 0 }),
+        json!({ "expansion": 32_769 }),
+        json!({ "capcity": 1 }),
     ] {
         assert_eq!(server.send("PUT /v1/filters/g", &body).status, 400, "{body}");
     }
@@ -652,7 +707,8 @@ fn the_page_and_the_description_say_what_the_server_does() {
         let status: u16 = status.split(' ').next().unwrap().trim().parse().unwrap();
         assert_eq!(answer.status, status, "{line}: {}", answer.text());
         if wanted.trim_start().starts_with('{') {
-            let (wanted, found): (Value, _) = (serde_json::from_str(wanted).unwrap(), answer.json());
+            let (wanted, found): (Value, _) =
+                (serde_json::from_str(wanted).unwrap(), answer.json());
             for (key, value) in wanted.as_object().unwrap() {
                 assert_eq!(&found[key], value, "{line}: {key} in {found}");
             }

@@ -21,8 +21,7 @@ pub fn notify(state: &str) {
 /// How often `WATCHDOG=1` is expected, halved as its manual advises.
 pub fn watchdog() -> Option<Duration> {
     let micros = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
-    let ours = std::env::var("WATCHDOG_PID").ok().is_none_or(|pid| {
-        pid.parse() == Ok(std::process::id())
-    });
+    let ours =
+        std::env::var("WATCHDOG_PID").ok().is_none_or(|pid| pid.parse() == Ok(std::process::id()));
     ours.then(|| Duration::from_micros(micros) / 2)
 }

@@ -104,6 +104,7 @@ fn network(config: &Config) -> Result<net::Options, Error> {
         listen,
         threads: config.threads.unwrap_or_else(cores),
         max_clients: config.max_clients as usize,
+        max_buffer_bytes: usize::try_from(config.max_buffer_bytes).unwrap_or(usize::MAX),
         limits: Limits {
             max_word_bytes: config.max_word_bytes,
             max_chunk_bytes: config.max_chunk_bytes,
@@ -264,10 +265,7 @@ fn wait(stop: &Stop, server: &Server, shared: &Shared) -> bool {
     let mut cursor = 0;
     loop {
         let wake = stop.wake();
-        let timeout = Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::from(TICK.subsec_nanos()),
-        };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(TICK.subsec_nanos()) };
         // An interrupted wait is one that ends early.
         let _ = poll(&mut [PollFd::new(&wake, PollFlags::IN)], Some(&timeout));
         if let Some(signal) = stop.signal() {

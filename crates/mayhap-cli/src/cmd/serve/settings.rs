@@ -48,7 +48,11 @@ fn argument(setting: &'static Setting, default: &Config) -> Arg {
         .help_heading(setting.heading);
     if setting.value.is_empty() {
         // `--switch` alone, or `--switch=false` against a file.
-        argument.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("BOOL")
+        argument
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("BOOL")
     } else {
         argument.value_name(setting.value)
     }

@@ -32,8 +32,7 @@ mod tests {
     fn a_filter_grows_as_far_as_is_told_and_no_further() {
         let (first, error, limit) = (FEWEST_ITEMS, 0.01, 100_000);
         let room = room_within(limit, first, error);
-        let mut filter =
-            ScalableBloomFilter::new(first, error, DigestFunction::default()).unwrap();
+        let mut filter = ScalableBloomFilter::new(first, error, DigestFunction::default()).unwrap();
         filter.set_max_bytes(limit);
         let refused = (0..).find(|key: &u64| filter.insert(key).is_err()).unwrap();
         // Keys that are taken for known ones take no room.

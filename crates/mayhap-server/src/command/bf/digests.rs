@@ -4,11 +4,11 @@
 //! batch is one word of them. The answer is one word too: bit `i % 8` of byte `i / 8` for digest i.
 
 use super::fault::NOT_FOUND;
+use crate::Turn;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, Hash};
 use crate::metrics::Counter;
 use crate::resp::Reply;
-use crate::Turn;
 use mayhap::Digest;
 use std::sync::Arc;
 

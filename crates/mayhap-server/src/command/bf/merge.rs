@@ -14,9 +14,11 @@ pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
     call.turn.wrote = true;
     let (shared, now) = (call.shared, call.turn.now);
-    shared.keyspace.merge(call.word(1), &sources, now, call.log()).map_err(|error| match error {
-        CreateError::Spec(why) => format!("ERR cannot merge these filters: {why}").into(),
-        error => Fault::from(error),
-    })?;
+    shared.keyspace.merge(call.word(1), &sources, now, call.log()).map_err(
+        |error| match error {
+            CreateError::Spec(why) => format!("ERR cannot merge these filters: {why}").into(),
+            error => Fault::from(error),
+        },
+    )?;
     call.ok()
 }

@@ -142,7 +142,9 @@ impl Asked {
             return Err("Nonscaling filters cannot expand".into());
         }
         if self.seed.is_some() && self.keyed == Some(true) {
-            return Err("ERR SEED is for filters without a key; leave it out, or say KEYED no".into());
+            return Err(
+                "ERR SEED is for filters without a key; leave it out, or say KEYED no".into()
+            );
         }
         let shapes = [self.counting, self.window.is_some(), self.fixed];
         if shapes.iter().filter(|&&is| is).count() > 1 {
@@ -196,9 +198,7 @@ pub(super) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
     let number = word.and_then(number::integer).ok_or(of.text("ERR bad capacity", BAD))?;
     match u64::try_from(number) {
         Ok(keys @ 1..) => Ok(keys),
-        _ => Err(of
-            .text("ERR capacity must be in the range [1, 9223372036854775807]", BAD)
-            .into()),
+        _ => Err(of.text("ERR capacity must be in the range [1, 9223372036854775807]", BAD).into()),
     }
 }
 

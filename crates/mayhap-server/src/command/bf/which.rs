@@ -12,7 +12,8 @@ const MAX_PROBES: usize = 1 << 20;
 /// `BF.WHICH numkeys key [key …] item [item …]`: for each item the names of the filters that may
 /// have it. A name without a filter has nothing.
 pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
-    let num_keys = number::count(call.word(1)).ok_or("ERR value is not an integer or out of range")?;
+    let num_keys =
+        number::count(call.word(1)).ok_or("ERR value is not an integer or out of range")?;
     let num_keys = usize::try_from(num_keys).unwrap_or(usize::MAX);
     if num_keys == 0 {
         return Err("ERR at least 1 key is needed".into());
