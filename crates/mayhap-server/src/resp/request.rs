@@ -294,25 +294,18 @@ enum Number {
 /// Reads a decimal number that CR LF ends: no sign but `-`, no zero in front, at most 20 digits.
 #[inline(always)]
 fn number(line: &[u8]) -> Number {
-    let mut value = 0_u32;
-    // Up to 9 digits fit into 32 bits; what is longer or odd is somebody else's.
-    for (place, &byte) in line.iter().take(10).enumerate() {
-        let digit = byte.wrapping_sub(b'0');
-        if digit > 9 {
-            let plain = byte == b'\r'
-                && (place == 1 || (place > 1 && line.first() != Some(&b'0')))
-                && line.get(place.wrapping_add(1)) == Some(&b'\n');
-            if plain {
-                return Number::Is(i64::from(value), place.wrapping_add(2));
-            }
-            break;
+    // Most numbers have one digit or two.
+    match line {
+        [one @ b'0'..=b'9', b'\r', b'\n', ..] => Number::Is(i64::from(one & 15), 3),
+        [ten @ b'1'..=b'9', one @ b'0'..=b'9', b'\r', b'\n', ..] => {
+            let value = i64::from(ten & 15).wrapping_mul(10).wrapping_add(i64::from(one & 15));
+            Number::Is(value, 4)
         }
-        value = value.wrapping_mul(10).wrapping_add(u32::from(digit));
+        _ => any_number(line),
     }
-    any_number(line)
 }
 
-#[cold]
+#[inline(never)]
 fn any_number(line: &[u8]) -> Number {
     let (negative, digits) = match line.split_first() {
         None => return Number::Unfinished,

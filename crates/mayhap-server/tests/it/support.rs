@@ -19,7 +19,7 @@ pub(crate) fn options() -> Options {
 }
 
 /// An engine without filters: `PING`, `ECHO word`, `BIG bytes`, `COUNT word…`, `ADD` (which
-/// depends on the log), `LOGIN`, `QUIT`, `SHUTDOWN`.
+/// depends on the log), `BUSY`, `LOGIN`, `NAME word`, `QUIT`, `SHUTDOWN`.
 #[derive(Default)]
 pub(crate) struct Echo {
     clients: Clients,
@@ -34,7 +34,9 @@ pub(crate) struct Echo {
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Commits that had something to write.
     pub(crate) commits: AtomicU64,
-    /// Requests that were carried out.
+    /// `BUSY` takes as long as this is locked.
+    pub(crate) busy: Mutex<()>,
+    /// What was to be added, and `BUSY`.
     pub(crate) requests: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -90,6 +92,11 @@ impl Engine for Echo {
                 turn.wrote = true;
                 turn.digests.push(mayhap::Digest::new(1));
                 reply.integer(1);
+            }
+            b"BUSY" => {
+                self.requests.lock().unwrap().push(b"BUSY".to_vec());
+                drop(self.busy.lock().unwrap());
+                reply.simple("OK");
             }
             b"LOGIN" => {
                 session.rights.read = true;

@@ -2,6 +2,7 @@
 
 use crate::support::{Raw, Running, options, request};
 use mayhap_server::Ended;
+use mayhap_server::net::Options;
 use std::net::Shutdown;
 
 #[test]
@@ -65,6 +66,46 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
     let rest = raw.rest();
     assert_eq!(rest.len(), 7 + 10 + 3_000_000 + 2 + 7);
     assert!(rest.ends_with("x\r\n+PONG\r\n"));
+}
+
+#[test]
+fn an_end_that_comes_with_the_last_request_is_seen() {
+    let running = Running::new(Options { threads: 1, ..options() });
+    let mut raw = running.connect();
+    raw.call(&["PING"], "+PONG\r\n");
+    let mut other = running.connect();
+    let busy = running.engine.busy.lock().unwrap();
+    other.send("BUSY\r\n");
+    while running.engine.requests.lock().unwrap().is_empty() {
+        std::thread::yield_now();
+    }
+    // The loop learns of both at once.
+    raw.send("PING\r\n");
+    raw.socket.shutdown(Shutdown::Write).unwrap();
+    drop(busy);
+    assert_eq!(raw.rest(), "+PONG\r\n");
+    other.expect("+OK\r\n");
+}
+
+#[test]
+fn answers_that_are_unsent_at_the_end_of_input_still_come() {
+    let running = Running::new(options());
+    let mut bystander = running.connect();
+    // Some fit into what the system keeps, some do not, and some by a little.
+    let sizes: Vec<_> = (1..40).map(|n| n * (150 << 10)).collect();
+    let mut all: Vec<_> = sizes.iter().map(|_| running.connect()).collect();
+    for (raw, size) in all.iter_mut().zip(&sizes) {
+        raw.send(format!("BIG {size}\r\n"));
+        raw.socket.shutdown(Shutdown::Write).unwrap();
+    }
+    let big = sizes.len() as u64;
+    bystander.until(|| {
+        let connected = running.clients().list();
+        running.clients().received() == big + 1 && connected.iter().all(|c| c.requests() > 0)
+    });
+    for (raw, size) in all.iter_mut().zip(&sizes) {
+        assert_eq!(raw.rest().len(), size + format!("${size}\r\n\r\n").len());
+    }
 }
 
 #[test]
