@@ -163,3 +163,24 @@ fn a_snapshot_while_inserting_holds_what_came_before<L: LayoutKind + 'static>() 
         }
     });
 }
+
+/// Two threads fill the last places of a layer, so one of them makes the next, and a third copies
+/// the chain: the copy holds what came before it, and its counts fit its layers.
+#[test]
+fn a_snapshot_of_a_chain_that_grows_holds_what_came_before() {
+    model(|| {
+        let function = DigestFunction::default();
+        let chain = mayhap::ScalableBloomFilter::new(2, 0.01, function).unwrap();
+        let chain = Arc::new(chain.into_concurrent());
+        let [before, mine, other] = [1u64, 2, 3].map(|key| function.digest(&key));
+        assert!(chain.insert_digest(before).unwrap());
+        let theirs = chain.clone();
+        let thread = thread::spawn(move || theirs.insert_digest(other).unwrap());
+        assert!(chain.insert_digest(mine).unwrap());
+        let copy = chain.snapshot().unwrap();
+        assert!(copy.contains_digest(before) && copy.contains_digest(mine));
+        assert!(copy.layers().all(|(params, items)| items <= params.expected_items()));
+        assert!(thread.join().unwrap());
+        assert!(chain.contains_digest(other) && chain.num_layers() == 2);
+    });
+}

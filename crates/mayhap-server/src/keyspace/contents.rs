@@ -14,6 +14,7 @@ use std::io::{self, Write};
 
 /// A filter for one owner: a copy of one that is in use, or one that is being put together.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and soon taken apart")]
 pub(super) enum Contents {
     Growing(ScalableBloomFilter),
     Fixed(AnyFilter),

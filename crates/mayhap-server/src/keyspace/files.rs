@@ -10,9 +10,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Keyspace {
-    /// Serves a file under its name without extension: a plain filter of ours where it lies, mapped,
-    /// a growing one or a filter of another system from memory. Nothing can be inserted, and the
-    /// log knows nothing of it.
+    /// Serves a file under its name without extension: a plain filter of ours where it lies,
+    /// mapped, a growing one or a filter of another system from memory. Nothing can be inserted,
+    /// and the log knows nothing of it. A filter of another system is asked for the bytes that it
+    /// hashes.
     ///
     /// # Errors
     ///
@@ -64,29 +65,34 @@ impl Keyspace {
                     other => Err(format!("a {} filter cannot be served from a file", other.name())),
                 }
             }
-            Err(mayhap_store::Error::Format { source: mayhap::Error::NotAFilter, .. }) => {
-                self.open_foreign(path)
-            }
+            Err(
+                error @ (mayhap_store::Error::Foreign { .. }
+                | mayhap_store::Error::Format { source: mayhap::Error::NotAFilter, .. }),
+            ) => self.open_foreign(path)?.ok_or_else(|| error.to_string()),
             Err(error) => Err(error.to_string()),
         }
     }
 
-    fn open_foreign(&self, path: &Path) -> Result<Filter, String> {
+    /// `None` if it is of no system that is known.
+    fn open_foreign(&self, path: &Path) -> Result<Option<Filter>, String> {
         let limits = limits(&self.options);
+        let text = |error: mayhap::Error| error.to_string();
         // What is read is charged, and then what is kept of it.
         let length = path.metadata().map_err(|error| error.to_string())?.len();
-        let charge =
-            charge(length, &self.options, &self.budget).map_err(|error| error.to_string())?;
+        let charge = charge(length, &self.options, &self.budget).map_err(text)?;
         let bytes = read_bytes(path, length).map_err(|error| error.to_string())?;
-        let candidates = mayhap_formats::detect(&bytes);
-        let Some(candidate) = candidates.first() else {
-            return Err("not a filter of ours, nor of any system that is known".to_owned());
-        };
-        let filter = mayhap_formats::open(candidate.format, &bytes, &limits)
-            .map_err(|error| error.to_string())?;
-        drop(bytes);
-        charge.add(filter.num_bits() / 8).map_err(|error| error.to_string())?;
-        charge.give_back(length);
-        Ok(Filter::Foreign(filter, charge))
+        let mut last = None;
+        for candidate in mayhap_formats::detect(&bytes) {
+            match mayhap_formats::open(candidate.format, &bytes, &limits) {
+                Ok(filter) => {
+                    drop(bytes);
+                    charge.add(filter.num_bits() / 8).map_err(text)?;
+                    charge.give_back(length);
+                    return Ok(Some(Filter::Foreign(filter, charge)));
+                }
+                Err(error) => last = last.or(Some(error.to_string())),
+            }
+        }
+        last.map_or(Ok(None), Err)
     }
 }

@@ -164,7 +164,7 @@ impl Filter {
             Self::Growing(filter) => filter.contains_digests_into(digests, found),
             Self::Fixed(fixed, _) => fixed.filter().contains_digests_into(digests, found),
             Self::Counting(filter, _) => {
-                locked(filter).filter.contains_digests_into(digests, found)
+                locked(filter).filter.contains_digests_into(digests, found);
             }
             Self::Window(filter, _) => {
                 locked(filter).filter.contains_digests_at_into(digests, now, found);

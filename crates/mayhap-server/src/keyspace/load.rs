@@ -1,8 +1,8 @@
 //! `BF.SCANDUMP` and `BF.LOADCHUNK`: a filter goes out in chunks, and comes in whole or not at all.
 //!
 //! Ours is the file of the native format: its header, 4096 bytes, then the rest in chunks. One of
-//! `RedisBloom` goes out as that module's own dump. In both, the cursor that comes with a chunk is 1
-//! plus the bytes after the header up to the chunk's end.
+//! `RedisBloom` goes out as that module's own dump. In both, the cursor that comes with a chunk is
+//! 1 plus the bytes after the header up to the chunk's end.
 
 use super::contents::Contents;
 use super::filter::{charge, locked};
@@ -94,8 +94,9 @@ impl Keyspace {
             return Err(ChangeError::Kind("no dump was begun; begin with 0".to_owned()));
         };
         dump.touched = now;
-        let start =
-            usize::try_from(cursor - 1).ok().and_then(|at| at.checked_add(dump.header_bytes));
+        let start = usize::try_from(cursor.saturating_sub(1))
+            .ok()
+            .and_then(|at| at.checked_add(dump.header_bytes));
         let chunk = start.and_then(|start| {
             let end = *dump.ends.iter().find(|&&end| end > start)?;
             Some((start, end.min(start.saturating_add(CHUNK_BYTES))))
@@ -104,7 +105,7 @@ impl Keyspace {
             *outgoing = None;
             return Ok((0, Vec::new()));
         };
-        let next = 1 + (end - dump.header_bytes) as i64;
+        let next = 1 + ((end - dump.header_bytes) as u64).cast_signed();
         Ok((next, dump.bytes[start..end].to_vec()))
     }
 

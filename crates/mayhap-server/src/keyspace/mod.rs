@@ -1,10 +1,10 @@
 //! The filters by name.
 //!
-//! `names.rs` is names to filters, `entry.rs` one filter with what belongs to it, `spec.rs` what it
-//! was asked to be, `filter.rs` the kinds; `insert.rs` is the way in, `info.rs` what a filter knows
-//! of itself. `contents.rs` is a filter as bytes, `load.rs` dumps that go out and come in,
-//! `recovery.rs` filters that come back at start, `files.rs` those that lie in the data folder, `scan.rs` a part of all names at a
-//! time.
+//! `names.rs` is names to filters, `scan.rs` goes over all of them. `entry.rs` is one filter with
+//! what belongs to it, `spec.rs` what it was asked to be, `filter.rs` the kinds, `fixed.rs` and
+//! `redisbloom.rs` two of them, `insert.rs` the way in, `info.rs` what a filter knows of itself.
+//! `contents.rs` is a filter as bytes, `load.rs` and `loading.rs` dumps that go out and come in,
+//! `files.rs` filters that lie in the data folder, `recovery.rs` those that come back at start.
 
 mod contents;
 mod entry;

@@ -64,6 +64,15 @@ impl Keyspace {
         names.get(name).filter(|entry| !entry.is_expired(now)).cloned()
     }
 
+    /// Calls `f` with the filter of this name, if there is one that has not expired: as
+    /// [`Keyspace::get`] without the count of its users, which threads that ask one filter would
+    /// all write to.
+    #[inline]
+    pub fn with<R>(&self, name: &[u8], now: u64, f: impl FnOnce(&Entry) -> R) -> Option<R> {
+        let names = self.names.pin();
+        names.get(name).filter(|entry| !entry.is_expired(now)).map(|entry| f(entry))
+    }
+
     /// How many filters there are; those that expired count until they are swept.
     pub fn len(&self) -> usize {
         self.names.len()

@@ -40,6 +40,7 @@ struct Coming {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are the largest in the end")]
 enum State {
     /// Nothing was said of its contents yet.
     New,

@@ -1,6 +1,6 @@
 //! Going over all names, a part at a time.
 
-use super::filter::{locked, read};
+use super::filter::{Filter, locked, read};
 use super::names::Named;
 use super::{ChangeError, Keyspace, matches};
 use crate::durable::{Log, Refused};
@@ -21,8 +21,8 @@ pub struct Page {
 }
 
 impl Keyspace {
-    /// The names of the next filters from `cursor` on, which is 0 at first: of up to `count` filters
-    /// (at least 1, at most 10,000) those that fit `pattern`.
+    /// The names of the next filters from `cursor` on, which is 0 at first: of up to `count`
+    /// filters (at least 1, at most 10,000) those that fit `pattern`.
     ///
     /// Filters stand in the order of their creation, so one that is there during the whole scan is
     /// told exactly once, under the name that it has then.
@@ -51,8 +51,9 @@ impl Keyspace {
         Ok(Page { cursor, names })
     }
 
-    /// Removes filters whose time is over, and dumps that nobody went on with, of up to `count` that are looked at from `cursor` on;
-    /// returns where to go on, 0 at the end.
+    /// Removes filters whose time is over and dumps that nobody went on with, and sizes the next
+    /// layer of filters that are about to grow, of up to `count` filters from `cursor` on; returns
+    /// where to go on, 0 at the end. For a thread that has time, now and then.
     ///
     /// # Errors
     ///
@@ -67,6 +68,11 @@ impl Keyspace {
         let (part, next) = self.part(cursor, count.clamp(1, MAX_COUNT));
         let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
         self.forget_idle_dumps(&entries, now);
+        for entry in &entries {
+            if let Filter::Growing(filter) = &entry.filter {
+                filter.prepare_growth();
+            }
+        }
         for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
             let _changing = locked(&self.changing);
             // It may have got another time, another name, or be gone meanwhile.

@@ -111,6 +111,8 @@ fn a_filter_whose_time_is_over_is_gone() {
     assert_eq!(keyspace.expire(b"a", 1_000, 1, None), Ok(true));
     assert_eq!(keyspace.expire(b"none", 1_000, 1, None), Ok(false));
     assert!(keyspace.get(b"a", 999).is_some() && keyspace.get(b"a", 1_000).is_none());
+    assert!(keyspace.with(b"a", 999, |entry| entry.id) == Some(old));
+    assert!(keyspace.with(b"a", 1_000, |_| ()).is_none());
     assert_eq!(keyspace.remove(b"a", 1_000, None), Ok(false));
     assert_ne!(keyspace.create(b"a", spec, 1_000, None).unwrap().id, old);
     assert_eq!(keyspace.len(), 2);

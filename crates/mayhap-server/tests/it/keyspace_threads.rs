@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[test]
 fn of_those_who_create_one_name_exactly_one_wins_and_the_others_leave_nothing() {
     const THREADS: usize = 4;
+    const ROUNDS: u64 = 60;
     let keyspace = keyspace();
     let barrier = Barrier::new(THREADS);
     let won = AtomicU64::new(0);
@@ -15,10 +16,12 @@ fn of_those_who_create_one_name_exactly_one_wins_and_the_others_leave_nothing() 
         for _ in 0..THREADS {
             let (keyspace, barrier, won) = (&keyspace, &barrier, &won);
             scope.spawn(move || {
-                for round in 0..200 {
+                for round in 0..ROUNDS {
                     barrier.wait();
                     let name = format!("{round}");
-                    match keyspace.create(name.as_bytes(), Spec::growing(1, 0.01, 2), 1, None) {
+                    // Of another size each time: sizing takes milliseconds, in which they meet.
+                    let spec = Spec::growing(1, 0.01 + round as f64 * 1e-5, 2);
+                    match keyspace.create(name.as_bytes(), spec, 1, None) {
                         Ok(_) => won.fetch_add(1, Ordering::Relaxed),
                         Err(error) => {
                             assert_eq!(error, CreateError::Exists);
@@ -29,10 +32,11 @@ fn of_those_who_create_one_name_exactly_one_wins_and_the_others_leave_nothing() 
             });
         }
     });
-    assert_eq!(won.into_inner(), 200);
+    assert_eq!(won.into_inner(), ROUNDS);
     let all = keyspace.all();
     let bytes: u64 = all.iter().map(|(_, entry)| entry.info().bytes).sum();
-    assert_eq!((all.len(), keyspace.len(), keyspace.used_bytes()), (200, 200, bytes));
+    let found = (all.len() as u64, keyspace.len() as u64, keyspace.used_bytes());
+    assert_eq!(found, (ROUNDS, ROUNDS, bytes));
 }
 
 /// Each thread moves filters of its own between two names and fills them; all of them meet in one

@@ -1,9 +1,9 @@
 //! The chain that many threads fill while it grows.
 
 use super::layer::{self, CHUNK, Layer, Pending, count_ones};
-use super::{Limits, ScalableBloomFilter};
+use super::{Limits, ScalableBloomFilter, check_num_layers};
 use crate::bits::Bitmap;
-use crate::sizing::scalable::MAX_LAYERS;
+use crate::sizing::scalable::{self, LayerParams, MAX_LAYERS};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{
     BlockedBloomFilter, Charge, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key,
@@ -61,12 +61,15 @@ pub(super) struct SharedLayer {
     pub(super) layer: Layer<ConcurrentBlockedBloomFilter>,
     /// Keys inserted, and places that threads reserved and will use or give back.
     taken: AtomicU64,
+    /// The layer after this one, once it was sized: that takes milliseconds, and where there is no
+    /// memory for it every further key asks.
+    next: OnceBox<LayerParams>,
 }
 
 impl SharedLayer {
     fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
         let taken = AtomicU64::new(layer.inserted_items);
-        Arc::new(Self { layer: layer.into_concurrent(), taken })
+        Arc::new(Self { layer: layer.into_concurrent(), taken, next: OnceBox::new() })
     }
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
@@ -364,9 +367,10 @@ impl ConcurrentScalableBloomFilter {
         if now > count {
             return Ok(now);
         }
+        let params = self.next_after(count)?;
+        check_num_layers(count + 1)?;
+        self.limits.check_bytes(self.num_bytes().saturating_add(params.num_bytes()))?;
         let step = self.newest(count).layer.step + 1;
-        let promised = self.slice(0, count).map(SharedLayer::promised_fpp);
-        let params = self.limits.next_layer(step, promised.sum(), count, self.num_bytes())?;
         self.charge.as_ref().map_or(Ok(()), |charge| charge.add(params.num_bytes()))?;
         // Whoever is first: the loser's layer is as good, and empty.
         let kept = Layer::empty(params, step, self.digest_function)
@@ -377,5 +381,30 @@ impl ConcurrentScalableBloomFilter {
         kept?;
         self.num_layers.fetch_max(count as u64 + 1, Ordering::Relaxed);
         Ok(self.num_layers())
+    }
+
+    /// Sizes the next layer if the newest is half full, so that the thread which finds it full need
+    /// not: that takes milliseconds. For a thread that has time; nothing depends on it.
+    pub fn prepare_growth(&self) {
+        let count = self.num_layers();
+        let newest = self.newest(count);
+        if newest.inserted_items() >= newest.layer.params.expected_items() / 2 {
+            // What is wrong is told to whoever needs the layer.
+            let _ = self.next_after(count);
+        }
+    }
+
+    /// The layer after the first `count`, when those are full.
+    fn next_after(&self, count: usize) -> Result<LayerParams, Error> {
+        let newest = self.newest(count);
+        if let Some(&params) = newest.next.get() {
+            return Ok(params);
+        }
+        let promised = self.slice(0, count).map(SharedLayer::promised_fpp).sum();
+        let Limits { first_items, target_fpp, .. } = self.limits;
+        let step = newest.layer.step + 1;
+        let params = scalable::chain_layer(first_items, target_fpp, step, promised)?;
+        let _ = newest.next.set(Box::new(params));
+        Ok(params)
     }
 }
