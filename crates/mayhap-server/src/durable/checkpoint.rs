@@ -233,6 +233,6 @@ impl Log {
     /// Asks the thread of checkpoints for one.
     pub fn ask_checkpoint(&self) {
         self.checkpoint_asked.store(true, Ordering::Release);
-        self.work.notify_all();
+        self.asked.notify_all();
     }
 }

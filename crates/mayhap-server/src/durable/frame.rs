@@ -9,7 +9,7 @@
 //! | 24 | 8 | `safe` | all frames of a lower sequence were on the disk when this one was written |
 //! | 32 | 8 | `payload_checksum` | XXH3-64, seeded with the log's id, of the payload |
 //! | 40 | 8 | `checksum` | XXH3-64, seeded with the log's id, of bytes 0–39 |
-//! | 48 | payload_bytes | items | see `item.rs` |
+//! | 48 | `payload_bytes` | items | see `item.rs` |
 //!
 //! The log's id is random and in no key or digest, so that nobody can send a key in which a frame
 //! stands.

@@ -78,7 +78,7 @@ pub(super) struct Inner {
     pub(super) next_id: u64,
     pub(super) last_sync: Option<SystemTime>,
     pub(super) last_error: Option<String>,
-    pub(super) late: Vec<u8>,
+    pub(super) late: Option<(Arc<dyn DiskFile>, u64, Vec<u8>)>,
 }
 
 type OnProgress = Box<dyn Fn() + Send + Sync>;
@@ -91,6 +91,8 @@ pub struct Log {
     inner: Mutex<Inner>,
     /// There is something to sync, or it is time to end.
     pub(super) work: Condvar,
+    /// A checkpoint is asked for, or it is time to end.
+    pub(super) asked: Condvar,
     /// [`Log::state`] may say something else.
     progress: Condvar,
     /// Held by operations from their record to their effect, and by checkpoints while they begin.
@@ -126,6 +128,7 @@ impl Log {
             synced: AtomicU64::new(inner.sequence),
             inner: Mutex::new(inner),
             work: Condvar::new(),
+            asked: Condvar::new(),
             progress: Condvar::new(),
             operations: RwLock::new(()),
             syncing: Mutex::new(()),
@@ -260,12 +263,12 @@ impl Log {
                 inner.next_id = inner.next_id.max(next_id);
                 inner.filters.extend(batch.filters.drain(..));
                 let ticket = Ticket(inner.sequence);
-                if self.policy() == Policy::Always {
+                if self.is_safe(ticket) {
+                    batch.counts.iter().for_each(Unsafe::settle);
+                } else {
                     let counts = std::mem::take(&mut batch.counts);
                     inner.waiting.push_back((ticket.0, counts));
                     self.work.notify_one();
-                } else {
-                    batch.counts.iter().for_each(Unsafe::settle);
                 }
                 Ok(ticket)
             }
@@ -309,9 +312,10 @@ impl Log {
         sequence: u64,
         previous: u64,
     ) -> Result<(), Refused> {
-        let late = std::mem::replace(&mut inner.late, batch.bytes.clone());
-        let at = inner.end - late.len() as u64;
-        write_all_at(&*inner.file, &late, at).map_err(|error| Refused(error.to_string()))?;
+        let now = (inner.file.clone(), inner.end, batch.bytes.clone());
+        if let Some((file, at, bytes)) = inner.late.replace(now) {
+            write_all_at(&*file, &bytes, at).map_err(|error| Refused(error.to_string()))?;
+        }
         inner.end += batch.bytes.len() as u64;
         (inner.sequence, inner.previous) = (sequence, previous);
         inner.dirty_since.get_or_insert(self.options.clock.now());

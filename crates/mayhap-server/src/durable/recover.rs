@@ -1,7 +1,7 @@
 //! A data folder is opened: manifest, images, log; what a crash left is put right.
 
 use super::checkpoint::Checkpoints;
-use super::disk::again;
+use super::disk::{DiskFile, again, read_up_to, write_all_at};
 use super::image::{self, Image};
 use super::item::{Replayed, replay_items};
 use super::log::Inner;
@@ -10,7 +10,7 @@ use super::plant::Plant;
 use super::segment::{self, Identity, Segment};
 use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, segment_path};
 use super::{DataFolder, Error, Log, Options, Replay, Saved, Store};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -238,6 +238,8 @@ pub(super) struct End {
     pub(super) left: u64,
     /// Bytes of segments before the last.
     pub(super) older_bytes: u64,
+    /// Frames that no later one says to be on the disk: sequence, place in `segments`, offset.
+    unsure: VecDeque<(u64, usize, u64)>,
     replayed: Replayed,
 }
 
@@ -265,6 +267,7 @@ pub(super) fn replay_log(
         sequence: manifest.first_sequence,
         left: 0,
         older_bytes: 0,
+        unsure: VecDeque::new(),
         replayed: Replayed::default(),
     };
     let mut before = 0;
@@ -307,6 +310,10 @@ fn replay_segment(
             let path = path.clone();
             Error::Replay { path, offset: end.offset, why }
         })?;
+        while end.unsure.front().is_some_and(|&(sequence, ..)| sequence < frame.safe) {
+            end.unsure.pop_front();
+        }
+        end.unsure.push_back((frame.sequence, end.last, end.offset));
         let before = end.offset >> 20;
         end.offset += frame.bytes() as u64;
         (end.sequence, end.previous) = (frame.sequence + 1, frame.checksum);
@@ -366,6 +373,12 @@ fn put_right(
             let (path, offset) = (store.path(path), end.offset);
             report.dropped = Some(Dropped { path, offset, bytes: end.left });
         }
+        if let Some(&(_, unsure, offset)) = end.unsure.front()
+            && place >= unsure
+        {
+            let from = if place == unsure { offset } else { segment::HEADER_BYTES as u64 };
+            write_again(&*segment, from).map_err(store.error("write again", path))?;
+        }
         store.sync(&*segment, path)?;
         file = Some((number, segment));
     }
@@ -407,14 +420,30 @@ fn put_right(
         syncing_since: None,
         trouble: None,
         filters: HashSet::new(),
-        waiting: std::collections::VecDeque::new(),
+        waiting: VecDeque::new(),
         unwritten: Vec::new(),
         next_id: report.next_id,
         last_sync: None,
         last_error: None,
-        late: Vec::new(),
+        late: None,
     };
     Ok((inner, end.replayed))
+}
+
+/// Writes what a file has once more.
+///
+/// If a sync failed before the process ended, the kernel may have given up what it could not write
+/// and still show it: another sync would find nothing to do and succeed.
+fn write_again(file: &dyn DiskFile, mut from: u64) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let found = read_up_to(file, &mut buffer, from)?;
+        if found == 0 {
+            return Ok(());
+        }
+        write_all_at(file, &buffer[..found], from)?;
+        from += found as u64;
+    }
 }
 
 /// Checks every image, or names the first filter whose image is damaged.

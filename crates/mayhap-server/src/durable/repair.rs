@@ -127,8 +127,9 @@ fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, 
     store.sync_dir("")?;
     let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
     let there = store.list(DAMAGED)?;
-    let copy = (1_u64..).map(|n| format!("{name}.{n}")).find(|name| !there.contains(name));
-    let copy = &format!("{DAMAGED}/{}", copy.unwrap_or_default());
+    // One more than there are: one of these is free.
+    let free = (0..=there.len()).map(|n| format!("{name}.{n}")).find(|n| !there.contains(n));
+    let copy = &format!("{DAMAGED}/{}", free.unwrap_or_default());
     let from = match store.disk.open(path) {
         Ok(from) => from,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),

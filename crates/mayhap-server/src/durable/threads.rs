@@ -74,6 +74,7 @@ impl Log {
         drop(inner);
         self.closed.store(true, Ordering::Release);
         self.work.notify_all();
+        self.asked.notify_all();
         self.tell_progress();
         synced
     }
@@ -128,7 +129,7 @@ impl Log {
             }
             let inner = self.lock();
             if !self.closed.load(Ordering::Acquire) {
-                drop(self.work.wait_timeout(inner, TICK).unwrap_or_else(PoisonError::into_inner));
+                drop(self.asked.wait_timeout(inner, TICK).unwrap_or_else(PoisonError::into_inner));
             }
         }
     }

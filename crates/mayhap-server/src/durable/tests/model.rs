@@ -13,7 +13,7 @@ pub(super) struct Set {
     pub(super) expires_at: u64,
     pub(super) digests: BTreeSet<u64>,
     /// For what has to be done once: how often each was put in, and how much was done in all.
-    pub(super) counts: BTreeMap<u64, i64>,
+    pub(super) counts: BTreeMap<u64, u64>,
     pub(super) mark: u64,
     pub(super) done_above_mark: BTreeSet<u64>,
 }
@@ -23,18 +23,19 @@ pub(super) struct Set {
 pub(super) struct Model(pub(super) Mutex<BTreeMap<u64, Set>>);
 
 impl Model {
-    pub(super) fn create(&self, id: u64, name: &[u8]) {
-        Replay::create(self, id, name, b"spec", 0).unwrap();
-    }
-
     pub(super) fn digests(&self) -> BTreeSet<(u64, u64)> {
         let sets = self.0.lock().unwrap();
         let all = sets.iter().flat_map(|(&id, set)| set.digests.iter().map(move |&d| (id, d)));
         all.collect()
     }
 
-    pub(super) fn names(&self) -> BTreeMap<Vec<u8>, u64> {
-        self.0.lock().unwrap().iter().map(|(&id, set)| (set.name.clone(), id)).collect()
+    /// After the last record, what is done next comes after all that was done.
+    pub(super) fn go_on(&self) {
+        for set in self.0.lock().unwrap().values_mut() {
+            let last = set.done_above_mark.last().map_or(0, |order| order + 1);
+            set.mark = set.mark.max(last);
+            set.done_above_mark.clear();
+        }
     }
 
     fn with(&self, id: u64, change: impl FnOnce(&mut Set)) {
@@ -64,7 +65,7 @@ impl Replay for Model {
         let (digests, counts) = rest.split_at_checked(digests as usize).ok_or("a short image")?;
         self.with(id, |set| {
             set.digests.extend(digests);
-            set.counts = counts.as_chunks::<2>().0.iter().map(|&[d, n]| (d, n as i64)).collect();
+            set.counts = counts.as_chunks::<2>().0.iter().map(|&[d, n]| (d, n)).collect();
             set.mark = mark;
         });
         Ok(())
@@ -89,7 +90,7 @@ impl Replay for Model {
                 // Below the mark: in the image. Twice: a bug of the log.
                 if order >= set.mark {
                     assert!(set.done_above_mark.insert(order), "{order} is replayed twice");
-                    *set.counts.entry(digest.get()).or_default() += what as i64;
+                    *set.counts.entry(digest.get()).or_default() += what;
                 }
             }
         });
