@@ -126,6 +126,11 @@ impl<'a> Call<'a, '_> {
         Ok(())
     }
 
+    /// An integer that counts something.
+    pub(super) fn count(&mut self, number: impl TryInto<i64>) -> Outcome {
+        self.integer(number.try_into().unwrap_or(i64::MAX))
+    }
+
     /// The wrong number of words for a command, or for `command|subcommand`.
     pub(super) fn arity(name: &str) -> Fault {
         format!("ERR wrong number of arguments for '{name}' command").into()

@@ -30,11 +30,20 @@ const SUBCOMMANDS: [Sub; 10] = [
     ("help", (2, help)),
 ];
 
+/// Those that look at others.
+const ONLY_ADMIN: [&str; 2] = ["list", "kill"];
+
 fn client(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
     let Some((words, run)) = one_of(word, &SUBCOMMANDS) else {
         return Err(unknown_subcommand("CLIENT", word).into());
     };
+    if ONLY_ADMIN.iter().any(|name| is(word, name)) && !call.session.rights.admin {
+        let (user, name) = (call.session.user.as_deref().unwrap_or("default"), shown(word));
+        let name = name.to_lowercase();
+        let text = "has no permissions to run the";
+        return Err(format!("NOPERM User {user} {text} 'client|{name}' command").into());
+    }
     if words != 0 && words != call.words.len() {
         let name = String::from_utf8_lossy(word).to_lowercase();
         return Err(Call::arity(&format!("client|{name}")));
@@ -48,7 +57,7 @@ pub(super) fn unknown_subcommand(command: &str, word: &[u8]) -> String {
 }
 
 fn id(call: &mut Call<'_, '_>) -> Outcome {
-    let id = call.session.id as i64;
+    let id = call.session.id.cast_signed();
     call.integer(id)
 }
 
@@ -56,9 +65,9 @@ fn get_name(call: &mut Call<'_, '_>) -> Outcome {
     let name = &call.session.name;
     let mut reply = crate::resp::Reply::new(call.out, call.session.resp3);
     if name.is_empty() {
-        reply.null()
+        reply.null();
     } else {
-        reply.bulk(name)
+        reply.bulk(name);
     }
     Ok(())
 }
@@ -165,9 +174,6 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
 
 /// `CLIENT KILL address` or `CLIENT KILL ID id …`.
 fn kill(call: &mut Call<'_, '_>) -> Outcome {
-    if !call.session.rights.admin {
-        return Err("NOPERM CLIENT KILL needs the right admin".into());
-    }
     let (clients, words) = (&call.shared.clients, call.words.len());
     if words == 3 {
         let address = call.word(2);

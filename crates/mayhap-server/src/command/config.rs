@@ -21,8 +21,10 @@ fn config(call: &mut Call<'_, '_>) -> Outcome {
     run(call)
 }
 
-/// Settings by the names that clients of Redis, RedisBloom and valkey-bloom ask for.
-const ALIASES: [(&str, fn(&Config) -> String); 20] = [
+type Get = fn(&Config) -> String;
+
+/// Settings by the names that clients of Redis, `RedisBloom` and valkey-bloom ask for.
+const ALIASES: [(&str, Get); 20] = [
     ("appendonly", |config| yes_or_no(config.data.is_some())),
     ("bf-error-rate", |config| config.default_error.to_string()),
     ("bf-expansion-factor", |config| config.default_expansion.to_string()),

@@ -118,7 +118,7 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
     if let Some(resp3) = asked.resp3 {
         call.session.resp3 = resp3;
     }
-    let id = call.session.id as i64;
+    let id = call.session.id.cast_signed();
     let mut reply = call.reply();
     reply.map(7);
     reply.bulk(b"server");

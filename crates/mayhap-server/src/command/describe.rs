@@ -33,7 +33,7 @@ fn count(call: &mut Call<'_, '_>) -> Outcome {
     if call.words.len() != 2 {
         return Err(Call::arity("command|count"));
     }
-    call.integer(table::len() as i64)
+    call.count(table::len())
 }
 
 /// The commands that a request names from its third word on, or all; `None` for one there is not.
@@ -143,8 +143,9 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
+    type Kept<'a> = Box<dyn Fn(&str, &Command) -> bool + 'a>;
     let (by, value) = (call.word(3), call.word(4));
-    let kept: Box<dyn Fn(&str, &Command) -> bool> = if is(by, "aclcat") {
+    let kept: Kept<'_> = if is(by, "aclcat") {
         Box::new(|group, command| {
             categories(group, command).iter().any(|category| is(value, &category[1..]))
         })

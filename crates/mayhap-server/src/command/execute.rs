@@ -8,7 +8,8 @@ use crate::metrics::Counter;
 use crate::resp::Words;
 use crate::{Session, Shared, Turn};
 
-/// Carries out one request: changes what it changes, writes exactly one answer to `out`.
+/// Carries out one request: changes what it changes, writes exactly one answer to `out`; none for
+/// a `SHUTDOWN` that is carried out, whose answer is the end of the connection.
 ///
 /// The answer must not be sent before [`crate::durable::Recorder::commit`] has said that what the
 /// turn changed is as safe as the policy promises.

@@ -1,6 +1,6 @@
 //! When filters end.
 
-use super::call::{Call, NO_INTEGER, Outcome};
+use super::call::{Call, Fault, NO_INTEGER, Outcome};
 use super::number;
 use super::table::{Command, Places, Right, row};
 use super::word::{one_of, shown};
@@ -46,48 +46,39 @@ fn pexpire_at(call: &mut Call<'_, '_>) -> Outcome {
     change(call, "pexpireat", Clock { unit: 1, relative: false })
 }
 
-/// When the end is changed.
+/// When the end is changed: where there was none, where there was one, if the new one is later, if
+/// it is earlier; by the places of `CONDITIONS`.
 #[derive(Clone, Copy, Default)]
-struct When {
-    /// Only where there was none.
-    nx: bool,
-    /// Only where there was one.
-    xx: bool,
-    /// Only if the new one is later.
-    gt: bool,
-    /// Only if the new one is earlier.
-    lt: bool,
-}
+struct When([bool; 4]);
+
+const CONDITIONS: [(&str, usize); 4] = [("nx", 0), ("xx", 1), ("gt", 2), ("lt", 3)];
 
 impl When {
-    fn parse(call: &Call<'_, '_>) -> Result<Self, super::call::Fault> {
-        let mut when = Self::default();
+    fn parse(call: &Call<'_, '_>) -> Result<Self, Fault> {
+        let mut when = [false; 4];
         for option in call.words.from(3).iter() {
-            match one_of(option, &[("nx", 0), ("xx", 1), ("gt", 2), ("lt", 3)]) {
-                Some(0) => when.nx = true,
-                Some(1) => when.xx = true,
-                Some(2) => when.gt = true,
-                Some(_) => when.lt = true,
-                None => return Err(format!("ERR Unsupported option {}", shown(option)).into()),
+            let known = one_of(option, &CONDITIONS);
+            when[known.ok_or_else(|| format!("ERR Unsupported option {}", shown(option)))?] = true;
+        }
+        match when {
+            [true, xx, gt, lt] if xx || gt || lt => {
+                Err("ERR NX and XX, GT or LT options at the same time are not compatible".into())
             }
+            [_, _, true, true] => {
+                Err("ERR GT and LT options at the same time are not compatible".into())
+            }
+            when => Ok(Self(when)),
         }
-        if when.nx && (when.xx || when.gt || when.lt) {
-            let text = "ERR NX and XX, GT or LT options at the same time are not compatible";
-            return Err(text.into());
-        }
-        if when.gt && when.lt {
-            return Err("ERR GT and LT options at the same time are not compatible".into());
-        }
-        Ok(when)
     }
 
     /// Whether the end `old` (0 for never) gives way to `new`.
     const fn allows(self, old: u64, new: u64) -> bool {
+        let Self([nx, xx, gt, lt]) = self;
         // Never is later than any time.
-        !(self.nx && old != 0
-            || self.xx && old == 0
-            || self.gt && (old == 0 || new <= old)
-            || self.lt && old != 0 && new >= old)
+        !(nx && old != 0
+            || xx && old == 0
+            || gt && (old == 0 || new <= old)
+            || lt && old != 0 && new >= old)
     }
 }
 

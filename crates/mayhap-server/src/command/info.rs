@@ -63,6 +63,8 @@ fn server(call: &Call<'_, '_>, out: &mut String) {
         "arch_bits": usize::BITS,
         "process_id": std::process::id(),
         "tcp_port": config.port,
+        "uptime_in_seconds": call.shared.metrics.uptime().as_secs(),
+        "uptime_in_days": call.shared.metrics.uptime().as_secs() / 86_400,
         "server_time_usec": u128::from(call.turn.now) * 1000,
     );
 }

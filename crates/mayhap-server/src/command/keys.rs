@@ -9,7 +9,7 @@ use crate::keyspace::ChangeError;
 use mayhap::DigestFunction;
 use std::sync::Arc;
 
-/// What `TYPE` says of a filter, as RedisBloom does. Nothing else is kept here, so no command ever
+/// What `TYPE` says of a filter, as `RedisBloom` does. Nothing else is kept here, so no command ever
 /// meets a key of the wrong type.
 pub(super) const TYPE: &str = "MBbloom--";
 
@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Command] = &[
     row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
     row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename),
     row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
-    row("memory", -2, Right::Read, Places::NONE, "Tells the bytes of a filter.", memory),
+    row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
     row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
     row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
 ];
@@ -48,7 +48,7 @@ fn del(call: &mut Call<'_, '_>) -> Outcome {
 fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let names = call.words.from(1);
     let found = names.iter().filter(|name| call.entry(name).is_some()).count();
-    call.integer(found as i64)
+    call.count(found)
 }
 
 fn kind(call: &mut Call<'_, '_>) -> Outcome {
@@ -58,8 +58,8 @@ fn kind(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn dbsize(call: &mut Call<'_, '_>) -> Outcome {
-    let filters = call.shared.keyspace.len() as i64;
-    call.integer(filters)
+    let filters = call.shared.keyspace.len();
+    call.count(filters)
 }
 
 fn keys(call: &mut Call<'_, '_>) -> Outcome {
@@ -161,16 +161,11 @@ fn memory(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(SYNTAX.into()),
     }
     let name = call.word(2);
-    match call.entry(name) {
-        Some(entry) => {
-            let bytes = entry.info().bytes.saturating_add(name.len() as u64);
-            call.integer(i64::try_from(bytes).unwrap_or(i64::MAX))
-        }
-        None => {
-            call.reply().null();
-            Ok(())
-        }
-    }
+    let Some(entry) = call.entry(name) else {
+        call.reply().null();
+        return Ok(());
+    };
+    call.count(entry.info().bytes.saturating_add(name.len() as u64))
 }
 
 fn flush(call: &mut Call<'_, '_>) -> Outcome {
@@ -190,7 +185,9 @@ fn flush(call: &mut Call<'_, '_>) -> Outcome {
     loop {
         let page = call.scan(cursor, MAX_SCAN_COUNT, None)?;
         for name in &page.names {
-            call.remove(name)?;
+            if call.entry(name).is_some_and(|entry| !entry.is_read_only()) {
+                call.remove(name)?;
+            }
         }
         cursor = page.cursor;
         if cursor == 0 {

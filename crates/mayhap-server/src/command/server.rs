@@ -37,7 +37,7 @@ fn bgsave(call: &mut Call<'_, '_>) -> Outcome {
 fn last_save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref();
     let seconds = log.map_or(0, |log| log.stats().checkpoint_at / 1000);
-    call.integer(seconds as i64)
+    call.count(seconds)
 }
 
 fn shutdown(call: &mut Call<'_, '_>) -> Outcome {
@@ -52,8 +52,9 @@ fn shutdown(call: &mut Call<'_, '_>) -> Outcome {
             None => return Err(SYNTAX.into()),
         }
     }
+    // As in Redis the answer is the end of the connection, which is what clients wait for.
     call.after = After::Shutdown { save };
-    call.ok()
+    Ok(())
 }
 
 fn time(call: &mut Call<'_, '_>) -> Outcome {

@@ -1,6 +1,8 @@
 //! The server's promises: one binary, one module per promise.
 
 mod command;
+mod command_page;
+mod command_rights;
 mod config;
 mod conformance;
 mod http;

@@ -4,11 +4,16 @@ use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, InsertError, Shape};
 use crate::metrics::Counter;
 use crate::resp::{Reply, Words};
-use std::sync::Arc;
 
 pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
-    let entry = to_write(call)?;
-    let is_new = entry.insert(call.word(2), call.turn)?;
+    call.writable()?;
+    let (name, item, now) = (call.word(1), call.word(2), call.turn.now);
+    let turn = &mut *call.turn;
+    let added = call.shared.keyspace.with(name, now, |entry| entry.insert(item, turn));
+    let is_new = match added {
+        Some(added) => added?,
+        None => super::make::by_default(call)?.insert(item, call.turn)?,
+    };
     call.turn.wrote = true;
     call.turn.counts.add(Counter::ItemsAdded, 1);
     call.reply().boolean(is_new);
@@ -16,34 +21,32 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 pub(in crate::command) fn add_many(call: &mut Call<'_, '_>) -> Outcome {
-    let entry = to_write(call)?;
-    let items = call.words.from(2);
-    insert(call, &entry, items)
-}
-
-/// The filter of the request, made with the defaults if there is none.
-fn to_write(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
     call.writable()?;
-    match call.entry(call.word(1)) {
-        Some(entry) => Ok(entry),
-        None => super::make::by_default(call),
-    }
-}
-
-/// Inserts items and answers for each whether it was new.
-///
-/// Where one cannot be inserted the answers end with its error, as in RedisBloom: those before it
-/// are in.
-pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
-    let outcome = entry.insert_many(items, call.turn);
-    call.turn.counts.add(Counter::ItemsAdded, items.len() as u64);
-    call.turn.wrote = true;
+    let (name, items, now) = (call.word(1), call.words.from(2), call.turn.now);
+    let turn = &mut *call.turn;
+    let added = call.shared.keyspace.with(name, now, |entry| entry.insert_many(items, turn));
+    let outcome = match added {
+        Some(outcome) => outcome,
+        None => super::make::by_default(call)?.insert_many(items, call.turn),
+    };
     write_answers(call, items.len(), outcome);
     Ok(())
 }
 
-/// The answers of a batch of `len`, up to the first that failed.
+/// Inserts items and answers for each whether it was new.
+pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
+    let outcome = entry.insert_many(items, call.turn);
+    write_answers(call, items.len(), outcome);
+    Ok(())
+}
+
+/// The answers of a batch of `len`.
+///
+/// Where an item cannot be inserted they end with its error, as in `RedisBloom`: those before it
+/// are in.
 fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize, InsertError)>) {
+    call.turn.wrote = true;
+    call.turn.counts.add(Counter::ItemsAdded, len as u64);
     let (done, error) = match outcome {
         Ok(()) => (len, None),
         Err((done, error)) => (done, Some(error)),

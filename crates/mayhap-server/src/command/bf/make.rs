@@ -76,13 +76,11 @@ pub(in crate::command) fn insert(call: &mut Call<'_, '_>) -> Outcome {
         None if !request.create => return Err(NOT_FOUND.into()),
         None => find_or_create(call, &request.asked)?,
     };
-    match request.items {
-        Some(items) => super::add::insert(call, &entry, items),
-        None => {
-            call.reply().array(0);
-            Ok(())
-        }
-    }
+    let Some(items) = request.items else {
+        call.reply().array(0);
+        return Ok(());
+    };
+    super::add::insert(call, &entry, items)
 }
 
 /// The filter of the request made with the configured defaults.

@@ -1,7 +1,7 @@
 //! The options of `BF.RESERVE` and `BF.INSERT`: words to what is asked for.
 //!
 //! Option words are strict: each stands for itself and not for what begins like it, and what is no
-//! option is an error. The two commands have their own texts for one mistake, as RedisBloom has.
+//! option is an error. The two commands have their own texts for one mistake, as `RedisBloom` has.
 
 use crate::command::call::Fault;
 use crate::command::number;
@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::keyspace::{Hash, Shape, Spec};
 use mayhap::{DigestFunction, Layout};
 
-/// What RedisBloom takes as `EXPANSION`.
+/// What `RedisBloom` takes as `EXPANSION`.
 const MAX_EXPANSION: u64 = 32_768;
 /// The bytes of a valkey-bloom seed.
 const SEED_BYTES: usize = 32;
@@ -142,9 +142,8 @@ impl Asked {
             return Err("Nonscaling filters cannot expand".into());
         }
         if self.seed.is_some() && self.keyed == Some(true) {
-            return Err(
-                "ERR SEED is for filters without a key; leave it out, or say KEYED no".into()
-            );
+            let text = "ERR SEED is for filters without a key; leave it out, or say KEYED no";
+            return Err(text.into());
         }
         let shapes = [self.counting, self.window.is_some(), self.fixed];
         if shapes.iter().filter(|&&is| is).count() > 1 {
@@ -192,7 +191,7 @@ pub(super) fn error_rate(word: Option<&[u8]>, of: For) -> Result<f64, Fault> {
 
 /// `capacity` of a reserve or `CAPACITY` of an insert.
 ///
-/// RedisBloom ends at 2^30. Here the limits of memory decide, which say what they are.
+/// `RedisBloom` ends at 2^30. Here the limits of memory decide, which say what they are.
 pub(super) fn capacity(word: Option<&[u8]>, of: For) -> Result<u64, Fault> {
     const BAD: &str = "Bad capacity";
     let number = word.and_then(number::integer).ok_or(of.text("ERR bad capacity", BAD))?;

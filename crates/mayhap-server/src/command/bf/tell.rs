@@ -34,7 +34,7 @@ enum Field {
     Digest,
 }
 
-/// Word of the request, field, name in the answer. RedisBloom has the first five.
+/// Word of the request, field, name in the answer. `RedisBloom` has the first five.
 const FIELDS: [(&str, (Field, &str)); 12] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
@@ -115,7 +115,7 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
     }
 }
 
-/// A line for the whole and one for the bits. RedisBloom has a line for each of its sub-filters,
+/// A line for the whole and one for the bits. `RedisBloom` has a line for each of its sub-filters,
 /// whose numbers follow from each other; the layers here are told together.
 pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;

@@ -1,6 +1,6 @@
 //! `BF.WHICH`: several filters are asked for several items.
 
-use crate::command::call::{Call, Outcome};
+use crate::command::call::{Call, NO_INTEGER, Outcome};
 use crate::command::number;
 use crate::keyspace::Entry;
 use crate::metrics::Counter;
@@ -12,8 +12,7 @@ const MAX_PROBES: usize = 1 << 20;
 /// `BF.WHICH numkeys key [key …] item [item …]`: for each item the names of the filters that may
 /// have it. A name without a filter has nothing.
 pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
-    let num_keys =
-        number::count(call.word(1)).ok_or("ERR value is not an integer or out of range")?;
+    let num_keys = number::count(call.word(1)).ok_or(NO_INTEGER)?;
     let num_keys = usize::try_from(num_keys).unwrap_or(usize::MAX);
     if num_keys == 0 {
         return Err("ERR at least 1 key is needed".into());
@@ -43,7 +42,9 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
     reply.array(found.len());
     for names in found {
         reply.array(names.len());
-        names.iter().for_each(|name| reply.bulk(name));
+        for name in names {
+            reply.bulk(name);
+        }
     }
     Ok(())
 }

@@ -1,14 +1,19 @@
 //! Replies and errors, word for word, in both versions of the protocol.
 //!
-//! A case is a request as one would type it and its answer in RESP2 and RESP3. In answers `|` stands
-//! for the end of a line (the last is left out), `?` for any rest of a line, and `...` at the end of
-//! a line for whatever follows there. [`check`] asks through a closure, so that the same cases run
+//! A case is a request as one would type it and its answer in RESP2 and RESP3. In answers `|`
+//! stands for the end of a line (the last is left out), `?` for any line, and `...` at the end of a
+//! line for whatever follows there. [`check`] asks through a closure, so that the same cases run
 //! against [`mayhap_server::command::execute`] and through a socket.
 
 mod filters;
 mod others;
 
-use crate::command::{Server, words};
+use crate::command::{Server, answer_len, words};
+use crate::support::options;
+use mayhap_server::net::Live;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
 
 /// A request and its answers.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +103,36 @@ fn replies_and_errors_are_those_of_redisbloom_in_both_versions_of_the_protocol()
         println!("{asked} answers in RESP{}", if resp3 { 3 } else { 2 });
         assert!(asked >= 250);
     }
+}
+
+/// Through a socket, with the loop's own engine.
+#[test]
+fn a_socket_answers_as_a_call_does() {
+    let engine = Arc::new(Live(Server::new().shared));
+    let server = mayhap_server::Server::start_with(options(), engine).unwrap();
+    for resp3 in [false, true] {
+        let mut socket = TcpStream::connect(server.address().unwrap()).unwrap();
+        let asked = check(resp3, |request| {
+            let mut bytes = format!("*{}\r\n", request.len()).into_bytes();
+            for word in request {
+                bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
+                bytes.extend_from_slice(word);
+                bytes.extend_from_slice(b"\r\n");
+            }
+            socket.write_all(&bytes).unwrap();
+            let mut answer = Vec::new();
+            let mut part = [0; 8_192];
+            while answer_len(&answer).is_none() {
+                let read = socket.read(&mut part).unwrap();
+                assert!(read > 0, "closed after {}", request[0].escape_ascii());
+                answer.extend_from_slice(&part[..read]);
+            }
+            answer
+        });
+        assert!(asked >= 250);
+    }
+    server.stop();
+    server.join().unwrap();
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Everything but the filters' own commands, and what goes beyond RedisBloom.
+//! Everything but the filters' own commands, and what goes beyond `RedisBloom`.
 
 use super::{Case, both, each};
 
@@ -193,6 +193,10 @@ pub(super) const EXPIRY: &[Case] = &[
     both("PEXPIRETIME f", ":4102444800000"),
     both("PEXPIREAT f 4102444800123", ":1"),
     both("PEXPIRETIME f", ":4102444800123"),
+    both("PEXPIREAT f 4102444800123 GT", ":0"),
+    both("PEXPIREAT f 4102444800123 LT", ":0"),
+    both("PEXPIREAT f 4102444800124 GT", ":1"),
+    both("PEXPIREAT f 4102444800123 LT", ":1"),
     both("EXPIRE f 100 NX", ":0"),
     both("EXPIRE f 100 GT", ":0"),
     both("EXPIRE f 100 LT", ":1"),
@@ -314,6 +318,7 @@ pub(super) const SERVER: &[Case] = &[
     both("COMMAND LIST JUNK", SYNTAX),
     both("COMMAND GETKEYS BF.ADD f a", "*1|$1|f"),
     both("COMMAND GETKEYS BF.MERGE t a b", "*3|$1|t|$1|a|$1|b"),
+    both("COMMAND GETKEYS MEMORY USAGE f", "*1|$1|f"),
     both("COMMAND GETKEYS PING", "-ERR The command has no key arguments"),
     both("COMMAND GETKEYS JUNK x", "-ERR Invalid command specified"),
     both("COMMAND GETKEYS BF.ADD f", "-ERR Invalid number of arguments specified for command"),
