@@ -73,7 +73,7 @@ impl State {
     /// What a request works with, as a turn of a loop has it.
     fn turn(&self) -> Turn {
         Turn {
-            recorder: self.shared.log.as_ref().map(|log| log.recorder()),
+            recorder: self.shared.log.as_ref().map(crate::durable::Log::recorder),
             now: now(),
             ..Turn::default()
         }

@@ -7,7 +7,7 @@ use axum::extract::{Extension, State as From};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 
 const PAGE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -17,10 +17,10 @@ const OPENAPI: &str = include_str!("openapi.json");
 /// All paths, behind the guard.
 pub(super) fn router(state: State) -> Router {
     Router::new()
-        .route("/", get(|| text("text/html; charset=utf-8", PAGE)))
-        .route("/style.css", get(|| text("text/css; charset=utf-8", STYLE)))
-        .route("/openapi.json", get(|| text("application/json", OPENAPI)))
-        .route("/healthz", get(|| text("text/plain; charset=utf-8", "ok\n")))
+        .route("/", text("text/html; charset=utf-8", PAGE))
+        .route("/style.css", text("text/css; charset=utf-8", STYLE))
+        .route("/openapi.json", text("application/json", OPENAPI))
+        .route("/healthz", text("text/plain; charset=utf-8", "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/v1/filters", get(filters::list))
@@ -43,8 +43,9 @@ pub(super) fn router(state: State) -> Router {
         .with_state(state)
 }
 
-async fn text(kind: &'static str, text: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, kind)], text).into_response()
+/// What is the same for everybody.
+fn text(kind: &'static str, text: &'static str) -> MethodRouter<State> {
+    get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
 }
 
 /// Whether writes are taken: 503 and why, if not. What a load balancer asks.

@@ -133,8 +133,7 @@ impl Server {
     /// Whether a request got exactly one answer, or ended the server.
     fn answers(&mut self, request: &[Vec<u8>]) -> bool {
         let answer = self.ask(request);
-        is_one_answer(&answer)
-            || answer.is_empty() && matches!(self.after, After::Shutdown { .. })
+        is_one_answer(&answer) || answer.is_empty() && matches!(self.after, After::Shutdown { .. })
     }
 }
 

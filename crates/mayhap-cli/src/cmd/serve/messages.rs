@@ -12,7 +12,7 @@ struct Messages {
 }
 
 /// From now on messages are written. Only the first call of a process counts.
-pub fn begin(level: LevelFilter, format: LogFormat) {
+pub(super) fn begin(level: LevelFilter, format: LogFormat) {
     if log::set_boxed_logger(Box::new(Messages { level, format })).is_ok() {
         log::set_max_level(level);
     }

@@ -6,7 +6,7 @@ use mayhap_server::config::{Config, SETTINGS, Setting};
 
 /// What was said by flags: names of settings and values.
 #[derive(Debug, Clone, Default)]
-pub struct Settings(pub Vec<(String, String)>);
+pub(super) struct Settings(pub(super) Vec<(String, String)>);
 
 impl clap::FromArgMatches for Settings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
