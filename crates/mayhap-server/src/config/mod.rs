@@ -81,8 +81,8 @@ pub struct Config {
     pub max_words: u32,
     /// Bytes of a request.
     pub max_request_bytes: u32,
-    /// Answers that a client has not read; it is closed beyond.
-    pub max_output_bytes: u32,
+    /// Unfinished requests and unsent answers of all clients together.
+    pub max_buffer_bytes: u64,
     /// A request that has begun is whole within this time.
     pub request_timeout_ms: u64,
     /// A client that reads nothing of its answers is closed.
@@ -110,7 +110,7 @@ pub struct Config {
 /// How messages are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// `2026-01-31T12:00:00.000Z INFO mayhap: listening …`
+    /// `2026-01-31T12:00:00.000Z INFO Redis clients: 127.0.0.1:6380`
     #[default]
     Text,
     /// An object a line.
@@ -146,7 +146,7 @@ impl Default for Config {
             max_chunk_bytes: (16 << 20) + (64 << 10),
             max_words: 1 << 16,
             max_request_bytes: 64 << 20,
-            max_output_bytes: 8 << 20,
+            max_buffer_bytes: 512 << 20,
             request_timeout_ms: 30_000,
             output_timeout_ms: 30_000,
             idle_timeout_ms: 0,

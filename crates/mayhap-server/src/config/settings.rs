@@ -92,7 +92,7 @@ pub const SETTINGS: &[Setting] = &[
     row!(max_chunk_bytes, "SIZE", LIMITS, "A chunk of BF.LOADCHUNK", small, small_size),
     row!(max_words, "N", LIMITS, "Words of a request", count, counted),
     row!(max_request_bytes, "SIZE", LIMITS, "One request", small, small_size),
-    row!(max_output_bytes, "SIZE", LIMITS, "Answers that nobody reads", small, small_size),
+    row!(max_buffer_bytes, "SIZE", LIMITS, "Buffers of all clients", large, size),
     row!(request_timeout_ms as "request_timeout", "TIME", LIMITS, "A request takes to arrive", time, span),
     row!(output_timeout_ms as "output_timeout", "TIME", LIMITS, "A client reads nothing", time, span),
     row!(idle_timeout_ms as "idle_timeout", "TIME", LIMITS, "A client says nothing; 0s: any time", time, span),
@@ -240,7 +240,7 @@ fn joined(names: &[String]) -> String {
 }
 
 fn size(bytes: &u64) -> String {
-    bytes.to_string()
+    in_units(*bytes, &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")])
 }
 
 fn maybe_size(bytes: &Option<u64>) -> String {
@@ -248,7 +248,13 @@ fn maybe_size(bytes: &Option<u64>) -> String {
 }
 
 fn small_size(bytes: &u32) -> String {
-    bytes.to_string()
+    size(&u64::from(*bytes))
+}
+
+/// In the largest unit in which it is whole.
+fn in_units(value: u64, units: &[(u64, &str)]) -> String {
+    let whole = units.iter().find(|(unit, _)| value != 0 && value.is_multiple_of(*unit));
+    whole.map_or_else(|| value.to_string(), |(unit, name)| format!("{}{name}", value / unit))
 }
 
 fn counted(count: &u32) -> String {
@@ -256,7 +262,7 @@ fn counted(count: &u32) -> String {
 }
 
 fn span(millis: &u64) -> String {
-    format!("{millis}ms")
+    in_units(*millis, &[(3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms")])
 }
 
 fn fsync_shown(value: &Policy) -> String {

@@ -41,7 +41,10 @@ struct User {
 enum Secret {
     Plain(Tag),
     /// The last password that was right, beside the hash.
-    Hashed { hash: Box<PasswordHash>, seen: Mutex<Option<Tag>> },
+    Hashed {
+        hash: Box<PasswordHash>,
+        seen: Mutex<Option<Tag>>,
+    },
 }
 
 /// Who may log in. Without any user everybody may do everything.

@@ -127,7 +127,9 @@ impl Items {
         };
         if items.len() > config.max_words as usize {
             let (found, limit) = (items.len(), config.max_words);
-            return Err(Failure::bad(format!("{found} items, above the limit of {limit} (max_words)")));
+            return Err(Failure::bad(format!(
+                "{found} items, above the limit of {limit} (max_words)"
+            )));
         }
         let mut keys = Keys::default();
         for (i, item) in items.iter().enumerate() {

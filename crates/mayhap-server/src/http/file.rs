@@ -120,7 +120,7 @@ impl Upload {
             self.given += bytes;
         }
         self.has_header = true;
-        let cursor = 1 + self.given as i64;
+        let cursor = (self.given as u64).saturating_add(1).cast_signed();
         let (state, name) = (self.state.clone(), self.name.clone());
         let (done, answer) = tokio::sync::oneshot::channel();
         blocking(move || {

@@ -73,7 +73,7 @@ impl State {
     /// What a request works with, as a turn of a loop has it.
     fn turn(&self) -> Turn {
         Turn {
-            recorder: self.shared.log.as_ref().map(|log| log.recorder()),
+            recorder: self.shared.log.as_ref().map(crate::durable::Log::recorder),
             now: now(),
             ..Turn::default()
         }
@@ -196,9 +196,8 @@ pub(super) async fn list(
         let found = keyspace.scan(page.cursor.unwrap_or(0), limit, pattern, now())?;
         let names = found.names.iter().filter(|name| rights.covers(name));
         // One that was removed meanwhile is left out.
-        let filters: Vec<Described> = names
-            .filter_map(|name| Some(describe(name, &*keyspace.get(name, now())?)))
-            .collect();
+        let filters: Vec<Described> =
+            names.filter_map(|name| Some(describe(name, &*keyspace.get(name, now())?))).collect();
         let next = (found.cursor != 0).then_some(found.cursor);
         let page = serde_json::json!({ "filters": filters, "next": next });
         Ok(json(StatusCode::OK, &page))
@@ -387,8 +386,11 @@ pub(super) async fn merge(
     }
     blocking(move || {
         state.check_writable()?;
-        let from: Vec<Arc<Entry>> =
-            merge.from.iter().map(|from| state.filter(from.as_bytes())).collect::<Result<_, _>>()?;
+        let from: Vec<Arc<Entry>> = merge
+            .from
+            .iter()
+            .map(|from| state.filter(from.as_bytes()))
+            .collect::<Result<_, _>>()?;
         let log = state.shared.log.as_deref();
         let entry = state.shared.keyspace.merge(&name, &from, now(), log)?;
         created(&state, &name, &entry)

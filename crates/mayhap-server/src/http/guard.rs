@@ -131,7 +131,10 @@ async fn check_user(
         return Ok(users.anonymous());
     }
     let Some((name, password)) = given else {
-        return Err(Failure::new(StatusCode::UNAUTHORIZED, "a password is needed: Basic or Bearer"));
+        return Err(Failure::new(
+            StatusCode::UNAUTHORIZED,
+            "a password is needed: Basic or Bearer",
+        ));
     };
     let (shared, user) = (state.shared.clone(), name.clone());
     let login = move || shared.config.users.login(&user, &password);

@@ -34,7 +34,9 @@ impl Name {
         for (i, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'%') {
             let hex = bytes.get(i + 1..i + 3);
             if !hex.is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) {
-                return Err(Failure::bad("the name has a % without two hex digits; write it as %25"));
+                return Err(Failure::bad(
+                    "the name has a % without two hex digits; write it as %25",
+                ));
             }
         }
         let name: Vec<u8> = percent_decode_str(raw).collect();

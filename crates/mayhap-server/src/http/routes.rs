@@ -1,13 +1,13 @@
 //! Which path does what.
 
 use super::{Failure, State, file, filters, guard};
+use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
-use crate::config::Rights;
+use axum::routing::{MethodRouter, get, post};
 
 const PAGE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -17,10 +17,10 @@ const OPENAPI: &str = include_str!("openapi.json");
 /// All paths, behind the guard.
 pub(super) fn router(state: State) -> Router {
     Router::new()
-        .route("/", get(|| text("text/html; charset=utf-8", PAGE)))
-        .route("/style.css", get(|| text("text/css; charset=utf-8", STYLE)))
-        .route("/openapi.json", get(|| text("application/json", OPENAPI)))
-        .route("/healthz", get(|| text("text/plain; charset=utf-8", "ok\n")))
+        .route("/", text("text/html; charset=utf-8", PAGE))
+        .route("/style.css", text("text/css; charset=utf-8", STYLE))
+        .route("/openapi.json", text("application/json", OPENAPI))
+        .route("/healthz", text("text/plain; charset=utf-8", "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/v1/filters", get(filters::list))
@@ -32,7 +32,9 @@ pub(super) fn router(state: State) -> Router {
         .route("/v1/filters/{name}/check", post(filters::check))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
-        .fallback(|| async { Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json") })
+        .fallback(|| async {
+            Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")
+        })
         .method_not_allowed_fallback(|| async {
             let problem = "not with this method; see /openapi.json";
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, problem)
@@ -41,8 +43,9 @@ pub(super) fn router(state: State) -> Router {
         .with_state(state)
 }
 
-async fn text(kind: &'static str, text: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, kind)], text).into_response()
+/// What is the same for everybody.
+fn text(kind: &'static str, text: &'static str) -> MethodRouter<State> {
+    get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
 }
 
 /// Whether writes are taken: 503 and why, if not. What a load balancer asks.

@@ -25,8 +25,8 @@ mod scan;
 mod spec;
 
 pub use entry::Entry;
-pub use filter::FEWEST_ITEMS;
 pub use error::{ChangeError, CreateError, InsertError, TooLarge};
+pub use filter::FEWEST_ITEMS;
 pub use glob::matches;
 pub use info::{Info, Measured};
 pub use load::{CHUNK_BYTES, LoadError};

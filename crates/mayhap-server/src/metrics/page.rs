@@ -129,6 +129,9 @@ struct Told {
     measured: Option<(f64, f64)>,
 }
 
+/// What a family tells of a filter, if it is known.
+type Value = fn(&Told) -> Option<f64>;
+
 /// The first filters that the user may see.
 fn told(shared: &Shared, rights: &Rights) -> Vec<Told> {
     let (limit, now) = (shared.config.metrics_filters, crate::http::now());
@@ -159,7 +162,7 @@ fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let told = told(shared, rights);
     one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
-    let families: [(Family, fn(&Told) -> Option<f64>); 7] = [
+    let families: [(Family, Value); 7] = [
         (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
             Some(told.info.items as f64)
         }),

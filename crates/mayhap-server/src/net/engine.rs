@@ -62,7 +62,7 @@ impl Engine for Live {
     }
 
     fn turn(&self) -> Turn {
-        let recorder = self.0.log.as_ref().map(|log| log.recorder());
+        let recorder = self.0.log.as_ref().map(crate::durable::Log::recorder);
         Turn { recorder, lane: self.0.metrics.claim(), ..Turn::default() }
     }
 

@@ -1,9 +1,7 @@
 //! What an operator may say, and what is refused.
 
 use mayhap_server::Config;
-use mayhap_server::config::{
-    ConfigError, Loaded, Rights, SETTINGS, Sources, Users, hash_password,
-};
+use mayhap_server::config::{ConfigError, Loaded, Rights, SETTINGS, Sources, Users, hash_password};
 use mayhap_server::durable::Policy;
 use std::fmt::Write;
 
@@ -120,10 +118,7 @@ fn what_is_wrong_is_named_with_its_file_line_key_value_and_what_is_allowed() {
         assert!(error.contains(expected), "{text:?}: {error}\nnot: {expected}");
     }
     let error = load("", &[("MAYHAP_PORT", "x")], &[]).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "environment: MAYHAP_PORT = \"x\": is no whole number from 0 to 65535"
-    );
+    assert_eq!(error, "environment: MAYHAP_PORT = \"x\": is no whole number from 0 to 65535");
     let error = load("", &[], &[("max_memory", "x")]).unwrap_err().to_string();
     assert!(error.starts_with("--max-memory = \"x\": the size \"x\""), "{error}");
     let loaded = load("", &[("MAYHAP_PROT", "1")], &[]).unwrap();
@@ -137,8 +132,10 @@ fn secrets_are_never_repeated() {
         format!("[[user]]\nname = \"a\"\nrights = \"read\"\npassword_hash = \"{secret}\""),
         format!("password = [\"{secret}\"]"),
         format!("[[user]]\nname = \"a\"\nrights = \"read\"\npassword = {{ x = \"{secret}\" }}"),
-        format!("password = \"a\"\n[[user]]\nname = \"default\"\nrights = \"read\"\n\
-                 password = \"{secret}\""),
+        format!(
+            "password = \"a\"\n[[user]]\nname = \"default\"\nrights = \"read\"\n\
+                 password = \"{secret}\""
+        ),
     ] {
         let error = load(&text, &[], &[]).unwrap_err();
         let all = format!("{error} {error:?}");

@@ -7,6 +7,8 @@ mod command_rights;
 mod config;
 mod conformance;
 mod http;
+mod http_guard;
+mod http_metrics;
 mod keyspace;
 mod keyspace_dump;
 mod keyspace_limits;

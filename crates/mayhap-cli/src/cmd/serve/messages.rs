@@ -12,7 +12,7 @@ struct Messages {
 }
 
 /// From now on messages are written. Only the first call of a process counts.
-pub fn begin(level: LevelFilter, format: LogFormat) {
+pub(super) fn begin(level: LevelFilter, format: LogFormat) {
     if log::set_boxed_logger(Box::new(Messages { level, format })).is_ok() {
         log::set_max_level(level);
     }
@@ -39,7 +39,7 @@ fn line(format: LogFormat, record: &Record<'_>, time: SystemTime) -> String {
     let (level, target, text) = (record.level(), record.target(), record.args().to_string());
     match format {
         LogFormat::Text => {
-            let mut line = format!("{time} {level} {target}: ");
+            let mut line = format!("{time} {level} ");
             // A message is one line, whatever it was made of.
             line.extend(text.chars().map(|char| if char.is_control() { ' ' } else { char }));
             line + "\n"
@@ -101,12 +101,13 @@ mod tests {
     fn a_message_is_one_line_whatever_is_in_it() {
         let text = |format| {
             let arguments = format_args!("user \"a\"\n2026 INFO forged\r\u{1B}[31m");
-            let record = Record::builder().level(Level::Warn).target("mayhap").args(arguments).build();
+            let record =
+                Record::builder().level(Level::Warn).target("mayhap").args(arguments).build();
             line(format, &record, UNIX_EPOCH)
         };
         assert_eq!(
             text(LogFormat::Text),
-            "1970-01-01T00:00:00.000Z WARN mayhap: user \"a\" 2026 INFO forged  [31m\n"
+            "1970-01-01T00:00:00.000Z WARN user \"a\" 2026 INFO forged  [31m\n"
         );
         let json = text(LogFormat::Json);
         assert_eq!(json.matches('\n').count(), 1);

@@ -66,7 +66,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.hash_password {
         return print_hash(talk);
     }
-    let Loaded { config, warnings } = sources(args)?.load().map_err(wrong)?;
+    let Loaded { config, warnings } = sources(args)?.load().map_err(|error| wrong(&error))?;
     if args.check_config {
         run::check_tls(&config)?;
         for warning in warnings {
@@ -82,7 +82,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     run::run(config, talk)
 }
 
-fn wrong(error: ConfigError) -> Error {
+fn wrong(error: &ConfigError) -> Error {
     Error::usage(error.to_string(), "mayhap serve --help lists all settings")
 }
 
@@ -107,12 +107,13 @@ fn effective(config: &Config) -> String {
     for setting in SETTINGS {
         let value = (setting.get)(config);
         let is_plain = value.parse::<f64>().is_ok() || matches!(value.as_str(), "true" | "false");
-        text += &match (value.is_empty(), is_plain) {
+        let line = match (value.is_empty(), is_plain) {
             (true, _) => continue,
             (false, true) => format!("{} = {value}\n", setting.name),
             // Debug of a str escapes as TOML does, for all that paths and names have.
             (false, false) => format!("{} = {value:?}\n", setting.name),
         };
+        text.push_str(&line);
     }
     let users = match config.users.names() {
         names if names.is_empty() => "# no users: everybody may do everything\n".into(),

@@ -6,7 +6,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 /// Sends a state, such as `READY=1`. Says nothing if nobody asked or listens.
-pub fn notify(state: &str) {
+pub(super) fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match name.as_bytes().split_first() {
         Some((b'@', name)) => SocketAddr::from_abstract_name(name),
@@ -19,10 +19,9 @@ pub fn notify(state: &str) {
 }
 
 /// How often `WATCHDOG=1` is expected, halved as its manual advises.
-pub fn watchdog() -> Option<Duration> {
+pub(super) fn watchdog() -> Option<Duration> {
     let micros = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
-    let ours = std::env::var("WATCHDOG_PID").ok().is_none_or(|pid| {
-        pid.parse() == Ok(std::process::id())
-    });
+    let ours =
+        std::env::var("WATCHDOG_PID").ok().is_none_or(|pid| pid.parse() == Ok(std::process::id()));
     ours.then(|| Duration::from_micros(micros) / 2)
 }

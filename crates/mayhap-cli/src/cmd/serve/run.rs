@@ -1,7 +1,7 @@
 //! The server's life: recover, listen, wait, end.
 
+use super::Outcome;
 use super::notify::{notify, watchdog};
-use super::{Outcome, wrong};
 use crate::error::Error;
 use crate::filter_file::read_secret_key;
 use crate::memory::physical_bytes;
@@ -10,7 +10,7 @@ use crate::progress::Progress as Bar;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use mayhap::{DigestFunction, SecretKey};
-use mayhap_server::config::{Config, ConfigError};
+use mayhap_server::config::Config;
 use mayhap_server::durable::{self, DataFolder, Log, Progress, Report, Threads};
 use mayhap_server::http::Http;
 use mayhap_server::keyspace::{self, Keyspace, Recovery};
@@ -50,7 +50,7 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
     });
     let threads = shared.log.as_ref().map(|log| Threads::start(log, shared.clone())).transpose();
     let threads = threads.map_err(Error::io("start", "the threads of the log"))?;
-    let server = Server::start(network, shared.clone()).map_err(failed)?;
+    let server = Server::start(network, shared.clone()).map_err(|error| failed(&error))?;
     let http = shared.config.http_port.map(|_| Http::start(shared.clone())).transpose();
     let http = http.map_err(Error::io("listen on", "the address of HTTP"))?;
     say_where(&server, http.as_ref(), &shared.config);
@@ -65,7 +65,7 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
     let ended = server.join();
     let save = save || matches!(ended, Ok(Ended::Shutdown { save: true }));
     end(&shared, threads, save)?;
-    ended.map_err(failed)?;
+    ended.map_err(|error| failed(&error))?;
     log::info!("ended");
     Ok(Outcome::Done)
 }
@@ -75,8 +75,8 @@ pub(super) fn check_tls(config: &Config) -> Result<(), Error> {
     network(config).map(|_| ())
 }
 
-fn failed(error: net::Error) -> Error {
-    let hint = match &error {
+fn failed(error: &net::Error) -> Error {
+    let hint = match error {
         net::Error::Listen { .. } => "is another server there? another one: --port PORT",
         _ => "",
     };
@@ -87,7 +87,10 @@ fn failed(error: net::Error) -> Error {
 fn network(config: &Config) -> Result<net::Options, Error> {
     let place = |port| SocketAddr::new(config.bind, port);
     let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
-    let tls = files.map(|(cert, key)| tls_config(cert, key)).transpose().map_err(failed)?;
+    let tls = files
+        .map(|(cert, key)| tls_config(cert, key))
+        .transpose()
+        .map_err(|error| failed(&error))?;
     let mut listen = match (tls, config.tls_port) {
         (None, _) => vec![Listen::Tcp(place(config.port))],
         (Some(tls), None) => vec![Listen::Tls(place(config.port), tls)],
@@ -104,6 +107,7 @@ fn network(config: &Config) -> Result<net::Options, Error> {
         listen,
         threads: config.threads.unwrap_or_else(cores),
         max_clients: config.max_clients as usize,
+        max_buffer_bytes: usize::try_from(config.max_buffer_bytes).unwrap_or(usize::MAX),
         limits: Limits {
             max_word_bytes: config.max_word_bytes,
             max_chunk_bytes: config.max_chunk_bytes,
@@ -143,10 +147,10 @@ fn open(config: &Config, talk: Talk) -> Result<Kept, Error> {
         };
         return Ok(Kept { keyspace: Keyspace::new(options(config, secret_key)), log: None });
     };
-    let folder = DataFolder::open(data).map_err(damaged)?;
+    let folder = DataFolder::open(data).map_err(|error| damaged(&error))?;
     let secret_key = match &config.key_file {
         Some(path) => read_secret_key(path)?,
-        None => folder.secret_key().map_err(damaged)?,
+        None => folder.secret_key().map_err(|error| damaged(&error))?,
     };
     let recovery = Recovery::new(options(config, secret_key));
     let mut settings = durable::Options::new(DigestFunction::sip13(secret_key));
@@ -161,7 +165,8 @@ fn open(config: &Config, talk: Talk) -> Result<Kept, Error> {
         let mut teller = teller.lock().unwrap_or_else(PoisonError::into_inner);
         teller.tell(progress);
     };
-    let (log, report) = Log::open(folder, settings, &recovery, &tell).map_err(damaged)?;
+    let (log, report) =
+        Log::open(folder, settings, &recovery, &tell).map_err(|error| damaged(&error))?;
     drop(teller);
     let keyspace = Keyspace::restored(recovery, report.next_id)
         .map_err(|problem| Error::usage(problem, "give the server more memory"))?;
@@ -185,7 +190,7 @@ fn random_key() -> Result<SecretKey, Error> {
     Ok(SecretKey::new(key))
 }
 
-fn damaged(error: durable::Error) -> Error {
+fn damaged(error: &durable::Error) -> Error {
     Error::usage(error.to_string(), "docs/operations.md says what can be done")
 }
 
@@ -264,10 +269,7 @@ fn wait(stop: &Stop, server: &Server, shared: &Shared) -> bool {
     let mut cursor = 0;
     loop {
         let wake = stop.wake();
-        let timeout = Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::from(TICK.subsec_nanos()),
-        };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(TICK.subsec_nanos()) };
         // An interrupted wait is one that ends early.
         let _ = poll(&mut [PollFd::new(&wake, PollFlags::IN)], Some(&timeout));
         if let Some(signal) = stop.signal() {
@@ -296,16 +298,13 @@ fn unix_ms() -> u64 {
 /// Makes safe what was written, and a checkpoint if asked for.
 fn end(shared: &Shared, threads: Option<Threads>, save: bool) -> Result<(), Error> {
     if let Some(log) = shared.log.as_ref().filter(|_| save) {
-        let saves = log.checkpoint(&shared.keyspace).map_err(damaged)?;
+        let saves = log.checkpoint(&shared.keyspace).map_err(|error| damaged(&error))?;
         log::info!("checkpoint: {saves:?}");
     }
     match threads.map(Threads::close) {
-        Some(Err(refused)) => Err(wrong(ConfigError {
-            origin: mayhap_server::config::Origin::Whole,
-            key: String::new(),
-            value: None,
-            problem: refused.0,
-        })),
+        Some(Err(refused)) => {
+            Err(Error::usage(refused.0, "docs/operations.md says what can be done"))
+        }
         _ => Ok(()),
     }
 }

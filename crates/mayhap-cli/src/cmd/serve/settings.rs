@@ -6,7 +6,7 @@ use mayhap_server::config::{Config, SETTINGS, Setting};
 
 /// What was said by flags: names of settings and values.
 #[derive(Debug, Clone, Default)]
-pub struct Settings(pub Vec<(String, String)>);
+pub(super) struct Settings(pub(super) Vec<(String, String)>);
 
 impl clap::FromArgMatches for Settings {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -48,7 +48,11 @@ fn argument(setting: &'static Setting, default: &Config) -> Arg {
         .help_heading(setting.heading);
     if setting.value.is_empty() {
         // `--switch` alone, or `--switch=false` against a file.
-        argument.num_args(0..=1).require_equals(true).default_missing_value("true").value_name("BOOL")
+        argument
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .value_name("BOOL")
     } else {
         argument.value_name(setting.value)
     }
