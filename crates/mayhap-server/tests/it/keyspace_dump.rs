@@ -86,7 +86,9 @@ fn a_filter_of_redisbloom_comes_in_answers_and_goes_out_as_it_was() {
     let options = RedisBloomOptions::new(0.001, 200_000);
     let mut theirs = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
     let keys = numbered(0..300_000);
-    keys.iter().for_each(|key| assert!(theirs.insert(key).is_ok()));
+    for key in &keys {
+        assert!(theirs.insert(key).is_ok());
+    }
     assert!(theirs.num_layers() == 2);
     // Chunks as that server cuts them: layer by layer.
     let ours = load(&keyspace, b"a", &theirs.to_chunks()).unwrap();
@@ -173,7 +175,7 @@ fn chunks_come_in_order_within_limits_and_are_forgotten_when_nobody_goes_on() {
     let take = |cursor, bytes: &[u8]| keyspace.load_chunk(b"b", cursor, bytes, 1, None);
     assert_eq!(take(chunks[1].0, &chunks[1].1).unwrap_err(), LoadError::NotFound);
     assert!(take(1, &chunks[0].1).unwrap().is_none());
-    let expected = 1 + chunks[2].1.len() as i64;
+    let expected = 1 + i64::try_from(chunks[2].1.len()).unwrap();
     assert_eq!(take(chunks[2].0, &chunks[2].1).unwrap_err(), LoadError::Offset { expected });
     for cursor in [0, -1, i64::MIN, i64::MAX] {
         assert_eq!(take(cursor, &chunks[1].1).unwrap_err(), LoadError::Offset { expected });
@@ -181,7 +183,7 @@ fn chunks_come_in_order_within_limits_and_are_forgotten_when_nobody_goes_on() {
     assert!(take(chunks[1].0, &chunks[1].1).unwrap().is_none());
     assert_eq!(keyspace.used_bytes(), used + 4_096 + chunks[1].1.len() as u64);
     let too_many = vec![0; 4 << 20];
-    let cursor = chunks[1].0 + too_many.len() as i64;
+    let cursor = chunks[1].0 + i64::try_from(too_many.len()).unwrap();
     assert_eq!(take(cursor, &too_many).unwrap_err(), LoadError::TooBig);
     assert_eq!(keyspace.used_bytes(), used);
     assert!(take(1, &chunks[0].1).unwrap().is_none());

@@ -160,7 +160,9 @@ fn what_was_loaded_and_united_comes_back_and_half_a_dump_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let options = RedisBloomOptions::new(0.001, 300_000);
     let mut theirs = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
-    numbered(0..1_000).iter().for_each(|key| assert!(theirs.insert(key).unwrap()));
+    for key in numbered(0..1_000) {
+        assert!(theirs.insert(&key).unwrap());
+    }
     let (keyspace, log) = open(folder.path());
     let mut turn = recording(&log);
     let redis = load_in(&keyspace, b"redis", &theirs.to_chunks(), Some(&log)).unwrap();
