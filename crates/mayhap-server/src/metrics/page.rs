@@ -193,10 +193,11 @@ fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     }
 }
 
-/// A name as a label: the text, or percent-encoded if it is none or has control characters.
+/// A name as a label: the text, or percent-encoded if it is none or has control characters, or a
+/// `%`, so that no two names have one label.
 fn label(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
-        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        Ok(text) if !text.contains(|char: char| char == '%' || char.is_control()) => text.to_owned(),
         _ => crate::http::encode(name),
     }
 }
