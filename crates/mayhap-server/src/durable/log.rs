@@ -103,6 +103,8 @@ pub struct Log {
     pub(super) synced: AtomicU64,
     /// When the oldest byte was written that is not; `u64::MAX` if all are.
     unsynced_since: AtomicU64,
+    /// Where the last operation ends.
+    last_operation: AtomicU64,
     in_trouble: AtomicBool,
     poisoned: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
@@ -133,6 +135,7 @@ impl Log {
             operations: RwLock::new(()),
             syncing: Mutex::new(()),
             unsynced_since: AtomicU64::new(u64::MAX),
+            last_operation: AtomicU64::new(0),
             in_trouble: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             on_progress: RwLock::new(Vec::new()),
@@ -193,7 +196,13 @@ impl Log {
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let ticket = self.append_for(&mut batch, operation.next_id())?;
+        self.last_operation.fetch_max(ticket.0, Ordering::Release);
         Ok(Logged { ticket, _operations: operations })
+    }
+
+    /// Where the last operation of any thread ends.
+    pub(super) fn last_operation(&self) -> Ticket {
+        Ticket(self.last_operation.load(Ordering::Acquire))
     }
 
     /// Whether what was written up to there may be acknowledged.
