@@ -4,14 +4,13 @@
 //! For the others [`Client::wait`] waits for any of the async ones.
 //!
 //! ```no_run
-//! use mayhap::{Layout, sizing};
 //! use mayhap_redis::blocking::Client;
 //! use mayhap_redis::{Address, NativeFilter, NativeOptions, ServerOptions};
 //!
 //! # fn main() -> Result<(), mayhap_redis::Error> {
 //! let address = Address::parse("redis://127.0.0.1:6379/0/seen")?;
 //! let client = Client::connect(&address, ServerOptions::default())?;
-//! let options = NativeOptions::new(sizing::for_items(Layout::Blocked, 1_000_000, 0.001)?);
+//! let options = NativeOptions::for_items(1_000_000, 0.001)?;
 //! let seen = client.filter(NativeFilter::create(client.server(), "seen", &options))?;
 //! seen.insert(b"https://example.org/")?;
 //! client.wait(seen.inner().refresh_ttl(None))?;

@@ -6,13 +6,12 @@
 //! [`blocking`] has the same calls for programs without async.
 //!
 //! ```no_run
-//! use mayhap::{Layout, sizing};
 //! use mayhap_redis::{Address, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions};
 //!
 //! # async fn run() -> Result<(), mayhap_redis::Error> {
 //! let address = Address::parse("redis+cluster://10.0.0.1:7000,10.0.0.2:7000/seen")?;
 //! let server = Server::connect(&address, ServerOptions::default()).await?;
-//! let options = NativeOptions::new(sizing::for_items(Layout::Blocked, 100_000_000, 0.001)?);
+//! let options = NativeOptions::for_items(100_000_000, 0.001)?;
 //! let seen = NativeFilter::create(&server, "seen", &options).await?;
 //! let new = seen.insert_batch(&[b"https://example.org/", b"https://example.com/"]).await?.new;
 //! println!("{} new", new.count_ones());

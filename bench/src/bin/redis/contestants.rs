@@ -99,8 +99,7 @@ impl Client {
     ) -> Result<Self, Error> {
         if who == Who::Mayhap {
             let server = Server::connect(&Address::parse(url)?, ServerOptions::default()).await?;
-            let params = sizing::for_items(Layout::Blocked, items, fpp)?;
-            let options = NativeOptions::new(params);
+            let options = NativeOptions::for_items(items, fpp)?;
             return Ok(Self::Mayhap(NativeFilter::create(&server, "ours", &options).await?));
         }
         let params = sizing::for_items(Layout::Standard, items, fpp)?;

@@ -24,6 +24,8 @@ struct Options {
     singles: u64,
     batches: u64,
     out: Option<PathBuf>,
+    /// Only cases whose name has this in it: `one key, 50 connections, insert, mayhap`.
+    only: String,
 }
 
 fn options() -> Result<Options, Error> {
@@ -34,6 +36,7 @@ fn options() -> Result<Options, Error> {
         singles: 100_000,
         batches: 200_000,
         out: None,
+        only: String::new(),
     };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
@@ -43,6 +46,7 @@ fn options() -> Result<Options, Error> {
             Long("rounds") => options.rounds = parser.value()?.parse()?,
             Long("singles") => options.singles = stats::parse_count(&parser.value()?.string()?)?,
             Long("batches") => options.batches = stats::parse_count(&parser.value()?.string()?)?,
+            Long("only") => options.only = parser.value()?.string()?,
             Long("out") => options.out = Some(parser.value()?.into()),
             _ => return Err(argument.unexpected().into()),
         }
@@ -95,6 +99,10 @@ struct Case {
 }
 
 impl Case {
+    fn name(&self) -> String {
+        format!("{}, {}, {}", self.mode.name(), self.act.name(), self.who.name())
+    }
+
     fn rate(&self) -> f64 {
         stats::median(self.figures.iter().map(|figure| figure.rate).collect())
     }
@@ -224,6 +232,7 @@ async fn main() -> Result<(), Error> {
             }
         }
     }
+    cases.retain(|case| case.name().contains(&options.only));
     for round in 0..options.rounds {
         for case in &mut cases {
             let figure = measure(&server, &options, case, round).await?;

@@ -1,7 +1,7 @@
 //! New filters on a server: what `create` and `dedup --state` make.
 
 use super::{Connection, OnServer, RemoteFile};
-use crate::args::{DigestArgs, SizeArgs, secret_key};
+use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::fill::{Counts, Summary};
 use crate::keys::KeyOptions;
@@ -37,7 +37,17 @@ impl Wanted<'_> {
         let builder = match self.size.layout {
             Some(layout) if layout.layout().is_none() => return Err(refuse_kind(layout.name())),
             Some(_) => self.size.builder(self.size.items)?,
-            None => self.size.builder(self.size.items)?.layout(Layout::Blocked),
+            None => {
+                let builder = self.size.builder(self.size.items)?.layout(Layout::Blocked);
+                match (self.size.items, self.size.mem) {
+                    (Some(items), None) => {
+                        let fpp = self.size.fpp.unwrap_or(DEFAULT_FPP);
+                        let usual = NativeOptions::for_items(items, fpp)?;
+                        builder.num_hashes(usual.params.num_hashes())
+                    }
+                    _ => builder,
+                }
+            }
         };
         Ok(builder.params()?)
     }

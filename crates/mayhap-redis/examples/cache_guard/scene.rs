@@ -2,7 +2,7 @@
 
 use super::attack::{Outcome, attack};
 use super::shop::{Shop, sku};
-use mayhap::{DigestFunction, Layout, SecretKey, sizing};
+use mayhap::{DigestFunction, SecretKey};
 use mayhap_redis::guard::{
     Cache, CacheError, Failing, Guard, GuardCounts, GuardOptions, Loader, RedisCache,
 };
@@ -41,9 +41,9 @@ impl Scene {
         let options =
             ServerOptions { deadline: Duration::from_secs(5), ..ServerOptions::default() };
         let server = Server::connect(&address, options).await?;
-        let params = sizing::for_items(Layout::Blocked, shop.rows().into(), TARGET_FPP)?;
+        let usual = NativeOptions::for_items(shop.rows().into(), TARGET_FPP)?;
         let digest_function = DigestFunction::sip13(SECRET);
-        let options = NativeOptions { digest_function, ..NativeOptions::new(params) };
+        let options = NativeOptions { digest_function, ..usual };
         let filter = NativeFilter::create(&server, "products", &options).await?;
         let skus: Vec<String> = (0..shop.rows()).map(sku).collect();
         let skus: Vec<&[u8]> = skus.iter().map(String::as_bytes).collect();

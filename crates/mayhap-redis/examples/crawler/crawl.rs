@@ -2,7 +2,7 @@
 
 use super::web::Web;
 use super::worker::{BATCH, Error, FETCHED, FRONTIER, INTERRUPTED, Job, SEEN, UNSURE};
-use mayhap::{BlockedBloomFilter, Layout, sizing};
+use mayhap::BlockedBloomFilter;
 use mayhap_redis::{Address, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions};
 use redis::{AsyncCommands, Client};
 use std::collections::{HashMap, HashSet};
@@ -86,8 +86,8 @@ pub(crate) async fn crawl(
     command: impl Fn(&Job, u64) -> Command,
 ) -> Result<Verdict, Error> {
     let server = Server::connect(&Address::parse(&plan.redis)?, ServerOptions::default()).await?;
-    let params = sizing::for_items(Layout::Blocked, plan.web.pages, plan.target_fpp)?;
-    let seen = NativeFilter::create(&server, SEEN, &NativeOptions::new(params)).await?;
+    let options = NativeOptions::for_items(plan.web.pages, plan.target_fpp)?;
+    let seen = NativeFilter::create(&server, SEEN, &options).await?;
     let mut queue = Client::open(plan.redis.as_str())?.get_multiplexed_async_connection().await?;
     let _: () = queue.rpush(FRONTIER, Web::url(0)).await?;
 

@@ -1,4 +1,4 @@
-//! Inserting and asking: one command a key, all of a call in one pipeline to each node.
+//! Inserting and asking: a command for a key or a few, all of a call in one pipeline to each node.
 //!
 //! The last command that a call sends to a shard reads its trailer, too. Commands on one key are
 //! carried out in their order, so if the generation is there after the last, it was there before.
@@ -7,7 +7,7 @@
 
 use super::filter::{Made, NativeFilter};
 use super::resolve::Look;
-use super::round::{Act, Answer, Known, Round, Trailer};
+use super::round::{Act, Answer, Known, Round, Sent, Trailer};
 use super::wire::value_of;
 use crate::{Error, InsertedBatch};
 use mayhap::{Bitmap, Digest};
@@ -19,7 +19,7 @@ const KEYS_AT_ONCE: usize = 1 << 14;
 impl NativeFilter {
     /// Inserts keys that are digests already. After an error any of them may be in it.
     ///
-    /// One `BITFIELD` a key, in one round trip to each node for 16,384 keys. Of equal digests in a
+    /// One `BITFIELD` for up to four keys of a shard, in one round trip to each node for 16,384 keys. Of equal digests in a
     /// call the first is new and the others are there.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl NativeFilter {
 
     /// Asks for keys that are digests already: bit `i` is the answer for `digests[i]`.
     ///
-    /// One `GETRANGE` a key and one a shard (layout `standard`: one `BITFIELD_RO` a key), in one round trip to each node for 16,384 keys.
+    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip to each node for 16,384 keys.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ impl NativeFilter {
             self.look_again(made, &mut known).await?;
             let generation = made.meta.generation;
             let mut rest = Vec::new();
-            for ((&i, &(shard, _)), &answer) in left.iter().zip(&round.shards).zip(&answers) {
+            for (&Sent { shard, i }, &answer) in round.sent.iter().zip(&answers) {
                 let mut answer = answer;
                 let first = before.get(i).filter(|(of, _)| act == Act::Insert && *of == generation);
                 if let Some((_, first)) = first {

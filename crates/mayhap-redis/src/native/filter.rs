@@ -26,7 +26,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// # Examples
 ///
 /// ```no_run
-/// use mayhap::{Layout, sizing};
 /// use mayhap_redis::{
 ///     Address, Inserted, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions,
 /// };
@@ -34,7 +33,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// # async fn run() -> Result<(), mayhap_redis::Error> {
 /// let address = Address::parse("redis://127.0.0.1:6379/0/seen")?;
 /// let server = Server::connect(&address, ServerOptions::default()).await?;
-/// let options = NativeOptions::new(sizing::for_items(Layout::Blocked, 1_000_000, 0.001)?);
+/// let options = NativeOptions::for_items(1_000_000, 0.001)?;
 /// let seen = NativeFilter::create(&server, "seen", &options).await?;
 /// assert_eq!(seen.insert(b"https://example.org/").await?, Inserted::New);
 /// assert!(seen.contains(b"https://example.org/").await?);

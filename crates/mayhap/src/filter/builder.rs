@@ -129,12 +129,10 @@ impl<F: Build> Builder<F> {
             Some(preset) => Some(self.preset_bits(preset, layout_for_bits)?),
         };
         match (self.expected_items, self.target_fpp, num_bits) {
-            (Some(n), Some(p), None) => {
-                if self.num_hashes.is_some() {
-                    return Err(Error::Missing { parameter: "num_bits (num_hashes is given)" });
-                }
-                sizing::for_items(layout(n, p)?, n, p)
-            }
+            (Some(n), Some(p), None) => match self.num_hashes {
+                None => sizing::for_items(layout(n, p)?, n, p),
+                Some(k) => sizing::for_items_and_hashes(layout(n, p)?, k, n, p),
+            },
             (Some(n), None, Some(m)) => match self.num_hashes {
                 None => sizing::for_bits(layout_for_bits, m, n),
                 Some(k) => {

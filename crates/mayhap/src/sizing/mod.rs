@@ -60,6 +60,46 @@ pub fn for_items(
     FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
 }
 
+/// The smallest filter of this layout with this k that holds `expected_items` at `target_fpp` or
+/// less: for where each of the k costs something, as a command's argument does.
+///
+/// # Errors
+///
+/// As [`for_items`]; [`Error::OutOfRange`] if the layout does not have this k.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{Layout, sizing};
+/// // Half as many bits to set for 4 % more memory.
+/// let sixteen = sizing::for_items(Layout::Blocked, 1_000_000, 1e-4)?;
+/// let eight = sizing::for_items_and_hashes(Layout::Blocked, 8, 1_000_000, 1e-4)?;
+/// assert_eq!((sixteen.num_hashes(), eight.num_hashes()), (16, 8));
+/// assert!((eight.num_bits() as f64) < sixteen.num_bits() as f64 * 1.04);
+/// assert!(eight.expected_fpp(1_000_000) <= 1e-4);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn for_items_and_hashes(
+    layout: Layout,
+    num_hashes: u32,
+    expected_items: u64,
+    target_fpp: f64,
+) -> Result<FilterParams, Error> {
+    check_target(expected_items, target_fpp)?;
+    FilterParams::new(layout, layout.min_bits(), num_hashes, expected_items, target_fpp)?;
+    let unit = layout.block_bits();
+    // No filter needs fewer bits than the ideal one.
+    let ideal = standard::ideal_num_bits(expected_items, target_fpp);
+    let (low, high) = (layout.min_bits() / unit, MAX_NUM_BITS / unit);
+    let low = low.max((ideal / unit as f64) as u64).max(1);
+    let meets =
+        |units| expected_fpp(layout, units * unit, num_hashes, expected_items) <= target_fpp;
+    let found = if low > high { None } else { smallest(low, high, meets) };
+    let too_large = Error::TooLarge { field: "num_bits", limit: MAX_NUM_BITS, found: ideal as u64 };
+    let num_bits = found.ok_or(too_large)? * unit;
+    FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
+}
+
 /// The layout a filter has when its user names none: `blocked` where it reaches the rate with at
 /// most 25 % more bits than `standard`, which it is for rates down to about 2e-5.
 ///

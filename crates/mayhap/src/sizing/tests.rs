@@ -118,6 +118,31 @@ fn a_sized_filter_meets_its_target_and_one_bit_less_does_not() {
 }
 
 #[test]
+fn with_a_given_k_the_target_is_met_and_one_unit_less_does_not() {
+    for (layout, ks) in [
+        (Layout::Standard, &[1, 4, 7, 20, 32][..]),
+        (Layout::Blocked, &[8, 16]),
+        (Layout::Blocked64, &[8]),
+    ] {
+        let unit = layout.block_bits();
+        for (&k, (n, p)) in ks.iter().flat_map(|k| [(k, (1, 0.3)), (k, (50_000, 1e-3))]) {
+            let params = for_items_and_hashes(layout, k, n, p).unwrap();
+            assert_eq!(params.num_hashes(), k);
+            assert!(params.expected_fpp(n) <= p, "{params:?}");
+            let less = params.num_bits() - unit;
+            let smallest = less < layout.min_bits();
+            assert!(smallest || expected_fpp(layout, less, k, n) > p, "{params:?}");
+        }
+        let fewest = for_items(layout, 50_000, 1e-3).unwrap();
+        let same = for_items_and_hashes(layout, fewest.num_hashes(), 50_000, 1e-3).unwrap();
+        assert_eq!(same, fewest);
+    }
+    let no_such_k = for_items_and_hashes(Layout::Blocked, 5, 100, 0.01);
+    assert!(matches!(no_such_k, Err(Error::OutOfRange { .. })), "{no_such_k:?}");
+    assert!(for_items_and_hashes(Layout::Standard, 1, u64::MAX, 1e-3).is_err());
+}
+
+#[test]
 fn the_default_layout_is_never_a_narrow_one() {
     for n in [1, 2, 10, 1000, 1 << 40] {
         for p in [0.999, 0.5, 0.05, 1e-3, 1e-5] {
