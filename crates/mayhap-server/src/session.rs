@@ -20,6 +20,8 @@ pub struct Session {
     pub user: Option<String>,
     /// What that user may do.
     pub rights: Rights,
+    /// Wrong passwords since the last right one.
+    pub failed_logins: u32,
 }
 
 impl Session {
@@ -33,6 +35,7 @@ impl Session {
             library: [Vec::new(), Vec::new()],
             user: None,
             rights,
+            failed_logins: 0,
         }
     }
 }

@@ -39,6 +39,9 @@ fn echo(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
+/// Wrong passwords after which a connection is closed.
+const MAX_FAILED_LOGINS: u32 = 10;
+
 fn auth(call: &mut Call<'_, '_>) -> Outcome {
     match call.words.len() {
         2 if !call.shared.config.users.asks_password() => return Err(NO_PASSWORD.into()),
@@ -52,11 +55,27 @@ fn auth(call: &mut Call<'_, '_>) -> Outcome {
 fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {
     let Some(rights) = call.shared.config.users.login(name, password) else {
         call.turn.counts.add(Counter::LoginsFailed, 1);
-        return Err(WRONG_PASS.into());
+        return Err(wrong_password(call, name));
     };
+    call.session.failed_logins = 0;
     call.session.user = Some(String::from_utf8_lossy(name).into_owned());
     call.session.rights = rights;
     Ok(())
+}
+
+/// Tells the log of a connection's first wrong password alone, so that guessing cannot fill it, and
+/// makes who guesses connect again now and then.
+#[cold]
+fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
+    call.session.failed_logins += 1;
+    if call.session.failed_logins == 1 {
+        let from = call.session.address.map_or_else(|| "a socket".into(), |at| at.to_string());
+        log::warn!("login failed for user \"{}\" from {from}", shown(name));
+    }
+    if call.session.failed_logins >= MAX_FAILED_LOGINS {
+        call.after = After::Close;
+    }
+    WRONG_PASS.into()
 }
 
 /// What `HELLO` asks for; nothing is changed before all of it is known to be right.

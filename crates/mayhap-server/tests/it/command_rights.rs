@@ -2,6 +2,7 @@
 
 use crate::command::{Server, all_commands};
 use mayhap_server::Config;
+use mayhap_server::command::After;
 use mayhap_server::config::{Rights, Users};
 use std::sync::Arc;
 
@@ -40,6 +41,23 @@ fn nothing_is_told_before_a_login() {
     assert!(server.line("PING").starts_with("-NOAUTH "));
     assert!(server.line("HELLO 3 AUTH default secret SETNAME me").starts_with("%7\r\n"));
     assert_eq!(server.line("CLIENT GETNAME"), "$2\r\nme\r\n");
+}
+
+#[test]
+fn who_guesses_passwords_has_to_connect_again() {
+    let mut server = Server::with(users(&[("default", Rights::ALL)]), |_| {});
+    for _ in 0..2 {
+        for _ in 0..9 {
+            assert!(server.line("AUTH wrong").starts_with("-WRONGPASS "));
+            assert_eq!(server.after, After::Go);
+        }
+        assert_eq!(server.line("AUTH secret"), "+OK\r\n");
+    }
+    for _ in 0..10 {
+        assert_eq!(server.after, After::Go);
+        assert!(server.line("AUTH wrong").starts_with("-WRONGPASS "));
+    }
+    assert_eq!(server.after, After::Close);
 }
 
 #[test]
