@@ -59,7 +59,8 @@ impl<'a> Run<'a> {
         });
         assert_eq!(killed.status.code(), None, "{}: it had ended: {}", self.policy, killed.said);
         self.kills += 1;
-        assert!(self.policy == "no" || slow > 0 || self.shim.notes() > before, "no sync is noted");
+        let is_synced = self.policy == "always" && slow == 0;
+        assert!(!is_synced || self.shim.notes() > before, "no sync is noted");
         if power_cut {
             self.cut += self.shim.cut(data, safe);
         }
@@ -115,7 +116,7 @@ impl<'a> Run<'a> {
             self.cut,
             self.lost,
         );
-        assert!(removals > 0 && !self.load.before.is_empty());
+        assert!(removals > 0);
         server.stop();
         self
     }
@@ -160,7 +161,10 @@ fn nothing_acknowledged_is_lost_when_the_process_is_killed() {
             run.kill(slow, time, keys, false);
         }
     };
-    each_policy(test, |run| assert_eq!(run.kills, rounds));
+    each_policy(test, |run| {
+        assert_eq!((run.kills, run.lost), (rounds, 0));
+        assert!(run.load.before.len() as u64 > rounds, "{}: hardly any load", run.policy);
+    });
 }
 
 #[test]

@@ -101,6 +101,8 @@ pub struct Log {
     pub(super) syncing: Mutex<()>,
     /// Frames of a lower sequence are on the disk.
     pub(super) synced: AtomicU64,
+    /// Up to where the log has all operations.
+    operated: AtomicU64,
     /// When the oldest byte was written that is not; `u64::MAX` if all are.
     unsynced_since: AtomicU64,
     in_trouble: AtomicBool,
@@ -126,6 +128,7 @@ impl Log {
             options,
             id,
             synced: AtomicU64::new(inner.sequence),
+            operated: AtomicU64::new(0),
             inner: Mutex::new(inner),
             work: Condvar::new(),
             asked: Condvar::new(),
@@ -193,7 +196,15 @@ impl Log {
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let ticket = self.append_for(&mut batch, operation.next_id())?;
+        self.operated.fetch_max(ticket.0, Ordering::AcqRel);
         Ok(Logged { ticket, _operations: operations })
+    }
+
+    /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
+    /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
+    pub fn last_operation(&self) -> Option<Ticket> {
+        let ticket = Ticket(self.operated.load(Ordering::Acquire));
+        (!self.is_safe(ticket)).then_some(ticket)
     }
 
     /// Whether what was written up to there may be acknowledged.

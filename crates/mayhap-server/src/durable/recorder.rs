@@ -213,15 +213,16 @@ impl Recorder {
     /// Writes all that was recorded, with one call to the kernel, which keeps it whatever happens
     /// to the process.
     ///
-    /// `None`: it is as safe as the policy promises, or there was nothing. A ticket: the answers
-    /// have to wait until [`Log::state`] says that it is.
+    /// `None`: it is as safe as the policy promises, and so are all operations, or there was nothing.
+    /// A ticket: the answers have to wait until [`Log::state`] says that it is.
     ///
     /// # Errors
     ///
     /// [`Refused`]: nothing of it is in the log, and nothing of it may be acknowledged.
     pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
         if self.is_empty() {
-            return Ok(None);
+            // A turn may have done nothing but operations, which are in the log already.
+            return Ok(self.log.last_operation());
         }
         self.open = None;
         let ticket = self.log.append(&mut self.batch);
