@@ -18,6 +18,12 @@ pub(crate) struct Client<S: Read + Write> {
     stream: BufReader<S>,
 }
 
+/// Whether this is how a connection ends if the server is gone.
+pub(crate) fn is_end(error: &Error) -> bool {
+    let ends = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
+    ends.contains(&error.kind())
+}
+
 /// The bytes of a request.
 pub(crate) fn request(words: &[&[u8]]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();

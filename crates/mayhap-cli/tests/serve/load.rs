@@ -1,8 +1,8 @@
 //! Clients that put keys in until the server is gone, and remember what it acknowledged.
 
-use crate::client::{Answer, Client, request};
+use crate::client::{Answer, Client, is_end, request};
 use crate::server::Server;
-use std::io::{ErrorKind, Read, Result, Write};
+use std::io::{Read, Result, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,6 @@ impl Writer {
 
     /// Until the connection ends.
     fn run<S: Read + Write>(&mut self, mut client: Client<S>, count: &AtomicU64, pause: Duration) {
-        let ends = [ErrorKind::UnexpectedEof, ErrorKind::ConnectionReset, ErrorKind::BrokenPipe];
         let reserve = format!("BF.RESERVE fixed-{} 1e-9 {FIXED_KEYS} NONSCALING", self.number);
         let mut result = client.call(&reserve).map(|_| ());
         while result.is_ok() {
@@ -145,7 +144,7 @@ impl Writer {
             std::thread::sleep(pause);
         }
         let error = result.unwrap_err();
-        assert!(ends.contains(&error.kind()), "client {}: {error}", self.number);
+        assert!(is_end(&error), "client {}: {error}", self.number);
     }
 
     fn turn<S: Read + Write>(&mut self, client: &mut Client<S>, count: &AtomicU64) -> Result<()> {
