@@ -101,10 +101,10 @@ pub struct Log {
     pub(super) syncing: Mutex<()>,
     /// Frames of a lower sequence are on the disk.
     pub(super) synced: AtomicU64,
+    /// Up to where the log has all operations.
+    operated: AtomicU64,
     /// When the oldest byte was written that is not; `u64::MAX` if all are.
     unsynced_since: AtomicU64,
-    /// Where the last operation ends.
-    last_operation: AtomicU64,
     in_trouble: AtomicBool,
     poisoned: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
@@ -128,6 +128,7 @@ impl Log {
             options,
             id,
             synced: AtomicU64::new(inner.sequence),
+            operated: AtomicU64::new(0),
             inner: Mutex::new(inner),
             work: Condvar::new(),
             asked: Condvar::new(),
@@ -135,7 +136,6 @@ impl Log {
             operations: RwLock::new(()),
             syncing: Mutex::new(()),
             unsynced_since: AtomicU64::new(u64::MAX),
-            last_operation: AtomicU64::new(0),
             in_trouble: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             on_progress: RwLock::new(Vec::new()),
@@ -196,13 +196,15 @@ impl Log {
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let ticket = self.append_for(&mut batch, operation.next_id())?;
-        self.last_operation.fetch_max(ticket.0, Ordering::Release);
+        self.operated.fetch_max(ticket.0, Ordering::AcqRel);
         Ok(Logged { ticket, _operations: operations })
     }
 
-    /// Where the last operation of any thread ends.
-    pub(super) fn last_operation(&self) -> Ticket {
-        Ticket(self.last_operation.load(Ordering::Acquire))
+    /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
+    /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
+    pub fn last_operation(&self) -> Option<Ticket> {
+        let ticket = Ticket(self.operated.load(Ordering::Acquire));
+        (!self.is_safe(ticket)).then_some(ticket)
     }
 
     /// Whether what was written up to there may be acknowledged.

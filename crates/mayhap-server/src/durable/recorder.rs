@@ -213,22 +213,21 @@ impl Recorder {
     /// Writes all that was recorded, with one call to the kernel, which keeps it whatever happens
     /// to the process.
     ///
-    /// `None`: it is as safe as the policy promises, and so are all operations so far. A ticket: the
-    /// answers have to wait until [`Log::state`] says that it is.
+    /// `None`: it is as safe as the policy promises, and so are all operations, or there was nothing.
+    /// A ticket: the answers have to wait until [`Log::state`] says that it is.
     ///
     /// # Errors
     ///
     /// [`Refused`]: nothing of it is in the log, and nothing of it may be acknowledged.
     pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
-        // An answer of this turn may depend on an operation, whose place only the log knows.
-        let mut ticket = self.log.last_operation();
-        if !self.is_empty() {
-            self.open = None;
-            let written = self.log.append(&mut self.batch);
-            self.batch.clear();
-            ticket = ticket.max(written?);
+        if self.is_empty() {
+            // A turn may have done nothing but operations, which are in the log already.
+            return Ok(self.log.last_operation());
         }
-        Ok((!self.log.is_safe(ticket)).then_some(ticket))
+        self.open = None;
+        let ticket = self.log.append(&mut self.batch);
+        self.batch.clear();
+        ticket.map(|ticket| (!self.log.is_safe(ticket)).then_some(ticket))
     }
 }
 

@@ -5,7 +5,6 @@ use super::name::{Name, encode};
 use super::{Failure, State};
 use crate::Turn;
 use crate::config::Rights;
-use crate::durable::Policy;
 use crate::keyspace::{Entry, Hash, Info, Shape, Spec};
 use crate::metrics::Counter;
 use axum::extract::{Extension, Query, State as From};
@@ -89,13 +88,10 @@ impl State {
         Ok(())
     }
 
-    /// Waits until all that was written so far is as safe as the policy promises: after an
-    /// operation, whose place in the log only the keyspace knows.
+    /// Waits until an operation that was carried out is as safe as the policy promises.
     pub(super) fn settle(&self) -> Result<(), Failure> {
-        match &self.shared.log {
-            Some(log) if log.policy() == Policy::Always => Ok(log.sync()?),
-            _ => Ok(()),
-        }
+        let Some(log) = &self.shared.log else { return Ok(()) };
+        log.last_operation().map_or(Ok(()), |ticket| Ok(log.wait(ticket)?))
     }
 
     /// # Errors

@@ -34,7 +34,7 @@ impl<E: Engine> Loop<E> {
                 State::Waiting => Outcome::Waiting(ticket),
                 State::Refused => Outcome::Refused(LOG_FAILED.to_owned()),
             },
-            Err(refused) => Outcome::Refused(refused.0),
+            Err(refused) => Outcome::Refused(format!("MISCONF {refused}")),
         };
         let mut segments = std::mem::take(&mut self.segments);
         let mut out = std::mem::take(&mut self.work.out);

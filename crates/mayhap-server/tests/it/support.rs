@@ -122,7 +122,7 @@ impl Engine for Echo {
         }
         turn.digests.clear();
         if self.full.load(Ordering::SeqCst) {
-            return Err(Refused("MISCONF the disk is full".to_owned()));
+            return Err(Refused("the disk is full".to_owned()));
         }
         self.commits.fetch_add(1, Ordering::SeqCst);
         let ticket = Ticket(self.written.fetch_add(1, Ordering::SeqCst) + 1);

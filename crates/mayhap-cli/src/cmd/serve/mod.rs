@@ -1,10 +1,11 @@
 //! `mayhap serve`: filters for Redis clients and for HTTP.
 //!
 //! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says, `notify.rs`
-//! tells systemd, `run.rs` begins and ends it.
+//! tells systemd, `run.rs` begins and ends it, `repair.rs` makes a damaged folder one that opens.
 
 mod messages;
 mod notify;
+mod repair;
 mod run;
 mod settings;
 
@@ -23,6 +24,7 @@ Examples:
   mayhap serve --data filters --appendfsync always --max-memory 4GiB
   mayhap serve --config mayhap.toml             settings of a file
   mayhap serve --check-config --max-memory 4GiB   what would hold, and end
+  mayhap serve --data filters --repair          drop what is damaged, keep a copy
   mayhap serve --hash-password < words.txt      for password_hash in the file";
 
 const NOTES: &str = "\
@@ -47,6 +49,9 @@ pub struct Args {
     /// Read a password from stdin and print its hash
     #[arg(long, conflicts_with = "check_config")]
     hash_password: bool,
+    /// Cut what is damaged out of the data folder, keeping a copy, and end
+    #[arg(long, conflicts_with_all = ["check_config", "hash_password"])]
+    repair: bool,
     /// Password of the user `default`, the first line of this file
     #[arg(long, value_name = "FILE", help_heading = "Security")]
     password_file: Option<PathBuf>,
@@ -78,6 +83,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     messages::begin(config.log_level, config.log_format);
     for warning in warnings {
         log::warn!("{warning}");
+    }
+    if args.repair {
+        return repair::run(&config, talk);
     }
     run::run(config, talk)
 }

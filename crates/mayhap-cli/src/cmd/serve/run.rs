@@ -191,7 +191,13 @@ fn random_key() -> Result<SecretKey, Error> {
 }
 
 fn damaged(error: &durable::Error) -> Error {
-    Error::usage(error.to_string(), "docs/operations.md says what can be done")
+    let hint = match error {
+        durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
+            "mayhap serve --repair, with the same settings, keeps a copy and drops what is damaged"
+        }
+        _ => "docs/operations.md says what can be done",
+    };
+    Error::usage(error.to_string(), hint)
 }
 
 /// Says how far recovery is: a bar on a terminal, lines elsewhere.

@@ -51,6 +51,26 @@ impl Served {
 }
 
 #[test]
+fn operations_are_waited_for_as_insertions_are() {
+    for (policy, late, waits) in [
+        (Policy::Always, 0, true),
+        (Policy::EverySecond, 0, false),
+        (Policy::EverySecond, 2001, true),
+        (Policy::No, 2001, false),
+    ] {
+        let served = serve(policy);
+        assert_eq!(served.log.recorder().commit(), Ok(None));
+        drop(served.log.now(&Operation::Remove { id: 1 }).unwrap());
+        served.time.fetch_add(late, Ordering::Relaxed);
+        let ticket = served.log.recorder().commit().unwrap();
+        assert_eq!(ticket.is_some(), waits, "{policy:?} after {late} ms");
+        assert_eq!(ticket, served.log.last_operation());
+        served.log.sync().unwrap();
+        assert_eq!(served.log.recorder().commit(), Ok(None));
+    }
+}
+
+#[test]
 fn a_full_disk_refuses_writes_until_it_has_room() {
     let served = serve(Policy::EverySecond);
     assert_eq!(served.insert(), Ok(None));
