@@ -62,7 +62,7 @@ fn open(folder: &Path) -> Option<(Report, Vec<(Vec<u8>, u64, u64)>)> {
     let opened = limited_to(ALLOCATION, || Log::open(data, options, &recovery, &|_| {}));
     match opened {
         Ok((_log, report)) => {
-            let keyspace: Keyspace = match recovery.into_keyspace(report.next_id) {
+            let keyspace = match Keyspace::restored(recovery, report.next_id) {
                 Ok(keyspace) => keyspace,
                 Err(why) => {
                     assert!(!why.is_empty());

@@ -230,3 +230,45 @@ fn every_command_is_safe_on_what_is_left_of_a_changed_dump() {
     println!("{round} changed dumps, {survivors} of them taken, {theirs} of those RedisBloom's");
     assert!(survivors > 30 && theirs > 10 && survivors < round);
 }
+
+/// 73 bytes that grow by a layer a key: without an end of its own a question would look at half a
+/// million positions after a thousand keys.
+#[test]
+fn a_loaded_filter_that_grows_by_a_layer_a_key_takes_no_more_before_it_is_slow() {
+    let options = RedisBloomOptions { growth: Some(1), ..RedisBloomOptions::new(0.01, 1) };
+    let filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
+    let mut server = server();
+    for (cursor, bytes) in filter.to_chunks() {
+        let mut request = words(&format!("BF.LOADCHUNK f {cursor}"));
+        request.push(bytes);
+        assert_eq!(server.ask(&request), b"+OK\r\n");
+    }
+    let keys = 0..2_000;
+    let refused = keys.into_iter().find_map(|i| {
+        let answer = server.line(&format!("BF.ADD f key:{i}"));
+        answer.starts_with('-').then_some((i, answer))
+    });
+    let (at, answer) = refused.unwrap();
+    let layers = server.shared.keyspace.get(b"f", 1).unwrap().info().layers;
+    println!("{layers} layers after {at} keys: {answer}");
+    assert!(answer.contains("above the limit of 8192; begin a new filter"), "{answer}");
+    assert!((50..300).contains(&layers));
+    // What it has is answered, and what is there already is no error.
+    assert_eq!(server.line("BF.ADD f key:0"), ":0\r\n");
+    assert!((0..at).all(|i| server.line(&format!("BF.EXISTS f key:{i}")) == ":1\r\n"));
+    let copy = filter_of(&mut server);
+    assert!(copy.hashes_per_key() <= 8_192 + 1_100);
+}
+
+fn filter_of(server: &mut Server) -> RedisBloomFilter {
+    let entry = server.shared.keyspace.get(b"f", 1).unwrap();
+    let (mut cursor, mut chunks) = (0, Vec::new());
+    loop {
+        let (next, bytes) = server.shared.keyspace.dump(&entry, cursor, 1).unwrap();
+        if next == 0 {
+            return RedisBloomFilter::from_chunks(&chunks, &Limits::default()).unwrap();
+        }
+        chunks.push((next, bytes));
+        cursor = next;
+    }
+}
