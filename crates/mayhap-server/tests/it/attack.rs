@@ -161,7 +161,10 @@ fn crowded_keys_spoil_a_filter_without_a_key_which_its_measured_rate_tells() {
     let blocks = params.part().num_bits() / 512;
     let digest = |key: u64| DigestFunction::xxh3(0).digest(&key.to_le_bytes()[..]);
     // The attacker crowds the keys into one block out of eight.
-    let crowded = |key: &u64| (digest(*key).get() as u128 * blocks as u128 >> 64) % 8 == 0;
+    let crowded = |key: &u64| {
+        let wide = u128::from(digest(*key).get()) * u128::from(blocks);
+        (wide >> 64).is_multiple_of(8)
+    };
     let chosen: Vec<Vec<u8>> =
         (0..).filter(crowded).take(5_000).map(|key: u64| key.to_le_bytes().to_vec()).collect();
     for (keyed, honest) in [("no", false), ("yes", true)] {

@@ -11,8 +11,8 @@ use std::sync::Arc;
 const ABSENT: u64 = 200_000;
 const PIPELINE: u64 = 500;
 
-/// error, capacity, expansion, items, and how many times the promise RedisBloom 8.8's measured
-/// rate is; from 200,000 absent items too.
+/// error, capacity, expansion, items, and how many times the promise the measured rate
+/// of `RedisBloom` 8.8 is; from 200,000 absent items too.
 const ROWS: [(&str, u32, u32, u64, &str); 11] = [
     ("0.01", 1, 1, 500, "52"),
     ("0.01", 1, 2, 5_000, "4.0"),
