@@ -131,6 +131,12 @@ impl RedisBloomFilter {
         self.layers.len()
     }
 
+    /// The positions that a question for an absent key looks at, of all layers together, if none of
+    /// them says no early: what the filter can be made to cost.
+    pub fn hashes_per_key(&self) -> u64 {
+        self.layers.iter().map(|layer| u64::from(layer.header.num_hashes)).sum()
+    }
+
     /// Items that were new when they were added.
     pub fn num_items(&self) -> u64 {
         self.layers.iter().map(|layer| layer.header.num_items).sum()

@@ -143,6 +143,8 @@ struct Described {
     fill: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error_measured: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fill_alarm: Option<bool>,
     expires_at: Option<u64>,
 }
 
@@ -165,6 +167,7 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         read_only,
         fill: None,
         error_measured: None,
+        fill_alarm: None,
         expires_at,
     }
 }
@@ -223,6 +226,7 @@ pub(super) async fn info(
             let measured = entry.measure();
             described.fill = Some(measured.fill);
             described.error_measured = Some(measured.fpp);
+            described.fill_alarm = measured.fill_alarm;
         }
         Ok(json(StatusCode::OK, &described))
     })

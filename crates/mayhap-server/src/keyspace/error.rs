@@ -93,11 +93,22 @@ macro_rules! from_core_error {
                 match (TooLarge::of(&error), &error) {
                     (Some(limit), _) => Self::TooLarge(limit),
                     (_, &mayhap::Error::OutOfMemory { bytes }) => Self::OutOfMemory { bytes },
-                    _ => Self::$other(error.to_string()),
+                    _ => Self::$other(sentence(&error)),
                 }
             }
         }
     };
+}
+
+/// In the words of those who ask for filters by a rate and a capacity.
+fn sentence(error: &mayhap::Error) -> String {
+    match error {
+        mayhap::Error::FppUnreachable { target_fpp, lowest_fpp } => format!(
+            "error rate is {target_fpp:e}, below the lowest that so many items can have, \
+             {lowest_fpp:.3e}; ask for a higher rate or a smaller capacity"
+        ),
+        error => error.to_string(),
+    }
 }
 
 from_core_error!(CreateError, Spec);

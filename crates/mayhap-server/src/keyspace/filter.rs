@@ -59,6 +59,9 @@ pub(super) enum Sized {
     Window(WindowBuilder, u64),
 }
 
+/// The field of errors about one filter's limit; the chain of the core has the same.
+const FILTER_BYTES: &str = "filter bytes";
+
 /// Sizes a filter; nothing is allocated.
 pub(super) fn sized(spec: &Spec) -> Result<Sized, Error> {
     Ok(match spec.shape {
@@ -93,6 +96,29 @@ pub(super) fn sized(spec: &Spec) -> Result<Sized, Error> {
             return Err(Error::Missing { parameter: "a dump or a file" });
         }
     })
+}
+
+/// Why a filter that has no size is refused: by the limit if that is in the way too, since it says
+/// more than the end of the arithmetic does; and in terms of the rate that was asked for, of which
+/// a layer has a part.
+pub(super) fn explained(spec: &Spec, options: &Options, error: Error) -> Error {
+    let (Shape::Growing { capacity, error: fpp, .. }
+    | Shape::Fixed { capacity, error: fpp, .. }
+    | Shape::Counting { capacity, error: fpp }
+    | Shape::Window { items: capacity, error: fpp, .. }) = spec.shape
+    else {
+        return error;
+    };
+    // n ln(1/p) / (ln 2)^2 bits: none of these kinds takes less.
+    let bytes = capacity as f64 * -fpp.ln() / std::f64::consts::LN_2.powi(2) / 8.0;
+    let (limit, found) = (options.max_filter_bytes, bytes as u64);
+    match error {
+        _ if found > limit => Error::TooLarge { field: FILTER_BYTES, limit, found },
+        Error::FppUnreachable { target_fpp, lowest_fpp } => {
+            Error::FppUnreachable { target_fpp: fpp, lowest_fpp: lowest_fpp * (fpp / target_fpp) }
+        }
+        error => error,
+    }
 }
 
 impl Sized {
@@ -131,7 +157,7 @@ impl Sized {
 pub(super) fn charge(bytes: u64, options: &Options, budget: &Arc<Budget>) -> Result<Charge, Error> {
     if bytes > options.max_filter_bytes {
         let limit = options.max_filter_bytes;
-        return Err(Error::TooLarge { field: "filter bytes", limit, found: bytes });
+        return Err(Error::TooLarge { field: FILTER_BYTES, limit, found: bytes });
     }
     budget.charge(bytes)
 }

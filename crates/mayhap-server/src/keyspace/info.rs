@@ -2,6 +2,7 @@
 
 use super::filter::{Filter, locked, read};
 use super::{Entry, Shape};
+use mayhap::Estimate;
 use mayhap_formats::ForeignFilter;
 
 /// What is known of a filter without reading its bits.
@@ -36,7 +37,16 @@ pub struct Measured {
     pub fill: f64,
     /// The rate now. Far above [`Info::fpp_now`] it speaks of keys that were chosen to fill it.
     pub fpp: f64,
+    /// Whether more bits are set than its keys explain, by more than five standard deviations: the
+    /// keys were chosen. Growing and fixed filters only; what others forget, take back or hash in
+    /// their own way is not explained by a number of keys.
+    pub fill_alarm: Option<bool>,
 }
+
+/// Chance alone raises the alarm once in 3.5 million independent looks.
+const ALARM_DEVIATIONS: f64 = 5.0;
+/// The deviations of an [`Estimate`]'s ends: 99 %.
+const ESTIMATE_DEVIATIONS: f64 = 2.575_829_303_548_901;
 
 impl Entry {
     /// What is known of it. Reads no bits, but those of another system's file.
@@ -152,8 +162,19 @@ impl Entry {
         }
     }
 
-    /// What its bits say. Reads all of them, which takes a tenth of a second a GiB or more.
+    /// What its bits say. Reads all of them three times, each a tenth of a second a GiB or more.
     pub fn measure(&self) -> Measured {
+        let estimate = match &self.filter {
+            Filter::Growing(filter) => Some(filter.estimated_items()),
+            Filter::Fixed(fixed, _) => {
+                let params = fixed.filter().params();
+                let ones = fixed.filter().fill_ratio() * params.num_bits() as f64;
+                Some(Estimate::from_ones(params, ones.round() as u64))
+            }
+            _ => None,
+        };
+        // The keys after the bits: one whose bits were seen had been counted before.
+        let fill_alarm = estimate.map(|estimate| self.is_overfull(&estimate));
         let (fill, fpp) = match &self.filter {
             Filter::Growing(filter) => (filter.fill_ratio(), filter.estimated_fpp()),
             Filter::Fixed(fixed, _) => {
@@ -173,7 +194,21 @@ impl Entry {
             }
             Filter::Foreign(filter, _) => foreign(&**filter),
         };
-        Measured { fill, fpp }
+        Measured { fill, fpp, fill_alarm }
+    }
+
+    /// Whether the bits speak of more keys than came.
+    ///
+    /// A key that came and was taken for one that is there is not counted, though chance let it set
+    /// no bit: of n counted keys up to n / (1 - p) came.
+    fn is_overfull(&self, estimate: &Estimate) -> bool {
+        let info = self.numbers();
+        let came = info.items as f64 / (1.0 - info.fpp_now);
+        let deviation = (estimate.high - estimate.items) / ESTIMATE_DEVIATIONS;
+        // Of a few keys that share no bit the formula is off by less than one. A filter without a
+        // clear bit speaks of infinitely many.
+        estimate.items.is_infinite() && came < estimate.low
+            || estimate.items - ALARM_DEVIATIONS * deviation > came + 1.0
     }
 }
 

@@ -12,7 +12,7 @@ use mayhap_formats::{Error, RedisBloomFilter};
 const CHAIN_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
 /// Twice what the longest chain known has: 257 layers of one key each.
-const MAX_HASHES: u64 = 8_192;
+pub(super) const MAX_HASHES: u64 = 8_192;
 
 /// A dump that is coming in.
 #[derive(Debug)]

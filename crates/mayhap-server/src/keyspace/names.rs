@@ -5,7 +5,9 @@
 //! checkpoints and scans go over; a filter is in it before the log has its creation, and by name
 //! only after.
 
-use super::filter::{Filter, Sized, charge, digest_function, locked, read, sized, write};
+use super::filter::{
+    Filter, Sized, charge, digest_function, explained, locked, read, sized, write,
+};
 use super::load::Incoming;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
 use crate::durable::{Log, Logged, Operation, Refused};
@@ -125,7 +127,7 @@ impl Keyspace {
         if let Some(sized) = known(&locked(&self.sizes)) {
             return Ok(sized);
         }
-        let sized = sized(spec)?;
+        let sized = sized(spec).map_err(|error| explained(spec, &self.options, error))?;
         let mut sizes = locked(&self.sizes);
         if sizes.len() >= KNOWN_SIZES {
             sizes.remove(0);

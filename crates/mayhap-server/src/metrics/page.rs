@@ -4,7 +4,7 @@ use super::{CLASSES, Counter};
 use crate::Shared;
 use crate::config::Rights;
 use crate::durable::Stats;
-use crate::keyspace::{Entry, Info};
+use crate::keyspace::{Entry, Info, Measured};
 use std::fmt::{Display, Write};
 use std::time::Duration;
 
@@ -125,8 +125,8 @@ const MEASURED_BYTES: u64 = 1 << 30;
 struct Told {
     name: String,
     info: Info,
-    /// Share of bits that are set, and the rate that follows from it.
-    measured: Option<(f64, f64)>,
+    /// What its bits say, if they were read.
+    measured: Option<Measured>,
 }
 
 /// What a family tells of a filter, if it is known.
@@ -155,14 +155,14 @@ fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
     let info = entry.info();
     let rest = left.checked_sub(info.bytes);
     *left = rest.unwrap_or(*left);
-    let measured = rest.map(|_| entry.measure()).map(|measured| (measured.fill, measured.fpp));
+    let measured = rest.map(|_| entry.measure());
     Told { name: label(name), info, measured }
 }
 
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let told = told(shared, rights);
     one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
-    let families: [(Family, Value); 7] = [
+    let families: [(Family, Value); 8] = [
         (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
             Some(told.info.items as f64)
         }),
@@ -177,10 +177,13 @@ fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
             Some(told.info.fpp_now)
         }),
         (Family("mayhap_filter_error_estimated", "gauge", "The rate, by its bits"), |told| {
-            Some(told.measured?.1)
+            Some(told.measured?.fpp)
         }),
         (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |told| {
-            Some(told.measured?.0)
+            Some(told.measured?.fill)
+        }),
+        (Family("mayhap_filter_fill_alarm", "gauge", "More bits than its keys explain"), |told| {
+            Some(f64::from(u8::from(told.measured?.fill_alarm?)))
         }),
     ];
     for (family, value) in families {

@@ -39,6 +39,11 @@ impl Server {
         Self { address: http.address(), http: Some(http), shared }
     }
 
+    pub(crate) fn limited(max_filter_bytes: u64) -> Self {
+        let options = Options { max_filter_bytes, ..Options::new(KEY) };
+        Self::with(Config::default(), Keyspace::new(options), None)
+    }
+
     pub(crate) fn plain() -> Self {
         Self::start(Config::default())
     }

@@ -1,5 +1,10 @@
 //! The server's promises: one binary, one module per promise.
 
+mod attack;
+mod attack_limits;
+mod attack_loads;
+mod attack_murmur;
+mod attack_promise;
 mod command;
 mod command_dump;
 mod command_page;

@@ -30,12 +30,13 @@ enum Field {
     MaxScaledCapacity,
     Fpp,
     Fill,
+    FillAlarm,
     Kind,
     Digest,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 12] = [
+const FIELDS: [(&str, (Field, &str)); 13] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -46,6 +47,7 @@ const FIELDS: [(&str, (Field, &str)); 12] = [
     ("maxscaledcapacity", (Field::MaxScaledCapacity, "Max scaled capacity")),
     ("fpp", (Field::Fpp, "False positive rate now")),
     ("fill", (Field::Fill, "Fill ratio")),
+    ("fillalarm", (Field::FillAlarm, "Fill alarm")),
     ("kind", (Field::Kind, "Kind")),
     ("digest", (Field::Digest, "Digest")),
 ];
@@ -104,6 +106,10 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
         }
         Field::Fpp => reply.double(info.fpp_now),
         Field::Fill => reply.double(entry.measure().fill),
+        Field::FillAlarm => match entry.measure().fill_alarm {
+            Some(alarm) => reply.boolean(alarm),
+            None => reply.null(),
+        },
         Field::Kind => reply.bulk(info.kind.as_bytes()),
         Field::Digest => match entry.digest_function() {
             Some(function) => {
