@@ -1,5 +1,6 @@
 //! What the server knows of one connection.
 
+use crate::command::Queue;
 use crate::config::Rights;
 use std::net::SocketAddr;
 
@@ -20,6 +21,8 @@ pub struct Session {
     pub user: Option<String>,
     /// What that user may do.
     pub rights: Rights,
+    /// What was asked for since `MULTI`.
+    pub(crate) queue: Option<Box<Queue>>,
 }
 
 impl Session {
@@ -33,6 +36,7 @@ impl Session {
             library: [Vec::new(), Vec::new()],
             user: None,
             rights,
+            queue: None,
         }
     }
 }

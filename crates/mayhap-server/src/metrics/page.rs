@@ -197,7 +197,9 @@ fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
 /// `%`, so that no two names have one label.
 fn label(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
-        Ok(text) if !text.contains(|char: char| char == '%' || char.is_control()) => text.to_owned(),
+        Ok(text) if !text.contains(|char: char| char == '%' || char.is_control()) => {
+            text.to_owned()
+        }
         _ => crate::http::encode(name),
     }
 }

@@ -32,10 +32,11 @@ enum Field {
     Fill,
     Kind,
     Digest,
+    Asked,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 12] = [
+const FIELDS: [(&str, (Field, &str)); 13] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -48,6 +49,7 @@ const FIELDS: [(&str, (Field, &str)); 12] = [
     ("fill", (Field::Fill, "Fill ratio")),
     ("kind", (Field::Kind, "Kind")),
     ("digest", (Field::Digest, "Digest")),
+    ("asked", (Field::Asked, "Asked capacity")),
 ];
 
 pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
@@ -111,6 +113,13 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
                 reply.bulk(text.as_bytes());
             }
             None => reply.null(),
+        },
+        Field::Asked => match entry.spec.shape {
+            Shape::Growing { capacity: asked, .. }
+            | Shape::Fixed { capacity: asked, .. }
+            | Shape::Counting { capacity: asked, .. }
+            | Shape::Window { items: asked, .. } => reply.integer(signed(asked)),
+            Shape::RedisBloom | Shape::File => reply.null(),
         },
     }
 }
