@@ -11,7 +11,7 @@ export MAYHAP_REQUIRE_SERVERS
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
-	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark)'
+	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark); clients of the server'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
@@ -94,10 +94,12 @@ deny:
 		$(CARGO) deny --all-features check bans licenses sources; \
 	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
 
-# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB).
+# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Clients in
+# Python and JavaScript against the server.
 test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh
+	sh crates/mayhap-server/tests/interop/run.sh
 
 # The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
 plots:

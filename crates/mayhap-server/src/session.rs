@@ -1,5 +1,6 @@
 //! What the server knows of one connection.
 
+use crate::command::Queue;
 use crate::config::Rights;
 use std::net::SocketAddr;
 
@@ -22,6 +23,8 @@ pub struct Session {
     pub rights: Rights,
     /// Wrong passwords since the last right one.
     pub failed_logins: u32,
+    /// What was asked for since `MULTI`.
+    pub(crate) queue: Option<Box<Queue>>,
 }
 
 impl Session {
@@ -36,6 +39,7 @@ impl Session {
             user: None,
             rights,
             failed_logins: 0,
+            queue: None,
         }
     }
 }

@@ -175,6 +175,7 @@ fn reset(call: &mut Call<'_, '_>) -> Outcome {
     let session = &mut *call.session;
     session.resp3 = false;
     session.name.clear();
+    session.queue = None;
     session.user = None;
     session.rights = call.shared.config.users.anonymous();
     call.reply().simple("RESET");

@@ -3,6 +3,7 @@
 use super::After;
 use super::call::{Call, Fault};
 use super::table::{self, Command};
+use super::transaction;
 use super::word::shown;
 use crate::metrics::Counter;
 use crate::resp::Words;
@@ -23,11 +24,17 @@ pub fn execute(
     let begin = out.len();
     let mut call = Call { words, session, shared, turn, out, after: After::Go };
     let outcome = choose(&call).and_then(|command| {
+        if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
+            return Ok(());
+        }
         call.turn.counts.add(command.right.family(), 1);
         (command.run)(&mut call)
     });
     if let Err(fault) = outcome {
         call.turn.counts.add(Counter::Errors, 1);
+        if let Some(queue) = &mut call.session.queue {
+            queue.fail();
+        }
         // What a handler wrote before it failed is no answer.
         call.out.truncate(begin);
         call.reply().error(&fault.0);

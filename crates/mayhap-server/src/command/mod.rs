@@ -2,7 +2,7 @@
 //!
 //! `table.rs` is one row a command and the look-up by name, `call.rs` what a handler works with.
 //! A family has a file or a folder: `bf` the filters, `keys` and `expire` what is done to names,
-//! `connection` and `client` what a client says of itself, `server`, `describe`, `config` and
+//! `connection` and `client` what a client says of itself, `transaction` what it has kept for later, `server`, `describe`, `config` and
 //! `info` what it asks about the server. docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
@@ -20,9 +20,11 @@ mod keys;
 mod number;
 mod server;
 mod table;
+mod transaction;
 mod word;
 
 pub use execute::execute;
+pub(crate) use transaction::Queue;
 
 /// What becomes of the connection after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

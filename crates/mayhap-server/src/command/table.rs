@@ -1,7 +1,7 @@
 //! The commands: one row each, found by name.
 
 use super::call::{Call, Outcome};
-use super::{bf, client, config, connection, describe, expire, info, keys, server};
+use super::{bf, client, config, connection, describe, expire, info, keys, server, transaction};
 use crate::config::Rights;
 use crate::metrics::Counter;
 use crate::resp::Words;
@@ -100,7 +100,7 @@ pub(super) const fn row(
 }
 
 /// The families, each with its group for `COMMAND DOCS`.
-static FAMILIES: [(&str, &[Command]); 9] = [
+static FAMILIES: [(&str, &[Command]); 10] = [
     ("bf", bf::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", expire::COMMANDS),
@@ -110,6 +110,7 @@ static FAMILIES: [(&str, &[Command]); 9] = [
     ("server", describe::COMMANDS),
     ("server", config::COMMANDS),
     ("server", info::COMMANDS),
+    ("transactions", transaction::COMMANDS),
 ];
 
 /// All commands, each with its group.

@@ -114,7 +114,7 @@ fn unknown(name: &str) -> String {
     });
     match near {
         Some(setting) => format!("is no setting; did you mean {}?", setting.name),
-        None => "is no setting; mayhap serve --help lists them".into(),
+        None => "is no setting".into(),
     }
 }
 

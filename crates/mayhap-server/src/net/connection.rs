@@ -127,7 +127,9 @@ impl Connection {
         let partial = self.partial.as_ref().map_or(0, |partial| {
             partial.bytes.capacity() + partial.places.capacity() * size_of::<(u32, u32)>()
         });
-        partial + self.unsent.capacity() + self.held.as_ref().map_or(0, |held| held.bytes.len())
+        let queue = self.session.queue.as_ref().map_or(0, |queue| queue.footprint());
+        let held = self.held.as_ref().map_or(0, |held| held.bytes.len());
+        partial + queue + held + self.unsent.capacity()
     }
 
     /// Sends answers after those that are unsent.

@@ -9,6 +9,8 @@ mod command;
 mod command_dump;
 mod command_page;
 mod command_rights;
+mod command_table;
+mod command_transaction;
 mod config;
 mod conformance;
 mod http;

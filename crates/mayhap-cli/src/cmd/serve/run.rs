@@ -52,7 +52,7 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
     let threads = threads.map_err(Error::io("start", "the threads of the log"))?;
     let server = Server::start(network, shared.clone()).map_err(|error| failed(&error))?;
     let http = shared.config.http_port.map(|_| Http::start(shared.clone())).transpose();
-    let http = http.map_err(Error::io("listen on", "the address of HTTP"))?;
+    let http = http.map_err(|error| no_http(&shared.config, &error))?;
     say_where(&server, http.as_ref(), &shared.config);
     notify("READY=1");
     let save = wait(&stop, &server, &shared);
@@ -81,6 +81,12 @@ fn failed(error: &net::Error) -> Error {
         _ => "",
     };
     Error::usage(error.to_string(), hint)
+}
+
+fn no_http(config: &Config, error: &std::io::Error) -> Error {
+    let place = SocketAddr::new(config.http_bind(), config.http_port.unwrap_or_default());
+    let text = format!("cannot listen on {place} for HTTP: {error}");
+    Error::usage(text, "is another server there? another one: --http PORT")
 }
 
 /// Where the loops listen and what they allow.
@@ -194,6 +200,12 @@ fn damaged(error: &durable::Error) -> Error {
     let hint = match error {
         durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
             "mayhap serve --repair, with the same settings, keeps a copy and drops what is damaged"
+        }
+        durable::Error::Locked { .. } => {
+            "stop it, or give this one a folder and a port of its own: --data DIR --port PORT"
+        }
+        durable::Error::Io { action: "open", .. } => {
+            "--data DIR is a folder that this user can write to, or can make"
         }
         _ => "docs/operations.md says what can be done",
     };

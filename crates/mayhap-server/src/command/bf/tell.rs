@@ -33,6 +33,7 @@ enum Field {
     FillAlarm,
     Kind,
     Digest,
+    Asked,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
@@ -50,6 +51,7 @@ const FIELDS: [(&str, (Field, &str)); 13] = [
     ("fillalarm", (Field::FillAlarm, "Fill alarm")),
     ("kind", (Field::Kind, "Kind")),
     ("digest", (Field::Digest, "Digest")),
+    ("asked", (Field::Asked, "Asked capacity")),
 ];
 
 pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
@@ -117,6 +119,13 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
                 reply.bulk(text.as_bytes());
             }
             None => reply.null(),
+        },
+        Field::Asked => match entry.spec.shape {
+            Shape::Growing { capacity: asked, .. }
+            | Shape::Fixed { capacity: asked, .. }
+            | Shape::Counting { capacity: asked, .. }
+            | Shape::Window { items: asked, .. } => reply.integer(signed(asked)),
+            Shape::RedisBloom | Shape::File => reply.null(),
         },
     }
 }

@@ -138,17 +138,6 @@ fn under_always_an_answer_waits_for_the_disk_and_no_longer() {
 }
 
 #[test]
-fn under_always_the_answer_to_an_operation_waits_for_the_disk() {
-    let served = serve(Policy::Always);
-    drop(served.log.now(&Operation::Remove { id: 1 }).unwrap());
-    let mut recorder = served.log.recorder();
-    let ticket = recorder.commit().unwrap().expect("the removal is not on the disk");
-    assert_eq!(served.log.state(ticket), State::Waiting);
-    served.log.sync().unwrap();
-    assert_eq!((served.log.state(ticket), recorder.commit()), (State::Safe, Ok(None)));
-}
-
-#[test]
 fn under_everysec_answers_wait_once_the_disk_is_two_seconds_behind() {
     let served = serve(Policy::EverySecond);
     assert_eq!(served.insert(), Ok(None));

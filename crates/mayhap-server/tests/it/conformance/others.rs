@@ -353,3 +353,26 @@ pub(super) const UNKNOWN: &[Case] = &[
     both("BF.ADDX f a", "-ERR unknown command 'BF.ADDX', with args beginning with: 'f' 'a' "),
     both("CF.ADD f a", "-ERR unknown command 'CF.ADD', with args beginning with: 'f' 'a' "),
 ];
+
+/// `MULTI`, `EXEC`, `DISCARD`.
+pub(super) const TRANSACTIONS: &[Case] = &[
+    both("EXEC", "-ERR EXEC without MULTI"),
+    both("DISCARD", "-ERR DISCARD without MULTI"),
+    both("MULTI", "+OK"),
+    both("BF.ADD f a", "+QUEUED"),
+    both("BF.RESERVE f 0.01 10", "+QUEUED"),
+    both("BF.INFO f ITEMS", "+QUEUED"),
+    each("EXEC", "*3|:1|-ERR item exists|*1|:1", "*3|#t|-ERR item exists|%1|?|:1"),
+    both("MULTI", "+OK"),
+    both("EXEC", "*0"),
+    both("MULTI", "+OK"),
+    both("BF.ADD f b", "+QUEUED"),
+    both("DISCARD", "+OK"),
+    each("BF.EXISTS f b", ":0", "#f"),
+    both("MULTI", "+OK"),
+    both("BF.ADD f b", "+QUEUED"),
+    both("BF.ADD f", "-ERR wrong number of arguments for 'bf.add' command"),
+    both("EXEC", "-EXECABORT Transaction discarded because of previous errors."),
+    each("BF.EXISTS f b", ":0", "#f"),
+    both("WATCH f", "-ERR unknown command 'WATCH', with args beginning with: 'f' "),
+];
