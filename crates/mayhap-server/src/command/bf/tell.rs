@@ -37,7 +37,7 @@ enum Field {
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 13] = [
+const FIELDS: [(&str, (Field, &str)); 14] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
