@@ -11,6 +11,7 @@ mod golden;
 mod moves;
 mod page;
 mod redis_cli;
+mod refusals;
 mod rust;
 mod server;
 mod table;
