@@ -44,14 +44,21 @@ struct Case {
     policy: &'static str,
 }
 
+/// How far an operation is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Step {
+    #[default]
+    NotSent,
+    Sent,
+    Acknowledged,
+}
+
 /// What was acknowledged.
 #[derive(Debug, Default)]
 struct Told {
     keys: Vec<String>,
-    is_removed: bool,
-    removal_sent: bool,
-    renamed: bool,
-    rename_sent: bool,
+    removal: Step,
+    rename: Step,
 }
 
 impl Told {
@@ -79,10 +86,16 @@ fn work(server: &Server, saves: bool, told: &mut Told) -> Result<()> {
     for key in ["a 3", "b 0"] {
         told.add(client, key)?;
     }
-    told.removal_sent = is_there;
-    told.is_removed = client.call("DEL gone")? == Answer::Number(1);
-    told.rename_sent = true;
-    told.renamed = client.call("RENAME old new")? == ok();
+    if is_there {
+        told.removal = Step::Sent;
+        if client.call("DEL gone")? == Answer::Number(1) {
+            told.removal = Step::Acknowledged;
+        }
+    }
+    told.rename = Step::Sent;
+    if client.call("RENAME old new")? == ok() {
+        told.rename = Step::Acknowledged;
+    }
     if saves {
         client.call("SAVE")?;
     }
@@ -146,10 +159,16 @@ fn check(what: &str, folder: &Path, told: &Told) {
     let mut has = |key: &str| client.ask(&format!("BF.EXISTS {key}")) == Answer::Number(1);
     for key in &told.keys {
         let there = match key.split_once(' ').unwrap() {
-            ("gone", _) if told.is_removed => !has(key),
-            ("gone", _) => has(key) || told.removal_sent,
-            ("old", _) if told.renamed => has("new 0") && !has("old 0"),
-            ("old", _) => has("old 0") || told.rename_sent && has("new 0"),
+            ("gone", _) => match told.removal {
+                Step::NotSent => has(key),
+                Step::Sent => true,
+                Step::Acknowledged => !has(key),
+            },
+            ("old", _) => match told.rename {
+                Step::NotSent => has("old 0"),
+                Step::Sent => has("old 0") != has("new 0"),
+                Step::Acknowledged => has("new 0") && !has("old 0"),
+            },
             _ => has(key),
         };
         assert!(there, "{what}: {key} is lost: {told:?}");
