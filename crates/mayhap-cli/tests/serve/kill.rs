@@ -1,6 +1,6 @@
 //! kill -9 and power cuts under load (T02).
 
-use crate::load::{ARGUMENTS, Load, Random};
+use crate::load::{ARGUMENTS, Load, Random, missing};
 use crate::server::Server;
 use crate::shim::Shim;
 use crate::{seed, soak};
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
             self.load.forget_passing(&server);
         } else {
             let round = self.load.end_round();
-            let missing = self.load.missing(&server, &round);
+            let missing = missing(&server, &round);
             assert!(missing.is_empty(), "{}: {} of {}", self.policy, missing.len(), round.len());
             self.load.check_passing(&server);
         }
@@ -95,8 +95,7 @@ impl<'a> Run<'a> {
     fn take_loss(&mut self, server: &Server) {
         let last = self.load.round().filter(|put| put.is_new).map(|put| put.sent).max();
         let round: Vec<_> = self.load.round().map(|put| put.key).collect();
-        let missing: std::collections::HashSet<_> =
-            self.load.missing(server, &round).into_iter().collect();
+        let missing: std::collections::HashSet<_> = missing(server, &round).into_iter().collect();
         let mut first_heard = std::collections::HashMap::new();
         for put in self.load.round().filter(|put| missing.contains(&put.key)) {
             let heard = first_heard.entry(put.key).or_insert(put.heard);
@@ -117,7 +116,7 @@ impl<'a> Run<'a> {
     fn end(self) -> Self {
         let _ = self.shim.begin(&self.folder.join("data"));
         let server = self.start();
-        let missing = self.load.missing(&server, &self.load.before);
+        let missing = missing(&server, &self.load.before);
         assert!(missing.is_empty(), "{}: {} are lost by now", self.policy, missing.len());
         let (removals, refused) = self.load.removals_and_refused();
         println!(

@@ -292,20 +292,6 @@ impl Load {
         (sum(|writer| writer.removals), sum(|writer| writer.refused))
     }
 
-    /// Which of these keys are not there.
-    pub(crate) fn missing(&self, server: &Server, keys: &[Key]) -> Vec<Key> {
-        let mut client = server.connect();
-        let mut missing = Vec::new();
-        for filter in 0..=SHARED {
-            let of = |&&(other, _): &&Key| other == filter;
-            let keys: Vec<u64> = keys.iter().filter(of).map(|&(_, key)| key).collect();
-            let found = has(&mut client, &name(filter), &keys);
-            let lost = keys.iter().zip(found).filter(|(_, found)| !found);
-            missing.extend(lost.map(|(&key, _)| (filter, key)));
-        }
-        missing
-    }
-
     /// Whether filters that come and go are as their clients were told.
     pub(crate) fn check_passing(&mut self, server: &Server) {
         let mut client = server.connect();
@@ -324,4 +310,18 @@ impl Load {
             passing.removed.append(&mut passing.keys);
         }
     }
+}
+
+/// Which of these keys are not there.
+pub(crate) fn missing(server: &Server, keys: &[Key]) -> Vec<Key> {
+    let mut client = server.connect();
+    let mut missing = Vec::new();
+    for filter in 0..=SHARED {
+        let of = |&&(other, _): &&Key| other == filter;
+        let keys: Vec<u64> = keys.iter().filter(of).map(|&(_, key)| key).collect();
+        let found = has(&mut client, &name(filter), &keys);
+        let lost = keys.iter().zip(found).filter(|(_, found)| !found);
+        missing.extend(lost.map(|(&key, _)| (filter, key)));
+    }
+    missing
 }

@@ -1,6 +1,6 @@
 //! SIGTERM under load, and a folder that is taken.
 
-use crate::load::{ARGUMENTS, Load};
+use crate::load::{ARGUMENTS, Load, missing};
 use crate::server::{Server, command, until};
 use crate::{seed, soak};
 use rustix::process::Signal;
@@ -27,7 +27,7 @@ fn sigterm_under_load_ends_well_saves_and_loses_nothing() {
         assert!(said.contains("checkpoint: "), "{said}");
         let server = Server::start(folder.path(), &arguments);
         load.end_round();
-        assert!(load.missing(&server, &load.before).is_empty());
+        assert!(missing(&server, &load.before).is_empty());
         load.check_passing(&server);
         server.stop();
     }
