@@ -14,6 +14,7 @@ use mayhap_server::metrics::Metrics;
 use mayhap_server::net::Clients;
 use mayhap_server::resp::{Limits, Parser};
 use mayhap_server::{Config, Session, Shared, Turn};
+use std::sync::OnceLock;
 
 const MAX_FILTER_BYTES: u64 = 1 << 18;
 const MAX_MEMORY: u64 = 1 << 20;
@@ -21,19 +22,10 @@ const MAX_MEMORY: u64 = 1 << 20;
 const ALLOCATION: usize = MAX_MEMORY as usize + (16 << 20);
 
 fuzz_target!(|data: &[u8]| {
-    let mut options = Options::new(SecretKey::new([7; 16]));
-    options.max_filter_bytes = MAX_FILTER_BYTES;
-    options.max_memory = MAX_MEMORY;
-    let shared = Shared {
-        config: Config::default(),
-        keyspace: Keyspace::new(options),
-        log: None,
-        metrics: Metrics::default(),
-        clients: Clients::default(),
-    };
+    let shared = shared();
     let mut session = Session::new(1, None, shared.config.users.anonymous());
     let mut turn = Turn { now: 1_780_000_000_000, ..Turn::default() };
-    limited_to(ALLOCATION, || serve(data, &shared, &mut session, &mut turn));
+    limited_to(ALLOCATION, || serve(data, shared, &mut session, &mut turn));
 
     let mut other = Session::new(2, None, shared.config.users.anonymous());
     for (request, answer) in [
@@ -42,13 +34,31 @@ fuzz_target!(|data: &[u8]| {
         (b"BF.ADD f a\r\nBF.EXISTS f a\r\n", b":1\r\n:1\r\n"),
         (b"FLUSHALL\r\n", b"+OK\r\n"),
     ] {
-        assert_eq!(serve(request, &shared, &mut other, &mut turn), answer);
+        assert_eq!(serve(request, shared, &mut other, &mut turn), answer);
     }
     // Dumps that are still coming in are forgotten after a minute.
     let later = turn.now + 120_000;
     shared.keyspace.sweep(0, 10, later, None).unwrap();
     assert_eq!(shared.keyspace.used_bytes(), 0);
 });
+
+/// One server for all inputs, since each has to leave it as it was: sizes of filters that it has
+/// worked out once are kept, which is most of the time.
+fn shared() -> &'static Shared {
+    static SHARED: OnceLock<Shared> = OnceLock::new();
+    SHARED.get_or_init(|| {
+        let mut options = Options::new(SecretKey::new([7; 16]));
+        options.max_filter_bytes = MAX_FILTER_BYTES;
+        options.max_memory = MAX_MEMORY;
+        Shared {
+            config: Config::default(),
+            keyspace: Keyspace::new(options),
+            log: None,
+            metrics: Metrics::default(),
+            clients: Clients::default(),
+        }
+    })
+}
 
 /// Carries out what these bytes ask for; the last answer but those of long streams.
 fn serve(mut input: &[u8], shared: &Shared, session: &mut Session, turn: &mut Turn) -> Vec<u8> {
@@ -78,9 +88,8 @@ fn whole(bytes: &[u8]) -> Option<usize> {
     let line = bytes.windows(2).position(|end| end == b"\r\n")? + 2;
     let text = std::str::from_utf8(&bytes[1..line - 2]);
     let number = || text.ok()?.parse::<i64>().ok();
-    let many = |count: i64| {
-        (0..count).try_fold(line, |end, _| Some(end + whole(bytes.get(end..)?)?))
-    };
+    let many =
+        |count: i64| (0..count).try_fold(line, |end, _| Some(end + whole(bytes.get(end..)?)?));
     match bytes[0] {
         b'+' | b'-' => Some(line),
         b':' => number().map(|_| line),
