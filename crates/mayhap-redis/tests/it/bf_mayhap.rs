@@ -73,7 +73,7 @@ async fn a_full_filter_and_one_that_has_gone_are_told_apart() {
     let (fixed, _) = RemoteBf::reserve(&server, "fixed", options).await.unwrap();
     let (grown, _) = RemoteBf::reserve(&server, "grown", BfOptions::new(100, 0.01)).await.unwrap();
     let batch = keys("key ", 20_000);
-    for (filter, words) in [(&fixed, "non scaling filter is full"), (&grown, "max_filter_bytes")] {
+    for (filter, words) in [(&fixed, "non scaling filter is full"), (&grown, "above the limit")] {
         let error = filter.insert_batch(&slices(&batch)).await.unwrap_err();
         assert!(matches!(error, Error::Full { .. }), "{error:?}");
         assert!(error.to_string().contains(words), "{error}");
