@@ -1,6 +1,7 @@
 //! Absurd numbers, by command and over HTTP: a filter within the limits or a clear refusal.
 
-use crate::command::{Server, answer_len};
+use crate::command::Server;
+use crate::conformance::answer_len;
 use crate::http;
 use mayhap_server::Config;
 

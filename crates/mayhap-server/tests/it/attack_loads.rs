@@ -2,7 +2,8 @@
 //!
 //! Half of ours have their checksums put right, as an attacker does who may write.
 
-use crate::command::{Server, answer_len, words};
+use crate::command::Server;
+use crate::conformance::{answer_len, words};
 use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 use mayhap_server::Config;
