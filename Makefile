@@ -6,16 +6,17 @@ MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
 .PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz \
-	deny test-interop plots bench bench-cli bench-jvm bench-redis chaos compare clean
+	deny test-interop plots bench bench-cli bench-jvm bench-redis chaos soak compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
 	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
-	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark)'
+	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark); clients of the server'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos   break a Redis cluster in six ways and count lost keys (30 minutes)'
+	@echo 'make soak    kill the server, its disk and its power for 15 minutes; KILLS=10000 for hours'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
 
@@ -93,10 +94,12 @@ deny:
 		$(CARGO) deny --all-features check bans licenses sources; \
 	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
 
-# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB).
+# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Clients in
+# Python and JavaScript against the server.
 test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh
+	sh crates/mayhap-server/tests/interop/run.sh
 
 # The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
 plots:
@@ -115,6 +118,13 @@ bench-redis: servers
 # What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
 chaos: servers
 	sh bench/redis-faults.sh
+
+# The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log.
+KILLS ?= 300
+soak:
+	MAYHAP_SOAK=1 MAYHAP_KILLS=$(KILLS) \
+		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
+	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
 
 # What we and others can do, found out by running them.
 compare:

@@ -127,7 +127,7 @@ pub trait Scheme: fmt::Debug + Send + Sync {
 }
 
 /// A filter that other systems made, of whichever format.
-pub trait ForeignFilter: fmt::Debug + Send {
+pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// Which format.
     fn format(&self) -> Format;
 

@@ -59,8 +59,8 @@ pub use bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, Storage, StorageMut, ad
 pub use digest::{Digest, DigestFunction, Key, SecretKey};
 pub use error::Error;
 pub use filter::{
-    Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Build, Builder,
-    ClearingFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
+    Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
+    Builder, Charge, ClearingFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
     ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter, CountingBuilder, Estimate,
     Filter, FuseParams, Health, MatrixBuilder, Preset, ScalableBloomFilter, Sets, Window,
     WindowBloomFilter, WindowBuilder,

@@ -20,6 +20,8 @@ pub mod pull;
 #[cfg(feature = "redis")]
 pub mod push;
 pub mod remove;
+#[cfg(feature = "server")]
+pub mod serve;
 pub mod verify;
 pub mod which;
 
@@ -105,6 +107,8 @@ enum Verb {
     Push(push::Args),
     #[cfg(feature = "redis")]
     Pull(pull::Args),
+    #[cfg(feature = "server")]
+    Serve(serve::Args),
     Plan(plan::Args),
     Plot(plot::Args),
     Bench(bench::Args),
@@ -173,6 +177,8 @@ pub fn main() -> ExitCode {
         Verb::Push(args) => push::run(&args, talk),
         #[cfg(feature = "redis")]
         Verb::Pull(args) => pull::run(&args, talk),
+        #[cfg(feature = "server")]
+        Verb::Serve(args) => serve::run(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.color),
         Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),

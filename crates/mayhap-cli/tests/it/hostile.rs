@@ -333,6 +333,10 @@ fn random_arguments(
             arguments.extend([flag.into(), value.into()]);
         }
     }
+    if verb.has("--check-config") {
+        // A service ends by a signal alone; given twice it is refused.
+        arguments.push("--check-config".into());
+    }
     arguments
 }
 

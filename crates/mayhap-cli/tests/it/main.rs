@@ -22,6 +22,7 @@ mod plan;
 mod plot;
 mod remote;
 mod remote_faults;
+mod serve;
 mod state;
 mod support;
 mod verbs;

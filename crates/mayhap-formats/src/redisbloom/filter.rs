@@ -115,9 +115,26 @@ impl RedisBloomFilter {
         Ok(())
     }
 
+    /// The rate that `BF.RESERVE` was told: the first layer's, doubled where layers share it.
+    pub fn error_rate(&self) -> f64 {
+        let first = self.layers.first().map_or(0.0, |layer| layer.header.fpp);
+        if self.growth().is_some() { first / TIGHTENING } else { first }
+    }
+
+    /// Refuses to grow beyond this many bytes of bits in all.
+    pub fn set_max_bytes(&mut self, max_bytes: u64) {
+        self.limits.max_bytes = max_bytes;
+    }
+
     /// The number of layers.
     pub fn num_layers(&self) -> usize {
         self.layers.len()
+    }
+
+    /// The positions that a question for an absent key looks at, of all layers together, if none of
+    /// them says no early: what the filter can be made to cost.
+    pub fn hashes_per_key(&self) -> u64 {
+        self.layers.iter().map(|layer| u64::from(layer.header.num_hashes)).sum()
     }
 
     /// Items that were new when they were added.

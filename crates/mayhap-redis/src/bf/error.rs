@@ -1,4 +1,4 @@
-//! Refusals in the words of both modules.
+//! Refusals in the words of the modules and of `mayhap serve`.
 
 use crate::Error;
 
@@ -29,7 +29,13 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
         return Error::NotFound { name };
     }
     // A reservation that is too large has the words of a growth that is.
-    if command != "BF.RESERVE" && FULL.contains(&words) {
+    let begins = |full: &&str| {
+        words.strip_prefix(full).is_some_and(|rest| {
+            // mayhap says behind a colon what is in the way.
+            rest.is_empty() || rest.starts_with(": ")
+        })
+    };
+    if command != "BF.RESERVE" && FULL.iter().any(begins) {
         return Error::Full { name, reason };
     }
     Error::Refused { what: command.into(), reason }

@@ -74,7 +74,7 @@ impl RemoteBf {
             Err(Error::Refused { reason, .. }) if reason == "ERR item exists" => {}
             Err(error) => return Err(error),
         }
-        match filter.bf_info().await?.differs(&options) {
+        match filter.described().await?.differs(&options) {
             None => Ok((filter, repeated)),
             Some((parameter, has, wanted)) => {
                 Err(Error::Exists { name: name.into(), parameter, has, wanted })
@@ -90,7 +90,7 @@ impl RemoteBf {
     /// [`Error::WrongType`]; those of a call.
     pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
         let mut filter = Self { server: server.clone(), name: name.into(), target_fpp: None };
-        filter.target_fpp = filter.bf_info().await?.error_rate;
+        filter.target_fpp = filter.described().await?.error_rate;
         Ok(filter)
     }
 
@@ -107,9 +107,21 @@ impl RemoteBf {
         }
     }
 
-    async fn bf_info(&self) -> Result<BfInfo, Error> {
-        let reply = self.server.one(self.read("BF.INFO")).await?;
-        BfInfo::read(&self.value(reply, "BF.INFO")?)
+    /// What the server tells, with the fields that only some servers have.
+    async fn described(&self) -> Result<BfInfo, Error> {
+        let field = |name: &str| {
+            let mut read = self.read("BF.INFO");
+            read.cmd.arg(name);
+            read
+        };
+        let commands = vec![self.read("BF.INFO"), field("ERROR"), field("ASKED")];
+        let replies = self.server.run(commands).await?;
+        let [info, error_rate, asked] =
+            <[Reply; 3]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
+        let mut info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
+        // A server without the field refuses it.
+        info.complete(error_rate.value.ok().as_ref(), asked.value.ok().as_ref());
+        Ok(info)
     }
 
     fn read(&self, name: &str) -> Command {

@@ -5,7 +5,8 @@ use crate::Error;
 use crate::replies::text;
 use redis::Value;
 
-/// The fields that both modules have, and the rates of valkey-bloom.
+/// The fields that all servers have, the rates of valkey-bloom, and what `mayhap serve` was asked
+/// for.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct BfInfo {
     /// Of all layers.
@@ -17,6 +18,8 @@ pub(super) struct BfInfo {
     pub(super) expansion: Option<u64>,
     pub(super) error_rate: Option<f64>,
     pub(super) tightening: Option<f64>,
+    /// The capacity that was asked for; `None` where it shows in `capacity`.
+    pub(super) asked: Option<u64>,
 }
 
 impl BfInfo {
@@ -54,7 +57,27 @@ impl BfInfo {
             expansion,
             error_rate: rate("Error rate"),
             tightening: rate("Tightening ratio"),
+            asked: None,
         })
+    }
+
+    /// Takes the answers to the fields `ERROR` and `ASKED` of a server that has them.
+    pub(super) fn complete(&mut self, error_rate: Option<&Value>, asked: Option<&Value>) {
+        let value = |answer: Option<&Value>| match answer {
+            Some(Value::Array(one)) => one.first().cloned(),
+            Some(Value::Map(one)) => one.first().map(|(_, value)| value.clone()),
+            other => other.cloned(),
+        };
+        let rate = match value(error_rate) {
+            Some(Value::Double(rate)) => Some(rate),
+            Some(value) => text(&value).and_then(|rate| rate.parse().ok()),
+            None => None,
+        };
+        self.error_rate = rate.or(self.error_rate);
+        self.asked = match value(asked) {
+            Some(Value::Int(items)) => u64::try_from(items).ok(),
+            _ => None,
+        };
     }
 
     /// The first parameter that is not as asked for: its name, what it is, what was asked for.
@@ -70,15 +93,13 @@ impl BfInfo {
         if growth != self.expansion {
             return Some(("expansion", shown(self.expansion), shown(growth)));
         }
-        // c, c e, c e², …: one for each layer.
-        let mut layer = wanted.expected_items;
-        let mut capacity = 0u64;
-        for _ in 0..self.layers.min(64) {
-            capacity = capacity.saturating_add(layer);
-            layer = layer.saturating_mul(self.expansion.unwrap_or(1));
-        }
-        if capacity != self.capacity {
-            let has = format!("{} in {} layers", self.capacity, self.layers);
+        let has = match self.asked {
+            Some(asked) if asked == wanted.expected_items => None,
+            Some(asked) => Some(asked.to_string()),
+            None if self.layers_of(wanted.expected_items) == self.capacity => None,
+            None => Some(format!("{} in {} layers", self.capacity, self.layers)),
+        };
+        if let Some(has) = has {
             return Some(("capacity", has, wanted.expected_items.to_string()));
         }
         match self.error_rate {
@@ -87,6 +108,16 @@ impl BfInfo {
             }
             _ => None,
         }
+    }
+
+    /// What so many layers hold if the first holds c: c, c e, c e², ….
+    fn layers_of(&self, mut layer: u64) -> u64 {
+        let mut capacity = 0u64;
+        for _ in 0..self.layers.min(64) {
+            capacity = capacity.saturating_add(layer);
+            layer = layer.saturating_mul(self.expansion.unwrap_or(1));
+        }
+        capacity
     }
 
     /// p now of a filter made for `target_fpp`: `(1 − 2^(−items / capacity))^(log2(1 / p))`, which

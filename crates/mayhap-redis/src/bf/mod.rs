@@ -1,4 +1,4 @@
-//! Filters that the server itself keeps: `BF.*` of `RedisBloom` and valkey-bloom.
+//! Filters that the server itself keeps: `BF.*` of `RedisBloom`, valkey-bloom and `mayhap serve`.
 //!
 //! `options.rs` is what `BF.RESERVE` takes, `info.rs` what `BF.INFO` answers, `error.rs` their
 //! refusals, `filter.rs` the filter.

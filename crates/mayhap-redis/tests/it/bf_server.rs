@@ -219,7 +219,12 @@ impl State {
                 let answers = words[2..].iter().map(|item| format!(":{}\r\n", u8::from(is(item))));
                 Ok(format!("*{}\r\n{}", words.len() - 2, answers.collect::<String>()))
             }
-            ("BF.INFO", Some(filter)) => Ok(filter.info(self.dialect)),
+            ("BF.INFO", Some(filter)) => match words.get(2).map(Vec::as_slice) {
+                None => Ok(filter.info(self.dialect)),
+                Some(b"ERROR") if valkey => Ok(bulk(&filter.error_rate.to_string())),
+                Some(_) if valkey => Err("ERR invalid information value".into()),
+                Some(_) => Err("Invalid information value".into()),
+            },
             ("BF.CARD", filter) => Ok(format!(":{}\r\n", filter.map_or(0, |f| f.items()))),
             ("EXISTS", _) => Ok(format!(":{}\r\n", u8::from(keys.contains_key(&key)))),
             ("PTTL", _) => Ok(":-1\r\n".into()),

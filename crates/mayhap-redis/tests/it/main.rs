@@ -1,6 +1,7 @@
 //! Filters on real servers: one binary, one module per promise.
 
 mod bf;
+mod bf_mayhap;
 mod bf_server;
 mod chaos;
 mod chaos_load;

@@ -1,7 +1,7 @@
 //! A filter whose layout is known at run time only: from a file, or from a command line.
 
 use super::{Build, Builder, Estimate, Filter, Health};
-use crate::bits::{Bitmap, Block, OwnedBlocks, StorageMut};
+use crate::bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, StorageMut};
 use crate::layout::{Blocked, Blocked64, Blocked128, Standard};
 use crate::{Digest, DigestFunction, Error, FilterParams, Key, Layout};
 
@@ -37,6 +37,102 @@ impl AnyFilter {
     /// Starts to make a filter.
     pub fn builder() -> Builder<Self> {
         <Self as Build>::builder()
+    }
+
+    /// The same filter for many threads, without copying its bits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::AnyFilter;
+    /// let seen = AnyFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// let seen = seen.into_concurrent();
+    /// let digest = seen.digest_function().digest("key");
+    /// assert!(seen.insert_digest(digest) && !seen.insert_digest(digest));
+    /// assert!(seen.snapshot()?.contains("key"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn into_concurrent(self) -> AnyFilter<SharedBlocks> {
+        match self {
+            Self::Standard(filter) => AnyFilter::Standard(filter.into_concurrent()),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.into_concurrent()),
+            Self::Blocked128(filter) => AnyFilter::Blocked128(filter.into_concurrent()),
+            Self::Blocked64(filter) => AnyFilter::Blocked64(filter.into_concurrent()),
+        }
+    }
+}
+
+impl AnyFilter<SharedBlocks> {
+    /// As [`crate::Filter::params`].
+    pub const fn params(&self) -> &FilterParams {
+        with_filter!(self, filter => filter.params())
+    }
+
+    /// As [`crate::Filter::digest_function`].
+    pub const fn digest_function(&self) -> &DigestFunction {
+        with_filter!(self, filter => filter.digest_function())
+    }
+
+    /// As [`crate::Filter::contains_digest`].
+    #[inline]
+    pub fn contains_digest(&self, digest: Digest) -> bool {
+        with_filter!(self, filter => filter.contains_digest(digest))
+    }
+
+    /// As [`crate::Filter::contains_digests_into`].
+    pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+        with_filter!(self, filter => filter.contains_digests_into(digests, found));
+    }
+
+    /// As [`crate::Filter::insert_digest`], from any thread.
+    #[inline]
+    pub fn insert_digest(&self, digest: Digest) -> bool {
+        with_filter!(self, filter => filter.insert_digest(digest))
+    }
+
+    /// As [`crate::Filter::insert_digests_into`], from any thread.
+    pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) {
+        with_filter!(self, filter => filter.insert_digests_into(digests, new));
+    }
+
+    /// As [`crate::Filter::union_with`], while both may be in use.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Incompatible`], changing nothing, if the filters differ in layout, m, k or digest.
+    pub fn union_with(&self, other: &AnyFilter) -> Result<(), Error> {
+        match (self, other) {
+            (Self::Standard(ours), AnyFilter::Standard(theirs)) => ours.union_with(theirs),
+            (Self::Blocked(ours), AnyFilter::Blocked(theirs)) => ours.union_with(theirs),
+            (Self::Blocked128(ours), AnyFilter::Blocked128(theirs)) => ours.union_with(theirs),
+            (Self::Blocked64(ours), AnyFilter::Blocked64(theirs)) => ours.union_with(theirs),
+            _ => self.params().check_same_shape(other.params()),
+        }
+    }
+
+    /// A copy of the bits as they are now, while other threads go on: it holds at least every key
+    /// whose insertion happened before the call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn snapshot(&self) -> Result<AnyFilter, Error> {
+        Ok(match self {
+            Self::Standard(filter) => AnyFilter::Standard(filter.snapshot()?),
+            Self::Blocked(filter) => AnyFilter::Blocked(filter.snapshot()?),
+            Self::Blocked128(filter) => AnyFilter::Blocked128(filter.snapshot()?),
+            Self::Blocked64(filter) => AnyFilter::Blocked64(filter.snapshot()?),
+        })
+    }
+
+    /// As [`crate::Filter::fill_ratio`].
+    pub fn fill_ratio(&self) -> f64 {
+        with_filter!(self, filter => filter.fill_ratio())
+    }
+
+    /// As [`crate::Filter::estimated_fpp`].
+    pub fn estimated_fpp(&self) -> f64 {
+        with_filter!(self, filter => filter.estimated_fpp())
     }
 }
 
@@ -174,6 +270,11 @@ impl<S: StorageMut> AnyFilter<S> {
             (Self::Blocked64(ours), AnyFilter::Blocked64(theirs)) => ours.union_with(theirs),
             _ => self.params().check_same_shape(other.params()),
         }
+    }
+
+    /// Says how many insertions were new, where that is known better than from the bits.
+    pub fn set_inserted_items(&mut self, inserted_items: u64) {
+        with_filter!(self, filter => filter.inserted_items = inserted_items);
     }
 
     /// As [`crate::Filter::clear`].

@@ -21,6 +21,7 @@ macro_rules! digest_setters {
 }
 
 mod any;
+mod budget;
 mod builder;
 mod clearing;
 mod concurrent;
@@ -38,6 +39,7 @@ mod tests;
 mod window;
 
 pub use any::AnyFilter;
+pub use budget::{Budget, Charge};
 pub use builder::{Build, Builder};
 pub use clearing::ClearingFilter;
 pub use counting::{CounterBits, CountingBloomFilter, CountingBuilder};

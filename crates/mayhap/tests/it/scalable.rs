@@ -3,7 +3,7 @@
 use super::{cases, digests};
 use mayhap::sizing::scalable::MAX_LAYERS;
 use mayhap::{
-    Bitmap, ConcurrentScalableBloomFilter, Digest, DigestFunction, Error, Health,
+    Bitmap, Budget, ConcurrentScalableBloomFilter, Digest, DigestFunction, Error, Health,
     ScalableBloomFilter, native,
 };
 use proptest::prelude::*;
@@ -356,4 +356,109 @@ fn a_shared_chain_stops_at_its_limit() {
     let mut filter = shared.into_exclusive();
     assert_eq!(filter.max_bytes(), 2_000);
     assert!(filter.insert_digest(keys(20_000..20_001)[0]).is_err());
+}
+
+/// What a thread had inserted when the copy was begun is in the copy, whatever the others do.
+#[test]
+fn a_snapshot_holds_what_came_before_while_threads_go_on_and_it_grows() {
+    let shared = ConcurrentScalableBloomFilter::new(4, 1e-6, DigestFunction::xxh3(11)).unwrap();
+    let started = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..2u64 {
+            let (shared, started) = (&shared, &started);
+            scope.spawn(move || {
+                let mut new = Bitmap::new();
+                for (i, chunk) in keys(thread << 32..(thread << 32) + 40_000).chunks(61).enumerate()
+                {
+                    shared.insert_digests_into(chunk, &mut new).unwrap();
+                    started.store(i as u64, Ordering::Relaxed);
+                }
+            });
+        }
+        let mut mine = Vec::new();
+        for round in 0..40u64 {
+            let more = keys((9 << 32) + round * 50..(9 << 32) + round * 50 + 50);
+            for &digest in &more {
+                shared.insert_digest(digest).unwrap();
+            }
+            mine.extend(more);
+            let copy = shared.snapshot().unwrap();
+            assert!(holds(&copy, &mine), "round {round}");
+            let sound = copy.layers().all(|(params, items)| items <= params.expected_items());
+            assert!(sound && copy.expected_fpp() <= 1e-6);
+            let bytes = native::encode(&copy, "");
+            let (read, _) = native::decode_as::<ScalableBloomFilter>(&bytes, None).unwrap();
+            assert_eq!(read.num_layers(), copy.num_layers());
+        }
+    });
+    assert!(started.into_inner() > 0);
+    let copy = shared.snapshot().unwrap();
+    assert_eq!(copy.inserted_items(), shared.inserted_items());
+    assert_eq!(copy.fill_ratio(), shared.fill_ratio());
+    assert_eq!(copy.estimated_fpp(), shared.estimated_fpp());
+    assert_eq!(copy.expected_fpp(), shared.expected_fpp());
+    assert_eq!(copy.estimated_items(), shared.estimated_items());
+    shared.prepare_growth();
+    let made_for: u64 = copy.layers().map(|(params, _)| params.expected_items()).sum();
+    assert_eq!(made_for, shared.capacity());
+    assert!(native::encode(&copy, "") == native::encode(&shared.into_exclusive(), ""));
+}
+
+#[test]
+fn filters_of_one_budget_never_take_more_however_many_threads_grow_them() {
+    let budget = Budget::new(400_000);
+    let filters: Vec<_> = (0..3)
+        .map(|_| {
+            let mut filter =
+                ConcurrentScalableBloomFilter::new(2, 0.01, DigestFunction::xxh3(11)).unwrap();
+            filter.set_charge(budget.charge(filter.num_bytes()).unwrap());
+            filter
+        })
+        .collect();
+    let refused = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let (filters, budget, refused) = (&filters, &budget, &refused);
+            scope.spawn(move || {
+                for (i, &digest) in keys(thread << 32..(thread << 32) + 150_000).iter().enumerate()
+                {
+                    match filters[i % 3].insert_digest(digest) {
+                        Ok(_) => {}
+                        Err(Error::TooLarge { field: Budget::FIELD, limit, found }) => {
+                            assert!(limit == 400_000 && found > limit);
+                            refused.fetch_add(1, Ordering::Relaxed);
+                        }
+                        Err(error) => panic!("{error}"),
+                    }
+                    assert!(i % 64 != 0 || budget.used() <= budget.limit());
+                }
+            });
+        }
+    });
+    assert!(refused.into_inner() > 0, "nothing was refused");
+    // Of threads that made one layer at once, all but one have given theirs back.
+    let sum: u64 = filters.iter().map(ConcurrentScalableBloomFilter::num_bytes).sum();
+    assert_eq!(budget.used(), sum);
+    let exclusive: Vec<_> =
+        filters.into_iter().map(ConcurrentScalableBloomFilter::into_exclusive).collect();
+    assert_eq!((budget.used(), exclusive.len()), (0, 3));
+    let charge = budget.charge(10).unwrap();
+    charge.force(400_000);
+    assert!(budget.left() == 0 && charge.add(1).is_err() && budget.charge(1).is_err());
+    drop(charge);
+    assert_eq!(budget.left(), 400_000);
+}
+
+#[test]
+fn a_first_layer_that_was_sized_before_gives_the_same_chain() {
+    let layer = mayhap::sizing::scalable::chain_layer(500, 1e-4, 0, 0.0).unwrap();
+    let function = DigestFunction::xxh3(11);
+    let mut sized = ScalableBloomFilter::with_first_layer(layer, 500, 1e-4, function).unwrap();
+    let mut chain = chain(500, 1e-4);
+    for filter in [&mut sized, &mut chain] {
+        insert(filter, &keys(0..5_000));
+    }
+    assert!(native::encode(&sized, "") == native::encode(&chain, ""));
+    assert!(ScalableBloomFilter::with_first_layer(layer, 501, 1e-4, function).is_err());
+    assert!(ScalableBloomFilter::with_first_layer(layer, 500, 2.0, function).is_err());
 }

@@ -1,11 +1,13 @@
 //! The chain that many threads fill while it grows.
 
 use super::layer::{self, CHUNK, Layer, Pending, count_ones};
-use super::{Limits, ScalableBloomFilter};
+use super::{Limits, ScalableBloomFilter, check_num_layers};
 use crate::bits::Bitmap;
-use crate::sizing::scalable::MAX_LAYERS;
+use crate::sizing::scalable::{self, LayerParams, MAX_LAYERS};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{BlockedBloomFilter, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key};
+use crate::{
+    BlockedBloomFilter, Charge, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key,
+};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -50,19 +52,24 @@ pub struct ConcurrentScalableBloomFilter {
     num_layers: AtomicU64,
     limits: Limits,
     digest_function: DigestFunction,
+    /// What all layers take of a budget, if there is one.
+    charge: Option<Charge>,
 }
 
 #[derive(Debug)]
-struct SharedLayer {
-    layer: Layer<ConcurrentBlockedBloomFilter>,
+pub(super) struct SharedLayer {
+    pub(super) layer: Layer<ConcurrentBlockedBloomFilter>,
     /// Keys inserted, and places that threads reserved and will use or give back.
     taken: AtomicU64,
+    /// The layer after this one, once it was sized: that takes milliseconds, and where there is no
+    /// memory for it every further key asks.
+    next: OnceBox<LayerParams>,
 }
 
 impl SharedLayer {
     fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
         let taken = AtomicU64::new(layer.inserted_items);
-        Arc::new(Self { layer: layer.into_concurrent(), taken })
+        Arc::new(Self { layer: layer.into_concurrent(), taken, next: OnceBox::new() })
     }
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
@@ -94,7 +101,13 @@ impl SharedLayer {
         }
     }
 
-    fn inserted_items(&self) -> u64 {
+    /// The rate when it is full.
+    fn promised_fpp(&self) -> f64 {
+        let params = &self.layer.params;
+        params.expected_fpp(self.inserted_items().max(params.expected_items()))
+    }
+
+    pub(super) fn inserted_items(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 }
@@ -123,7 +136,7 @@ impl ConcurrentScalableBloomFilter {
             Some(layer) => OnceBox::with_value(Box::new(SharedLayer::new(layer))),
             None => OnceBox::new(),
         });
-        Self { layers: slots, num_layers, limits, digest_function }
+        Self { layers: slots, num_layers, limits, digest_function, charge: None }
     }
 
     /// The same filter for one owner, without copying its bits.
@@ -142,16 +155,57 @@ impl ConcurrentScalableBloomFilter {
         ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes }
     }
 
+    /// A copy of all layers as they are now, while other threads go on: it holds at least every key
+    /// whose insertion happened before the call.
+    ///
+    /// Layers that are published later are not in it. Its counts are those of this moment, but for
+    /// keys that are being inserted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{ConcurrentScalableBloomFilter, DigestFunction};
+    /// let seen = ConcurrentScalableBloomFilter::new(10, 1e-6, DigestFunction::default())?;
+    /// seen.insert_batch(&(0..1_000u64).collect::<Vec<_>>())?;
+    /// let copy = seen.snapshot()?;
+    /// assert!(seen.insert(&1_000u64)?);
+    /// assert!(copy.contains(&999u64) && !copy.contains(&1_000u64));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn snapshot(&self) -> Result<ScalableBloomFilter, Error> {
+        let copy = |shared: &SharedLayer| {
+            let layer = shared.layer.snapshot()?;
+            // After the bits: a key that is in them had reserved its place before it set any. A
+            // load that sees an older count makes it too low by keys in flight, no more.
+            Ok(Layer { inserted_items: shared.inserted_items(), ..layer })
+        };
+        let layers = self.published().map(copy).collect::<Result<_, Error>>()?;
+        let Limits { first_items, target_fpp, max_bytes } = self.limits;
+        let digest_function = self.digest_function;
+        Ok(ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes })
+    }
+
     /// Refuses to grow beyond this many bytes in all.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.limits.max_bytes = max_bytes;
+    }
+
+    /// Lets each further layer be charged to the budget of `charge`, which holds the bytes of those
+    /// that there are ([`ConcurrentScalableBloomFilter::num_bytes`]) and is given back with the
+    /// filter.
+    pub fn set_charge(&mut self, charge: Charge) {
+        self.charge = Some(charge);
     }
 
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`].
+    /// As [`ScalableBloomFilter::insert`]; [`Error::TooLarge`] also where a budget is used up.
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Error> {
         self.insert_digest(self.digest_function.digest(key))
     }
@@ -248,7 +302,7 @@ impl ConcurrentScalableBloomFilter {
 
     /// [`ConcurrentScalableBloomFilter::contains`] for a key that is already a digest.
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        let mut newest_first = self.slice(0, self.num_layers()).rev();
+        let mut newest_first = self.published().rev();
         newest_first.any(|shared| shared.layer.contains(digest))
     }
 
@@ -263,18 +317,13 @@ impl ConcurrentScalableBloomFilter {
 
     /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        let newest_first = self.slice(0, self.num_layers()).rev().map(|shared| &shared.layer);
+        let newest_first = self.published().rev().map(|shared| &shared.layer);
         layer::contains_in(&newest_first, digests, found);
     }
 
     /// How keys become digests.
     pub const fn digest_function(&self) -> &DigestFunction {
         &self.digest_function
-    }
-
-    /// The rate that holds overall.
-    pub const fn target_fpp(&self) -> f64 {
-        self.limits.target_fpp
     }
 
     /// The number of layers now.
@@ -289,16 +338,13 @@ impl ConcurrentScalableBloomFilter {
         count
     }
 
-    /// Bytes of memory of all layers.
-    pub fn num_bytes(&self) -> u64 {
-        let layers = self.slice(0, self.num_layers());
-        layers.map(|shared| shared.layer.params.num_bytes()).sum()
+    pub(super) const fn limits(&self) -> Limits {
+        self.limits
     }
 
-    /// Insertions that were answered "new" so far, with up to 512 more for each thread that is
-    /// inserting at this moment.
-    pub fn inserted_items(&self) -> u64 {
-        self.slice(0, self.num_layers()).map(SharedLayer::inserted_items).sum()
+    /// All layers now, oldest first.
+    pub(super) fn published(&self) -> impl DoubleEndedIterator<Item = &SharedLayer> + Clone {
+        self.slice(0, self.num_layers())
     }
 
     /// Layers `from..to`, oldest first.
@@ -322,16 +368,44 @@ impl ConcurrentScalableBloomFilter {
         if now > count {
             return Ok(now);
         }
+        let params = self.next_after(count)?;
+        check_num_layers(count + 1)?;
+        self.limits.check_bytes(self.num_bytes().saturating_add(params.num_bytes()))?;
         let step = self.newest(count).layer.step + 1;
-        let promised = self.slice(0, count).map(|shared| {
-            let items = shared.inserted_items().max(shared.layer.params.expected_items());
-            shared.layer.params.expected_fpp(items)
-        });
-        let params = self.limits.next_layer(step, promised.sum(), count, self.num_bytes())?;
-        let layer = Layer::empty(params, step, self.digest_function)?;
+        self.charge.as_ref().map_or(Ok(()), |charge| charge.add(params.num_bytes()))?;
         // Whoever is first: the loser's layer is as good, and empty.
-        let _ = self.layers[count].set(Box::new(SharedLayer::new(layer)));
+        let kept = Layer::empty(params, step, self.digest_function)
+            .map(|layer| self.layers[count].set(Box::new(SharedLayer::new(layer))).is_ok());
+        if let (Ok(false) | Err(_), Some(charge)) = (&kept, &self.charge) {
+            charge.give_back(params.num_bytes());
+        }
+        kept?;
         self.num_layers.fetch_max(count as u64 + 1, Ordering::Relaxed);
         Ok(self.num_layers())
+    }
+
+    /// Sizes the next layer if the newest is half full, so that the thread which finds it full need
+    /// not: that takes milliseconds. For a thread that has time; nothing depends on it.
+    pub fn prepare_growth(&self) {
+        let count = self.num_layers();
+        let newest = self.newest(count);
+        if newest.inserted_items() >= newest.layer.params.expected_items() / 2 {
+            // What is wrong is told to whoever needs the layer.
+            let _ = self.next_after(count);
+        }
+    }
+
+    /// The layer after the first `count`, when those are full.
+    fn next_after(&self, count: usize) -> Result<LayerParams, Error> {
+        let newest = self.newest(count);
+        if let Some(&params) = newest.next.get() {
+            return Ok(params);
+        }
+        let promised = self.slice(0, count).map(SharedLayer::promised_fpp).sum();
+        let Limits { first_items, target_fpp, .. } = self.limits;
+        let step = newest.layer.step + 1;
+        let params = scalable::chain_layer(first_items, target_fpp, step, promised)?;
+        let _ = newest.next.set(Box::new(params));
+        Ok(params)
     }
 }

@@ -126,6 +126,13 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
         new
     }
 
+    /// A copy, to whose count the caller sees.
+    pub(super) fn snapshot(&self) -> Result<Layer<BlockedBloomFilter>, Error> {
+        let parts = self.parts.iter().map(Filter::snapshot).collect::<Result<_, _>>()?;
+        let &Self { params, step, inserted_items, .. } = self;
+        Ok(Layer { params, step, parts, inserted_items })
+    }
+
     pub(super) fn into_exclusive(self, inserted_items: u64) -> Layer<BlockedBloomFilter> {
         let Self { params, step, parts, .. } = self;
         let parts = parts.into_iter().map(|part| {
@@ -134,6 +141,23 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
             Filter { layout, blocks, params, digest_function, inserted_items: 0 }
         });
         Layer { params, step, parts: parts.collect(), inserted_items }
+    }
+}
+
+impl<S: Storage> Layer<Filter<Blocked, S>> {
+    /// The rate now, from the bits.
+    pub(super) fn estimated_fpp(&self) -> f64 {
+        self.parts.iter().map(Filter::estimated_fpp).product()
+    }
+
+    /// The number of set bits of all parts.
+    pub(super) fn count_ones(&self) -> u64 {
+        self.parts.iter().map(|part| part.blocks.count_ones()).sum()
+    }
+
+    /// Every part speaks of the same keys, so one is read.
+    pub(super) fn estimated_items(&self) -> Estimate {
+        self.parts[0].estimated_items()
     }
 }
 
@@ -194,21 +218,6 @@ impl Layer<BlockedBloomFilter> {
     /// The rate when it is full.
     pub(super) fn promised_fpp(&self) -> f64 {
         self.params.expected_fpp(self.inserted_items.max(self.params.expected_items()))
-    }
-
-    /// The rate now, from the bits.
-    pub(super) fn estimated_fpp(&self) -> f64 {
-        self.parts.iter().map(BlockedBloomFilter::estimated_fpp).product()
-    }
-
-    /// The number of set bits of all parts.
-    pub(super) fn count_ones(&self) -> u64 {
-        self.parts.iter().map(|part| part.blocks.count_ones()).sum()
-    }
-
-    /// Every part speaks of the same keys, so one is read.
-    pub(super) fn estimated_items(&self) -> Estimate {
-        self.parts[0].estimated_items()
     }
 
     pub(super) fn clear(&mut self) {

@@ -79,6 +79,28 @@ impl ScalableBloomFilter {
         Ok(filter)
     }
 
+    /// [`ScalableBloomFilter::new`] with the first layer that [`scalable::chain_layer`] gave for
+    /// these numbers, so that it need not be computed again.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the layer holds another number of keys
+    /// than `first_items`; as [`scalable::chain_layer`] for a bad target.
+    pub fn with_first_layer(
+        layer: LayerParams,
+        first_items: u64,
+        target_fpp: f64,
+        digest_function: DigestFunction,
+    ) -> Result<Self, Error> {
+        crate::sizing::check_target(first_items, target_fpp)?;
+        if layer.expected_items() != first_items {
+            let (left, right) = (first_items, layer.expected_items());
+            return Err(Error::Incompatible { parameter: "first_items", left, right });
+        }
+        let layers = alloc::vec![Layer::empty(layer, 0, digest_function)?];
+        Ok(Self { layers, first_items, target_fpp, digest_function, max_bytes: u64::MAX })
+    }
+
     /// Refuses to grow beyond this many bytes in all. No limit by default.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.max_bytes = max_bytes;

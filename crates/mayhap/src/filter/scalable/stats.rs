@@ -1,7 +1,10 @@
 //! What a chain knows of itself.
 
-use super::{OwnedLayer, ScalableBloomFilter};
-use crate::filter::{Estimate, Health};
+use super::concurrent::SharedLayer;
+use super::{ConcurrentScalableBloomFilter, Layer, OwnedLayer, ScalableBloomFilter};
+use crate::bits::Storage;
+use crate::filter::{Estimate, Filter, Health};
+use crate::layout::Blocked;
 use crate::sizing::scalable::{LayerParams, left_fpp};
 
 impl ScalableBloomFilter {
@@ -71,13 +74,12 @@ impl ScalableBloomFilter {
     /// Exact for these contents: 1 − Π (1 − pᵢ), with a layer's pᵢ the product of its parts' (see
     /// [`crate::Filter::estimated_fpp`]).
     pub fn estimated_fpp(&self) -> f64 {
-        any_of(self.layers.iter().map(OwnedLayer::estimated_fpp))
+        any_of(self.layers.iter().map(Layer::estimated_fpp))
     }
 
     /// The share of bits that are set in all layers. Reads every block.
     pub fn fill_ratio(&self) -> f64 {
-        let ones = self.layers.iter().map(OwnedLayer::count_ones).sum::<u64>();
-        ones as f64 / self.num_bits() as f64
+        fill_of(self.layers.iter())
     }
 
     /// How many distinct keys the set bits speak of, with a 99 % interval: the layers' estimates
@@ -96,23 +98,7 @@ impl ScalableBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn estimated_items(&self) -> Estimate {
-        let (mut items, mut below, mut above) = (0.0, 0.0, 0.0);
-        let (mut low, mut full) = (0.0, false);
-        for layer in &self.layers {
-            let estimate = layer.estimated_items();
-            if estimate.items.is_infinite() {
-                (low, full) = (low + estimate.low, true);
-                continue;
-            }
-            items += estimate.items;
-            below += (estimate.items - estimate.low) * (estimate.items - estimate.low);
-            above += (estimate.high - estimate.items) * (estimate.high - estimate.items);
-        }
-        low += items - libm::sqrt(below);
-        if full {
-            return Estimate { items: f64::INFINITY, low, high: f64::INFINITY };
-        }
-        Estimate { items, low, high: items + libm::sqrt(above) }
+        sum_of(self.layers.iter().map(Layer::estimated_items))
     }
 
     /// Whether the filter keeps its promise. Reads no block.
@@ -140,6 +126,84 @@ impl ScalableBloomFilter {
         }
         Health::Ok
     }
+}
+
+impl ConcurrentScalableBloomFilter {
+    /// The rate that holds overall.
+    pub const fn target_fpp(&self) -> f64 {
+        self.limits().target_fpp
+    }
+
+    /// The keys that the first layer was made for.
+    pub const fn first_items(&self) -> u64 {
+        self.limits().first_items
+    }
+
+    /// The keys that the layers were made for, all together.
+    pub fn capacity(&self) -> u64 {
+        self.published().map(|shared| shared.layer.params.expected_items()).sum()
+    }
+
+    /// Bytes of memory of all layers.
+    pub fn num_bytes(&self) -> u64 {
+        self.published().map(|shared| shared.layer.params.num_bytes()).sum()
+    }
+
+    /// Insertions that were answered "new" so far, with up to 512 more for each thread that is
+    /// inserting at this moment.
+    pub fn inserted_items(&self) -> u64 {
+        self.published().map(SharedLayer::inserted_items).sum()
+    }
+
+    /// As [`ScalableBloomFilter::expected_fpp`]. Reads no block.
+    pub fn expected_fpp(&self) -> f64 {
+        let fpp = |shared: &SharedLayer| shared.layer.params.expected_fpp(shared.inserted_items());
+        any_of(self.published().map(fpp))
+    }
+
+    /// As [`ScalableBloomFilter::estimated_fpp`], at about this moment. Reads every block.
+    pub fn estimated_fpp(&self) -> f64 {
+        any_of(self.published().map(|shared| shared.layer.estimated_fpp()))
+    }
+
+    /// As [`ScalableBloomFilter::fill_ratio`], at about this moment. Reads every block.
+    pub fn fill_ratio(&self) -> f64 {
+        fill_of(self.published().map(|shared| &shared.layer))
+    }
+
+    /// As [`ScalableBloomFilter::estimated_items`], at about this moment. Reads every layer.
+    pub fn estimated_items(&self) -> Estimate {
+        sum_of(self.published().map(|shared| shared.layer.estimated_items()))
+    }
+}
+
+fn fill_of<'a, S: Storage + 'a>(
+    layers: impl Iterator<Item = &'a Layer<Filter<Blocked, S>>>,
+) -> f64 {
+    let (ones, bits) = layers.fold((0, 0), |(ones, bits), layer| {
+        (ones + layer.count_ones(), bits + layer.params.num_bits())
+    });
+    ones as f64 / bits as f64
+}
+
+/// The estimate for all layers, whose keys are others in each.
+fn sum_of(estimates: impl Iterator<Item = Estimate>) -> Estimate {
+    let (mut items, mut below, mut above) = (0.0, 0.0, 0.0);
+    let (mut low, mut full) = (0.0, false);
+    for estimate in estimates {
+        if estimate.items.is_infinite() {
+            (low, full) = (low + estimate.low, true);
+            continue;
+        }
+        items += estimate.items;
+        below += (estimate.items - estimate.low) * (estimate.items - estimate.low);
+        above += (estimate.high - estimate.items) * (estimate.high - estimate.items);
+    }
+    low += items - libm::sqrt(below);
+    if full {
+        return Estimate { items: f64::INFINITY, low, high: f64::INFINITY };
+    }
+    Estimate { items, low, high: items + libm::sqrt(above) }
 }
 
 /// The probability that at least one of independent events happens.

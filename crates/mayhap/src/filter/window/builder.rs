@@ -63,6 +63,25 @@ impl WindowBuilder {
         self
     }
 
+    /// Bytes that the window will take.
+    ///
+    /// # Errors
+    ///
+    /// As [`WindowBuilder::build`], but for limits of memory.
+    pub fn num_bytes(&self) -> Result<u64, Error> {
+        let (_, num_rows, _, _) = self.solve()?;
+        Ok(super::num_blocks(num_rows) * 64)
+    }
+
+    fn solve(&self) -> Result<(Plan, u64, u32, f64), Error> {
+        let missing = |parameter| Error::Missing { parameter };
+        let window = self.window.ok_or(missing("window_items or window_time"))?;
+        let target_fpp = self.target_fpp.ok_or(missing("target_fpp"))?;
+        let plan = Plan::new(window)?;
+        let (num_rows, num_hashes) = plan.solve(target_fpp)?;
+        Ok((plan, num_rows, num_hashes, target_fpp))
+    }
+
     /// Sizes the window and allocates it, zeroed.
     ///
     /// # Errors
@@ -71,11 +90,7 @@ impl WindowBuilder {
     /// [`Error::OutOfRange`] for a span of 0; [`Error::FppOutOfRange`]; [`Error::FppUnreachable`];
     /// [`Error::TooLarge`] above [`WindowBuilder::max_bytes`]; [`Error::OutOfMemory`].
     pub fn build(self) -> Result<WindowBloomFilter, Error> {
-        let missing = |parameter| Error::Missing { parameter };
-        let window = self.window.ok_or(missing("window_items or window_time"))?;
-        let target_fpp = self.target_fpp.ok_or(missing("target_fpp"))?;
-        let plan = Plan::new(window)?;
-        let (num_rows, num_hashes) = plan.solve(target_fpp)?;
+        let (plan, num_rows, num_hashes, target_fpp) = self.solve()?;
         let found = super::num_blocks(num_rows) * 64;
         if found > self.max_bytes {
             return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });

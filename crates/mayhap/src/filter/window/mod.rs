@@ -146,6 +146,17 @@ impl WindowBloomFilter {
         })
     }
 
+    /// A copy of the filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        let blocks = OwnedBlocks::copy_of(self.table.blocks.as_ref())?;
+        let Table { num_rows, num_hashes, .. } = self.table;
+        Ok(Self { table: Table { blocks, num_rows, num_hashes }, ..*self })
+    }
+
     /// Inserts a key; `true` if it is new: surely not in the window before.
     ///
     /// A key that is there becomes as young as if it were new. In a time window the key is inserted

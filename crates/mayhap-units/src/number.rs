@@ -131,11 +131,11 @@ impl fmt::Display for NumberError {
 /// A [`NumberError`] unless the text is a whole number of 0 to `u64::MAX` in the grammar above.
 ///
 /// ```
-/// use mayhap_cli::number::parse_count;
+/// use mayhap_units::number::parse_count;
 /// assert_eq!(parse_count("1.5M")?, 1_500_000);
 /// assert_eq!(parse_count("64Ki")?, 65_536);
 /// assert!(parse_count("1.5").is_err());
-/// # Ok::<(), mayhap_cli::number::NumberError>(())
+/// # Ok::<(), mayhap_units::number::NumberError>(())
 /// ```
 pub fn parse_count(text: &str) -> Result<u64, NumberError> {
     read_count(text.trim()).map_err(|problem| error(Quantity::Count, text, problem))
@@ -148,10 +148,10 @@ pub fn parse_count(text: &str) -> Result<u64, NumberError> {
 /// A [`NumberError`] unless the text is a number of 0 to `u64::MAX` bytes, whole if it has no unit.
 ///
 /// ```
-/// use mayhap_cli::number::parse_bytes;
+/// use mayhap_units::number::parse_bytes;
 /// assert_eq!(parse_bytes("64KiB")?, 65_536);
 /// assert_eq!(parse_bytes("512M")?, 512_000_000);
-/// # Ok::<(), mayhap_cli::number::NumberError>(())
+/// # Ok::<(), mayhap_units::number::NumberError>(())
 /// ```
 pub fn parse_bytes(text: &str) -> Result<u64, NumberError> {
     let read = || {
@@ -171,11 +171,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, NumberError> {
 /// A [`NumberError`] unless the text is a number above 0 and below 1.
 ///
 /// ```
-/// use mayhap_cli::number::parse_fpp;
+/// use mayhap_units::number::parse_fpp;
 /// assert_eq!(parse_fpp("0.1%")?, 0.001);
 /// assert_eq!(parse_fpp("1 in 1M")?, 1e-6);
 /// assert!(parse_fpp("5").unwrap_err().to_string().ends_with("did you mean 5%?"));
-/// # Ok::<(), mayhap_cli::number::NumberError>(())
+/// # Ok::<(), mayhap_units::number::NumberError>(())
 /// ```
 pub fn parse_fpp(text: &str) -> Result<f64, NumberError> {
     read_fpp(text.trim()).map_err(|problem| error(Quantity::Probability, text, problem))
@@ -186,7 +186,7 @@ pub fn parse_fpp(text: &str) -> Result<f64, NumberError> {
 /// [`parse_count`] reads it back, exactly below 10,000 and within 0.5 % above.
 ///
 /// ```
-/// use mayhap_cli::number::format_count;
+/// use mayhap_units::number::format_count;
 /// assert_eq!(format_count(9_999), "9,999");
 /// assert_eq!(format_count(1_234_567), "1.23M");
 /// ```
@@ -206,7 +206,7 @@ pub fn format_count(count: u64) -> String {
 /// [`parse_bytes`] reads it back within 0.5 % and a byte, below 15.9 EiB.
 ///
 /// ```
-/// use mayhap_cli::number::format_bytes;
+/// use mayhap_units::number::format_bytes;
 /// assert_eq!(format_bytes(65_536), "64.0 KiB");
 /// assert_eq!(format_bytes(1_000), "1000 B");
 /// ```

@@ -14,7 +14,7 @@ const UNITS: [(&str, u64); 6] = [
 /// `None` if it is no length of time.
 ///
 /// ```
-/// use mayhap_cli::span::parse_millis;
+/// use mayhap_units::span::parse_millis;
 /// assert_eq!(parse_millis("90s"), Some(90_000));
 /// assert_eq!(parse_millis("7d"), Some(604_800_000));
 /// assert_eq!(parse_millis("10M"), None); // a count
@@ -29,7 +29,7 @@ pub fn parse_millis(text: &str) -> Option<u64> {
 /// Writes milliseconds for people, rounded to a tenth of the longest unit that fits.
 ///
 /// ```
-/// use mayhap_cli::span::format_millis;
+/// use mayhap_units::span::format_millis;
 /// assert_eq!(format_millis(86_400_000), "1 d");
 /// assert_eq!(format_millis(93_600_000), "1.1 d");
 /// assert_eq!(format_millis(999), "999 ms");

@@ -1,0 +1,11 @@
+#!/bin/sh
+# The server under load, beside Redis on the same machine in one run: bench/server.sh [options of
+# the program]. Needs redis-server, redis-benchmark and 10,100 open files; 10 minutes. Writes
+# bench/results/server.md.
+set -eu
+cd "$(dirname "$0")/.."
+ulimit -n 20480
+cargo build --release --locked -p mayhap-cli
+target=${CARGO_TARGET_DIR:-target}
+cargo run --release --quiet --manifest-path bench/Cargo.toml --bin server -- \
+	--mayhap "$target/release/mayhap" --out bench/results "$@"

@@ -1,0 +1,324 @@
+//! `mayhap serve` under load, beside Redis on the same machine in one run.
+
+mod process;
+
+use lexopt::prelude::*;
+use mayhap_bench::ratio::{self, Ratio, Side};
+use mayhap_bench::{machine, stats};
+use process::{Error, Load, Process};
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Keys, digests or items of a batch command.
+const ITEMS: usize = 100;
+/// Digests of a batch of digests.
+const DIGESTS: usize = 10_000;
+const IDLE: usize = 10_000;
+
+struct Options {
+    mayhap: PathBuf,
+    rounds: u32,
+    /// A hundredth of what is sent.
+    scale: u64,
+    out: Option<PathBuf>,
+}
+
+fn options() -> Result<Options, Error> {
+    let mut options = Options { mayhap: "mayhap".into(), rounds: 5, scale: 100, out: None };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("mayhap") => options.mayhap = parser.value()?.into(),
+            Long("rounds") => options.rounds = parser.value()?.parse()?,
+            Long("scale") => options.scale = parser.value()?.parse()?,
+            Long("out") => options.out = Some(parser.value()?.into()),
+            _ => return Err(argument.unexpected().into()),
+        }
+    }
+    Ok(options)
+}
+
+/// Who is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Redis,
+    /// Without a data folder.
+    Memory,
+    /// With a log, `everysec`.
+    Logged,
+}
+
+/// A command at a depth of pipelining.
+struct Case {
+    who: Who,
+    name: &'static str,
+    command: Vec<&'static str>,
+    pipeline: u32,
+    /// Commands a second, µs of CPU a command.
+    figures: Vec<(f64, f64)>,
+}
+
+impl Case {
+    fn rate(&self) -> f64 {
+        stats::median(self.figures.iter().map(|figure| figure.0).collect())
+    }
+
+    fn cpu(&self) -> f64 {
+        stats::median(self.figures.iter().map(|figure| figure.1).collect())
+    }
+
+    fn is_batch(&self) -> bool {
+        self.command.len() > ITEMS
+    }
+
+    fn load(&self, scale: u64) -> Load {
+        let commands = match self.pipeline {
+            1 => 100_000,
+            _ if self.is_batch() => 50_000,
+            16 => 1_000_000,
+            _ => 3_000_000,
+        };
+        Load { clients: 50, pipeline: self.pipeline, commands: commands * scale / 100 }
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let items = |name: &'static str| {
+        let mut command = vec![name, "bf"];
+        command.extend(vec!["i:__rand_int__"; ITEMS]);
+        command
+    };
+    let mut cases = Vec::new();
+    let mut case = |who, name, command: &[&'static str], pipeline| {
+        cases.push(Case { who, name, command: command.to_vec(), pipeline, figures: vec![] });
+    };
+    for pipeline in [1, 16, 100] {
+        case(Who::Redis, "PING", &["PING"], pipeline);
+        case(Who::Redis, "GETBIT", &["GETBIT", "bm", "7777777"], pipeline);
+        case(Who::Memory, "PING", &["PING"], pipeline);
+        for (name, command, item) in [
+            ("BF.ADD", "BF.ADD", "i:__rand_int__"),
+            ("BF.EXISTS, some there", "BF.EXISTS", "i:__rand_int__"),
+            ("BF.EXISTS, absent", "BF.EXISTS", "z:__rand_int__"),
+        ] {
+            case(Who::Memory, name, &[command, "bf", item], pipeline);
+        }
+        case(Who::Logged, "BF.ADD", &["BF.ADD", "bf", "i:__rand_int__"], pipeline);
+    }
+    case(Who::Memory, "BF.MADD × 100", &items("BF.MADD"), 16);
+    case(Who::Memory, "BF.MEXISTS × 100", &items("BF.MEXISTS"), 16);
+    cases
+}
+
+struct Servers {
+    redis: Process,
+    memory: Process,
+    logged: Process,
+}
+
+impl Servers {
+    fn of(&self, who: Who) -> &Process {
+        match who {
+            Who::Redis => &self.redis,
+            Who::Memory => &self.memory,
+            Who::Logged => &self.logged,
+        }
+    }
+}
+
+/// One figure, on a fresh filter of a million.
+fn measure(servers: &Servers, case: &Case, scale: u64) -> Result<(f64, f64), Error> {
+    let server = servers.of(case.who);
+    if case.who == Who::Redis {
+        server.ask(b"SETBIT bm 7777777 1\r\n")?;
+    } else {
+        server.ask(b"DEL bf\r\n")?;
+        server.ask(b"BF.RESERVE bf 0.01 1000000\r\n")?;
+        if case.name.starts_with("BF.EXISTS") || case.name.starts_with("BF.MEXISTS") {
+            let load = Load { clients: 50, pipeline: 100, commands: 500_000 };
+            server.load(load, &["BF.ADD", "bf", "i:__rand_int__"])?;
+        }
+    }
+    let load = case.load(scale);
+    let before = server.cpu()?;
+    let rate = server.load(load, &case.command)?;
+    let cpu = (server.cpu()? - before) * 1e6 / load.commands as f64;
+    Ok((rate, cpu))
+}
+
+/// Digests asked for in a second by one connection, and µs of CPU for one.
+fn digests(server: &Process) -> Result<(f64, f64), Error> {
+    server.ask(b"DEL dg\r\n")?;
+    server.ask(b"BF.RESERVE dg 0.01 1000000 KEYED no\r\n")?;
+    let mut stream = server.connect()?;
+    let mut request = format!("*3\r\n$13\r\nBF.MEXISTSHASH\r\n$2\r\ndg\r\n${}\r\n", DIGESTS * 8)
+        .replace("$13", "$14")
+        .into_bytes();
+    for i in 0..DIGESTS as u64 {
+        request.extend(mayhap_bench::keys::mix(i).to_le_bytes());
+    }
+    request.extend(b"\r\n");
+    let rounds = 500;
+    let (cpu, clock) = (server.cpu()?, Instant::now());
+    for _ in 0..rounds {
+        stream.write_all(&request)?;
+        read_bulk(&mut stream)?;
+    }
+    let count = (rounds * DIGESTS) as f64;
+    Ok((count / clock.elapsed().as_secs_f64(), (server.cpu()? - cpu) * 1e6 / count))
+}
+
+fn read_bulk(stream: &mut TcpStream) -> Result<(), Error> {
+    let mut buffer = [0; 16_384];
+    let mut length = stream.read(&mut buffer)?;
+    if buffer[0] != b'$' {
+        return Err(String::from_utf8_lossy(&buffer[..length.min(200)]).into());
+    }
+    let wanted = loop {
+        if let Some(end) = buffer[..length].iter().position(|&byte| byte == b'\n') {
+            let bytes: usize = std::str::from_utf8(&buffer[1..end])?.trim().parse()?;
+            break end + 1 + bytes + 2;
+        }
+        length += stream.read(&mut buffer[length..])?;
+    };
+    while length < wanted {
+        let more = stream.read(&mut buffer)?;
+        if more == 0 {
+            return Err("the connection was closed".into());
+        }
+        length += more;
+    }
+    Ok(())
+}
+
+/// Bytes that an idle connection costs, after one command each.
+fn idle(server: &Process) -> Result<f64, Error> {
+    let before = server.resident()?;
+    let mut streams = Vec::with_capacity(IDLE);
+    for _ in 0..IDLE {
+        let mut stream = server.connect()?;
+        stream.write_all(b"PING\r\n")?;
+        stream.read_exact(&mut [0; 7])?;
+        streams.push(stream);
+    }
+    Ok((server.resident()?.saturating_sub(before)) as f64 / IDLE as f64)
+}
+
+fn main() -> Result<(), Error> {
+    let options = options()?;
+    let facts = machine::facts();
+    let folder = std::env::temp_dir().join(format!("mayhap-load-{}", std::process::id()));
+    std::fs::create_dir(&folder)?;
+    let servers = Servers {
+        redis: Process::redis()?,
+        memory: Process::mayhap(&options.mayhap, None)?,
+        logged: Process::mayhap(&options.mayhap, Some((&folder, "everysec")))?,
+    };
+    let mut cases = cases();
+    let (mut of_digests, mut of_idle) = (vec![], vec![]);
+    for round in 0..options.rounds {
+        for case in &mut cases {
+            let figure = measure(&servers, case, options.scale)?;
+            case.figures.push(figure);
+        }
+        of_digests.push(digests(&servers.memory)?);
+        eprintln!("round {} of {}", round + 1, options.rounds);
+    }
+    of_idle.push(idle(&servers.memory)?);
+    drop(servers);
+    std::fs::remove_dir_all(&folder)?;
+    let report = report(&options, &facts, &cases, &of_digests, stats::median(of_idle));
+    println!("{report}");
+    if let Some(out) = &options.out {
+        std::fs::write(out.join("server.md"), report)?;
+    }
+    Ok(())
+}
+
+fn report(
+    options: &Options,
+    facts: &[(&'static str, String)],
+    cases: &[Case],
+    digests: &[(f64, f64)],
+    idle: f64,
+) -> String {
+    let mut out = format!(
+        "# The server under load\n\nMade by `bench/server.sh`: `redis-benchmark -c 50` on the CPU that the \
+         servers leave, keys of 14 bytes out of a million, a filter of a million keys at 1 %; medians of {} \
+         rounds with everybody taking turns. CPU is the server's own, for a command (a batch command has {ITEMS} \
+         items).\n\n{}- peer: {}\n\n",
+        options.rounds,
+        machine::list(facts),
+        machine::output("redis-server", &["--version"]),
+    );
+    out += "| pipeline | server | command | a second | CPU, µs |\n|--:|---|---|--:|--:|\n";
+    for case in cases {
+        let who = match case.who {
+            Who::Redis => "Redis",
+            Who::Memory => "mayhap, no data folder",
+            Who::Logged => "mayhap, everysec",
+        };
+        let (pipeline, name) = (case.pipeline, case.name);
+        let _ = writeln!(
+            out,
+            "| {pipeline} | {who} | {name} | {:.0} | {:.3} |",
+            case.rate(),
+            case.cpu()
+        );
+    }
+    let rate = stats::median(digests.iter().map(|figure| figure.0).collect());
+    let cpu = stats::median(digests.iter().map(|figure| figure.1).collect());
+    let _ = writeln!(
+        out,
+        "\nDigests, {DIGESTS} a command, one connection: {rate:.0} a second, {cpu:.4} µs of CPU each."
+    );
+    let _ = writeln!(out, "An idle connection, of {IDLE} after one command each: {idle:.0} bytes.");
+    out + "\n## Ratios\n\n" + &ratio::table(&ratios(cases, cpu, idle))
+}
+
+fn ratios(cases: &[Case], digest_cpu: f64, idle: f64) -> Vec<Ratio> {
+    let find = |who, name: &str, pipeline| {
+        cases.iter().find(|case| case.who == who && case.name == name && case.pipeline == pipeline)
+    };
+    let mut ratios = Vec::new();
+    let mut push = |what: String, formula: &str, value: f64, side, target| {
+        ratios.push(Ratio { what, formula: formula.into(), value, side, target });
+    };
+    for pipeline in [1, 16, 100] {
+        let Some(getbit) = find(Who::Redis, "GETBIT", pipeline) else { continue };
+        for name in ["BF.ADD", "BF.EXISTS, some there", "BF.EXISTS, absent"] {
+            if let Some(case) = find(Who::Memory, name, pipeline) {
+                let what = format!("{name}, pipeline {pipeline}");
+                let value = case.rate() / getbit.rate();
+                push(what, "a second / GETBIT of Redis", value, Side::AtLeast, 1.0);
+            }
+        }
+        let logged =
+            find(Who::Logged, "BF.ADD", pipeline).zip(find(Who::Memory, "BF.ADD", pipeline));
+        if let Some((logged, memory)) = logged {
+            let what = format!("BF.ADD with everysec, pipeline {pipeline}");
+            let value = logged.rate() / memory.rate();
+            push(what, "a second / without a log", value, Side::AtLeast, 0.85);
+        }
+    }
+    if let Some(ping) = find(Who::Redis, "PING", 100) {
+        for name in ["BF.ADD", "BF.EXISTS, some there", "BF.EXISTS, absent"] {
+            if let Some(case) = find(Who::Memory, name, 100) {
+                let what = format!("{name}, pipeline 100");
+                push(what, "CPU / PING of Redis", case.cpu() / ping.cpu(), Side::AtMost, 1.6);
+            }
+        }
+    }
+    for (name, target) in [("BF.MADD × 100", 0.05), ("BF.MEXISTS × 100", 0.04)] {
+        if let Some(case) = find(Who::Memory, name, 16) {
+            let value = case.cpu() / ITEMS as f64;
+            push(name.into(), "µs of CPU an item", value, Side::AtMost, target);
+        }
+    }
+    push("digests".into(), "M a second and core", 1.0 / digest_cpu, Side::AtLeast, 20.0);
+    push("an idle connection".into(), "KiB", idle / 1024.0, Side::AtMost, 15.0);
+    ratios
+}

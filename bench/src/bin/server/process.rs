@@ -1,0 +1,124 @@
+//! A server under load: its port, its processor time and its memory.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// A process that listens on a port of its own; killed when dropped.
+pub(crate) struct Process {
+    child: Child,
+    port: u16,
+}
+
+impl Process {
+    /// Starts `mayhap serve`, with a data folder and this policy or without.
+    pub(crate) fn mayhap(program: &Path, data: Option<(&Path, &str)>) -> Result<Self, Error> {
+        let port = free_port()?;
+        let mut command = Command::new(program);
+        command.args(["serve", "--quiet", "--port"]).arg(port.to_string());
+        if let Some((folder, policy)) = data {
+            command.arg("--data").arg(folder).args(["--appendfsync", policy]);
+        }
+        Self::start(command, port)
+    }
+
+    /// Starts Redis without persistence.
+    pub(crate) fn redis() -> Result<Self, Error> {
+        let port = free_port()?;
+        let mut command = Command::new("redis-server");
+        command.args(["--save", "", "--appendonly", "no", "--port"]).arg(port.to_string());
+        Self::start(command, port)
+    }
+
+    fn start(mut command: Command, port: u16) -> Result<Self, Error> {
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
+        let mut process = Self { child, port };
+        let until = Instant::now() + Duration::from_secs(10);
+        while process.ask(b"PING\r\n").is_err() {
+            if let Some(status) = process.child.try_wait()? {
+                return Err(format!("{command:?} ended: {status}").into());
+            }
+            if Instant::now() > until {
+                return Err(format!("{command:?} does not answer").into());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(process)
+    }
+
+    pub(crate) fn connect(&self) -> Result<TcpStream, Error> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+
+    /// Sends an inline command and reads one piece of answer; an error is one.
+    pub(crate) fn ask(&self, command: &[u8]) -> Result<(), Error> {
+        let mut stream = self.connect()?;
+        stream.write_all(command)?;
+        let mut answer = [0; 512];
+        let length = stream.read(&mut answer)?;
+        match answer.first() {
+            Some(b'-') | None => Err(String::from_utf8_lossy(&answer[..length]).into()),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Seconds of CPU so far, of all threads.
+    pub(crate) fn cpu(&self) -> Result<f64, Error> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name, which may have blanks, ends with the last bracket.
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+        let ticks = |i: usize| fields.get(i).and_then(|field| field.parse::<f64>().ok());
+        // Hundredths of a second on every Linux.
+        let used = ticks(11).zip(ticks(12)).map(|(user, system)| (user + system) / 100.0);
+        used.ok_or_else(|| "no CPU time in the process' status".into())
+    }
+
+    /// Bytes in memory.
+    pub(crate) fn resident(&self) -> Result<u64, Error> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+        kib.map(|kib| kib * 1024).ok_or_else(|| "no memory in the process' status".into())
+    }
+
+    /// `redis-benchmark` with this command; commands a second.
+    pub(crate) fn load(&self, load: Load, command: &[&str]) -> Result<f64, Error> {
+        let output = Command::new("redis-benchmark")
+            .args(["-h", "127.0.0.1", "--csv", "-r", "1000000", "-p"])
+            .arg(self.port.to_string())
+            .args(["-c", &load.clients.to_string(), "-P", &load.pipeline.to_string()])
+            .args(["-n", &load.commands.to_string()])
+            .args(command)
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let row = text.lines().rev().find(|line| line.contains("\",\""));
+        let rate = row.and_then(|row| row.split("\",\"").nth(1)?.trim_matches('"').parse().ok());
+        rate.ok_or_else(|| format!("redis-benchmark said {text} {output:?}").into())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How hard it is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) clients: u32,
+    pub(crate) pipeline: u32,
+    pub(crate) commands: u64,
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> Result<u16, Error> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}

@@ -1,0 +1,118 @@
+//! What the server says while it runs: a line each, as text or as JSON, on stderr.
+
+use log::{LevelFilter, Log, Metadata, Record};
+use mayhap_server::config::LogFormat;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Writes messages of the crate `log`.
+#[derive(Debug)]
+struct Messages {
+    level: LevelFilter,
+    format: LogFormat,
+}
+
+/// From now on messages are written. Only the first call of a process counts.
+pub(super) fn begin(level: LevelFilter, format: LogFormat) {
+    if log::set_boxed_logger(Box::new(Messages { level, format })).is_ok() {
+        log::set_max_level(level);
+    }
+}
+
+impl Log for Messages {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        // Libraries below us may speak of requests, which can hold keys.
+        metadata.level() <= self.level && metadata.target().starts_with("mayhap")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if self.enabled(record.metadata()) {
+            crate::talk::print(&line(self.format, record, SystemTime::now()));
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn line(format: LogFormat, record: &Record<'_>, time: SystemTime) -> String {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let time = timestamp(since.as_millis() as u64);
+    let (level, target, text) = (record.level(), record.target(), record.args().to_string());
+    match format {
+        LogFormat::Text => {
+            let mut line = format!("{time} {level} ");
+            // A message is one line, whatever it was made of.
+            line.extend(text.chars().map(|char| if char.is_control() { ' ' } else { char }));
+            line + "\n"
+        }
+        LogFormat::Json => {
+            let level = level.as_str().to_ascii_lowercase();
+            let line = serde_json::json!({
+                "time": time, "level": level, "target": target, "message": text,
+            });
+            line.to_string() + "\n"
+        }
+    }
+}
+
+/// `2026-01-31T12:00:00.000Z`.
+fn timestamp(millis: u64) -> String {
+    let (days, of_day) = (millis / 86_400_000, millis % 86_400_000);
+    let (year, month, day) = date(days);
+    let (hour, minute) = (of_day / 3_600_000, of_day / 60_000 % 60);
+    let (second, milli) = (of_day / 1000 % 60, of_day % 1000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
+
+/// The Gregorian date of a day after 1970-01-01, counted in years that begin on 1 March.
+fn date(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    (era * 400 + year + next, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LogFormat, date, line, timestamp};
+    use log::{Level, Record};
+    use std::time::UNIX_EPOCH;
+
+    #[test]
+    fn days_are_dates_of_the_calendar() {
+        for (days, expected) in [
+            (0, (1970, 1, 1)),
+            (59, (1970, 3, 1)),
+            (11_016, (2000, 2, 29)),
+            (11_017, (2000, 3, 1)),
+            (20_453, (2025, 12, 31)),
+            (20_454, (2026, 1, 1)),
+            (47_541, (2100, 3, 1)),
+        ] {
+            assert_eq!(date(days), expected);
+        }
+        assert_eq!(timestamp(951_827_696_789), "2000-02-29T12:34:56.789Z");
+    }
+
+    #[test]
+    fn a_message_is_one_line_whatever_is_in_it() {
+        let text = |format| {
+            let arguments = format_args!("user \"a\"\n2026 INFO forged\r\u{1B}[31m");
+            let record =
+                Record::builder().level(Level::Warn).target("mayhap").args(arguments).build();
+            line(format, &record, UNIX_EPOCH)
+        };
+        assert_eq!(
+            text(LogFormat::Text),
+            "1970-01-01T00:00:00.000Z WARN user \"a\" 2026 INFO forged  [31m\n"
+        );
+        let json = text(LogFormat::Json);
+        assert_eq!(json.matches('\n').count(), 1);
+        let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["message"], "user \"a\"\n2026 INFO forged\r\u{1B}[31m");
+        assert_eq!(value["level"], "warn");
+    }
+}

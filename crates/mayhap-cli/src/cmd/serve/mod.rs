@@ -1,0 +1,156 @@
+//! `mayhap serve`: filters for Redis clients and for HTTP.
+//!
+//! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says, `notify.rs`
+//! tells systemd, `run.rs` begins and ends it, `repair.rs` makes a damaged folder one that opens.
+
+mod messages;
+mod notify;
+mod repair;
+mod run;
+mod settings;
+
+use super::Outcome;
+use crate::error::Error;
+use crate::talk::{Talk, print_stdout};
+use mayhap_server::config::{Config, ConfigError, Loaded, SETTINGS, Sources, hash_password};
+use settings::Settings;
+use std::io::{BufRead, IsTerminal, Read};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap serve --data filters                   Redis clients on 127.0.0.1:6380
+  mayhap serve --data filters --http 8080       and HTTP on 127.0.0.1:8080
+  mayhap serve --data filters --appendfsync always --max-memory 4GiB
+  mayhap serve --config mayhap.toml             settings of a file
+  mayhap serve --check-config --max-memory 4GiB   what would hold, and end
+  mayhap serve --data filters --repair          drop what is damaged, keep a copy
+  mayhap serve --hash-password < words.txt      for password_hash in the file";
+
+const NOTES: &str = "\
+Clients are those of RedisBloom: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 and \
+RESP3. Settings come from the file of --config or MAYHAP_CONFIG, then from MAYHAP_NAME in the \
+environment (MAYHAP_MAX_MEMORY), then from flags; the later wins. In the file a name is max_memory, \
+users are tables [[user]]. Without users or a password everybody on this machine may do everything; \
+another address than loopback needs one, or --insecure-no-password. SIGTERM and SIGINT let requests \
+at hand end; a second one ends at once. Nothing that was acknowledged is lost by any of these. See \
+docs/operations.md.";
+
+/// Serve filters to Redis clients and over HTTP
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// Read settings from this file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print the settings that hold, without passwords, and end
+    #[arg(long)]
+    check_config: bool,
+    /// Read a password from stdin and print its hash
+    #[arg(long, conflicts_with = "check_config")]
+    hash_password: bool,
+    /// Cut what is damaged out of the data folder, keeping a copy, and end
+    #[arg(long, conflicts_with_all = ["check_config", "hash_password"])]
+    repair: bool,
+    /// Password of the user `default`, the first line of this file
+    #[arg(long, value_name = "FILE", help_heading = "Security")]
+    password_file: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// A longer line is no password.
+const MAX_PASSWORD_BYTES: u64 = 4096;
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if args.hash_password {
+        return print_hash(talk);
+    }
+    let Loaded { config, warnings } = sources(args)?.load().map_err(|error| wrong(&error))?;
+    if args.check_config {
+        run::check_tls(&config)?;
+        for warning in warnings {
+            talk.warn(&warning);
+        }
+        print_stdout(&effective(&config))?;
+        return Ok(Outcome::Done);
+    }
+    messages::begin(config.log_level, config.log_format);
+    for warning in warnings {
+        log::warn!("{warning}");
+    }
+    if args.repair {
+        return repair::run(&config, talk);
+    }
+    run::run(config, talk)
+}
+
+fn wrong(error: &ConfigError) -> Error {
+    Error::usage(error.to_string(), "mayhap serve --help lists all settings")
+}
+
+fn sources(args: &Args) -> Result<Sources, Error> {
+    let mut environment = Vec::new();
+    for (name, value) in std::env::vars_os() {
+        let Some(name) = name.to_str().filter(|name| name.starts_with("MAYHAP_")) else { continue };
+        let value = value.into_string().map_err(|_| {
+            Error::usage(format!("the environment's {name} is no text"), "write it in UTF-8")
+        })?;
+        environment.push((name.to_owned(), value));
+    }
+    let from_environment = environment.iter().find(|(name, _)| name == "MAYHAP_CONFIG");
+    let file = args.config.clone().or(from_environment.map(|(_, value)| value.into()));
+    let (flags, password_file) = (args.settings.0.clone(), args.password_file.clone());
+    Ok(Sources { file, environment, flags, password_file })
+}
+
+/// All settings that have a value, as a file would have them.
+fn effective(config: &Config) -> String {
+    let mut text = String::new();
+    for setting in SETTINGS {
+        let value = (setting.get)(config);
+        let is_plain = value.parse::<f64>().is_ok() || matches!(value.as_str(), "true" | "false");
+        let line = match (value.is_empty(), is_plain) {
+            (true, _) => continue,
+            (false, true) => format!("{} = {value}\n", setting.name),
+            // Debug of a str escapes as TOML does, for all that paths and names have.
+            (false, false) => format!("{} = {value:?}\n", setting.name),
+        };
+        text.push_str(&line);
+    }
+    let users = match config.users.names() {
+        names if names.is_empty() => "# no users: everybody may do everything\n".into(),
+        names => format!("# users: {}\n", names.join(", ")),
+    };
+    text + &users
+}
+
+fn print_hash(talk: Talk) -> Result<Outcome, Error> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        talk.say("type the password and Enter; it will be seen");
+    }
+    let mut password = Vec::new();
+    let mut input = stdin.lock().take(MAX_PASSWORD_BYTES + 1);
+    let read = input.read_until(b'\n', &mut password);
+    read.map_err(Error::io("read", "standard input"))?;
+    while matches!(password.last(), Some(b'\n' | b'\r')) {
+        password.pop();
+    }
+    let hint = "pipe it in: mayhap serve --hash-password < FILE";
+    if password.is_empty() {
+        return Err(Error::usage("the password is empty", hint));
+    }
+    if password.len() as u64 > MAX_PASSWORD_BYTES {
+        let problem = format!("the password has more than {MAX_PASSWORD_BYTES} bytes");
+        return Err(Error::usage(problem, hint));
+    }
+    let hash = hash_password(&password).map_err(|problem| Error::usage(problem, ""))?;
+    print_stdout(&(hash + "\n"))?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,27 @@
+//! What systemd is told, where it asked for it: `sd_notify(3)`.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+/// Sends a state, such as `READY=1`. Says nothing if nobody asked or listens.
+pub(super) fn notify(state: &str) {
+    let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let address = match name.as_bytes().split_first() {
+        Some((b'@', name)) => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&name),
+    };
+    let send = |address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address);
+    if let Err(error) = address.and_then(send) {
+        log::debug!("systemd was not told {state}: {error}");
+    }
+}
+
+/// How often `WATCHDOG=1` is expected, halved as its manual advises.
+pub(super) fn watchdog() -> Option<Duration> {
+    let micros = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+    let ours =
+        std::env::var("WATCHDOG_PID").ok().is_none_or(|pid| pid.parse() == Ok(std::process::id()));
+    ours.then(|| Duration::from_micros(micros) / 2)
+}

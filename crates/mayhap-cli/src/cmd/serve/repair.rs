@@ -1,0 +1,44 @@
+//! `mayhap serve --repair`: a damaged data folder becomes one that opens.
+
+use super::Outcome;
+use crate::error::Error;
+use crate::number::format_bytes;
+use crate::talk::Talk;
+use mayhap_server::config::Config;
+use mayhap_server::durable::{DataFolder, Repaired, repair};
+use std::path::Path;
+
+/// Drops what is damaged and says what it was.
+pub(super) fn run(config: &Config, talk: Talk) -> Result<Outcome, Error> {
+    let Some(data) = &config.data else {
+        return Err(Error::usage("there is no folder to repair", "name it: --data DIR"));
+    };
+    if !data.is_dir() {
+        // Opening it would make it.
+        let problem = format!("{}: no such folder", data.display());
+        return Err(Error::usage(problem, "name the one that the server was given"));
+    }
+    let repaired = DataFolder::open(data).and_then(|folder| repair(&folder));
+    let repaired = repaired.map_err(|error| {
+        Error::usage(error.to_string(), "docs/operations.md says what a repair cannot do")
+    })?;
+    say(talk, data, &repaired);
+    Ok(Outcome::Done)
+}
+
+fn say(talk: Talk, data: &Path, repaired: &Repaired) {
+    if repaired.copies.is_empty() && repaired.lost_filters.is_empty() {
+        talk.say(&format!("{}: nothing is damaged, nothing was changed", data.display()));
+        return;
+    }
+    for name in &repaired.lost_filters {
+        talk.say(&format!("lost with its image: filter {:?}", String::from_utf8_lossy(name)));
+    }
+    if repaired.lost_log_bytes > 0 {
+        let bytes = format_bytes(repaired.lost_log_bytes);
+        talk.say(&format!("cut out of the log, with what was put in there: {bytes}"));
+    }
+    for copy in &repaired.copies {
+        talk.say(&format!("as it was: {}", copy.display()));
+    }
+}

@@ -1,0 +1,26 @@
+//! `mayhap serve` as a process that is killed, starved, cut off and lied to.
+//!
+//! `server.rs` starts it, `client.rs` speaks to it, `load.rs` remembers outside of it what it has
+//! acknowledged. `MAYHAP_SOAK=1` (`make soak`) makes the runs long.
+#![cfg(target_os = "linux")]
+
+mod client;
+mod damage;
+mod flood;
+mod full;
+mod kill;
+mod load;
+mod server;
+mod shim;
+mod strike;
+mod term;
+
+/// Whether the long runs are asked for.
+fn soak() -> bool {
+    std::env::var_os("MAYHAP_SOAK").is_some_and(|value| value != "0")
+}
+
+/// The seed of this run: `SEED`, or one that is always the same.
+fn seed() -> u64 {
+    std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7)
+}

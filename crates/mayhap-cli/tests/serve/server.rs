@@ -1,0 +1,155 @@
+//! Starting and ending the server.
+
+use crate::client::{Answer, Client};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{self, File};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// A server that answers nothing for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether something has come about.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A running server: its data folder is `data` in its folder, where it also talks to `said`.
+pub(crate) struct Server {
+    child: Child,
+    folder: PathBuf,
+}
+
+/// How a server ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) said: String,
+}
+
+/// Calls until there is something.
+pub(crate) fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..PATIENCE.as_millis() / LOOK.as_millis() {
+        if let Some(found) = look() {
+            return found;
+        }
+        std::thread::sleep(LOOK);
+    }
+    panic!("nothing came about");
+}
+
+/// `mayhap serve` with a data folder and these arguments, run by a wrapper if there is one.
+pub(crate) fn command(folder: &Path, wrapper: &[&str], arguments: &[&str]) -> Command {
+    let mayhap = env!("CARGO_BIN_EXE_mayhap");
+    let words = [wrapper, &[mayhap, "serve", "--data", "data"], arguments].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(File::create(folder.join("said")).unwrap());
+    command
+}
+
+impl Server {
+    /// Starts it and waits until it listens on the Unix socket `socket`, or ends.
+    pub(crate) fn begin(
+        folder: &Path,
+        wrapper: &[&str],
+        arguments: &[&str],
+        settings: &[(&str, &Path)],
+    ) -> Result<Self, Ended> {
+        let socket = folder.join("socket");
+        let _ = fs::remove_file(&socket);
+        let arguments = [&["--port", "0", "--unix-socket", "socket"], arguments].concat();
+        let mut command = command(folder, wrapper, &arguments);
+        let child = command.envs(settings.iter().copied()).spawn().unwrap();
+        let mut server = Self { child, folder: folder.into() };
+        let ended = until(|| {
+            if UnixStream::connect(&socket).is_ok() {
+                return Some(None);
+            }
+            server.child.try_wait().unwrap().map(Some)
+        });
+        match ended {
+            None => Ok(server),
+            Some(status) => Err(Ended { status, said: server.said() }),
+        }
+    }
+
+    /// Starts one that has to start.
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        Self::begin(folder, &[], arguments, &[]).unwrap_or_else(|ended| panic!("{ended:?}"))
+    }
+
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(self.folder.join("said")).unwrap()
+    }
+
+    pub(crate) fn connect(&self) -> Client<UnixStream> {
+        let stream = UnixStream::connect(self.folder.join("socket")).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Client::new(stream)
+    }
+
+    /// Its port of this kind: what stands in its messages after `Redis clients: 127.0.0.1:`.
+    pub(crate) fn port(&self, before: &str) -> u16 {
+        until(|| {
+            let said = self.said();
+            let (_, rest) = said.split_once(before)?;
+            let digits = rest.split(|char: char| !char.is_ascii_digit()).next()?;
+            rest.contains('\n').then(|| digits.parse().unwrap())
+        })
+    }
+
+    pub(crate) fn connect_tcp(port: u16) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    pub(crate) fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Bytes of memory that it has.
+    pub(crate) fn resident(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(path).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() << 10
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> Ended {
+        let status = until(|| self.child.try_wait().unwrap());
+        Ended { status, said: self.said() }
+    }
+
+    /// kill -9.
+    pub(crate) fn kill(self) -> Ended {
+        self.signal(Signal::KILL);
+        self.wait()
+    }
+
+    /// SIGTERM, which has to end it well.
+    pub(crate) fn stop(self) -> String {
+        self.signal(Signal::TERM);
+        let ended = self.wait();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.said);
+        ended.said
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The answer that says that all went well.
+pub(crate) fn ok() -> Answer {
+    Answer::Simple("OK".into())
+}

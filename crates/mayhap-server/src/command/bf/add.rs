@@ -1,0 +1,78 @@
+//! `BF.ADD`, `BF.MADD`, `BF.REM`.
+
+use crate::command::call::{Call, Fault, Outcome};
+use crate::keyspace::{Entry, InsertError, Shape};
+use crate::metrics::Counter;
+use crate::resp::{Reply, Words};
+
+pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    let (name, item, now) = (call.word(1), call.word(2), call.turn.now);
+    let turn = &mut *call.turn;
+    let added = call.shared.keyspace.with(name, now, |entry| entry.insert(item, turn));
+    let is_new = match added {
+        Some(added) => added?,
+        None => super::make::by_default(call)?.insert(item, call.turn)?,
+    };
+    call.turn.wrote = true;
+    call.turn.counts.add(Counter::ItemsAdded, 1);
+    call.reply().boolean(is_new);
+    Ok(())
+}
+
+pub(in crate::command) fn add_many(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    let (name, items, now) = (call.word(1), call.words.from(2), call.turn.now);
+    let turn = &mut *call.turn;
+    let added = call.shared.keyspace.with(name, now, |entry| entry.insert_many(items, turn));
+    let outcome = match added {
+        Some(outcome) => outcome,
+        None => super::make::by_default(call)?.insert_many(items, call.turn),
+    };
+    write_answers(call, items.len(), outcome);
+    Ok(())
+}
+
+/// Inserts items and answers for each whether it was new.
+pub(super) fn insert(call: &mut Call<'_, '_>, entry: &Entry, items: Words<'_>) -> Outcome {
+    let outcome = entry.insert_many(items, call.turn);
+    write_answers(call, items.len(), outcome);
+    Ok(())
+}
+
+/// The answers of a batch of `len`.
+///
+/// Where an item cannot be inserted they end with its error, as in `RedisBloom`: those before it
+/// are in.
+fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize, InsertError)>) {
+    call.turn.wrote = true;
+    call.turn.counts.add(Counter::ItemsAdded, len as u64);
+    let (done, error) = match outcome {
+        Ok(()) => (len, None),
+        Err((done, error)) => (done, Some(error)),
+    };
+    let mut reply = Reply::new(call.out, call.session.resp3);
+    reply.array(done + usize::from(error.is_some()));
+    call.turn.answers.iter().take(done).for_each(|is_new| reply.boolean(is_new));
+    if let Some(error) = error {
+        reply.error(&Fault::from(error).0);
+    }
+}
+
+/// `BF.REM key item [item …]`: takes items away again, each once.
+pub(in crate::command) fn remove(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    let entry = call.known(call.word(1))?;
+    if !matches!(entry.spec.shape, Shape::Counting { .. }) {
+        let text = "ERR items are removed from COUNTING filters only; reserve the filter so";
+        return Err(text.into());
+    }
+    let items = call.words.from(2);
+    let mut reply = Reply::new(call.out, call.session.resp3);
+    reply.array(items.len());
+    call.turn.wrote = true;
+    for item in items.iter() {
+        reply.boolean(entry.remove(item, call.turn)?);
+    }
+    Ok(())
+}

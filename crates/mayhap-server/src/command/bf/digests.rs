@@ -1,0 +1,66 @@
+//! `BF.MADDHASH`, `BF.MEXISTSHASH`: items by their digests, for clients that have computed them.
+//!
+//! `BF.INFO key DIGEST` tells the function. A digest is 8 bytes, least significant first, and a
+//! batch is one word of them. The answer is one word too: bit `i % 8` of byte `i / 8` for digest i.
+
+use super::fault::NOT_FOUND;
+use crate::Turn;
+use crate::command::call::{Call, Fault, Outcome};
+use crate::keyspace::{Entry, Hash};
+use crate::metrics::Counter;
+use crate::resp::Reply;
+use mayhap::Digest;
+use std::sync::Arc;
+
+pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    let entry = find(call)?;
+    // Whoever sends digests chooses the bits, which the key of a keyed filter is there to prevent.
+    if entry.spec.hash == Hash::Keyed && !call.session.rights.admin {
+        let text = "NOPERM digests are added to a keyed filter by users with the right admin only; \
+            send the items, or reserve the filter with KEYED no";
+        return Err(text.into());
+    }
+    read_digests(call)?;
+    entry.insert_digests(call.turn).map_err(|(_, error)| error)?;
+    call.turn.wrote = true;
+    call.turn.counts.add(Counter::ItemsAdded, call.turn.answers.len() as u64);
+    write_answers(call);
+    Ok(())
+}
+
+pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
+    let entry = find(call)?;
+    read_digests(call)?;
+    let Turn { digests, answers, counts, now, .. } = &mut *call.turn;
+    entry.contains_digests(digests, *now, answers);
+    counts.add(Counter::ItemsAsked, answers.len() as u64);
+    write_answers(call);
+    Ok(())
+}
+
+fn find(call: &Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
+    let entry = call.entry(call.word(1)).ok_or(NOT_FOUND)?;
+    if entry.digest_function().is_none() {
+        return Err("ERR the filter has no digests of 64 bits; send the items".into());
+    }
+    Ok(entry)
+}
+
+/// Puts the digests of the request into the turn's.
+fn read_digests(call: &mut Call<'_, '_>) -> Result<(), Fault> {
+    let (digests, rest) = call.word(2).as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err("ERR digests are 8 bytes each".into());
+    }
+    call.turn.digests.clear();
+    call.turn.digests.extend(digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes))));
+    Ok(())
+}
+
+fn write_answers(call: &mut Call<'_, '_>) {
+    let answers = &call.turn.answers;
+    let bytes: Vec<u8> = answers.as_words().iter().flat_map(|word| word.to_le_bytes()).collect();
+    let bytes = &bytes[..answers.len().div_ceil(8)];
+    Reply::new(call.out, call.session.resp3).bulk(bytes);
+}

@@ -1,0 +1,45 @@
+//! What goes wrong with a filter, in the words that clients know.
+
+use crate::command::call::Fault;
+use crate::durable::Refused;
+use crate::keyspace::{ChangeError, CreateError, InsertError};
+
+pub(super) const NOT_FOUND: &str = "ERR not found";
+
+impl From<InsertError> for Fault {
+    fn from(error: InsertError) -> Self {
+        match error {
+            InsertError::Full => "ERR non scaling filter is full".into(),
+            other => format!("ERR problem inserting into filter: {other}").into(),
+        }
+    }
+}
+
+impl From<CreateError> for Fault {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Exists => "ERR item exists".into(),
+            CreateError::Log(refused) => refused.into(),
+            other @ (CreateError::TooLarge(_) | CreateError::OutOfMemory { .. }) => {
+                format!("ERR Insufficient memory to create filter: {other}").into()
+            }
+            CreateError::Spec(why) => format!("ERR could not create filter: {why}").into(),
+        }
+    }
+}
+
+impl From<ChangeError> for Fault {
+    fn from(error: ChangeError) -> Self {
+        match error {
+            ChangeError::NotFound => NOT_FOUND.into(),
+            ChangeError::Log(refused) => refused.into(),
+            other => format!("ERR {other}").into(),
+        }
+    }
+}
+
+impl From<Refused> for Fault {
+    fn from(refused: Refused) -> Self {
+        format!("MISCONF {refused}").into()
+    }
+}

@@ -1,0 +1,24 @@
+//! `BF.MERGE`: filters are united.
+
+use crate::command::call::{Call, Fault, Outcome};
+use crate::keyspace::{CreateError, Entry};
+use std::sync::Arc;
+
+/// `BF.MERGE target source [source …]` makes a filter that has the items of all sources.
+///
+/// The target must not exist: a filter that is added to meanwhile could not be replaced by a union
+/// without losing what was acknowledged.
+pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
+    let sources = call.words.from(2).iter().map(|name| call.known(name));
+    let sources: Vec<Arc<Entry>> = sources.collect::<Result<_, Fault>>()?;
+    call.writable()?;
+    call.turn.wrote = true;
+    let (shared, now) = (call.shared, call.turn.now);
+    shared.keyspace.merge(call.word(1), &sources, now, call.log()).map_err(
+        |error| match error {
+            CreateError::Spec(why) => format!("ERR cannot merge these filters: {why}").into(),
+            error => Fault::from(error),
+        },
+    )?;
+    call.ok()
+}

@@ -1,0 +1,41 @@
+//! `BF.*`: the filters.
+//!
+//! `options.rs` reads what a filter is asked to be and `make.rs` makes it; `add.rs`, `ask.rs`,
+//! `digests.rs` and `which.rs` are the data path, `tell.rs` what is told of a filter, `dump.rs` how
+//! filters move, `merge.rs` how they are united.
+
+mod add;
+mod ask;
+mod chain;
+mod digests;
+mod dump;
+mod fault;
+mod make;
+mod merge;
+mod options;
+mod tell;
+mod which;
+
+use super::table::{Command, Places, Right, row};
+use Right::{Read, Write};
+
+const ONE: Places = Places::ONE;
+
+pub(super) const COMMANDS: &[Command] = &[
+    row("bf.add", 3, Write, ONE, "Adds an item to a filter.", add::add),
+    row("bf.madd", -3, Write, ONE, "Adds items to a filter.", add::add_many),
+    row("bf.insert", -2, Write, ONE, "Makes a filter if there is none, adds items.", make::insert),
+    row("bf.reserve", -4, Write, ONE, "Makes an empty filter.", make::reserve),
+    row("bf.exists", 3, Read, ONE, "Asks for an item.", ask::exists),
+    row("bf.mexists", -3, Read, ONE, "Asks for items.", ask::exists_many),
+    row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove),
+    row("bf.card", 2, Read, ONE, "Counts the items that were new.", tell::card),
+    row("bf.info", -2, Read, ONE, "Describes a filter.", tell::info),
+    row("bf.debug", 2, Read, ONE, "Describes the layers of a filter.", tell::debug),
+    row("bf.scandump", 3, Read, ONE, "Tells a part of a filter's bytes.", dump::scan_dump),
+    row("bf.loadchunk", 4, Write, ONE, "Takes a part of a filter's bytes.", dump::load_chunk),
+    row("bf.merge", -3, Write, Places::ALL, "Adds filters to a filter.", merge::merge),
+    row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add),
+    row("bf.mexistshash", 3, Read, ONE, "Asks for items by their digests.", digests::exists),
+    row("bf.which", -4, Read, Places::NONE, "Asks several filters for items.", which::which),
+];

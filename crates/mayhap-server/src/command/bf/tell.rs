@@ -1,0 +1,153 @@
+//! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what is told of a filter.
+
+use super::chain::room_within;
+use crate::command::call::{Call, Outcome};
+use crate::command::word::one_of;
+use crate::keyspace::{Entry, Info, Shape};
+use crate::resp::Reply;
+use mayhap::sizing::scalable::SHARE;
+
+pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
+    let items = call.entry(call.word(1)).map_or(0, |entry| entry.items());
+    call.reply().integer(signed(items));
+    Ok(())
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// What can be told of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Capacity,
+    Size,
+    Filters,
+    Items,
+    Expansion,
+    Error,
+    Tightening,
+    MaxScaledCapacity,
+    Fpp,
+    Fill,
+    FillAlarm,
+    Kind,
+    Digest,
+    Asked,
+}
+
+/// Word of the request, field, name in the answer. `RedisBloom` has the first five.
+const FIELDS: [(&str, (Field, &str)); 14] = [
+    ("capacity", (Field::Capacity, "Capacity")),
+    ("size", (Field::Size, "Size")),
+    ("filters", (Field::Filters, "Number of filters")),
+    ("items", (Field::Items, "Number of items inserted")),
+    ("expansion", (Field::Expansion, "Expansion rate")),
+    ("error", (Field::Error, "Error rate")),
+    ("tightening", (Field::Tightening, "Tightening ratio")),
+    ("maxscaledcapacity", (Field::MaxScaledCapacity, "Max scaled capacity")),
+    ("fpp", (Field::Fpp, "False positive rate now")),
+    ("fill", (Field::Fill, "Fill ratio")),
+    ("fillalarm", (Field::FillAlarm, "Fill alarm")),
+    ("kind", (Field::Kind, "Kind")),
+    ("digest", (Field::Digest, "Digest")),
+    ("asked", (Field::Asked, "Asked capacity")),
+];
+
+pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
+    let field = match call.words.len() {
+        2 => None,
+        3 => Some(one_of(call.word(2), &FIELDS).ok_or("Invalid information value")?),
+        _ => return Err(Call::arity("bf.info")),
+    };
+    let entry = call.known(call.word(1))?;
+    let info = entry.info();
+    let limit = call.shared.keyspace.options().max_filter_bytes;
+    let mut reply = call.reply();
+    let Some((field, name)) = field else {
+        reply.map(5);
+        for (_, (field, name)) in &FIELDS[..5] {
+            reply.simple(name);
+            write_field(&mut reply, *field, &entry, &info, limit);
+        }
+        return Ok(());
+    };
+    let is_of_growth = matches!(field, Field::Tightening | Field::MaxScaledCapacity);
+    if is_of_growth && info.expansion.is_none() {
+        return Err("Invalid information value".into());
+    }
+    if reply.is_resp3() {
+        reply.map(1);
+        reply.simple(name);
+    } else {
+        reply.array(1);
+    }
+    write_field(&mut reply, field, &entry, &info, limit);
+    Ok(())
+}
+
+fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, limit: u64) {
+    match field {
+        Field::Capacity => reply.integer(signed(info.capacity)),
+        Field::Size => reply.integer(signed(info.bytes)),
+        Field::Filters => reply.integer(signed(info.layers)),
+        Field::Items => reply.integer(signed(info.items)),
+        Field::Expansion => match info.expansion {
+            Some(by) => reply.integer(by.into()),
+            None => reply.null(),
+        },
+        Field::Error => reply.double(info.error),
+        // Each layer has this much of the rate of the one before.
+        Field::Tightening => reply.double(1.0 - SHARE),
+        Field::MaxScaledCapacity => {
+            let room = match entry.spec.shape {
+                Shape::Growing { capacity, error, .. } => room_within(limit, capacity, error),
+                _ => info.capacity,
+            };
+            reply.integer(signed(room));
+        }
+        Field::Fpp => reply.double(info.fpp_now),
+        Field::Fill => reply.double(entry.measure().fill),
+        Field::FillAlarm => match entry.measure().fill_alarm {
+            Some(alarm) => reply.boolean(alarm),
+            None => reply.null(),
+        },
+        Field::Kind => reply.bulk(info.kind.as_bytes()),
+        Field::Digest => match entry.digest_function() {
+            Some(function) => {
+                let text = format!("{}:{:016x}", function.name(), function.parameter());
+                reply.bulk(text.as_bytes());
+            }
+            None => reply.null(),
+        },
+        Field::Asked => match entry.spec.shape {
+            Shape::Growing { capacity: asked, .. }
+            | Shape::Fixed { capacity: asked, .. }
+            | Shape::Counting { capacity: asked, .. }
+            | Shape::Window { items: asked, .. } => reply.integer(signed(asked)),
+            Shape::RedisBloom | Shape::File => reply.null(),
+        },
+    }
+}
+
+/// A line for the whole and one for the bits. `RedisBloom` has a line for each of its sub-filters,
+/// whose numbers follow from each other; the layers here are told together.
+pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
+    let entry = call.known(call.word(1))?;
+    let info = entry.info();
+    let mut reply = call.reply();
+    reply.array(2);
+    reply.bulk(format!("size:{}", info.items).as_bytes());
+    let line = format!(
+        "kind:{} bytes:{} bits:{} layers:{} hashwidth:64 capacity:{} size:{} ratio:{}",
+        info.kind,
+        info.bytes,
+        info.bytes.saturating_mul(8),
+        info.layers,
+        info.capacity,
+        info.items,
+        info.error
+    );
+    reply.bulk(line.as_bytes());
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Who a client is and which protocol it speaks.
+
+use super::After;
+use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
+use super::client::is_printable;
+use super::number;
+use super::table::{Command, Places, Right, row};
+use super::word::{is, shown};
+use crate::config::DEFAULT_USER;
+use crate::metrics::Counter;
+use crate::resp::Words;
+
+pub(super) const COMMANDS: &[Command] = &[
+    row("ping", -1, Right::Known, Places::NONE, "Answers PONG, or the word given.", ping),
+    row("echo", 2, Right::Known, Places::NONE, "Answers the word given.", echo),
+    row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth),
+    row("hello", -1, Right::Open, Places::NONE, "Chooses the protocol, and logs in.", hello),
+    row("select", 2, Right::Known, Places::NONE, "Chooses database 0, the only one.", select),
+    row("quit", -1, Right::Open, Places::NONE, "Closes the connection.", quit),
+    row("reset", 1, Right::Open, Places::NONE, "Makes the connection as it began.", reset),
+];
+
+const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
+const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the \
+    default user. Are you sure your configuration is correct?";
+
+fn ping(call: &mut Call<'_, '_>) -> Outcome {
+    match call.words.len() {
+        1 => call.reply().simple("PONG"),
+        2 => return echo(call),
+        _ => return Err(Call::arity("ping")),
+    }
+    Ok(())
+}
+
+fn echo(call: &mut Call<'_, '_>) -> Outcome {
+    let word = call.word(1);
+    call.reply().bulk(word);
+    Ok(())
+}
+
+/// Wrong passwords after which a connection is closed.
+const MAX_FAILED_LOGINS: u32 = 10;
+
+fn auth(call: &mut Call<'_, '_>) -> Outcome {
+    match call.words.len() {
+        2 if !call.shared.config.users.asks_password() => return Err(NO_PASSWORD.into()),
+        2 => login(call, DEFAULT_USER.as_bytes(), call.word(1))?,
+        3 => login(call, call.word(1), call.word(2))?,
+        _ => return Err(SYNTAX.into()),
+    }
+    call.ok()
+}
+
+fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {
+    let Some(rights) = call.shared.config.users.login(name, password) else {
+        call.turn.counts.add(Counter::LoginsFailed, 1);
+        return Err(wrong_password(call, name));
+    };
+    call.session.failed_logins = 0;
+    call.session.user = Some(String::from_utf8_lossy(name).into_owned());
+    call.session.rights = rights;
+    Ok(())
+}
+
+/// Tells the log of a connection's first wrong password alone, so that guessing cannot fill it, and
+/// makes who guesses connect again now and then.
+#[cold]
+fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
+    call.session.failed_logins += 1;
+    if call.session.failed_logins == 1 {
+        let from = call.session.address.map_or_else(|| "a socket".into(), |at| at.to_string());
+        log::warn!("login failed for user \"{}\" from {from}", shown(name));
+    }
+    if call.session.failed_logins >= MAX_FAILED_LOGINS {
+        call.after = After::Close;
+    }
+    WRONG_PASS.into()
+}
+
+/// What `HELLO` asks for; nothing is changed before all of it is known to be right.
+#[derive(Default)]
+struct Hello<'a> {
+    resp3: Option<bool>,
+    login: Option<(&'a [u8], &'a [u8])>,
+    name: Option<&'a [u8]>,
+}
+
+impl<'a> Hello<'a> {
+    fn parse(words: Words<'a>) -> Result<Self, Fault> {
+        let mut asked = Self::default();
+        let mut words = words.from(1).iter();
+        let Some(version) = words.next() else {
+            return Ok(asked);
+        };
+        let version = number::integer(version)
+            .ok_or("ERR Protocol version is not an integer or out of range")?;
+        asked.resp3 = match version {
+            2 => Some(false),
+            3 => Some(true),
+            _ => return Err("NOPROTO unsupported protocol version".into()),
+        };
+        while let Some(option) = words.next() {
+            let wrong = || format!("ERR Syntax error in HELLO option '{}'", shown(option));
+            if is(option, "auth") {
+                let user = words.next().ok_or_else(wrong)?;
+                asked.login = Some((user, words.next().ok_or_else(wrong)?));
+            } else if is(option, "setname") {
+                asked.name = Some(words.next().ok_or_else(wrong)?);
+            } else {
+                return Err(wrong().into());
+            }
+        }
+        if asked.name.is_some_and(|name| !is_printable(name)) {
+            return Err(super::client::BAD_NAME.into());
+        }
+        Ok(asked)
+    }
+}
+
+fn hello(call: &mut Call<'_, '_>) -> Outcome {
+    let asked = Hello::parse(call.words)?;
+    if let Some((user, password)) = asked.login {
+        login(call, user, password)?;
+    }
+    if !Right::Known.is_given(&call.session.rights) {
+        return Err(
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise \
+             the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client \
+             and select the RESP protocol version at the same time"
+                .into(),
+        );
+    }
+    if let Some(name) = asked.name {
+        call.session.name = name.to_vec();
+    }
+    if let Some(resp3) = asked.resp3 {
+        call.session.resp3 = resp3;
+    }
+    let id = call.session.id.cast_signed();
+    let mut reply = call.reply();
+    reply.map(7);
+    reply.bulk(b"server");
+    reply.bulk(b"mayhap");
+    reply.bulk(b"version");
+    reply.bulk(env!("CARGO_PKG_VERSION").as_bytes());
+    reply.bulk(b"proto");
+    let resp3 = reply.is_resp3();
+    reply.integer(if resp3 { 3 } else { 2 });
+    reply.bulk(b"id");
+    reply.integer(id);
+    reply.bulk(b"mode");
+    reply.bulk(b"standalone");
+    reply.bulk(b"role");
+    reply.bulk(b"master");
+    reply.bulk(b"modules");
+    reply.array(0);
+    Ok(())
+}
+
+fn select(call: &mut Call<'_, '_>) -> Outcome {
+    match number::integer(call.word(1)) {
+        Some(0) => call.ok(),
+        Some(_) => Err("ERR DB index is out of range".into()),
+        None => Err(NO_INTEGER.into()),
+    }
+}
+
+fn quit(call: &mut Call<'_, '_>) -> Outcome {
+    call.after = After::Close;
+    call.ok()
+}
+
+fn reset(call: &mut Call<'_, '_>) -> Outcome {
+    let session = &mut *call.session;
+    session.resp3 = false;
+    session.name.clear();
+    session.queue = None;
+    session.user = None;
+    session.rights = call.shared.config.users.anonymous();
+    call.reply().simple("RESET");
+    Ok(())
+}

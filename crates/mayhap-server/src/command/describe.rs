@@ -1,0 +1,188 @@
+//! `COMMAND`: the table, told to clients.
+
+use super::call::{Call, Fault, Outcome, SYNTAX};
+use super::client::{help_text, unknown_subcommand};
+use super::table::{self, Command, Places, Right, row};
+use super::word::{is, one_of};
+use crate::resp::Reply;
+
+pub(super) const COMMANDS: &[Command] =
+    &[row("command", -1, Right::Known, Places::NONE, "Describes the commands.", command)];
+
+type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
+
+const SUBCOMMANDS: [Sub; 6] = [
+    ("count", count),
+    ("info", info),
+    ("docs", docs),
+    ("list", list),
+    ("getkeys", get_keys),
+    ("help", help),
+];
+
+fn command(call: &mut Call<'_, '_>) -> Outcome {
+    if call.words.len() == 1 {
+        return info(call);
+    }
+    let word = call.word(1);
+    let run = one_of(word, &SUBCOMMANDS).ok_or_else(|| unknown_subcommand("COMMAND", word))?;
+    run(call)
+}
+
+fn count(call: &mut Call<'_, '_>) -> Outcome {
+    if call.words.len() != 2 {
+        return Err(Call::arity("command|count"));
+    }
+    call.count(table::len())
+}
+
+/// The commands that a request names from its third word on, or all; `None` for one there is not.
+fn named(call: &Call<'_, '_>) -> Vec<Option<(&'static str, &'static Command)>> {
+    if call.words.len() <= 2 {
+        return table::all().map(Some).collect();
+    }
+    let find = |word: &[u8]| {
+        let found = table::find(word)?;
+        table::all().find(|(_, command)| command.name == found.name)
+    };
+    call.words.from(2).iter().map(find).collect()
+}
+
+fn info(call: &mut Call<'_, '_>) -> Outcome {
+    let commands = named(call);
+    let mut reply = call.reply();
+    reply.array(commands.len());
+    for command in commands {
+        match command {
+            Some((group, command)) => write_info(&mut reply, group, command),
+            None => reply.null(),
+        }
+    }
+    Ok(())
+}
+
+fn write_info(reply: &mut Reply<'_>, group: &str, command: &Command) {
+    reply.array(10);
+    reply.bulk(command.name.as_bytes());
+    reply.integer(command.arity);
+    write_words(reply, &flags(command));
+    reply.integer(command.keys.first);
+    reply.integer(command.keys.last);
+    reply.integer(command.keys.step);
+    write_words(reply, &categories(group, command));
+    // Tips, key specifications, subcommands.
+    reply.array(0);
+    reply.array(0);
+    reply.array(0);
+}
+
+fn write_words(reply: &mut Reply<'_>, words: &[&str]) {
+    reply.array(words.len());
+    for word in words {
+        reply.simple(word);
+    }
+}
+
+fn flags(command: &Command) -> Vec<&'static str> {
+    match command.right {
+        Right::Open => vec!["noscript", "loading", "stale", "fast", "no_auth"],
+        Right::Known => vec!["loading", "stale", "fast"],
+        Right::Read => vec!["readonly"],
+        Right::Write if command.name == "del" || command.name == "unlink" => vec!["write"],
+        Right::Write => vec!["write", "denyoom"],
+        Right::Admin => vec!["admin", "noscript"],
+    }
+}
+
+/// The ACL categories that a command is in.
+fn categories(group: &str, command: &Command) -> Vec<&'static str> {
+    let mut categories = match command.right {
+        Right::Open | Right::Known => vec!["@fast"],
+        Right::Read => vec!["@read"],
+        Right::Write => vec!["@write"],
+        Right::Admin => vec!["@admin", "@dangerous"],
+    };
+    match group {
+        "bf" => categories.push("@bloom"),
+        "generic" => categories.push("@keyspace"),
+        "connection" => categories.push("@connection"),
+        _ => {}
+    }
+    categories
+}
+
+fn docs(call: &mut Call<'_, '_>) -> Outcome {
+    let commands: Vec<_> = named(call).into_iter().flatten().collect();
+    let mut reply = call.reply();
+    reply.map(commands.len());
+    for (group, command) in commands {
+        reply.bulk(command.name.as_bytes());
+        reply.map(3);
+        reply.bulk(b"summary");
+        reply.bulk(command.summary.as_bytes());
+        reply.bulk(b"since");
+        reply.bulk(b"0.1.0");
+        reply.bulk(b"group");
+        reply.bulk(group.as_bytes());
+    }
+    Ok(())
+}
+
+fn list(call: &mut Call<'_, '_>) -> Outcome {
+    let names: Vec<&str> = match call.words.len() {
+        2 => table::all().map(|(_, command)| command.name).collect(),
+        5 if is(call.word(2), "filterby") => filtered(call)?,
+        _ => return Err(SYNTAX.into()),
+    };
+    let mut reply = call.reply();
+    reply.array(names.len());
+    for name in names {
+        reply.bulk(name.as_bytes());
+    }
+    Ok(())
+}
+
+fn filtered(call: &Call<'_, '_>) -> Result<Vec<&'static str>, Fault> {
+    type Kept<'a> = Box<dyn Fn(&str, &Command) -> bool + 'a>;
+    let (by, value) = (call.word(3), call.word(4));
+    let kept: Kept<'_> = if is(by, "aclcat") {
+        Box::new(|group, command| {
+            categories(group, command).iter().any(|category| is(value, &category[1..]))
+        })
+    } else if is(by, "pattern") {
+        let pattern = value.to_ascii_lowercase();
+        Box::new(move |_, command| crate::keyspace::matches(&pattern, command.name.as_bytes()))
+    } else if is(by, "module") {
+        Box::new(|group, _| group == "bf" && is(value, "bf"))
+    } else {
+        return Err(SYNTAX.into());
+    };
+    let commands = table::all().filter(|(group, command)| kept(group, command));
+    Ok(commands.map(|(_, command)| command.name).collect())
+}
+
+fn get_keys(call: &mut Call<'_, '_>) -> Outcome {
+    if call.words.len() < 3 {
+        return Err(Call::arity("command|getkeys"));
+    }
+    let words = call.words.from(2);
+    let found = words.get(0).and_then(table::find).ok_or("ERR Invalid command specified")?;
+    if !found.takes(words.len()) {
+        return Err("ERR Invalid number of arguments specified for command".into());
+    }
+    if found.keys.first == 0 {
+        return Err("ERR The command has no key arguments".into());
+    }
+    let keys: Vec<&[u8]> = found.keys.of(words).collect();
+    let mut reply = call.reply();
+    reply.array(keys.len());
+    for key in keys {
+        reply.bulk(key);
+    }
+    Ok(())
+}
+
+fn help(call: &mut Call<'_, '_>) -> Outcome {
+    help_text(call, "COMMAND", &SUBCOMMANDS.map(|(name, _)| name));
+    Ok(())
+}

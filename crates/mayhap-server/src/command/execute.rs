@@ -1,0 +1,89 @@
+//! From the words of a request to its handler.
+
+use super::After;
+use super::call::{Call, Fault};
+use super::table::{self, Command};
+use super::transaction;
+use super::word::shown;
+use crate::metrics::Counter;
+use crate::resp::Words;
+use crate::{Session, Shared, Turn};
+
+/// Carries out one request: changes what it changes, writes exactly one answer to `out`; none for
+/// a `SHUTDOWN` that is carried out, whose answer is the end of the connection.
+///
+/// The answer must not be sent before [`crate::durable::Recorder::commit`] has said that what the
+/// turn changed is as safe as the policy promises.
+pub fn execute(
+    words: Words<'_>,
+    session: &mut Session,
+    shared: &Shared,
+    turn: &mut Turn,
+    out: &mut Vec<u8>,
+) -> After {
+    let begin = out.len();
+    let mut call = Call { words, session, shared, turn, out, after: After::Go };
+    let outcome = choose(&call).and_then(|command| {
+        if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
+            return Ok(());
+        }
+        call.turn.counts.add(command.right.family(), 1);
+        (command.run)(&mut call)
+    });
+    if let Err(fault) = outcome {
+        call.turn.counts.add(Counter::Errors, 1);
+        if let Some(queue) = &mut call.session.queue {
+            queue.fail();
+        }
+        // What a handler wrote before it failed is no answer.
+        call.out.truncate(begin);
+        call.reply().error(&fault.0);
+    }
+    call.after
+}
+
+/// The command of a request that has the right number of words from one who may say it.
+fn choose(call: &Call<'_, '_>) -> Result<&'static Command, Fault> {
+    let name = call.word(0);
+    let Some(command) = table::find(name) else {
+        return Err(unknown(call));
+    };
+    if !command.takes(call.words.len()) {
+        return Err(Call::arity(command.name));
+    }
+    if !command.right.is_given(&call.session.rights) {
+        return Err(refused(call, command));
+    }
+    if call.session.rights.prefix.is_some() && command.keys.first != 0 {
+        for name in command.keys.of(call.words) {
+            call.within(name)?;
+        }
+    }
+    Ok(command)
+}
+
+#[cold]
+fn refused(call: &Call<'_, '_>, command: &Command) -> Fault {
+    match &call.session.user {
+        None => "NOAUTH Authentication required.".into(),
+        Some(user) => {
+            let name = command.name;
+            format!("NOPERM User {user} has no permissions to run the '{name}' command").into()
+        }
+    }
+}
+
+#[cold]
+fn unknown(call: &Call<'_, '_>) -> Fault {
+    let mut text =
+        format!("ERR unknown command '{}', with args beginning with: ", shown(call.word(0)));
+    for word in call.words.from(1).iter() {
+        if text.len() > 256 {
+            break;
+        }
+        text.push('\'');
+        text.push_str(&shown(word));
+        text.push_str("' ");
+    }
+    text.into()
+}

@@ -1,0 +1,148 @@
+//! `INFO`: sections of lines.
+
+use super::call::{Call, Outcome};
+use super::table::{Command, Places, Right, row};
+use super::word::is;
+use std::fmt::Write as _;
+
+pub(super) const COMMANDS: &[Command] =
+    &[row("info", -1, Right::Known, Places::NONE, "Tells the state of the server.", info)];
+
+/// The version of Redis whose generic commands ours are like; clients look at it.
+const REDIS_VERSION: &str = "7.4.0";
+
+type Section = (&'static str, fn(&Call<'_, '_>, &mut String));
+
+/// The sections, in order. The last goes over all filters, so it has to be asked for.
+const SECTIONS: [Section; 7] = [
+    ("Server", server),
+    ("Clients", clients),
+    ("Memory", memory),
+    ("Persistence", persistence),
+    ("Stats", stats),
+    ("Keyspace", keyspace),
+    ("Bloom", bloom),
+];
+
+fn info(call: &mut Call<'_, '_>) -> Outcome {
+    let asked = call.words.from(1);
+    let named = |name: &str| asked.iter().any(|word| is(word, name));
+    let everything = named("everything") || named("all");
+    let default = asked.is_empty() || named("default");
+    let mut text = String::new();
+    for (name, write) in SECTIONS {
+        if named(name) || everything || default && name != "Bloom" {
+            if !text.is_empty() {
+                text.push_str("\r\n");
+            }
+            text.push_str("# ");
+            text.push_str(name);
+            text.push_str("\r\n");
+            write(call, &mut text);
+        }
+    }
+    call.reply().verbatim(&text);
+    Ok(())
+}
+
+/// `name:value` lines.
+macro_rules! lines {
+    ($out:expr, $($name:literal: $value:expr),+ $(,)?) => {
+        // Writing to a string does not fail.
+        $( _ = write!($out, concat!($name, ":{}\r\n"), $value); )+
+    };
+}
+
+fn server(call: &Call<'_, '_>, out: &mut String) {
+    let config = &call.shared.config;
+    lines!(out,
+        "redis_version": REDIS_VERSION,
+        "mayhap_version": env!("CARGO_PKG_VERSION"),
+        "redis_mode": "standalone",
+        "os": std::env::consts::OS,
+        "arch_bits": usize::BITS,
+        "process_id": std::process::id(),
+        "tcp_port": config.port,
+        "uptime_in_seconds": call.shared.metrics.uptime().as_secs(),
+        "uptime_in_days": call.shared.metrics.uptime().as_secs() / 86_400,
+        "server_time_usec": u128::from(call.turn.now) * 1000,
+    );
+}
+
+fn clients(call: &Call<'_, '_>, out: &mut String) {
+    let clients = &call.shared.clients;
+    lines!(out,
+        "connected_clients": clients.connected(),
+        "maxclients": call.shared.config.max_clients,
+        "client_buffered_bytes": clients.buffered_bytes(),
+        "blocked_clients": 0,
+    );
+}
+
+fn memory(call: &Call<'_, '_>, out: &mut String) {
+    let shared = call.shared;
+    lines!(out,
+        // Of filters: what maxmemory limits.
+        "used_memory": shared.keyspace.used_bytes(),
+        "used_memory_dataset": shared.keyspace.used_bytes(),
+        "maxmemory": shared.config.max_memory.unwrap_or(0),
+        "maxmemory_policy": "noeviction",
+    );
+}
+
+fn stats(call: &Call<'_, '_>, out: &mut String) {
+    let clients = &call.shared.clients;
+    lines!(out,
+        "total_connections_received": clients.received(),
+        "total_commands_processed": clients.requests(),
+        "total_net_input_bytes": clients.bytes_in(),
+        "total_net_output_bytes": clients.bytes_out(),
+        "rejected_connections": clients.refused(),
+        "evicted_keys": 0,
+    );
+}
+
+fn keyspace(call: &Call<'_, '_>, out: &mut String) {
+    let keys = call.shared.keyspace.len();
+    if keys != 0 {
+        _ = write!(out, "db0:keys={keys}\r\n");
+    }
+}
+
+/// The names of valkey-bloom.
+fn bloom(call: &Call<'_, '_>, out: &mut String) {
+    let (mut layers, mut items, mut capacity) = (0u64, 0u64, 0u64);
+    let all = call.shared.keyspace.all();
+    for (_, entry) in &all {
+        let info = entry.info();
+        layers = layers.saturating_add(info.layers);
+        items = items.saturating_add(info.items);
+        capacity = capacity.saturating_add(info.capacity);
+    }
+    lines!(out,
+        "bf_bloom_total_memory_bytes": call.shared.keyspace.used_bytes(),
+        "bf_bloom_num_objects": all.len(),
+        "bf_bloom_num_filters_across_objects": layers,
+        "bf_bloom_num_items_across_objects": items,
+        "bf_bloom_capacity_across_objects": capacity,
+    );
+}
+
+fn persistence(call: &Call<'_, '_>, out: &mut String) {
+    let Some(log) = call.log() else {
+        lines!(out, "loading": 0, "aof_enabled": 0);
+        return;
+    };
+    let stats = log.stats();
+    let status = |error: Option<&String>| if error.is_some() { "err" } else { "ok" };
+    lines!(out,
+        "loading": 0,
+        "aof_enabled": 1,
+        "aof_last_write_status": if stats.writable { "ok" } else { "err" },
+        "aof_current_size": stats.log_bytes,
+        "aof_pending_fsync_ms": stats.unsynced_ms,
+        "rdb_last_save_time": stats.checkpoint_at / 1000,
+        "rdb_last_bgsave_status": status(stats.checkpoint_error.as_ref()),
+        "changed_filters_since_save": stats.changed_filters,
+    );
+}

@@ -1,0 +1,198 @@
+//! What is done to filters by their names.
+
+use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
+use super::client::unknown_subcommand;
+use super::number;
+use super::table::{Command, Places, Right, row};
+use super::word::is;
+use crate::keyspace::ChangeError;
+use mayhap::DigestFunction;
+use std::sync::Arc;
+
+/// What `TYPE` says of a filter, as `RedisBloom` does. Nothing else is kept here, so no command
+/// ever meets a key of the wrong type.
+pub(super) const TYPE: &str = "MBbloom--";
+
+pub(super) const COMMANDS: &[Command] = &[
+    row("del", -2, Right::Write, Places::ALL, "Removes filters.", del),
+    row("unlink", -2, Right::Write, Places::ALL, "Removes filters.", del),
+    row("exists", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
+    row("touch", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
+    row("type", 2, Right::Read, Places::ONE, "Tells the type of a filter.", kind),
+    row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys),
+    row("scan", -2, Right::Read, Places::NONE, "Lists names, some at a time.", scan),
+    row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key),
+    row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
+    row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename),
+    row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
+    row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
+    row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
+    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
+];
+
+const NO_SUCH_KEY: &str = "ERR no such key";
+/// Names looked at by one `SCAN` that says nothing else.
+const SCAN_COUNT: usize = 10;
+/// The most that one `SCAN` looks at, whatever it says.
+const MAX_SCAN_COUNT: usize = 10_000;
+
+fn del(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    let mut removed = 0;
+    for name in call.words.from(1).iter() {
+        removed += i64::from(call.remove(name)?);
+    }
+    call.integer(removed)
+}
+
+fn exists(call: &mut Call<'_, '_>) -> Outcome {
+    let names = call.words.from(1);
+    let found = names.iter().filter(|name| call.entry(name).is_some()).count();
+    call.count(found)
+}
+
+fn kind(call: &mut Call<'_, '_>) -> Outcome {
+    let found = call.entry(call.word(1)).is_some();
+    call.reply().simple(if found { TYPE } else { "none" });
+    Ok(())
+}
+
+fn dbsize(call: &mut Call<'_, '_>) -> Outcome {
+    let filters = call.shared.keyspace.len();
+    call.count(filters)
+}
+
+fn keys(call: &mut Call<'_, '_>) -> Outcome {
+    let pattern = call.word(1);
+    let mut names = Vec::new();
+    let mut cursor = 0;
+    loop {
+        let page = call.scan(cursor, MAX_SCAN_COUNT, Some(pattern))?;
+        names.extend(page.names);
+        cursor = page.cursor;
+        if cursor == 0 {
+            break;
+        }
+    }
+    write_names(call, &names);
+    Ok(())
+}
+
+fn write_names(call: &mut Call<'_, '_>, names: &[Arc<[u8]>]) {
+    let mut reply = call.reply();
+    reply.array(names.len());
+    for name in names {
+        reply.bulk(name);
+    }
+}
+
+fn scan(call: &mut Call<'_, '_>) -> Outcome {
+    let cursor = std::str::from_utf8(call.word(1)).ok().and_then(|word| word.parse().ok());
+    let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
+    let (mut pattern, mut count, mut wanted) = (None, SCAN_COUNT, true);
+    let mut words = call.words.from(2).iter();
+    while let Some(option) = words.next() {
+        let value = words.next().ok_or(SYNTAX)?;
+        if is(option, "match") {
+            pattern = Some(value);
+        } else if is(option, "count") {
+            count = match number::integer(value).ok_or(NO_INTEGER)? {
+                count @ 1.. => usize::try_from(count).unwrap_or(usize::MAX),
+                _ => return Err(SYNTAX.into()),
+            };
+        } else if is(option, "type") {
+            wanted = is(value, TYPE);
+        } else {
+            return Err(SYNTAX.into());
+        }
+    }
+    let mut page = call.scan(cursor, count.min(MAX_SCAN_COUNT), pattern)?;
+    if !wanted {
+        page.names.clear();
+    }
+    let mut reply = call.reply();
+    reply.array(2);
+    reply.bulk(page.cursor.to_string().as_bytes());
+    write_names(call, &page.names);
+    Ok(())
+}
+
+fn random_key(call: &mut Call<'_, '_>) -> Outcome {
+    // Of the oldest filters: nobody who asks for some name needs a fair draw.
+    let names = call.scan(0, MAX_SCAN_COUNT, None)?.names;
+    let drawn = DigestFunction::xxh3(call.turn.now).digest(&call.out.len().to_le_bytes());
+    let name = names.get((drawn.get() % names.len().max(1) as u64) as usize);
+    let mut reply = call.reply();
+    match name {
+        Some(name) => reply.bulk(name),
+        None => reply.null(),
+    }
+    Ok(())
+}
+
+fn rename(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    match call.rename(call.word(1), call.word(2), true) {
+        Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
+        done => done.map_err(Fault::from).and_then(|()| call.ok()),
+    }
+}
+
+fn rename_new(call: &mut Call<'_, '_>) -> Outcome {
+    call.writable()?;
+    match call.rename(call.word(1), call.word(2), false) {
+        Err(ChangeError::NotFound) => Err(NO_SUCH_KEY.into()),
+        Err(ChangeError::Exists) => call.integer(0),
+        done => done.map_err(Fault::from).and_then(|()| call.integer(1)),
+    }
+}
+
+fn memory(call: &mut Call<'_, '_>) -> Outcome {
+    let sub = call.word(1);
+    if !is(sub, "usage") {
+        return Err(unknown_subcommand("MEMORY", sub).into());
+    }
+    match call.words.len() {
+        3 => {}
+        5 if is(call.word(3), "samples") => {
+            number::count(call.word(4)).ok_or(NO_INTEGER)?;
+        }
+        0..3 => return Err(Call::arity("memory|usage")),
+        _ => return Err(SYNTAX.into()),
+    }
+    let name = call.word(2);
+    let Some(entry) = call.entry(name) else {
+        call.reply().null();
+        return Ok(());
+    };
+    call.count(entry.info().bytes.saturating_add(name.len() as u64))
+}
+
+fn flush(call: &mut Call<'_, '_>) -> Outcome {
+    match call.words.len() {
+        1 => {}
+        2 if is(call.word(1), "async") || is(call.word(1), "sync") => {}
+        _ => return Err(SYNTAX.into()),
+    }
+    call.writable()?;
+    call.turn.wrote = true;
+    if call.session.rights.prefix.is_none() {
+        call.shared.keyspace.clear(call.log())?;
+        return call.ok();
+    }
+    // A filter that another client makes meanwhile may stay, as if it had been made afterwards.
+    let mut cursor = 0;
+    loop {
+        let page = call.scan(cursor, MAX_SCAN_COUNT, None)?;
+        for name in &page.names {
+            if call.entry(name).is_some_and(|entry| !entry.is_read_only()) {
+                call.remove(name)?;
+            }
+        }
+        cursor = page.cursor;
+        if cursor == 0 {
+            break;
+        }
+    }
+    call.ok()
+}

@@ -1,0 +1,41 @@
+//! What each request does.
+//!
+//! `table.rs` is one row a command and the look-up by name, `call.rs` what a handler works with.
+//! A family has a file or a folder: `bf` the filters, `keys` and `expire` what is done to names,
+//! `connection` and `client` what a client says of itself, `transaction` what it has kept for later, `server`, `describe`, `config` and
+//! `info` what it asks about the server. docs/commands.md is the description for users.
+
+#![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
+
+mod bf;
+mod call;
+mod client;
+mod config;
+mod connection;
+mod describe;
+mod execute;
+mod expire;
+mod info;
+mod keys;
+mod number;
+mod server;
+mod table;
+mod transaction;
+mod word;
+
+pub use execute::execute;
+pub(crate) use transaction::Queue;
+
+/// What becomes of the connection after a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// The next request.
+    Go,
+    /// It is closed once the answers are sent.
+    Close,
+    /// The server ends, with a checkpoint or without.
+    Shutdown {
+        /// With a checkpoint.
+        save: bool,
+    },
+}

@@ -1,0 +1,67 @@
+//! The server as a whole: images, the end, the time.
+
+use super::After;
+use super::call::{Call, Outcome, SYNTAX};
+use super::table::{Command, Places, Right, row};
+use super::word::{is, one_of};
+
+pub(super) const COMMANDS: &[Command] = &[
+    row("save", 1, Right::Admin, Places::NONE, "Writes images of what changed, now.", save),
+    row("bgsave", -1, Right::Admin, Places::NONE, "Writes images in the background.", bgsave),
+    row("lastsave", 1, Right::Known, Places::NONE, "Tells when images were written.", last_save),
+    row("shutdown", -1, Right::Admin, Places::NONE, "Ends the server.", shutdown),
+    row("time", 1, Right::Known, Places::NONE, "Tells the time of the server.", time),
+];
+
+const NO_FOLDER: &str =
+    "ERR there is no data folder to save to; start the server with --data FOLDER";
+
+fn save(call: &mut Call<'_, '_>) -> Outcome {
+    let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
+    log.checkpoint(&call.shared.keyspace).map_err(|error| format!("ERR {error}"))?;
+    call.ok()
+}
+
+fn bgsave(call: &mut Call<'_, '_>) -> Outcome {
+    match call.words.len() {
+        1 => {}
+        2 if is(call.word(1), "schedule") => {}
+        _ => return Err(SYNTAX.into()),
+    }
+    let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
+    log.ask_checkpoint();
+    call.reply().simple("Background saving started");
+    Ok(())
+}
+
+fn last_save(call: &mut Call<'_, '_>) -> Outcome {
+    let log = call.shared.log.as_ref();
+    let seconds = log.map_or(0, |log| log.stats().checkpoint_at / 1000);
+    call.count(seconds)
+}
+
+fn shutdown(call: &mut Call<'_, '_>) -> Outcome {
+    let mut save = true;
+    for option in call.words.from(1).iter() {
+        // `NOW` and `FORCE` are about replicas and failed saves, of which there are none to wait
+        // for: what was acknowledged is in the log.
+        match one_of(option, &[("save", 0), ("nosave", 1), ("now", 2), ("force", 2)]) {
+            Some(0) => save = true,
+            Some(1) => save = false,
+            Some(_) => {}
+            None => return Err(SYNTAX.into()),
+        }
+    }
+    // As in Redis the answer is the end of the connection, which is what clients wait for.
+    call.after = After::Shutdown { save };
+    Ok(())
+}
+
+fn time(call: &mut Call<'_, '_>) -> Outcome {
+    let now = call.turn.now;
+    let mut reply = call.reply();
+    reply.array(2);
+    reply.bulk((now / 1000).to_string().as_bytes());
+    reply.bulk((now % 1000 * 1000).to_string().as_bytes());
+    Ok(())
+}

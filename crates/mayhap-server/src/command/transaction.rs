@@ -1,0 +1,127 @@
+//! `MULTI`, `EXEC`, `DISCARD`: requests that are kept, and carried out one after another.
+//!
+//! Client libraries wrap pipelines in these. There is no `WATCH`, nothing is undone when one of the
+//! requests fails, and other connections may come in between.
+
+use super::call::{Call, Outcome};
+use super::execute::execute;
+use super::table::{Command, Places, Right, row};
+use super::{After, call::Fault};
+use crate::resp::Words;
+
+pub(super) const COMMANDS: &[Command] = &[
+    row("multi", 1, Right::Known, Places::NONE, "Keeps what follows for EXEC.", multi),
+    row("exec", 1, Right::Known, Places::NONE, "Carries out what was kept since MULTI.", exec),
+    row("discard", 1, Right::Known, Places::NONE, "Forgets what was kept since MULTI.", discard),
+];
+
+/// Bytes of answers after which the rest of a transaction is refused: nobody could take them
+/// meanwhile.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
+
+/// The requests since `MULTI`.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    bytes: Vec<u8>,
+    places: Vec<(u32, u32)>,
+    /// Where the places of each request end.
+    ends: Vec<usize>,
+    /// One was refused: nothing is carried out.
+    failed: bool,
+}
+
+impl Queue {
+    /// Bytes that it takes.
+    pub(crate) const fn footprint(&self) -> usize {
+        let (places, ends) = (self.places.capacity(), self.ends.capacity());
+        self.bytes.capacity() + places * size_of::<(u32, u32)>() + ends * size_of::<usize>()
+    }
+
+    /// That a request was refused.
+    pub(super) const fn fail(&mut self) {
+        self.failed = true;
+    }
+
+    fn push(&mut self, words: Words<'_>) {
+        for word in words.iter() {
+            // At most `max_request_bytes`, which is a u32.
+            let start = self.bytes.len() as u32;
+            self.bytes.extend_from_slice(word);
+            self.places.push((start, self.bytes.len() as u32));
+        }
+        self.ends.push(self.places.len());
+    }
+
+    fn requests(&self) -> impl Iterator<Item = Words<'_>> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        let places = starts.zip(&self.ends).filter_map(|(start, &end)| self.places.get(start..end));
+        places.map(|places| Words::new(&self.bytes, places))
+    }
+}
+
+/// Keeps a request if it is to wait for `EXEC`; whether it was.
+pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, Fault> {
+    let limits = &call.shared.config;
+    let Some(queue) = &mut call.session.queue else { return Ok(false) };
+    match command.name {
+        "multi" | "exec" | "discard" | "quit" | "reset" => return Ok(false),
+        // They change who asks and in which protocol, or leave nobody to answer.
+        "auth" | "hello" | "shutdown" => {
+            return Err("ERR Command not allowed inside a transaction".into());
+        }
+        _ => {}
+    }
+    let bytes: usize = call.words.iter().map(<[u8]>::len).sum();
+    let words = queue.places.len() + call.words.len();
+    if words > limits.max_words as usize {
+        return Err(too_large("words", limits.max_words, "max_words"));
+    }
+    if queue.bytes.len() + bytes > limits.max_request_bytes as usize {
+        return Err(too_large("bytes", limits.max_request_bytes, "max_request_bytes"));
+    }
+    queue.push(call.words);
+    call.reply().simple("QUEUED");
+    Ok(true)
+}
+
+#[cold]
+fn too_large(what: &str, most: u32, setting: &str) -> Fault {
+    format!(
+        "ERR a transaction has at most {most} {what} ({setting}); send a pipeline without MULTI, \
+         which has no limit"
+    )
+    .into()
+}
+
+fn multi(call: &mut Call<'_, '_>) -> Outcome {
+    if call.session.queue.is_some() {
+        return Err("ERR MULTI calls can not be nested".into());
+    }
+    call.session.queue = Some(Box::default());
+    call.ok()
+}
+
+fn exec(call: &mut Call<'_, '_>) -> Outcome {
+    let queue = call.session.queue.take().ok_or("ERR EXEC without MULTI")?;
+    if queue.failed {
+        return Err("EXECABORT Transaction discarded because of previous errors.".into());
+    }
+    call.reply().array(queue.ends.len());
+    let begin = call.out.len();
+    for words in queue.requests() {
+        if call.out.len() - begin > MAX_ANSWER_BYTES {
+            call.reply().error("ERR not carried out: the answers before are more than 64 MiB");
+            continue;
+        }
+        let after = execute(words, call.session, call.shared, call.turn, call.out);
+        if after != After::Go {
+            call.after = after;
+        }
+    }
+    Ok(())
+}
+
+fn discard(call: &mut Call<'_, '_>) -> Outcome {
+    call.session.queue.take().ok_or("ERR DISCARD without MULTI")?;
+    call.ok()
+}

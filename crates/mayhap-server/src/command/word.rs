@@ -1,0 +1,32 @@
+//! Words of a request as they stand in an answer.
+
+use std::fmt::Write as _;
+
+/// The most of a word that an answer tells again.
+const SHOWN_BYTES: usize = 128;
+
+/// A word for an error text: at most 128 bytes of it, what is not plain text as `\xNN`.
+pub(super) fn shown(word: &[u8]) -> String {
+    let mut text = String::new();
+    for &byte in word.iter().take(SHOWN_BYTES) {
+        match byte {
+            b' '..=b'~' => text.push(byte as char),
+            // Writing to a string does not fail.
+            _ => _ = write!(text, "\\x{byte:02x}"),
+        }
+    }
+    if word.len() > SHOWN_BYTES {
+        text.push_str("...");
+    }
+    text
+}
+
+/// Whether a word is this one, whatever the case of its letters.
+pub(super) fn is(word: &[u8], name: &str) -> bool {
+    word.eq_ignore_ascii_case(name.as_bytes())
+}
+
+/// The name among these that the word is, if it is one.
+pub(super) fn one_of<T: Copy>(word: &[u8], names: &[(&str, T)]) -> Option<T> {
+    names.iter().find(|(name, _)| is(word, name)).map(|&(_, value)| value)
+}

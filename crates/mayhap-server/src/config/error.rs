@@ -1,0 +1,68 @@
+//! What is wrong with a configuration, and where.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where a setting was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// In a file, at a line from 1.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line.
+        line: usize,
+    },
+    /// By an environment variable.
+    Environment,
+    /// On the command line.
+    Flag,
+    /// By several together, or by none.
+    Whole,
+}
+
+/// What is wrong with a configuration, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Where it was said.
+    pub origin: Origin,
+    /// The setting as it is called there; empty if it is not about one.
+    pub key: String,
+    /// The value, unless it is a secret.
+    pub value: Option<String>,
+    /// What is wrong with it and what is allowed.
+    pub problem: String,
+}
+
+/// Characters of a value that a message repeats.
+const SHOWN_CHARS: usize = 60;
+
+impl ConfigError {
+    /// About the configuration as a whole.
+    pub(crate) fn whole(problem: impl Into<String>) -> Self {
+        let (key, problem) = (String::new(), problem.into());
+        Self { origin: Origin::Whole, key, value: None, problem }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Origin::File { path, line: 0 } => write!(f, "{}: ", path.display())?,
+            Origin::File { path, line } => write!(f, "{}:{line}: ", path.display())?,
+            Origin::Environment => write!(f, "environment: ")?,
+            Origin::Flag | Origin::Whole => {}
+        }
+        if !self.key.is_empty() {
+            f.write_str(&self.key)?;
+            if let Some(value) = &self.value {
+                let shown: String = value.chars().take(SHOWN_CHARS).collect();
+                write!(f, " = {shown:?}")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.problem)
+    }
+}
+
+impl std::error::Error for ConfigError {}

@@ -1,0 +1,217 @@
+//! The configuration file: TOML whose keys are settings, and a table `[[user]]` for each user.
+//!
+//! ```toml
+//! data = "/var/lib/mayhap"
+//! max_memory = "4GiB"
+//!
+//! [[user]]
+//! name = "shop"
+//! password_hash = "$argon2id$…"       # or password, password_file, password_env
+//! rights = ["read", "write"]
+//! prefix = "shop:"
+//! ```
+
+use super::error::{ConfigError, Origin};
+use super::load::read_password;
+use super::{DEFAULT_USER, Rights, Users, settings};
+use std::ops::Range;
+use std::path::Path;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A longer file is none of ours.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// A setting, its value and where it was made.
+pub(super) type Said = (&'static str, String, Origin);
+
+/// The text of a file, to say where something stands.
+struct Place<'a> {
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl Place<'_> {
+    fn origin(&self, span: &Range<usize>) -> Origin {
+        let before = self.text.get(..span.start).unwrap_or(self.text);
+        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+        Origin::File { path: self.path.to_owned(), line }
+    }
+
+    fn error(&self, span: &Range<usize>, key: &str, problem: impl Into<String>) -> ConfigError {
+        let (origin, key) = (self.origin(span), key.to_owned());
+        ConfigError { origin, key, value: None, problem: problem.into() }
+    }
+}
+
+/// Reads a file; its users go to `users` at once.
+pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigError> {
+    let whole = |problem: String| ConfigError {
+        origin: Origin::File { path: path.to_owned(), line: 0 },
+        key: String::new(),
+        value: None,
+        problem,
+    };
+    let bytes = mayhap_store::read_bytes(path, MAX_BYTES)
+        .map_err(|error| whole(format!("cannot be read: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| whole(format!("is no text: {error}")))?;
+    let place = Place { path, text: &text };
+    let table = DeTable::parse(&text).map_err(|error| {
+        let span = error.span().unwrap_or_default();
+        place.error(&span, "", error.message().replace('\n', "; "))
+    })?;
+    let mut said = Vec::new();
+    for (key, value) in table.get_ref() {
+        let (name, span) = (key.get_ref().as_ref(), key.span());
+        match name {
+            "user" => read_users(value, &place, users)?,
+            "password" => {
+                let password = text_of(value).filter(|_| value.get_ref().is_str());
+                let password =
+                    password.ok_or_else(|| place.error(&span, name, "is no text; write \"…\""))?;
+                let added = users.add(DEFAULT_USER, password.as_bytes(), Rights::ALL);
+                added.map_err(|problem| place.error(&span, name, problem))?;
+            }
+            "password_file" | "password_env" => {
+                let source = text_of(value).unwrap_or_default();
+                let password = read_password(name, &source)
+                    .map_err(|problem| place.error(&span, name, problem))?;
+                let added = users.add(DEFAULT_USER, &password, Rights::ALL);
+                added.map_err(|problem| place.error(&span, name, problem))?;
+            }
+            _ => said.push(setting(name, &span, value, &place)?),
+        }
+    }
+    Ok(said)
+}
+
+fn setting(
+    name: &str,
+    span: &Range<usize>,
+    value: &Spanned<DeValue<'_>>,
+    place: &Place<'_>,
+) -> Result<Said, ConfigError> {
+    let Some(setting) = settings::find(name) else {
+        return Err(place.error(span, name, unknown(name)));
+    };
+    let text = text_of(value).ok_or_else(|| {
+        let found = value.get_ref().type_str();
+        place.error(span, name, format!("is a {found}; write a text, a number or true or false"))
+    })?;
+    Ok((setting.name, text, place.origin(span)))
+}
+
+/// What to say of a name that is no setting.
+fn unknown(name: &str) -> String {
+    let meant = name.replace('-', "_").to_ascii_lowercase();
+    let meant = meant.trim_end_matches("_ms");
+    let near = settings::find(meant).or_else(|| {
+        let shared = |other: &str| {
+            other.bytes().zip(meant.bytes()).take_while(|(left, right)| left == right).count()
+        };
+        let nearest = super::SETTINGS.iter().max_by_key(|setting| shared(setting.name))?;
+        (shared(nearest.name) >= 3).then_some(nearest)
+    });
+    match near {
+        Some(setting) => format!("is no setting; did you mean {}?", setting.name),
+        None => "is no setting".into(),
+    }
+}
+
+/// A plain value as the text that the command line would have; a list is joined by commas.
+fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
+    Some(match value.get_ref() {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Integer(number) if number.radix() == 10 => number.as_str().to_owned(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(switch) => switch.to_string(),
+        DeValue::Array(list) => {
+            let texts: Option<Vec<String>> = list.iter().map(text_of).collect();
+            texts?.join(",")
+        }
+        _ => return None,
+    })
+}
+
+/// A `[[user]]` as it is read.
+#[derive(Default)]
+struct Draft {
+    name: Option<String>,
+    rights: Option<Rights>,
+    prefix: Option<String>,
+    /// The key and what it says.
+    password: Option<(&'static str, String)>,
+}
+
+const USER_KEYS: [&str; 7] =
+    ["name", "password", "password_file", "password_env", "password_hash", "rights", "prefix"];
+
+fn read_users(
+    value: &Spanned<DeValue<'_>>,
+    place: &Place<'_>,
+    users: &mut Users,
+) -> Result<(), ConfigError> {
+    let wrong = || place.error(&value.span(), "user", "begins a table; write [[user]]");
+    for user in value.get_ref().as_array().ok_or_else(wrong)? {
+        let table = user.get_ref().as_table().ok_or_else(wrong)?;
+        let mut draft = Draft::default();
+        for (key, value) in table {
+            read_user_key(&mut draft, key.get_ref(), &key.span(), value, place)?;
+        }
+        let error = |problem: String| place.error(&user.span(), "user", problem);
+        add_user(draft, users).map_err(error)?;
+    }
+    Ok(())
+}
+
+fn read_user_key(
+    draft: &mut Draft,
+    name: &str,
+    span: &Range<usize>,
+    value: &Spanned<DeValue<'_>>,
+    place: &Place<'_>,
+) -> Result<(), ConfigError> {
+    let Some(key) = USER_KEYS.into_iter().find(|key| *key == name) else {
+        let problem = format!("is nothing that a user has; allowed: {}", USER_KEYS.join(", "));
+        return Err(place.error(span, name, problem));
+    };
+    let is_list = key == "rights" && value.get_ref().is_array();
+    let text = text_of(value).filter(|_| is_list || value.get_ref().is_str());
+    let text = text.ok_or_else(|| place.error(span, name, "is no text; write \"…\""))?;
+    match key {
+        "name" if text.is_empty() => return Err(place.error(span, name, "is empty")),
+        "name" => draft.name = Some(text),
+        "prefix" => draft.prefix = Some(text),
+        "rights" => {
+            let rights = Rights::parse(&text);
+            draft.rights = Some(rights.map_err(|problem| place.error(span, name, problem))?);
+        }
+        _ if draft.password.is_some() => {
+            return Err(place.error(span, name, "is a second password of this user"));
+        }
+        _ => draft.password = Some((key, text)),
+    }
+    Ok(())
+}
+
+fn add_user(draft: Draft, users: &mut Users) -> Result<(), String> {
+    let name = draft.name.ok_or("has no name")?;
+    let mut rights = draft
+        .rights
+        .ok_or_else(|| format!("{name:?} has no rights; write rights = [\"read\", \"write\"]"))?;
+    rights.prefix = draft.prefix.map(|prefix| prefix.into_bytes().into());
+    let password = draft.password.ok_or_else(|| {
+        format!("{name:?} has no password; make a password_hash with mayhap serve --hash-password")
+    })?;
+    match password {
+        ("password_hash", hash) => users
+            .add_hashed(&name, &hash, rights)
+            .map_err(|problem| format!("{name:?}: password_hash {problem}")),
+        ("password", password) => users.add(&name, password.as_bytes(), rights),
+        (key, source) => {
+            let password = read_password(key, &source)
+                .map_err(|problem| format!("{name:?}: {key} {problem}"))?;
+            users.add(&name, &password, rights)
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What an operator may say: file, environment, flags; users and their rights.
+//!
+//! `settings.rs` has a row for each setting, and nothing else knows their names: file, environment,
+//! flags, help and `CONFIG GET` go by it. `file.rs` reads TOML, `load.rs` puts the sources together
+//! and refuses what would be unsafe, `users.rs` is who may log in.
+
+mod error;
+mod file;
+mod load;
+mod rights;
+mod settings;
+mod users;
+
+pub use error::{ConfigError, Origin};
+pub(crate) use load::is_loopback;
+pub use load::{Loaded, Sources};
+pub use rights::Rights;
+pub use settings::{SETTINGS, Setting};
+pub use users::{DEFAULT_USER, Users, hash_password};
+
+use crate::durable::Policy;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What an operator may say.
+///
+/// Times are in milliseconds, 0 for never; sizes in bytes.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The data folder; without one nothing is kept.
+    pub data: Option<PathBuf>,
+    /// File of the secret key; `key` in the data folder unless said.
+    pub key_file: Option<PathBuf>,
+    /// Where the Redis protocol is spoken.
+    pub bind: IpAddr,
+    /// Its port; 0 for any that is free.
+    pub port: u16,
+    /// Also on a Unix socket, for this user of the machine alone.
+    pub unix_socket: Option<PathBuf>,
+    /// Certificates in PEM, the server's own first. With them `port` speaks TLS unless `tls_port`
+    /// is given.
+    pub tls_cert: Option<PathBuf>,
+    /// The certificate's private key in PEM.
+    pub tls_key: Option<PathBuf>,
+    /// TLS here, and no TLS on `port`.
+    pub tls_port: Option<u16>,
+    /// Where HTTP is spoken; `bind` unless said.
+    pub http_bind: Option<IpAddr>,
+    /// Its port, 0 for any that is free; no HTTP without.
+    pub http_port: Option<u16>,
+    /// Names by which HTTP clients may call us, beside addresses of loopback and `http_bind`.
+    pub http_hosts: Vec<String>,
+    /// HTTP with TLS; so it is if there is a certificate, unless said.
+    pub http_tls: Option<bool>,
+    /// Anybody who reaches a port that is not loopback may do everything.
+    pub insecure_no_password: bool,
+    /// Who may log in.
+    pub users: Arc<Users>,
+    /// When what is written becomes safe from a power cut.
+    pub appendfsync: Policy,
+    /// Log bytes after which a checkpoint is made.
+    pub checkpoint_bytes: u64,
+    /// Time after which a checkpoint is made if anything changed.
+    pub checkpoint_interval_ms: u64,
+    /// A checkpoint at the end.
+    pub checkpoint_on_exit: bool,
+    /// The most bytes of all filters together.
+    pub max_memory: Option<u64>,
+    /// The most bytes of one filter.
+    pub max_filter_bytes: Option<u64>,
+    /// Bytes of a filter's name.
+    pub max_name_bytes: u32,
+    /// Connections at once.
+    pub max_clients: u32,
+    /// Bytes of one word of a request.
+    pub max_word_bytes: u32,
+    /// Bytes of the word that is a chunk of `BF.LOADCHUNK`.
+    pub max_chunk_bytes: u32,
+    /// Words of a request.
+    pub max_words: u32,
+    /// Bytes of a request.
+    pub max_request_bytes: u32,
+    /// Unfinished requests and unsent answers of all clients together.
+    pub max_buffer_bytes: u64,
+    /// A request that has begun is whole within this time.
+    pub request_timeout_ms: u64,
+    /// A client that reads nothing of its answers is closed.
+    pub output_timeout_ms: u64,
+    /// A client that says nothing is closed.
+    pub idle_timeout_ms: u64,
+    /// TCP asks whether the client is still there.
+    pub keepalive_ms: u64,
+    /// Loop threads; one per core unless said.
+    pub threads: Option<usize>,
+    /// Of filters that are made by an add.
+    pub default_error: f64,
+    /// Of filters that are made by an add.
+    pub default_capacity: u64,
+    /// Of filters that are made by an add.
+    pub default_expansion: u32,
+    /// The least important messages that are written.
+    pub log_level: log::LevelFilter,
+    /// How they are written.
+    pub log_format: LogFormat,
+    /// Filters of which `/metrics` tells one by one.
+    pub metrics_filters: usize,
+}
+
+/// How messages are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// `2026-01-31T12:00:00.000Z INFO Redis clients: 127.0.0.1:6380`
+    #[default]
+    Text,
+    /// An object a line.
+    Json,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data: None,
+            key_file: None,
+            bind: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: 6380,
+            unix_socket: None,
+            tls_cert: None,
+            tls_key: None,
+            tls_port: None,
+            http_bind: None,
+            http_port: None,
+            http_hosts: Vec::new(),
+            http_tls: None,
+            insecure_no_password: false,
+            users: Arc::default(),
+            appendfsync: Policy::default(),
+            checkpoint_bytes: 64 << 20,
+            checkpoint_interval_ms: 15 * 60 * 1000,
+            checkpoint_on_exit: false,
+            max_memory: None,
+            max_filter_bytes: None,
+            max_name_bytes: 64 << 10,
+            max_clients: 10_000,
+            max_word_bytes: 1 << 20,
+            max_chunk_bytes: (16 << 20) + (64 << 10),
+            max_words: 1 << 16,
+            max_request_bytes: 64 << 20,
+            max_buffer_bytes: 512 << 20,
+            request_timeout_ms: 30_000,
+            output_timeout_ms: 30_000,
+            idle_timeout_ms: 0,
+            keepalive_ms: 300_000,
+            threads: None,
+            default_error: 0.01,
+            default_capacity: 100,
+            default_expansion: 2,
+            log_level: log::LevelFilter::Info,
+            log_format: LogFormat::default(),
+            metrics_filters: 100,
+        }
+    }
+}
+
+impl Config {
+    /// Where HTTP is spoken.
+    pub fn http_bind(&self) -> IpAddr {
+        self.http_bind.unwrap_or(self.bind)
+    }
+
+    /// Whether HTTP is spoken inside TLS.
+    pub fn http_tls(&self) -> bool {
+        self.http_tls.unwrap_or(self.tls_cert.is_some())
+    }
+
+    /// The file of the secret key.
+    pub fn key_file(&self) -> Option<PathBuf> {
+        let in_data = || self.data.as_ref().map(|data| data.join("key"));
+        self.key_file.clone().or_else(in_data)
+    }
+}

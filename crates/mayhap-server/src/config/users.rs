@@ -1,0 +1,211 @@
+//! Users: names, passwords, rights.
+//!
+//! A password is kept as an Argon2id hash, or, where the configuration holds it in plain, as SHA-256
+//! with a salt of this process. The second form is also kept of a hashed password once it was right,
+//! so that a client which logs in for each connection costs a microsecond and not 20 ms.
+
+use super::Rights;
+use argon2::password_hash::PasswordVerifier;
+use argon2::password_hash::phc::PasswordHash;
+use argon2::{Argon2, Params, PasswordHasher};
+use sha2::{Digest as _, Sha256};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Instant;
+use subtle::ConstantTimeEq;
+
+/// The name that `AUTH password` and `password = …` mean.
+pub const DEFAULT_USER: &str = "default";
+
+/// Memory of one Argon2 check that a configuration may ask for, in KiB.
+const MAX_HASH_KIB: u32 = 256 * 1024;
+/// Rounds of one Argon2 check that a configuration may ask for.
+const MAX_HASH_ROUNDS: u32 = 16;
+/// Argon2 checks a second; more tries are refused unseen, so that guessing cannot take the
+/// processor from the filters. Passwords that were right before are not counted.
+const CHECKS_A_SECOND: f64 = 10.0;
+
+/// SHA-256 of a password under the salt of this process.
+type Tag = [u8; 32];
+
+/// A user as configured.
+#[derive(Debug)]
+struct User {
+    name: String,
+    rights: Rights,
+    secret: Secret,
+}
+
+/// How a password is known.
+#[derive(Debug)]
+enum Secret {
+    Plain(Tag),
+    /// The last password that was right, beside the hash.
+    Hashed {
+        hash: Box<PasswordHash>,
+        seen: Mutex<Option<Tag>>,
+    },
+}
+
+/// Who may log in. Without any user everybody may do everything.
+#[derive(Debug, Default)]
+pub struct Users {
+    list: Vec<User>,
+    salt: [u8; 32],
+    throttle: Mutex<Throttle>,
+}
+
+impl Users {
+    /// Nobody: everybody may do everything.
+    ///
+    /// # Errors
+    ///
+    /// The system's, if it has no random bytes.
+    pub fn new() -> Result<Self, String> {
+        let mut users = Self::default();
+        getrandom::fill(&mut users.salt).map_err(|error| format!("no random bytes: {error}"))?;
+        Ok(users)
+    }
+
+    /// Adds a user whose password is at hand.
+    ///
+    /// # Errors
+    ///
+    /// If the name is there already, or the password is empty.
+    pub fn add(&mut self, name: &str, password: &[u8], rights: Rights) -> Result<(), String> {
+        if password.is_empty() {
+            return Err(format!("the password of user {name:?} is empty; write at least 16 bytes"));
+        }
+        let secret = Secret::Plain(self.tag(password));
+        self.push(User { name: name.into(), rights, secret })
+    }
+
+    /// Adds a user whose password is known as `$argon2id$…`.
+    ///
+    /// # Errors
+    ///
+    /// If the name is there already, or the text is no hash within our limits.
+    pub fn add_hashed(&mut self, name: &str, hash: &str, rights: Rights) -> Result<(), String> {
+        // The text is not repeated: it is half a secret.
+        let wrong = "is no Argon2 hash; make one with: mayhap serve --hash-password";
+        let hash = PasswordHash::new(hash).map_err(|_| wrong.to_owned())?;
+        let params = Params::try_from(&hash).map_err(|_| wrong.to_owned())?;
+        if params.m_cost() > MAX_HASH_KIB || params.t_cost() > MAX_HASH_ROUNDS {
+            return Err(format!(
+                "asks for m={} and t={}, above the limits of m={MAX_HASH_KIB} and \
+                 t={MAX_HASH_ROUNDS}; make another with: mayhap serve --hash-password",
+                params.m_cost(),
+                params.t_cost()
+            ));
+        }
+        let secret = Secret::Hashed { hash: Box::new(hash), seen: Mutex::new(None) };
+        self.push(User { name: name.into(), rights, secret })
+    }
+
+    fn push(&mut self, user: User) -> Result<(), String> {
+        if self.list.iter().any(|other| other.name == user.name) {
+            return Err(format!("there are two users named {:?}", user.name));
+        }
+        self.list.push(user);
+        Ok(())
+    }
+
+    /// What they are called.
+    pub fn names(&self) -> Vec<&str> {
+        self.list.iter().map(|user| user.name.as_str()).collect()
+    }
+
+    /// Whether one has to log in at all.
+    pub const fn asks_password(&self) -> bool {
+        !self.list.is_empty()
+    }
+
+    /// What one may do who has not logged in.
+    pub const fn anonymous(&self) -> Rights {
+        if self.asks_password() { Rights::NONE } else { Rights::ALL }
+    }
+
+    /// What this user may do, if the password is right.
+    ///
+    /// Takes as long for a name that nobody has. A check of an Argon2 hash takes about 20 ms, and
+    /// there are at most ten a second for all clients together: beyond that tries are refused
+    /// unless their password was right before.
+    pub fn login(&self, name: &[u8], password: &[u8]) -> Option<Rights> {
+        let tag = self.tag(password);
+        let user = self.list.iter().find(|user| user.name.as_bytes() == name);
+        let (hash, seen) = match user.map(|user| &user.secret) {
+            Some(Secret::Plain(right)) => {
+                let is_right = bool::from(right.ct_eq(&tag));
+                return user.filter(|_| is_right).map(|user| user.rights.clone());
+            }
+            Some(Secret::Hashed { hash, seen }) => (&**hash, Some(seen)),
+            // Somebody's, so that a name that nobody has is refused as slowly.
+            None => (self.any_hash()?, None),
+        };
+        if let Some(seen) = seen
+            && let Some(right) = *lock(seen)
+            && bool::from(right.ct_eq(&tag))
+        {
+            return user.map(|user| user.rights.clone());
+        }
+        // Held during the check: one at a time, 19 MiB each.
+        let mut throttle = lock(&self.throttle);
+        if !throttle.take() {
+            return None;
+        }
+        let is_right = Argon2::default().verify_password(password, hash).is_ok();
+        drop(throttle);
+        let user = user.filter(|_| is_right)?;
+        *lock(seen?) = Some(tag);
+        Some(user.rights.clone())
+    }
+
+    fn any_hash(&self) -> Option<&PasswordHash> {
+        self.list.iter().find_map(|user| match &user.secret {
+            Secret::Hashed { hash, .. } => Some(&**hash),
+            Secret::Plain(_) => None,
+        })
+    }
+
+    fn tag(&self, password: &[u8]) -> Tag {
+        Sha256::new().chain_update(self.salt).chain_update(password).finalize().into()
+    }
+}
+
+/// The Argon2id hash of a password, as `password_hash = …` has it.
+///
+/// # Errors
+///
+/// If the system has no random bytes, or the password is longer than 4 GiB.
+pub fn hash_password(password: &[u8]) -> Result<String, String> {
+    let mut salt = [0; 16];
+    getrandom::fill(&mut salt).map_err(|error| format!("no random bytes: {error}"))?;
+    let hash = Argon2::default().hash_password_with_salt(password, &salt);
+    hash.map(|hash| hash.to_string()).map_err(|error| error.to_string())
+}
+
+/// A bucket of checks that fills with time.
+#[derive(Debug, Default)]
+struct Throttle {
+    checks: f64,
+    last: Option<Instant>,
+}
+
+impl Throttle {
+    fn take(&mut self) -> bool {
+        let now = Instant::now();
+        let gained = self.last.map_or(f64::INFINITY, |last| (now - last).as_secs_f64());
+        self.last = Some(now);
+        self.checks = (self.checks + gained * CHECKS_A_SECOND).min(CHECKS_A_SECOND);
+        let there_is_one = self.checks >= 1.0;
+        if there_is_one {
+            self.checks -= 1.0;
+        }
+        there_is_one
+    }
+}
+
+/// What is guarded here is whole at every moment, whoever panicked.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

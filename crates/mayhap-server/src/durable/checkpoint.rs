@@ -1,0 +1,244 @@
+//! Checkpoints: filters are saved as images, so that the log before them can go.
+
+use super::disk::DiskFile;
+use super::image;
+use super::log::Trouble;
+use super::manifest::{ImageOf, Manifest};
+use super::plant::Plant;
+use super::recorder::Unsafe;
+use super::recover::now_ms;
+use super::segment::{self, Identity};
+use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
+use super::{Error, Filters, Log, Refused, Saved};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+/// What a checkpoint did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Saves {
+    /// Filters that were saved: those that had been changed.
+    pub images: u64,
+    /// Bytes of their images.
+    pub image_bytes: u64,
+    /// Bytes of log that are not needed any more.
+    pub log_bytes: u64,
+}
+
+fn trouble() -> Refused {
+    Refused("the log is in trouble".to_owned())
+}
+
+/// What one checkpoint leaves to the next.
+#[derive(Debug)]
+pub(super) struct Checkpoints {
+    pub(super) manifest: Manifest,
+    /// A segment that is made and not yet written to.
+    next: Option<(u64, Arc<dyn DiskFile>)>,
+    /// Files that are no longer needed and could not be removed yet.
+    garbage: Vec<String>,
+}
+
+/// The log at the moment at which a checkpoint begins.
+struct Begun {
+    first_segment: u64,
+    first_sequence: u64,
+    first_previous: u64,
+    next_id: u64,
+    list: Vec<Saved>,
+    changed: HashSet<u64>,
+    unwritten: Vec<Unsafe>,
+    old_bytes: u64,
+}
+
+impl Checkpoints {
+    pub(super) const fn new(manifest: Manifest) -> Self {
+        Self { manifest, next: None, garbage: Vec::new() }
+    }
+
+    pub(super) const fn identity(&self) -> &Identity {
+        &self.manifest.identity
+    }
+}
+
+impl Log {
+    /// Saves all filters that were changed since they were saved last, and lets go of the log
+    /// before that. Insertions go on meanwhile; operations wait for as long as it takes to list
+    /// the filters.
+    ///
+    /// Whatever happens on the way, the folder has all that is in the log: the old images and the
+    /// old log are removed last. One at a time; a second one waits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], say of a full disk; [`Error::Refused`] if the log may have lost something.
+    pub fn checkpoint(&self, filters: &dyn Filters) -> Result<Saves, Error> {
+        let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = self.checkpoint_with(&mut checkpoints, filters);
+        let error = result.as_ref().err().map(ToString::to_string);
+        self.tell_saved(&checkpoints.manifest, error);
+        result
+    }
+
+    fn checkpoint_with(
+        &self,
+        checkpoints: &mut Checkpoints,
+        filters: &dyn Filters,
+    ) -> Result<Saves, Error> {
+        let mut begun = self.begin_checkpoint(checkpoints, filters)?;
+        if self.store.plant.is(Plant::LogDroppedEarly) {
+            self.drop_segments(checkpoints, begun.first_segment);
+        }
+        let mut made = Vec::new();
+        match self.save(checkpoints, &begun, filters, &mut made) {
+            Ok(mut saves) => {
+                saves.log_bytes = begun.old_bytes;
+                self.end_checkpoint(checkpoints, &begun);
+                Ok(saves)
+            }
+            Err(error) => {
+                let paths = made.iter().map(|of: &ImageOf| image_path(of.number));
+                checkpoints.garbage.extend(paths);
+                // A disk that is full is to be no fuller after each attempt.
+                self.remove_garbage(checkpoints);
+                let mut inner = self.lock();
+                inner.filters.extend(begun.changed);
+                inner.unwritten.append(&mut begun.unwritten);
+                inner.older_bytes += begun.old_bytes;
+                Err(error)
+            }
+        }
+    }
+
+    /// Turns to a new segment. All that is in the old ones is in the filters by now.
+    fn begin_checkpoint(
+        &self,
+        checkpoints: &mut Checkpoints,
+        filters: &dyn Filters,
+    ) -> Result<Begun, Error> {
+        let number = self.lock().segment + 1;
+        let (number, file) = match checkpoints.next.take() {
+            Some((made, file)) if made == number => (made, file),
+            _ => (number, segment::create(&self.store, checkpoints.identity(), number)?),
+        };
+        let _operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
+        let list = filters.list();
+        let mut inner = self.lock();
+        let must_cut = match &inner.trouble {
+            Some(Trouble::Write { must_cut, .. }) => *must_cut,
+            Some(_) => true,
+            None => false,
+        };
+        if must_cut {
+            checkpoints.next = Some((number, file));
+            return Err(Error::Refused(self.refuse(&inner).err().unwrap_or_else(trouble)));
+        }
+        let old_bytes = inner.older_bytes + inner.end;
+        let old = std::mem::replace(&mut inner.file, file);
+        inner.older.push(old);
+        (inner.segment, inner.end) = (number, segment::HEADER_BYTES as u64);
+        // What was there before counts again only if this fails.
+        inner.older_bytes = 0;
+        Ok(Begun {
+            first_segment: number,
+            first_sequence: inner.sequence,
+            first_previous: inner.previous,
+            next_id: inner.next_id,
+            list,
+            changed: std::mem::take(&mut inner.filters),
+            unwritten: std::mem::take(&mut inner.unwritten),
+            old_bytes,
+        })
+    }
+
+    /// Writes images of what was changed, then the manifest that names them.
+    fn save(
+        &self,
+        checkpoints: &mut Checkpoints,
+        begun: &Begun,
+        filters: &dyn Filters,
+        made: &mut Vec<ImageOf>,
+    ) -> Result<Saves, Error> {
+        let images: HashMap<u64, ImageOf> =
+            checkpoints.manifest.filters.iter().map(|(filter, of)| (filter.id, *of)).collect();
+        let mut saves = Saves::default();
+        let mut saved = Vec::with_capacity(begun.list.len());
+        for filter in &begun.list {
+            let mut of = images.get(&filter.id).copied().unwrap_or_default();
+            if begun.changed.contains(&filter.id) {
+                let snapshot = filters.snapshot(filter.id);
+                let failed = self.store.error("copy a filter for", FILTERS);
+                let Some(snapshot) = snapshot.map_err(failed)? else {
+                    // Removed since: the log says so after this point.
+                    continue;
+                };
+                let number = checkpoints.manifest.next_image;
+                checkpoints.manifest.next_image += 1;
+                made.push(ImageOf { number, ..ImageOf::default() });
+                of = image::write(&self.store, number, &*snapshot)?;
+                saves.images += 1;
+                saves.image_bytes += of.bytes;
+            }
+            saved.push((filter.clone(), of));
+        }
+        if saves.images > 0 {
+            self.store.sync_dir(FILTERS)?;
+        }
+        let manifest = Manifest {
+            identity: checkpoints.manifest.identity,
+            made_at: now_ms(),
+            first_segment: begun.first_segment,
+            first_sequence: begun.first_sequence,
+            first_previous: begun.first_previous,
+            next_id: begun.next_id,
+            next_image: checkpoints.manifest.next_image,
+            filters: saved,
+        };
+        self.store.prepare(MANIFEST, &manifest.encode())?;
+        // From here on the new manifest may be the one that a crash leaves: it needs its images.
+        made.clear();
+        self.store.put_in_place(MANIFEST)?;
+        let kept: HashSet<u64> = manifest.filters.iter().map(|(_, of)| of.number).collect();
+        let gone = images.values().filter(|of| of.number != 0 && !kept.contains(&of.number));
+        checkpoints.garbage.extend(gone.map(|of| image_path(of.number)));
+        checkpoints.manifest = manifest;
+        Ok(saves)
+    }
+
+    /// The new manifest is on the disk: lets go of what only the old one needed.
+    fn end_checkpoint(&self, checkpoints: &mut Checkpoints, begun: &Begun) {
+        begun.unwritten.iter().for_each(Unsafe::settle);
+        let syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
+        inner.older.clear();
+        self.set_synced(&mut inner, begun.first_sequence);
+        drop(inner);
+        drop(syncing);
+        self.drop_segments(checkpoints, begun.first_segment);
+        self.tell_progress();
+    }
+
+    fn drop_segments(&self, checkpoints: &mut Checkpoints, first: u64) {
+        // What cannot be removed now is tried again by the next one, or when the folder is opened.
+        let numbers = self.store.numbers(LOG, ".log").unwrap_or_default();
+        let old = numbers.into_iter().filter(|&number| number < first).map(segment_path);
+        checkpoints.garbage.extend(old);
+        checkpoints.garbage.sort_unstable();
+        checkpoints.garbage.dedup();
+        self.remove_garbage(checkpoints);
+    }
+
+    fn remove_garbage(&self, checkpoints: &mut Checkpoints) {
+        checkpoints.garbage.retain(|path| {
+            let removed = self.store.disk.remove(path);
+            removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+        });
+    }
+
+    /// Asks the thread of checkpoints for one.
+    pub fn ask_checkpoint(&self) {
+        self.checkpoint_asked.store(true, Ordering::Release);
+        self.asked.notify_all();
+    }
+}

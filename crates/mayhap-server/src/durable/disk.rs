@@ -1,0 +1,194 @@
+//! The file system as the log sees it, so that tests can lose and fail each operation.
+
+use std::fmt::Debug;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A folder and what is below it. Paths are of this module's making: ASCII, relative, with `/`.
+pub(super) trait Disk: Debug + Send + Sync {
+    /// A file to write and read, new or emptied.
+    fn create(&self, path: &str) -> io::Result<Arc<dyn DiskFile>>;
+    /// A file that is there.
+    fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>>;
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    fn remove(&self, path: &str) -> io::Result<()>;
+    /// Makes creations, renames and removals in a folder survive a power cut; `""` is the top.
+    fn sync_dir(&self, path: &str) -> io::Result<()>;
+    /// The names of the regular files in a folder.
+    fn list(&self, path: &str) -> io::Result<Vec<String>>;
+    /// A folder, if it is not there yet.
+    fn create_dir(&self, path: &str) -> io::Result<()>;
+}
+
+/// An open file. Calls may do less than they are asked, as `pwrite` does.
+pub(super) trait DiskFile: Debug + Send + Sync {
+    fn bytes(&self) -> io::Result<u64>;
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+    fn set_len(&self, bytes: u64) -> io::Result<()>;
+    /// Makes what was written survive a power cut.
+    fn sync(&self) -> io::Result<()>;
+}
+
+/// Again for as long as a signal interrupts it.
+pub(super) fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}
+
+/// Writes all of it.
+pub(super) fn write_all_at(file: &dyn DiskFile, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match again(|| file.write_at(bytes, at))? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            written => {
+                bytes = &bytes[written..];
+                at += written as u64;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Fills the buffer, or as much of it as the file has.
+pub(super) fn read_up_to(file: &dyn DiskFile, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut found = 0;
+    while found < buffer.len() {
+        match again(|| file.read_at(&mut buffer[found..], at + found as u64))? {
+            0 => break,
+            more => found += more,
+        }
+    }
+    Ok(found)
+}
+
+/// A folder of the file system, which no other process has meanwhile.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+    lock: File,
+}
+
+impl Folder {
+    /// Opens or makes a folder, for its owner alone, and locks it.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if another process has it.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path)?;
+        if cfg!(unix) {
+            // What is kept in a folder is not kept if its name is not.
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all())?;
+        }
+        let lock = private().create(true).truncate(false).open(path.join("lock"))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.into(), lock }),
+            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Closing alone does not free the lock while a child process has inherited the file.
+        let _ = self.lock.unlock();
+    }
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+impl Disk for Folder {
+    fn create(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let file = private().create(true).truncate(true).open(self.path.join(path))?;
+        Ok(Arc::new(file))
+    }
+
+    fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
+        Ok(Arc::new(private().open(self.path.join(path))?))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(path))
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        // Elsewhere a folder cannot be opened as a file, and renames are journalled.
+        if cfg!(unix) { File::open(self.path.join(path))?.sync_all() } else { Ok(()) }
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(self.path.join(path))? {
+            let entry = entry?;
+            if entry.file_type()?.is_file() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn create_dir(&self, path: &str) -> io::Result<()> {
+        match fs::create_dir(self.path.join(path)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            done => done,
+        }
+    }
+}
+
+impl DiskFile for File {
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(self, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(self, buffer, offset)
+    }
+
+    #[cfg(unix)]
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::write_at(self, bytes, offset)
+    }
+
+    #[cfg(windows)]
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_write(self, bytes, offset)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        Self::set_len(self, bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+}

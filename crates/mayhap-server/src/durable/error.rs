@@ -1,0 +1,135 @@
+//! What can be wrong with a data folder.
+
+use std::path::PathBuf;
+use std::{fmt, io};
+
+/// Why a data folder could not be opened, or a checkpoint not be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file system refused something.
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// With which file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another process has the folder.
+    Locked {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Bytes are not what was written.
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong there.
+        what: String,
+    },
+    /// A file that has to be there is not.
+    Missing {
+        /// The file.
+        path: PathBuf,
+        /// How that is known.
+        why: &'static str,
+    },
+    /// The folder was written by a later version.
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u16,
+        /// The latest that is understood.
+        supported: u16,
+    },
+    /// The folder's digests are of another function or another secret key.
+    OtherDigests {
+        /// The file that says so.
+        path: PathBuf,
+        /// Which parameter differs: `digest function`, or `digest seed or key`.
+        parameter: &'static str,
+        /// That of the folder.
+        folder: u64,
+        /// That which was given.
+        given: u64,
+    },
+    /// A sound record or image could not be taken in.
+    Replay {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: u64,
+        /// Why not.
+        why: String,
+    },
+    /// Nothing can be saved, as the log said before.
+    Refused(Refused),
+}
+
+impl Error {
+    pub(super) fn io(action: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { action, path, source } => {
+                write!(f, "cannot {action} {}: {source}", path.display())
+            }
+            Self::Locked { folder } => {
+                write!(f, "{}: another process is serving this folder", folder.display())
+            }
+            Self::Damaged { path, offset, what } => write!(
+                f,
+                "{}: damaged at byte {offset}: {what}; nothing was changed. Restore the folder \
+                 from a backup, or repair it, which keeps a copy and drops what cannot be read",
+                path.display()
+            ),
+            Self::Missing { path, why } => {
+                write!(f, "{}: missing: {why}; restore it from a backup", path.display())
+            }
+            Self::Newer { path, found, supported } => write!(
+                f,
+                "{}: written by a later version (format {found}, this one reads {supported})",
+                path.display()
+            ),
+            Self::OtherDigests { path, parameter, folder, given } => write!(
+                f,
+                "{}: the {parameter} is {folder}, not {given}: this is the log of another key file",
+                path.display()
+            ),
+            Self::Replay { path, offset, why } => {
+                write!(f, "{}: cannot take in what stands at byte {offset}: {why}", path.display())
+            }
+            Self::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Why nothing can be written now: a sentence with what to do, without a code. Redis clients are
+/// told `MISCONF` before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}

@@ -1,0 +1,79 @@
+//! A data folder that is locked, and its secret key.
+
+use super::disk::{Disk, Folder};
+use super::plant::Plant;
+use super::store::KEY;
+use super::{Error, Store};
+use mayhap::SecretKey;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A data folder that no other process has while this lives.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_server::durable::DataFolder;
+///
+/// # let path = tempfile::tempdir()?;
+/// # let path = path.path();
+/// let folder = DataFolder::open(path)?;
+/// assert!(DataFolder::open(path).is_err());
+/// let key = folder.secret_key()?;
+/// drop(folder);
+/// assert_eq!(DataFolder::open(path)?.secret_key()?, key);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DataFolder {
+    pub(super) store: Store,
+}
+
+impl DataFolder {
+    /// Opens a folder, or makes one for its owner alone.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] if another process has it; [`Error::Io`].
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        match Folder::open(path) {
+            Ok(disk) => Ok(Self::on(Arc::new(disk), path, Plant::None)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(Error::Locked { folder: path.into() })
+            }
+            Err(error) => Err(Error::io("open", path.into())(error)),
+        }
+    }
+
+    pub(super) fn on(disk: Arc<dyn Disk>, path: &Path, plant: Plant) -> Self {
+        Self { store: Store::new(disk, path, plant) }
+    }
+
+    /// The key of the folder's digests: 32 hex digits in the file `key`, which only its owner can
+    /// read. The first call makes it, at random.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`] if the file holds something else; [`Error::Io`].
+    pub fn secret_key(&self) -> Result<SecretKey, Error> {
+        let Some(bytes) = self.store.read(KEY)? else {
+            let mut key = [0; 16];
+            getrandom::fill(&mut key)
+                .map_err(|error| self.store.error("make", KEY)(io::Error::other(error)))?;
+            let text = format!("{:032x}\n", u128::from_be_bytes(key));
+            self.store.replace(KEY, text.as_bytes())?;
+            return Ok(SecretKey::new(key));
+        };
+        let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
+        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match u128::from_str_radix(text, 16) {
+            Ok(key) if digits => Ok(SecretKey::new(key.to_be_bytes())),
+            _ => Err(Error::Damaged {
+                path: self.store.path(KEY),
+                offset: 0,
+                what: format!("{} bytes that are not 32 hex digits", bytes.len()),
+            }),
+        }
+    }
+}

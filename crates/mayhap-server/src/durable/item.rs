@@ -1,0 +1,233 @@
+//! What stands in frames: insertions and operations.
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 1 | `kind` |
+//! | 3 | reserved, 0 |
+//! | 4 | `count` |
+//! | 8 | `id` of the filter |
+//! | … | by kind |
+//!
+//! | kind | what | `count` | then |
+//! |---|---|---|---|
+//! | 1 | digests inserted | digests | 8 bytes each |
+//! | 2 | keys inserted | keys | each: length (4), bytes |
+//! | 3 | digests in order | digests | `order` (8), `what` (8), 8 bytes each |
+//! | 16 | create | bytes of the name | `expires_at` (8), bytes of the spec (4), name, spec |
+//! | 17 | load | bytes | `part` (8), bytes |
+//! | 18 | remove | 0 | |
+//! | 19 | rename | bytes of the name | name |
+//! | 20 | expire | 0 | `expires_at` (8) |
+//! | 21 | clear | 0 | |
+//!
+//! All numbers are little-endian.
+
+use super::{Operation, Replay};
+use mayhap::Digest;
+
+pub(super) const INSERT: u8 = 1;
+pub(super) const KEYS: u8 = 2;
+pub(super) const ORDERED: u8 = 3;
+const CREATE: u8 = 16;
+const LOAD: u8 = 17;
+const REMOVE: u8 = 18;
+const RENAME: u8 = 19;
+const EXPIRE: u8 = 20;
+const CLEAR: u8 = 21;
+
+/// Bytes of an item before what differs by kind.
+pub(super) const HEAD_BYTES: usize = 16;
+/// Where in an item its count stands.
+pub(super) const COUNT: usize = 4;
+
+pub(super) fn encode_head(out: &mut Vec<u8>, kind: u8, count: usize, id: u64) {
+    out.extend_from_slice(&[kind, 0, 0, 0]);
+    out.extend_from_slice(&(count as u32).to_le_bytes());
+    out.extend_from_slice(&id.to_le_bytes());
+}
+
+pub(super) fn encode_digests(out: &mut Vec<u8>, digests: &[Digest]) {
+    out.extend(digests.iter().flat_map(|digest| digest.get().to_le_bytes()));
+}
+
+pub(super) fn encode_operation(out: &mut Vec<u8>, operation: &Operation<'_>) {
+    match *operation {
+        Operation::Create { id, name, spec, expires_at } => {
+            encode_head(out, CREATE, name.len(), id);
+            out.extend_from_slice(&expires_at.to_le_bytes());
+            out.extend_from_slice(&(spec.len() as u32).to_le_bytes());
+            out.extend_from_slice(name);
+            out.extend_from_slice(spec);
+        }
+        Operation::Load { id, part, bytes } => {
+            encode_head(out, LOAD, bytes.len(), id);
+            out.extend_from_slice(&part.to_le_bytes());
+            out.extend_from_slice(bytes);
+        }
+        Operation::Remove { id } => encode_head(out, REMOVE, 0, id),
+        Operation::Rename { id, name } => {
+            encode_head(out, RENAME, name.len(), id);
+            out.extend_from_slice(name);
+        }
+        Operation::Expire { id, expires_at } => {
+            encode_head(out, EXPIRE, 0, id);
+            out.extend_from_slice(&expires_at.to_le_bytes());
+        }
+        Operation::Clear => encode_head(out, CLEAR, 0, 0),
+    }
+}
+
+/// What the items of a payload amounted to.
+#[derive(Debug, Default)]
+pub(super) struct Replayed {
+    pub(super) digests: u64,
+    pub(super) keys: u64,
+    pub(super) operations: u64,
+    /// One more than the highest id that was created.
+    pub(super) next_id: u64,
+    /// The filters whose contents were changed.
+    pub(super) filters: std::collections::HashSet<u64>,
+    scratch: Vec<Digest>,
+}
+
+/// Hands all items of a payload to `replay`.
+///
+/// # Errors
+///
+/// What `replay` says, or that these bytes are no items.
+pub(super) fn replay_items(
+    mut bytes: &[u8],
+    replay: &dyn Replay,
+    done: &mut Replayed,
+) -> Result<(), String> {
+    while !bytes.is_empty() {
+        bytes = replay_item(bytes, replay, done)?;
+    }
+    Ok(())
+}
+
+fn replay_item<'a>(
+    bytes: &'a [u8],
+    replay: &dyn Replay,
+    done: &mut Replayed,
+) -> Result<&'a [u8], String> {
+    let mut input = Input(bytes);
+    let kind = input.u32()?;
+    let count = input.u32()? as usize;
+    let id = input.u64()?;
+    match u8::try_from(kind).map_err(|_| format!("an item of kind {kind}"))? {
+        INSERT => {
+            input.digests(count, &mut done.scratch)?;
+            replay.insert(id, &done.scratch)?;
+            done.digests += count as u64;
+        }
+        KEYS => {
+            let start = input;
+            for _ in 0..count {
+                input.key()?;
+            }
+            let mut keys = start;
+            // Each was there a moment ago.
+            replay.keys(id, &mut (0..count).map_while(|_| keys.key().ok()))?;
+            done.keys += count as u64;
+        }
+        ORDERED => {
+            let (order, what) = (input.u64()?, input.u64()?);
+            input.digests(count, &mut done.scratch)?;
+            replay.ordered(id, order, what, &done.scratch)?;
+            done.digests += count as u64;
+        }
+        kind => {
+            replay_operation(kind, id, count, &mut input, replay)?;
+            done.operations += 1;
+            if kind == CREATE {
+                done.next_id = done.next_id.max(id.saturating_add(1));
+            }
+        }
+    }
+    if [INSERT, KEYS, ORDERED, LOAD].contains(&(kind as u8)) {
+        done.filters.insert(id);
+    }
+    Ok(input.0)
+}
+
+fn replay_operation(
+    kind: u8,
+    id: u64,
+    count: usize,
+    input: &mut Input<'_>,
+    replay: &dyn Replay,
+) -> Result<(), String> {
+    match kind {
+        CREATE => {
+            let expires_at = input.u64()?;
+            let spec_bytes = input.u32()? as usize;
+            let name = input.bytes(count)?;
+            replay.create(id, name, input.bytes(spec_bytes)?, expires_at)
+        }
+        LOAD => {
+            let part = input.u64()?;
+            replay.load(id, part, input.bytes(count)?)
+        }
+        REMOVE => {
+            replay.remove(id);
+            Ok(())
+        }
+        RENAME => {
+            replay.rename(id, input.bytes(count)?);
+            Ok(())
+        }
+        EXPIRE => {
+            replay.expire(id, input.u64()?);
+            Ok(())
+        }
+        CLEAR => {
+            replay.clear();
+            Ok(())
+        }
+        kind => Err(format!("an item of kind {kind}, which a later version may know")),
+    }
+}
+
+/// Bytes from the front, each length compared with what is there.
+#[derive(Clone, Copy)]
+pub(super) struct Input<'a>(pub(super) &'a [u8]);
+
+impl<'a> Input<'a> {
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], String> {
+        let Some((bytes, rest)) = self.0.split_at_checked(count) else {
+            return Err(format!("{count} bytes are announced and {} are there", self.0.len()));
+        };
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, String> {
+        let bytes = self.bytes(2)?;
+        Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, String> {
+        let bytes = self.bytes(4)?;
+        Ok(u32::from_le_bytes(std::array::from_fn(|i| bytes[i])))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, String> {
+        let bytes = self.bytes(8)?;
+        Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[i])))
+    }
+
+    fn key(&mut self) -> Result<&'a [u8], String> {
+        let bytes = self.u32()? as usize;
+        self.bytes(bytes)
+    }
+
+    fn digests(&mut self, count: usize, out: &mut Vec<Digest>) -> Result<(), String> {
+        let bytes = self.bytes(count.saturating_mul(8))?;
+        out.clear();
+        out.extend(
+            bytes.as_chunks::<8>().0.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes))),
+        );
+        Ok(())
+    }
+}

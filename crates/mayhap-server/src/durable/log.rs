@@ -1,0 +1,492 @@
+//! The log: where frames are put in order, written and synced.
+
+use super::disk::{DiskFile, again, write_all_at};
+use super::recorder::{Batch, Unsafe, check_size};
+use super::store::segment_path;
+use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::time::{Duration, SystemTime};
+
+/// Answers wait if what was acknowledged first and is not on the disk is older than this.
+const MAX_UNSYNCED_MS: u64 = 2000;
+
+/// A place in the log: the number of frames up to there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Whether what was written up to a place may be acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It is as safe as the policy promises.
+    Safe,
+    /// It is not yet.
+    Waiting,
+    /// It never will be: [`Log::check_writable`] says why.
+    Refused,
+}
+
+/// An operation that is in the log; to be kept until its effect can be seen, so that no checkpoint
+/// comes between the two.
+#[derive(Debug)]
+#[must_use = "to be kept until the effect of the operation can be seen"]
+pub struct Logged<'a> {
+    /// Where it is.
+    pub ticket: Ticket,
+    _operations: RwLockReadGuard<'a, ()>,
+}
+
+/// Why nothing is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// A write failed. The file ends where it did; it is tried again.
+    Write { why: String, bytes: u64, must_cut: bool },
+    /// What was written may be lost, and nobody can know what.
+    Sync { why: String },
+    /// The log was closed.
+    Closed,
+}
+
+/// What changes with every write.
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) segment: u64,
+    pub(super) file: Arc<dyn DiskFile>,
+    /// The length of the segment up to the last whole frame.
+    pub(super) end: u64,
+    pub(super) previous: u64,
+    pub(super) sequence: u64,
+    /// Up to where the last frame said that all is safe.
+    pub(super) vouched: u64,
+    /// Bytes in segments before this one that are still needed.
+    pub(super) older_bytes: u64,
+    /// Segments before this one that are not synced.
+    pub(super) older: Vec<Arc<dyn DiskFile>>,
+    /// When the first byte was written that no sync has begun to cover.
+    pub(super) dirty_since: Option<u64>,
+    /// The same of the sync that is going on.
+    pub(super) syncing_since: Option<u64>,
+    pub(super) trouble: Option<Trouble>,
+    /// Filters whose contents were changed since their images.
+    pub(super) filters: HashSet<u64>,
+    /// What is settled once the log is synced up to there.
+    pub(super) waiting: VecDeque<(u64, Vec<Unsafe>)>,
+    /// What could not be written, and is settled by an image.
+    pub(super) unwritten: Vec<Unsafe>,
+    pub(super) next_id: u64,
+    pub(super) last_sync: Option<SystemTime>,
+    pub(super) last_error: Option<String>,
+    pub(super) late: Option<(Arc<dyn DiskFile>, u64, Vec<u8>)>,
+}
+
+type OnProgress = Box<dyn Fn() + Send + Sync>;
+
+/// The log of a data folder, which this process alone has.
+pub struct Log {
+    pub(super) store: Store,
+    pub(super) options: Options,
+    pub(super) id: u64,
+    inner: Mutex<Inner>,
+    /// There is something to sync, or it is time to end.
+    pub(super) work: Condvar,
+    /// A checkpoint is asked for, or it is time to end.
+    pub(super) asked: Condvar,
+    /// [`Log::state`] may say something else.
+    progress: Condvar,
+    /// Held by operations from their record to their effect, and by checkpoints while they begin.
+    pub(super) operations: RwLock<()>,
+    /// One sync at a time.
+    pub(super) syncing: Mutex<()>,
+    /// Frames of a lower sequence are on the disk.
+    pub(super) synced: AtomicU64,
+    /// Up to where the log has all operations.
+    operated: AtomicU64,
+    /// When the oldest byte was written that is not; `u64::MAX` if all are.
+    unsynced_since: AtomicU64,
+    in_trouble: AtomicBool,
+    poisoned: AtomicBool,
+    on_progress: RwLock<Vec<OnProgress>>,
+    pub(super) checkpoints: Mutex<super::checkpoint::Checkpoints>,
+    pub(super) checkpoint_asked: AtomicBool,
+    pub(super) saved: RwLock<super::stats::LastSaved>,
+    pub(super) closed: AtomicBool,
+}
+
+impl Log {
+    pub(super) fn new(
+        store: Store,
+        options: Options,
+        id: u64,
+        inner: Inner,
+        checkpoints: super::checkpoint::Checkpoints,
+    ) -> Self {
+        let saved = RwLock::default();
+        let log = Self {
+            store,
+            options,
+            id,
+            synced: AtomicU64::new(inner.sequence),
+            operated: AtomicU64::new(0),
+            inner: Mutex::new(inner),
+            work: Condvar::new(),
+            asked: Condvar::new(),
+            progress: Condvar::new(),
+            operations: RwLock::new(()),
+            syncing: Mutex::new(()),
+            unsynced_since: AtomicU64::new(u64::MAX),
+            in_trouble: AtomicBool::new(false),
+            poisoned: AtomicBool::new(false),
+            on_progress: RwLock::new(Vec::new()),
+            checkpoints: Mutex::new(checkpoints),
+            checkpoint_asked: AtomicBool::new(false),
+            saved,
+            closed: AtomicBool::new(false),
+        };
+        let checkpoints = log.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        log.tell_saved(&checkpoints.manifest, None);
+        drop(checkpoints);
+        log
+    }
+
+    /// When insertions are acknowledged.
+    pub const fn policy(&self) -> Policy {
+        self.options.policy
+    }
+
+    /// A recorder for a thread.
+    pub fn recorder(self: &Arc<Self>) -> Recorder {
+        Recorder::new(self.clone())
+    }
+
+    /// To be called whenever [`Log::state`] may say something else: wakes those who wait.
+    pub fn on_progress(&self, wake: OnProgress) {
+        self.on_progress.write().unwrap_or_else(PoisonError::into_inner).push(wake);
+    }
+
+    /// Whether anything can be written; to be asked before a filter is changed. Takes no lock
+    /// while all is well.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`], with what to do.
+    pub fn check_writable(&self) -> Result<(), Refused> {
+        if self.in_trouble.load(Ordering::Acquire) {
+            return self.refuse(&self.lock());
+        }
+        Ok(())
+    }
+
+    /// Writes an operation to the log, before it is carried out.
+    ///
+    /// The kernel has it when this returns. What it returns is to be kept until the effect can be
+    /// seen. One at a time: a thread that keeps one and asks for another can wait for ever.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: it is not in the log and must not be carried out.
+    pub fn now(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
+        let mut batch = Batch::default();
+        batch.begin();
+        check_size(operation.bytes())?;
+        item::encode_operation(&mut batch.bytes, operation);
+        if let Operation::Load { id, .. } = *operation {
+            batch.filters.push(id);
+        }
+        let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
+        let ticket = self.append_for(&mut batch, operation.next_id())?;
+        self.operated.fetch_max(ticket.0, Ordering::AcqRel);
+        Ok(Logged { ticket, _operations: operations })
+    }
+
+    /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
+    /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
+    pub fn last_operation(&self) -> Option<Ticket> {
+        let ticket = Ticket(self.operated.load(Ordering::Acquire));
+        (!self.is_safe(ticket)).then_some(ticket)
+    }
+
+    /// Whether what was written up to there may be acknowledged.
+    pub fn state(&self, ticket: Ticket) -> State {
+        if self.is_safe(ticket) {
+            State::Safe
+        } else if self.poisoned.load(Ordering::Acquire) {
+            State::Refused
+        } else {
+            State::Waiting
+        }
+    }
+
+    pub(super) fn is_safe(&self, ticket: Ticket) -> bool {
+        if self.synced.load(Ordering::Acquire) >= ticket.0 {
+            return true;
+        }
+        match self.policy() {
+            Policy::Always => false,
+            Policy::EverySecond => {
+                !self.poisoned.load(Ordering::Acquire) && self.unsynced_ms() <= MAX_UNSYNCED_MS
+            }
+            Policy::No => !self.poisoned.load(Ordering::Acquire),
+        }
+    }
+
+    /// Milliseconds since the oldest byte was written that is not on the disk.
+    pub(super) fn unsynced_ms(&self) -> u64 {
+        match self.unsynced_since.load(Ordering::Acquire) {
+            u64::MAX => 0,
+            since => self.options.clock.now().saturating_sub(since),
+        }
+    }
+
+    /// Waits until what was written up to there may be acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] if it never will be.
+    pub fn wait(&self, ticket: Ticket) -> Result<(), Refused> {
+        let mut inner = self.lock();
+        loop {
+            match self.state(ticket) {
+                State::Safe => return Ok(()),
+                State::Refused => return self.refuse(&inner),
+                State::Waiting => {}
+            }
+            // With a limit, since under `everysec` time alone can change the answer.
+            let waited = self.progress.wait_timeout(inner, Duration::from_millis(100));
+            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(super) fn append(&self, batch: &mut Batch) -> Result<Ticket, Refused> {
+        self.append_for(batch, 0)
+    }
+
+    fn append_for(&self, batch: &mut Batch, next_id: u64) -> Result<Ticket, Refused> {
+        batch.seal(self.id);
+        let mut inner = self.lock();
+        let written = match self.refuse(&inner) {
+            Ok(()) => self.write(&mut inner, batch),
+            refused => refused,
+        };
+        match written {
+            Ok(()) => {
+                inner.next_id = inner.next_id.max(next_id);
+                inner.filters.extend(batch.filters.drain(..));
+                let ticket = Ticket(inner.sequence);
+                if self.is_safe(ticket) {
+                    batch.counts.iter().for_each(Unsafe::settle);
+                } else {
+                    let counts = std::mem::take(&mut batch.counts);
+                    inner.waiting.push_back((ticket.0, counts));
+                    self.work.notify_one();
+                }
+                Ok(ticket)
+            }
+            Err(refused) => {
+                // The filters have these bits: an image is to have them.
+                inner.filters.extend(batch.filters.drain(..));
+                inner.unwritten.append(&mut batch.counts);
+                Err(refused)
+            }
+        }
+    }
+
+    /// Writes frames behind the last one, or ends the file where it did.
+    fn write(&self, inner: &mut Inner, batch: &mut Batch) -> Result<(), Refused> {
+        let safe = self.synced.load(Ordering::Acquire);
+        let (sequence, previous) = batch.chain(inner.sequence, inner.previous, safe, self.id);
+        if self.store.plant.is(Plant::AckBeforeWrite) {
+            return self.write_late(inner, batch, sequence, previous);
+        }
+        let bytes = batch.bytes.len() as u64;
+        if let Err(error) = write_all_at(&*inner.file, &batch.bytes, inner.end) {
+            let must_cut = again(|| inner.file.set_len(inner.end)).is_err();
+            let why = error.to_string();
+            self.set_trouble(inner, Trouble::Write { why, bytes, must_cut });
+            return self.refuse(inner);
+        }
+        inner.end += bytes;
+        (inner.sequence, inner.previous, inner.vouched) = (sequence, previous, safe);
+        if inner.dirty_since.is_none() {
+            inner.dirty_since = Some(self.options.clock.now());
+            self.tell_unsynced(inner);
+        }
+        Ok(())
+    }
+
+    /// The bug of [`Plant::AckBeforeWrite`]: what was written is written with the next.
+    fn write_late(
+        &self,
+        inner: &mut Inner,
+        batch: &Batch,
+        sequence: u64,
+        previous: u64,
+    ) -> Result<(), Refused> {
+        let now = (inner.file.clone(), inner.end, batch.bytes.clone());
+        if let Some((file, at, bytes)) = inner.late.replace(now) {
+            write_all_at(&*file, &bytes, at).map_err(|error| Refused(error.to_string()))?;
+        }
+        inner.end += batch.bytes.len() as u64;
+        (inner.sequence, inner.previous) = (sequence, previous);
+        inner.dirty_since.get_or_insert(self.options.clock.now());
+        Ok(())
+    }
+
+    /// Makes all that was written survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] from then on, until the folder is opened again: what the kernel could not write
+    /// it may have forgotten.
+    pub fn sync(&self) -> Result<(), Refused> {
+        let turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
+        if let Some(trouble @ Trouble::Sync { .. }) = &inner.trouble {
+            return Err(refusal(trouble));
+        }
+        if inner.dirty_since.is_none() && inner.older.is_empty() {
+            return Ok(());
+        }
+        inner.syncing_since = inner.dirty_since.take();
+        self.tell_unsynced(&inner);
+        let (older, file, target) = (inner.older.len(), inner.file.clone(), inner.sequence);
+        let mut files = inner.older.clone();
+        files.push(file);
+        drop(inner);
+        let done = files.iter().try_for_each(|file| again(|| file.sync()));
+        let mut inner = self.lock();
+        inner.syncing_since = None;
+        let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };
+        let result = match done {
+            Ok(()) => {
+                inner.older.drain(..older);
+                inner.last_sync = Some(SystemTime::now());
+                self.set_synced(&mut inner, target);
+                Ok(())
+            }
+            Err(error) => {
+                self.set_trouble(&mut inner, Trouble::Sync { why: error.to_string() });
+                self.refuse(&inner)
+            }
+        };
+        drop(inner);
+        drop(turn);
+        self.tell_progress();
+        result
+    }
+
+    /// Everything before this frame is safe, by a sync or by images.
+    pub(super) fn set_synced(&self, inner: &mut Inner, target: u64) {
+        self.synced.fetch_max(target, Ordering::AcqRel);
+        while inner.waiting.front().is_some_and(|(ticket, _)| *ticket <= target) {
+            if let Some((_, counts)) = inner.waiting.pop_front() {
+                counts.iter().for_each(Unsafe::settle);
+            }
+        }
+        self.tell_unsynced(inner);
+    }
+
+    fn tell_unsynced(&self, inner: &Inner) {
+        let since = inner.syncing_since.or(inner.dirty_since).unwrap_or(u64::MAX);
+        self.unsynced_since.store(since, Ordering::Release);
+    }
+
+    /// Says in an empty frame that all before it is on the disk, unless a frame has said so: then
+    /// none of it can be taken for a write that was cut off.
+    pub(super) fn vouch(&self) {
+        let mut inner = self.lock();
+        let synced = self.synced.load(Ordering::Acquire);
+        if inner.trouble.is_none() && inner.sequence == synced && inner.vouched < synced {
+            let mut batch = Batch::default();
+            batch.begin();
+            batch.seal(self.id);
+            let dirty_since = inner.dirty_since;
+            if self.write(&mut inner, &mut batch).is_ok() {
+                // Nobody waits for it, and losing it does no harm.
+                inner.dirty_since = dirty_since;
+                inner.vouched = inner.sequence;
+                self.tell_unsynced(&inner);
+            }
+        }
+    }
+
+    /// After a write that failed: tries whether the disk takes writes again.
+    pub(super) fn retry(&self) {
+        let mut inner = self.lock();
+        if let Some(Trouble::Write { must_cut, bytes, .. }) = inner.trouble.clone() {
+            if must_cut && again(|| inner.file.set_len(inner.end)).is_err() {
+                return;
+            }
+            // As much as failed, so that "it works again" is not said at the last free byte.
+            let mut probe = Batch::default();
+            probe.begin();
+            let room = (bytes as usize).clamp(frame_bytes(), 1 << 20);
+            probe.bytes.resize(room, 0);
+            let fits = write_all_at(&*inner.file, &probe.bytes, inner.end).is_ok();
+            let cut = again(|| inner.file.set_len(inner.end)).is_ok();
+            let trouble = match inner.trouble.take() {
+                Some(Trouble::Write { why, bytes, .. }) if !(fits && cut) => {
+                    Some(Trouble::Write { why, bytes, must_cut: !cut })
+                }
+                _ => None,
+            };
+            self.in_trouble.store(trouble.is_some(), Ordering::Release);
+            inner.trouble = trouble;
+        }
+        drop(inner);
+        self.tell_progress();
+    }
+
+    pub(super) fn set_trouble(&self, inner: &mut Inner, trouble: Trouble) {
+        inner.last_error = Some(refusal(&trouble).0);
+        self.poisoned.store(matches!(trouble, Trouble::Sync { .. }), Ordering::Release);
+        inner.trouble = Some(trouble);
+        self.in_trouble.store(true, Ordering::Release);
+    }
+
+    /// # Errors
+    ///
+    /// [`Refused`] if the log is in trouble.
+    pub(super) fn refuse(&self, inner: &Inner) -> Result<(), Refused> {
+        inner.trouble.as_ref().map_or(Ok(()), |trouble| {
+            let Refused(why) = refusal(trouble);
+            let path = self.store.path(&segment_path(inner.segment));
+            Err(Refused(format!("{}: {why}", path.display())))
+        })
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn tell_progress(&self) {
+        self.progress.notify_all();
+        let all = self.on_progress.read().unwrap_or_else(PoisonError::into_inner);
+        all.iter().for_each(|wake| wake());
+    }
+}
+
+const fn frame_bytes() -> usize {
+    super::frame::HEADER_BYTES
+}
+
+fn refusal(trouble: &Trouble) -> Refused {
+    Refused(match trouble {
+        Trouble::Write { why, bytes, .. } => format!(
+            "nothing can be written ({why}): free at least {bytes} bytes there, and writing goes \
+             on by itself; filters can still be asked"
+        ),
+        Trouble::Sync { why } => format!(
+            "the disk failed to keep what was written ({why}): nothing is accepted until the disk \
+             is checked and the server started again; filters can still be asked"
+        ),
+        Trouble::Closed => "the server is ending".to_owned(),
+    })
+}
+
+impl fmt::Debug for Log {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Log").field("store", &self.store).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! Which filters there are, which images, where the log begins.
+//!
+//! | offset | bytes | field | allowed |
+//! |---|---|---|---|
+//! | 0 | 8 | `magic` | `\x89mhpman\n` |
+//! | 8 | 2 | `version` | 1 |
+//! | 10 | 2 | `digest` | as in filter files |
+//! | 12 | 4 | reserved | 0 |
+//! | 16 | 8 | `digest_parameter` | as in filter files: of `sip13`, the id of the key |
+//! | 24 | 8 | `log_id` | random |
+//! | 32 | 8 | `made_at` | milliseconds since 1970 |
+//! | 40 | 8 | `first_segment` | replay begins with it |
+//! | 48 | 8 | `first_sequence` | of its first frame |
+//! | 56 | 8 | `first_previous` | of its first frame |
+//! | 64 | 8 | `next_id` | of the next filter, or higher |
+//! | 72 | 8 | `next_image` | higher than all images |
+//! | 80 | 8 | `filters` | how many follow |
+//! | 88 | … | filters | |
+//! | end − 8 | 8 | `checksum` | XXH3-64 of all before it |
+//!
+//! A filter:
+//!
+//! | bytes | field | allowed |
+//! |---|---|---|
+//! | 8 | `id` | |
+//! | 8 | `expires_at` | milliseconds since 1970; 0 for never |
+//! | 8 | `image` | the number in the name of its image; 0 if it was never inserted into |
+//! | 8 | `image_bytes` | |
+//! | 8 | `image_checksum` | XXH3-64 of the whole image |
+//! | 8 | `mark` | how much of its history is in the image; 0 where that does not matter |
+//! | 4 | bytes of the name | |
+//! | 4 | bytes of the spec | |
+//! | … | name, spec | |
+
+use super::item::Input;
+use super::segment::Identity;
+use super::store::MANIFEST;
+use super::{Error, Saved, Store};
+use xxhash_rust::xxh3::xxh3_64;
+
+const MAGIC: &[u8; 8] = b"\x89mhpman\n";
+const VERSION: u16 = 1;
+
+/// An image, as the manifest knows it. Number 0: there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ImageOf {
+    pub(super) number: u64,
+    pub(super) bytes: u64,
+    pub(super) checksum: u64,
+    pub(super) mark: u64,
+}
+
+/// Which filters there are, which images, where the log begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Manifest {
+    pub(super) identity: Identity,
+    pub(super) made_at: u64,
+    pub(super) first_segment: u64,
+    pub(super) first_sequence: u64,
+    pub(super) first_previous: u64,
+    pub(super) next_id: u64,
+    pub(super) next_image: u64,
+    pub(super) filters: Vec<(Saved, ImageOf)>,
+}
+
+impl Manifest {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
+        out.extend_from_slice(&VERSION.to_le_bytes());
+        out.extend_from_slice(&self.identity.digest_id.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        for number in [
+            self.identity.digest_parameter,
+            self.identity.log_id,
+            self.made_at,
+            self.first_segment,
+            self.first_sequence,
+            self.first_previous,
+            self.next_id,
+            self.next_image,
+            self.filters.len() as u64,
+        ] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for (filter, image) in &self.filters {
+            let ImageOf { number, bytes, checksum, mark } = *image;
+            for number in [filter.id, filter.expires_at, number, bytes, checksum, mark] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+            out.extend_from_slice(&(filter.name.len() as u32).to_le_bytes());
+            out.extend_from_slice(&(filter.spec.len() as u32).to_le_bytes());
+            out.extend_from_slice(&filter.name);
+            out.extend_from_slice(&filter.spec);
+        }
+        let checksum = xxh3_64(&out);
+        out.extend_from_slice(&checksum.to_le_bytes());
+        out
+    }
+
+    /// Reads the manifest, or `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`], [`Error::Newer`], [`Error::Io`].
+    pub(super) fn read(store: &Store) -> Result<Option<Self>, Error> {
+        let Some(bytes) = store.read(MANIFEST)? else { return Ok(None) };
+        let path = store.path(MANIFEST);
+        let damaged = |what: String| Error::Damaged { path: path.clone(), offset: 0, what };
+        let Some((contents, checksum)) = bytes.split_last_chunk::<8>() else {
+            return Err(damaged(format!("{} bytes are no manifest", bytes.len())));
+        };
+        if xxh3_64(contents).to_le_bytes() != *checksum {
+            return Err(damaged("the checksum of the whole file is another".to_owned()));
+        }
+        let mut input = Input(contents);
+        let magic = input.bytes(MAGIC.len()).map_err(damaged)?;
+        if magic != MAGIC {
+            return Err(damaged("this is no manifest".to_owned()));
+        }
+        let found = input.u16().map_err(damaged)?;
+        if found > VERSION {
+            return Err(Error::Newer { path, found, supported: VERSION });
+        }
+        Self::decode(&mut input).map(Some).map_err(damaged)
+    }
+
+    fn decode(input: &mut Input<'_>) -> Result<Self, String> {
+        let digest_id = input.u16()?;
+        input.bytes(4)?;
+        let [digest_parameter, log_id] = [input.u64()?, input.u64()?];
+        let mut manifest = Self {
+            identity: Identity { log_id, digest_id, digest_parameter },
+            made_at: input.u64()?,
+            first_segment: input.u64()?,
+            first_sequence: input.u64()?,
+            first_previous: input.u64()?,
+            next_id: input.u64()?,
+            next_image: input.u64()?,
+            filters: Vec::new(),
+        };
+        for _ in 0..input.u64()? {
+            let [id, expires_at] = [input.u64()?, input.u64()?];
+            let (number, bytes) = (input.u64()?, input.u64()?);
+            let image = ImageOf { number, bytes, checksum: input.u64()?, mark: input.u64()? };
+            let (name_bytes, spec_bytes) = (input.u32()? as usize, input.u32()? as usize);
+            let [name, spec] = [input.bytes(name_bytes)?.into(), input.bytes(spec_bytes)?.into()];
+            manifest.filters.push((Saved { id, name, spec, expires_at }, image));
+        }
+        if !input.0.is_empty() {
+            return Err(format!("{} bytes too many", input.0.len()));
+        }
+        Ok(manifest)
+    }
+
+    /// Bytes of all images.
+    pub(super) fn image_bytes(&self) -> u64 {
+        self.filters.iter().map(|(_, image)| image.bytes).sum()
+    }
+}

@@ -1,0 +1,53 @@
+//! How filters outlive the process: one log of digests for the data folder, and images.
+//!
+//! ```text
+//! insert ─► Recorder ─► frame ─► segment ─► replay ─► Replay (the keyspace)
+//!           a turn      write    log/N.log   at start
+//! Filters ─► checkpoint ─► image, manifest ─► Replay
+//! ```
+//!
+//! `recorder.rs` is what a turn of a thread writes at once, `log.rs` puts it in order, writes,
+//! syncs and refuses, `threads.rs` does so each second. `checkpoint.rs` makes images and drops the
+//! log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
+//! in files: `store.rs` (the folder), `segment.rs`, `frame.rs` and `item.rs` (the log),
+//! `manifest.rs`, `image.rs`. Everything goes through `disk.rs`, so that the tests in `tests/` can
+//! lose and fail each operation.
+
+mod checkpoint;
+mod disk;
+mod error;
+mod folder;
+mod frame;
+mod image;
+mod item;
+mod log;
+mod manifest;
+mod operation;
+mod options;
+mod plant;
+mod recorder;
+mod recover;
+mod repair;
+mod replay;
+mod segment;
+mod stats;
+mod store;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+pub use checkpoint::Saves;
+pub use error::{Error, Refused};
+pub use folder::DataFolder;
+pub use image::{Image, read_native, write_native};
+pub use log::{Log, Logged, State, Ticket};
+pub use operation::Operation;
+pub use options::{Options, Policy};
+pub use recorder::Recorder;
+pub use recover::{Dropped, Progress, Report};
+pub use repair::{Repaired, repair};
+pub use replay::{Filters, Replay, Saved, Snapshot};
+pub use stats::Stats;
+pub use threads::Threads;
+
+use store::Store;

@@ -1,0 +1,250 @@
+//! What one turn of one thread has changed and not yet written.
+
+use super::{Log, Refused, Ticket, frame, item};
+use mayhap::Digest;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// From how many bytes on a frame is followed by another: what is checked together.
+const FRAME_BYTES: usize = 1 << 20;
+/// Digests in one item.
+const ITEM_DIGESTS: usize = 1 << 16;
+/// More memory than this is given back after a turn.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// How many insertions into a filter are not safe yet, and how many of them are of one turn.
+#[derive(Debug)]
+pub(super) struct Unsafe {
+    count: Arc<AtomicU64>,
+    inserted: u64,
+}
+
+impl Unsafe {
+    pub(super) fn settle(&self) {
+        // ORDERING: Release. Who reads a lower count, with Acquire, is to find what it counted in
+        // the log.
+        self.count.fetch_sub(self.inserted, Ordering::Release);
+    }
+}
+
+/// What is written together.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    /// Frames, with room for their headers.
+    pub(super) bytes: Vec<u8>,
+    /// Where each begins.
+    pub(super) frames: Vec<usize>,
+    /// The filters whose contents are changed.
+    pub(super) filters: Vec<u64>,
+    pub(super) counts: Vec<Unsafe>,
+}
+
+impl Batch {
+    /// Begins a frame, unless there is one with room.
+    fn make_room(&mut self) -> bool {
+        let full = |&start: &usize| self.bytes.len() - start >= FRAME_BYTES;
+        let begins = self.frames.last().is_none_or(full);
+        if begins {
+            self.begin();
+        }
+        begins
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.frames.push(self.bytes.len());
+        self.bytes.resize(self.bytes.len() + frame::HEADER_BYTES, 0);
+    }
+
+    /// All that takes time and needs no lock.
+    pub(super) fn seal(&mut self, log_id: u64) {
+        let mut end = self.bytes.len();
+        for &start in self.frames.iter().rev() {
+            frame::seal(&mut self.bytes[start..end], log_id);
+            end = start;
+        }
+    }
+
+    /// Gives all frames their places; returns the next sequence number and the last checksum.
+    pub(super) fn chain(
+        &mut self,
+        mut sequence: u64,
+        mut previous: u64,
+        safe: u64,
+        log_id: u64,
+    ) -> (u64, u64) {
+        for &start in &self.frames {
+            previous = frame::chain(&mut self.bytes[start..], sequence, previous, safe, log_id);
+            sequence += 1;
+        }
+        (sequence, previous)
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT_BYTES);
+        self.frames.clear();
+        self.filters.clear();
+        self.counts.clear();
+    }
+}
+
+/// What one turn of one thread has changed and not yet written.
+///
+/// Memory: what was recorded since the last commit, and up to 1 MiB kept for the next turn.
+pub struct Recorder {
+    log: Arc<Log>,
+    batch: Batch,
+    /// The last item, if it is one of digests: where it begins, and its filter.
+    open: Option<(usize, u64)>,
+}
+
+impl Recorder {
+    pub(super) fn new(log: Arc<Log>) -> Self {
+        Self { log, batch: Batch::default(), open: None }
+    }
+
+    /// The log that it records for.
+    pub fn log(&self) -> &Arc<Log> {
+        &self.log
+    }
+
+    /// Whether nothing was recorded since the last commit.
+    pub fn is_empty(&self) -> bool {
+        self.batch.frames.is_empty()
+    }
+
+    /// Digests that were inserted into a filter.
+    ///
+    /// The caller has added as many to `count` *before* it set a bit. They are taken away again
+    /// once they are as safe as the policy promises, or in an image after writing had failed. So
+    /// for as long as `count` is not 0, a key that is there may be one that a crash would take:
+    /// who says "not new" of it has to record it too.
+    pub fn insert(&mut self, count: &Arc<AtomicU64>, filter: u64, digests: &[Digest]) {
+        for digests in digests.chunks(ITEM_DIGESTS) {
+            self.extend(filter, digests);
+        }
+        self.counts(count, digests.len());
+    }
+
+    fn extend(&mut self, filter: u64, digests: &[Digest]) {
+        if self.batch.make_room() {
+            self.open = None;
+        }
+        let bytes = &mut self.batch.bytes;
+        let joined = self.open.filter(|&(_, id)| id == filter).and_then(|(start, _)| {
+            let count = bytes[start + item::COUNT..].first_chunk_mut::<4>()?;
+            let more = u32::from_le_bytes(*count) + digests.len() as u32;
+            (more as usize <= ITEM_DIGESTS).then(|| *count = more.to_le_bytes())
+        });
+        if joined.is_none() {
+            self.open = Some((bytes.len(), filter));
+            item::encode_head(bytes, item::INSERT, digests.len(), filter);
+            self.batch.filters.push(filter);
+        }
+        item::encode_digests(&mut self.batch.bytes, digests);
+    }
+
+    /// Keys that were inserted into a filter that cannot take digests; `count` as for
+    /// [`Recorder::insert`].
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] for a key of more than 64 MiB; it and those after it are not recorded.
+    pub fn keys<'a>(
+        &mut self,
+        count: &Arc<AtomicU64>,
+        filter: u64,
+        keys: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<(), Refused> {
+        self.open = None;
+        self.batch.filters.push(filter);
+        let mut recorded = 0;
+        let mut fits = Ok(());
+        for key in keys {
+            fits = check_size(item::HEAD_BYTES + 4 + key.len());
+            if fits.is_err() {
+                break;
+            }
+            if key.len() > FRAME_BYTES {
+                self.batch.begin();
+            } else {
+                self.batch.make_room();
+            }
+            item::encode_head(&mut self.batch.bytes, item::KEYS, 1, filter);
+            self.batch.bytes.extend_from_slice(&(key.len() as u32).to_le_bytes());
+            self.batch.bytes.extend_from_slice(key);
+            recorded += 1;
+        }
+        self.counts(count, recorded);
+        fits
+    }
+
+    /// Digests for a filter to which everything has to be done once, and no more: one that counts
+    /// or forgets.
+    ///
+    /// `order` numbers what was done to this filter: how many digests came before the first of
+    /// these, taken under the lock under which they were put in. Frames may then stand in the log
+    /// in another order, and an image may be made at any time: it has what is below its mark, and
+    /// only the others are done again. `what` is the caller's: insert, remove, a time.
+    pub fn ordered(&mut self, filter: u64, order: u64, what: u64, digests: &[Digest]) {
+        let mut order = order;
+        for digests in digests.chunks(ITEM_DIGESTS) {
+            self.batch.make_room();
+            self.open = None;
+            let bytes = &mut self.batch.bytes;
+            item::encode_head(bytes, item::ORDERED, digests.len(), filter);
+            bytes.extend_from_slice(&order.to_le_bytes());
+            bytes.extend_from_slice(&what.to_le_bytes());
+            item::encode_digests(bytes, digests);
+            order += digests.len() as u64;
+        }
+        self.batch.filters.push(filter);
+    }
+
+    fn counts(&mut self, count: &Arc<AtomicU64>, inserted: usize) {
+        let inserted = inserted as u64;
+        match self.batch.counts.last_mut() {
+            Some(last) if Arc::ptr_eq(&last.count, count) => last.inserted += inserted,
+            _ => self.batch.counts.push(Unsafe { count: count.clone(), inserted }),
+        }
+    }
+
+    /// Writes all that was recorded, with one call to the kernel, which keeps it whatever happens
+    /// to the process.
+    ///
+    /// `None`: it is as safe as the policy promises, and so are all operations, or there was nothing.
+    /// A ticket: the answers have to wait until [`Log::state`] says that it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: nothing of it is in the log, and nothing of it may be acknowledged.
+    pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
+        if self.is_empty() {
+            // A turn may have done nothing but operations, which are in the log already.
+            return Ok(self.log.last_operation());
+        }
+        self.open = None;
+        let ticket = self.log.append(&mut self.batch);
+        self.batch.clear();
+        ticket.map(|ticket| (!self.log.is_safe(ticket)).then_some(ticket))
+    }
+}
+
+impl fmt::Debug for Recorder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let frames = self.batch.frames.len();
+        f.debug_struct("Recorder").field("frames", &frames).finish_non_exhaustive()
+    }
+}
+
+/// # Errors
+///
+/// [`Refused`] for what does not fit into a frame.
+pub(super) fn check_size(bytes: usize) -> Result<(), Refused> {
+    let limit = frame::MAX_PAYLOAD_BYTES;
+    if bytes > limit {
+        return Err(Refused(format!("{bytes} bytes are more than the {limit} of a log record")));
+    }
+    Ok(())
+}

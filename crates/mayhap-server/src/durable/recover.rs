@@ -1,0 +1,461 @@
+//! A data folder is opened: manifest, images, log; what a crash left is put right.
+
+use super::checkpoint::Checkpoints;
+use super::disk::{DiskFile, again, read_up_to, write_all_at};
+use super::image::{self, Image};
+use super::item::{Replayed, replay_items};
+use super::log::Inner;
+use super::manifest::{ImageOf, Manifest};
+use super::plant::Plant;
+use super::segment::{self, Identity, Segment};
+use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, segment_path};
+use super::{DataFolder, Error, Log, Options, Replay, Saved, Store};
+use std::collections::{HashSet, VecDeque};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// How far the opening of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Bytes of images that were read.
+    Images {
+        /// So far.
+        done: u64,
+        /// In all.
+        total: u64,
+    },
+    /// Bytes of the log that were replayed.
+    Log {
+        /// So far.
+        done: u64,
+        /// In all.
+        total: u64,
+    },
+}
+
+/// The end of a log that a crash had cut short, and that was removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    /// The segment.
+    pub path: PathBuf,
+    /// Where its last whole record ends.
+    pub offset: u64,
+    /// How many bytes were removed, those of later segments included.
+    pub bytes: u64,
+}
+
+/// What was found in a data folder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Images that were read.
+    pub images: u64,
+    /// Their bytes.
+    pub image_bytes: u64,
+    /// Bytes of the log that were replayed.
+    pub log_bytes: u64,
+    /// Digests in them.
+    pub digests: u64,
+    /// Keys in them.
+    pub keys: u64,
+    /// Operations in them.
+    pub operations: u64,
+    /// What a power cut or a kill left unfinished. Nothing that was acknowledged, but for the
+    /// last two seconds before a power cut under `everysec`.
+    pub dropped: Option<Dropped>,
+    /// The number of the next filter: higher than all before, of removed ones too.
+    pub next_id: u64,
+    /// Files that users put into `import/`, to be served by their names without extension.
+    pub imports: Vec<PathBuf>,
+}
+
+impl Log {
+    /// Opens a data folder, or makes one, and fills `replay` with what it has.
+    ///
+    /// What was recorded before a crash is there again; a write that
+    /// the crash cut short is removed and told. `progress` is called from several threads, some
+    /// hundred times a second.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`], with file and offset for what is damaged. Then nothing was changed.
+    pub fn open(
+        folder: DataFolder,
+        options: Options,
+        replay: &dyn Replay,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<(Arc<Self>, Report), Error> {
+        let store = folder.store;
+        for folder in [LOG, FILTERS, IMPORT] {
+            store.create_dir(folder)?;
+        }
+        let manifest = match Manifest::read(&store)? {
+            Some(manifest) => manifest,
+            None => begin(&store, &options)?,
+        };
+        check_digests(&store, &manifest, &options)?;
+        let mut report = Report { next_id: manifest.next_id, ..Report::default() };
+        report.imports = imports(&store)?;
+        load_images(&store, &manifest, options.threads, replay, progress, &mut report)?;
+        let end = replay_log(&store, &manifest, replay, progress, &mut report)?;
+        let (inner, replayed) = put_right(&store, &manifest, end, &mut report)?;
+        let changed = replayed.filters;
+        let checkpoints = Checkpoints::new(manifest);
+        let identity = *checkpoints.identity();
+        let inner = Inner { filters: changed, ..inner };
+        let log = Self::new(store, options, identity.log_id, inner, checkpoints);
+        Ok((Arc::new(log), report))
+    }
+}
+
+fn imports(store: &Store) -> Result<Vec<PathBuf>, Error> {
+    let names = store.list(IMPORT)?;
+    let shown = names.iter().filter(|name| !name.starts_with('.'));
+    Ok(shown.map(|name| store.path(&format!("{IMPORT}/{name}"))).collect())
+}
+
+/// A folder without a manifest: one that is new, or whose making was cut short.
+fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
+    let missing = || Error::Missing {
+        path: store.path(MANIFEST),
+        why: "there is a log, or there are images, and nothing says what they are",
+    };
+    let segments = store.numbers(LOG, ".log")?;
+    if !store.numbers(FILTERS, ".mayhap")?.is_empty() || segments.iter().any(|&n| n != 1) {
+        return Err(missing());
+    }
+    if !segments.is_empty() {
+        // The manifest comes before the first record.
+        let path = &segment_path(1);
+        let bytes = store.open(path)?.bytes().map_err(store.error("look at", path))?;
+        if bytes > segment::HEADER_BYTES as u64 {
+            return Err(missing());
+        }
+    }
+    let mut random = [0; 8];
+    getrandom::fill(&mut random)
+        .map_err(|error| store.error("make", MANIFEST)(io::Error::other(error)))?;
+    let log_id = u64::from_le_bytes(random);
+    let identity = Identity::new(log_id, &options.digest_function);
+    store.sync_dir("")?;
+    segment::create(store, &identity, 1)?;
+    let manifest = Manifest {
+        identity,
+        made_at: now_ms(),
+        first_segment: 1,
+        first_sequence: 0,
+        first_previous: log_id,
+        next_id: 1,
+        next_image: 1,
+        filters: Vec::new(),
+    };
+    store.replace(MANIFEST, &manifest.encode())?;
+    Ok(manifest)
+}
+
+pub(super) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}
+
+fn check_digests(store: &Store, manifest: &Manifest, options: &Options) -> Result<(), Error> {
+    let wanted = Identity::new(manifest.identity.log_id, &options.digest_function);
+    let found = &manifest.identity;
+    for (parameter, folder, given) in [
+        ("digest function", found.digest_id.into(), wanted.digest_id.into()),
+        ("digest seed or key", found.digest_parameter, wanted.digest_parameter),
+    ] {
+        if folder != given {
+            let path = store.path(MANIFEST);
+            return Err(Error::OtherDigests { path, parameter, folder, given });
+        }
+    }
+    Ok(())
+}
+
+/// Makes all filters, then fills them from several threads.
+fn load_images(
+    store: &Store,
+    manifest: &Manifest,
+    threads: usize,
+    replay: &dyn Replay,
+    progress: &(dyn Fn(Progress) + Sync),
+    report: &mut Report,
+) -> Result<(), Error> {
+    let refused = |path: &str, why| Error::Replay { path: store.path(path), offset: 0, why };
+    for (Saved { id, name, spec, expires_at }, _) in &manifest.filters {
+        replay.create(*id, name, spec, *expires_at).map_err(|why| refused(MANIFEST, why))?;
+    }
+    let images: Vec<(u64, ImageOf)> =
+        manifest.filters.iter().map(|(filter, image)| (filter.id, *image)).collect();
+    let images: Vec<_> = images.into_iter().filter(|(_, image)| image.number != 0).collect();
+    let total = manifest.image_bytes();
+    let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let first_error = Mutex::new(None);
+    let work = || {
+        while let Some(&(id, of)) = images.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = load_image(store, id, of, replay) {
+                next.store(images.len(), Ordering::Relaxed);
+                first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                return;
+            }
+            let done = done.fetch_add(of.bytes, Ordering::Relaxed) + of.bytes;
+            progress(Progress::Images { done, total });
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(images.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    (report.images, report.image_bytes) = (images.len() as u64, total);
+    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+fn load_image(store: &Store, id: u64, of: ImageOf, replay: &dyn Replay) -> Result<(), Error> {
+    let mut opened = Image::open(store, of)?;
+    let taken = replay.image(id, of.mark, &mut opened);
+    // Damage explains whatever was thought of these bytes.
+    opened.check(store)?;
+    let path = store.path(&image_path(of.number));
+    taken.map_err(|why| Error::Replay { path, offset: 0, why })
+}
+
+/// Where the log ends, and how.
+pub(super) struct End {
+    /// The segments, the first one first.
+    pub(super) segments: Vec<u64>,
+    /// In which of them, by its place in `segments`, and where the last whole frame ends.
+    pub(super) last: usize,
+    pub(super) offset: u64,
+    pub(super) previous: u64,
+    pub(super) sequence: u64,
+    /// Bytes after it, those of later segments included.
+    pub(super) left: u64,
+    /// Bytes of segments before the last.
+    pub(super) older_bytes: u64,
+    /// Frames that no later one says to be on the disk: sequence, place in `segments`, offset.
+    unsure: VecDeque<(u64, usize, u64)>,
+    replayed: Replayed,
+}
+
+/// Replays all segments up to the end, or to what a crash cut short, or to damage; changes no
+/// file.
+pub(super) fn replay_log(
+    store: &Store,
+    manifest: &Manifest,
+    replay: &dyn Replay,
+    progress: &(dyn Fn(Progress) + Sync),
+    report: &mut Report,
+) -> Result<End, Error> {
+    let numbers = store.numbers(LOG, ".log")?;
+    let last = numbers.last().copied().unwrap_or(0).max(manifest.first_segment);
+    let mut segments = Vec::new();
+    for number in manifest.first_segment..=last {
+        segments.push(Segment::open(store, &manifest.identity, number)?);
+    }
+    let total = segments.iter().map(|segment| segment.bytes).sum();
+    let mut end = End {
+        segments: (manifest.first_segment..=last).collect(),
+        last: 0,
+        offset: 0,
+        previous: manifest.first_previous,
+        sequence: manifest.first_sequence,
+        left: 0,
+        older_bytes: 0,
+        unsure: VecDeque::new(),
+        replayed: Replayed::default(),
+    };
+    let mut before = 0;
+    for (place, segment) in segments.iter_mut().enumerate() {
+        let header = segment::HEADER_BYTES as u64;
+        (end.last, end.offset, end.older_bytes) = (place, header, before);
+        let told = |done| progress(Progress::Log { done: before + done, total });
+        replay_segment(store, segment, replay, &told, &mut end)?;
+        if end.offset < segment.bytes {
+            break;
+        }
+        before += segment.bytes;
+    }
+    end.left = total - end.older_bytes - end.offset;
+    if end.offset < segments[end.last].bytes {
+        check_unfinished(&mut segments[end.last..], &end)?;
+    }
+    (report.digests, report.keys) = (end.replayed.digests, end.replayed.keys);
+    report.operations = end.replayed.operations;
+    report.log_bytes = total - end.left;
+    report.next_id = report.next_id.max(end.replayed.next_id);
+    Ok(end)
+}
+
+fn replay_segment(
+    store: &Store,
+    segment: &mut Segment<'_>,
+    replay: &dyn Replay,
+    told: &dyn Fn(u64),
+    end: &mut End,
+) -> Result<(), Error> {
+    let path = store.path(&segment.path);
+    while let Some((frame, payload)) = segment.frame_at(end.offset)? {
+        if (frame.sequence, frame.previous) != (end.sequence, end.previous)
+            && !store.plant.is(Plant::NoRecordChecksum)
+        {
+            break;
+        }
+        replay_items(payload, replay, &mut end.replayed).map_err(|why| {
+            let path = path.clone();
+            Error::Replay { path, offset: end.offset, why }
+        })?;
+        while end.unsure.front().is_some_and(|&(sequence, ..)| sequence < frame.safe) {
+            end.unsure.pop_front();
+        }
+        end.unsure.push_back((frame.sequence, end.last, end.offset));
+        let before = end.offset >> 20;
+        end.offset += frame.bytes() as u64;
+        (end.sequence, end.previous) = (frame.sequence + 1, frame.checksum);
+        if end.offset >> 20 != before {
+            told(end.offset);
+        }
+    }
+    told(end.offset);
+    Ok(())
+}
+
+/// Tells what a crash cut short from damage.
+///
+/// A disk that loses power may have kept a later write and not an earlier one, so a sound frame
+/// after a bad one proves nothing by itself. But frames say up to where all was on the disk when
+/// they were written: if one says so of the frame that is bad, that frame was there.
+fn check_unfinished(segments: &mut [Segment<'_>], end: &End) -> Result<(), Error> {
+    let mut from = end.offset;
+    let mut vouching = None;
+    for (place, segment) in segments.iter_mut().enumerate() {
+        while let Some((offset, frame)) = segment.find_header(from)? {
+            if frame.safe > end.sequence {
+                vouching = Some((place, offset));
+                break;
+            }
+            from = offset + 1;
+        }
+        if vouching.is_some() {
+            break;
+        }
+        from = segment::HEADER_BYTES as u64;
+    }
+    let Some((place, offset)) = vouching else { return Ok(()) };
+    let what = format!(
+        "record {} was on the disk, as the record at byte {offset} of {} says, and is not there",
+        end.sequence, segments[place].path,
+    );
+    Err(segments[0].damaged(end.offset, &what))
+}
+
+/// Removes what is no part of the folder any more, and makes what is survive a power cut: from
+/// now on it is known to clients.
+fn put_right(
+    store: &Store,
+    manifest: &Manifest,
+    end: End,
+    report: &mut Report,
+) -> Result<(Inner, Replayed), Error> {
+    let (kept, later) = end.segments.split_at(end.last + 1);
+    let mut file = None;
+    for (place, &number) in kept.iter().enumerate() {
+        let path = &segment_path(number);
+        let segment = store.open(path)?;
+        if place == end.last && end.left > 0 {
+            let cut = again(|| segment.set_len(end.offset));
+            cut.map_err(store.error("cut the unfinished end of", path))?;
+            let (path, offset) = (store.path(path), end.offset);
+            report.dropped = Some(Dropped { path, offset, bytes: end.left });
+        }
+        if let Some(&(_, unsure, offset)) = end.unsure.front()
+            && place >= unsure
+        {
+            let from = if place == unsure { offset } else { segment::HEADER_BYTES as u64 };
+            write_again(&*segment, from).map_err(store.error("write again", path))?;
+        }
+        store.sync(&*segment, path)?;
+        file = Some((number, segment));
+    }
+    // From the last to the first, so that none is missing if this is cut short.
+    for &number in later.iter().rev() {
+        store.remove(&segment_path(number))?;
+        store.sync_dir(LOG)?;
+    }
+    remove_unneeded(store, manifest)?;
+    let Some((segment, file)) = file else {
+        let why = "the manifest names it";
+        let path = store.path(&segment_path(manifest.first_segment));
+        return Err(Error::Missing { path, why });
+    };
+    let inner = Inner {
+        segment,
+        file,
+        end: end.offset,
+        previous: end.previous,
+        sequence: end.sequence,
+        vouched: end.sequence,
+        older_bytes: end.older_bytes,
+        older: Vec::new(),
+        dirty_since: None,
+        syncing_since: None,
+        trouble: None,
+        filters: HashSet::new(),
+        waiting: VecDeque::new(),
+        unwritten: Vec::new(),
+        next_id: report.next_id,
+        last_sync: None,
+        last_error: None,
+        late: None,
+    };
+    Ok((inner, end.replayed))
+}
+
+/// Removes what no manifest names any more, and what was never finished.
+fn remove_unneeded(store: &Store, manifest: &Manifest) -> Result<(), Error> {
+    for number in store.numbers(LOG, ".log")? {
+        if number < manifest.first_segment {
+            store.remove(&segment_path(number))?;
+        }
+    }
+    let images: HashSet<u64> = manifest.filters.iter().map(|(_, image)| image.number).collect();
+    for number in store.numbers(FILTERS, ".mayhap")? {
+        if !images.contains(&number) {
+            store.remove(&image_path(number))?;
+        }
+    }
+    store.remove_temporaries()?;
+    for folder in ["", LOG, FILTERS] {
+        store.sync_dir(folder)?;
+    }
+    Ok(())
+}
+
+/// Writes what a file has once more.
+///
+/// If a sync failed before the process ended, the kernel may have given up what it could not write
+/// and still show it: another sync would find nothing to do and succeed.
+fn write_again(file: &dyn DiskFile, mut from: u64) -> io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let found = read_up_to(file, &mut buffer, from)?;
+        if found == 0 {
+            return Ok(());
+        }
+        write_all_at(file, &buffer[..found], from)?;
+        from += found as u64;
+    }
+}
+
+/// Checks every image, or names the first filter whose image is damaged.
+pub(super) fn verify_images(store: &Store, manifest: &Manifest) -> Vec<(Saved, Error)> {
+    let with_image = manifest.filters.iter().filter(|(_, image)| image.number != 0);
+    with_image
+        .filter_map(|(filter, of)| image::verify(store, *of).err().map(|e| (filter.clone(), e)))
+        .collect()
+}

@@ -1,0 +1,187 @@
+//! A damaged folder is made one that opens: what cannot be read is copied aside and cut out.
+
+use super::disk::{again, read_up_to, write_all_at};
+use super::manifest::{ImageOf, Manifest};
+use super::recover::{replay_log, verify_images};
+use super::segment::{self, Identity};
+use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
+use super::{DataFolder, Error, Image, Replay, Report, Store};
+use mayhap::Digest;
+use std::path::PathBuf;
+
+const DAMAGED: &str = "damaged";
+const COPY_BYTES: usize = 1 << 20;
+
+/// What a repair did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Repaired {
+    /// Copies of all files that were changed or removed, as they were.
+    pub copies: Vec<PathBuf>,
+    /// Names of filters whose images were damaged. They are gone.
+    pub lost_filters: Vec<Box<[u8]>>,
+    /// Bytes of log that were cut out. What was recorded in them is lost.
+    pub lost_log_bytes: u64,
+}
+
+/// Makes a damaged folder one that opens, by dropping what cannot be trusted: filters whose images
+/// are damaged, and the log from the first damaged record on. Copies of all that is changed are
+/// kept in `damaged/` of the folder. Nothing is done to a folder without damage.
+///
+/// A filter that is dropped is missing; one that was kept with a hole would say "no" to keys that
+/// were put in.
+///
+/// # Errors
+///
+/// [`Error::Damaged`] for a damaged manifest, which only a backup can bring back; [`Error::Io`],
+/// after which it can be tried again.
+pub fn repair(folder: &DataFolder) -> Result<Repaired, Error> {
+    let store = &folder.store;
+    let mut repaired = Repaired::default();
+    let Some(mut manifest) = Manifest::read(store)? else { return Ok(repaired) };
+    repair_images(store, &mut manifest, &mut repaired)?;
+    // Each turn cuts at one place, after which the log ends.
+    loop {
+        let found = replay_log(store, &manifest, &Nobody, &|_| {}, &mut Report::default());
+        let (path, offset) = match found {
+            Ok(_) => return Ok(repaired),
+            Err(Error::Damaged { path, offset, .. } | Error::Replay { path, offset, .. }) => {
+                (path, offset)
+            }
+            Err(Error::Missing { path, .. }) => (path, 0),
+            Err(error) => return Err(error),
+        };
+        let number = |number: &u64| store.path(&segment_path(*number)) == path;
+        let last = store.numbers(LOG, ".log")?.last().copied().unwrap_or(0);
+        let last = last.max(manifest.first_segment);
+        let Some(bad) = (manifest.first_segment..=last).find(number) else {
+            return Err(Error::Damaged { path, offset, what: "no segment".to_owned() });
+        };
+        cut(store, &manifest, bad, last, offset, &mut repaired)?;
+    }
+}
+
+fn repair_images(
+    store: &Store,
+    manifest: &mut Manifest,
+    repaired: &mut Repaired,
+) -> Result<(), Error> {
+    let damaged = verify_images(store, manifest);
+    for (filter, error) in &damaged {
+        if let Error::Io { .. } = error {
+            // A disk that does not answer now may do so later.
+            let path = store.path(FILTERS);
+            let source = std::io::Error::other(error.to_string());
+            return Err(Error::Io { action: "check the images in", path, source });
+        }
+        let of = manifest.filters.iter().find(|(other, _)| other.id == filter.id);
+        if let Some((_, ImageOf { number, .. })) = of {
+            keep_copy(store, &image_path(*number), repaired)?;
+        }
+        repaired.lost_filters.push(filter.name.clone());
+    }
+    if !damaged.is_empty() {
+        keep_copy(store, MANIFEST, repaired)?;
+        manifest
+            .filters
+            .retain(|(filter, _)| !damaged.iter().any(|(lost, _)| lost.id == filter.id));
+        store.replace(MANIFEST, &manifest.encode())?;
+    }
+    Ok(())
+}
+
+/// Ends the log at a place.
+fn cut(
+    store: &Store,
+    manifest: &Manifest,
+    bad: u64,
+    last: u64,
+    offset: u64,
+    repaired: &mut Repaired,
+) -> Result<(), Error> {
+    let there = store.numbers(LOG, ".log")?;
+    for number in (bad..=last).rev().filter(|number| there.contains(number)) {
+        let path = &segment_path(number);
+        repaired.lost_log_bytes += keep_copy(store, path, repaired)?;
+        if number > bad {
+            store.remove(path)?;
+            store.sync_dir(LOG)?;
+        }
+    }
+    if offset >= segment::HEADER_BYTES as u64 {
+        let path = &segment_path(bad);
+        let file = store.open(path)?;
+        again(|| file.set_len(offset)).map_err(store.error("cut", path))?;
+        repaired.lost_log_bytes = repaired.lost_log_bytes.saturating_sub(offset);
+        store.sync(&*file, path)
+    } else {
+        // Its header is damaged, or it is missing: an empty one comes in its place.
+        let identity: &Identity = &manifest.identity;
+        segment::create(store, identity, bad).map(|_| ())
+    }
+}
+
+/// Copies a file to `damaged/`, under a name that is free there; returns its length.
+fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, Error> {
+    store.create_dir(DAMAGED)?;
+    store.sync_dir("")?;
+    let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+    let there = store.list(DAMAGED)?;
+    // One more than there are: one of these is free.
+    let free = (0..=there.len()).map(|n| format!("{name}.{n}")).find(|n| !there.contains(n));
+    let copy = &format!("{DAMAGED}/{}", free.unwrap_or_default());
+    let from = match store.disk.open(path) {
+        Ok(from) => from,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(store.error("open", path)(error)),
+    };
+    let to = store.disk.create(copy).map_err(store.error("create", copy))?;
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut done = 0;
+    loop {
+        let found = read_up_to(&*from, &mut buffer, done).map_err(store.error("read", path))?;
+        if found == 0 {
+            break;
+        }
+        write_all_at(&*to, &buffer[..found], done).map_err(store.error("write", copy))?;
+        done += found as u64;
+    }
+    store.sync(&*to, copy)?;
+    store.sync_dir(DAMAGED)?;
+    repaired.copies.push(store.path(copy));
+    Ok(done)
+}
+
+/// Looks at records without keeping them.
+struct Nobody;
+
+impl Replay for Nobody {
+    fn create(&self, _: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn image(&self, _: u64, _: u64, _: &mut Image) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn insert(&self, _: u64, _: &[Digest]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn keys(&self, _: u64, _: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn ordered(&self, _: u64, _: u64, _: u64, _: &[Digest]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn load(&self, _: u64, _: u64, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn remove(&self, _: u64) {}
+    fn rename(&self, _: u64, _: &[u8]) {}
+    fn expire(&self, _: u64, _: u64) {}
+    fn clear(&self) {}
+}

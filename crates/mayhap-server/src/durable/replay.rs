@@ -1,0 +1,115 @@
+//! What the log asks of those who have the filters: to be filled at start, to be saved later.
+
+use super::Image;
+use mayhap::Digest;
+use std::io::{self, Write};
+
+/// Who is filled when a data folder is opened; the keyspace, or a test's set of digests.
+///
+/// Images come first, from several threads at once, then records in the order of the log. What is
+/// said of a filter that is not known was said of one that was removed later: it is to be left
+/// alone. What a filter has already is said again: records follow an image that may hold them. An
+/// `Err` ends the opening; its text says why, and the log adds the file and the place.
+pub trait Replay: Sync {
+    /// A filter of this name, empty, in place of the one that may have had the name. If the id is
+    /// known, nothing changes. `spec` is what [`Operation::Create`](super::Operation) was given.
+    ///
+    /// # Errors
+    ///
+    /// If such a filter cannot be made: a spec of a later version, too little memory.
+    fn create(&self, id: u64, name: &[u8], spec: &[u8], expires_at: u64) -> Result<(), String>;
+
+    /// The contents of the filter that was just created: what [`Snapshot::write`] wrote.
+    /// `mark` is what [`Snapshot::mark`] told.
+    ///
+    /// # Errors
+    ///
+    /// If these bytes are no such filter.
+    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String>;
+
+    /// Digests that were inserted.
+    ///
+    /// # Errors
+    ///
+    /// If the filter cannot take them: too little memory to grow.
+    fn insert(&self, id: u64, digests: &[Digest]) -> Result<(), String>;
+
+    /// Keys that were inserted into a filter that cannot take digests.
+    ///
+    /// # Errors
+    ///
+    /// As [`Replay::insert`].
+    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String>;
+
+    /// Digests for a filter to which everything has to be done once: see
+    /// [`Recorder::ordered`](super::Recorder::ordered). Left out if `order` is below the mark of
+    /// the filter's image.
+    ///
+    /// # Errors
+    ///
+    /// As [`Replay::insert`].
+    fn ordered(&self, id: u64, order: u64, what: u64, digests: &[Digest]) -> Result<(), String>;
+
+    /// A part of a filter, as [`Operation::Load`](super::Operation::Load) was given it.
+    ///
+    /// # Errors
+    ///
+    /// If these bytes are no part of the filter.
+    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String>;
+
+    /// The filter is gone.
+    fn remove(&self, id: u64);
+
+    /// The filter has another name, and who had that before is gone.
+    fn rename(&self, id: u64, name: &[u8]);
+
+    /// The filter ends at this time, in milliseconds since 1970; 0 for never.
+    fn expire(&self, id: u64, expires_at: u64);
+
+    /// All filters are gone.
+    fn clear(&self);
+}
+
+/// A filter as the list of all filters has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saved {
+    /// What the log calls it.
+    pub id: u64,
+    /// What users call it.
+    pub name: Box<[u8]>,
+    /// What it was asked to be, in the keyspace's own bytes.
+    pub spec: Box<[u8]>,
+    /// Milliseconds since 1970; 0 for never.
+    pub expires_at: u64,
+}
+
+/// Whose filters a checkpoint saves.
+pub trait Filters: Sync {
+    /// All filters now. Asked while no [`Operation`](super::Operation) is going on.
+    fn list(&self) -> Vec<Saved>;
+
+    /// What is in a filter now, or `None` if there is none of this id any more. Insertions may go
+    /// on meanwhile: those that were recorded before this call have to be in it, others may be.
+    ///
+    /// # Errors
+    ///
+    /// If there is too little memory.
+    fn snapshot(&self, id: u64) -> io::Result<Option<Box<dyn Snapshot>>>;
+}
+
+/// What was in a filter at a time.
+pub trait Snapshot {
+    /// How much of its history it contains, for a filter to which everything has to be done once:
+    /// one more than the highest [`order`](super::Recorder::ordered) in it.
+    fn mark(&self) -> u64 {
+        0
+    }
+
+    /// Writes it, for [`Replay::image`] to read; [`write_native`](super::write_native) does for
+    /// filters that have a file format.
+    ///
+    /// # Errors
+    ///
+    /// Those of `out`.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()>;
+}

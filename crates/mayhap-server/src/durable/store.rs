@@ -1,0 +1,167 @@
+//! The folder: which file is what, and how one becomes another without ever being half there.
+//!
+//! ```text
+//! lock               locked while a process serves the folder
+//! key                the secret key of its digests
+//! manifest           which filters there are, which images, where the log begins
+//! log/N.log          segments, N = 1, 2, 3, …
+//! filters/N.mayhap   images, N = 1, 2, 3, …; never by the name of a filter
+//! import/            what users put there
+//! *.tmp              what is being written; removed at start
+//! ```
+
+use super::disk::{Disk, DiskFile, write_all_at};
+use super::{Error, plant::Plant};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub(super) const LOG: &str = "log";
+pub(super) const FILTERS: &str = "filters";
+pub(super) const IMPORT: &str = "import";
+pub(super) const MANIFEST: &str = "manifest";
+pub(super) const KEY: &str = "key";
+const TEMPORARY: &str = ".tmp";
+
+pub(super) fn segment_path(number: u64) -> String {
+    format!("{LOG}/{number}.log")
+}
+
+pub(super) fn image_path(number: u64) -> String {
+    format!("{FILTERS}/{number}.mayhap")
+}
+
+/// The number in a name that [`segment_path`] or [`image_path`] made.
+pub(super) fn number_in(name: &str, suffix: &str) -> Option<u64> {
+    let digits = name.strip_suffix(suffix)?;
+    let number = digits.parse().ok()?;
+    // One file, one number: neither `+7` nor `007`.
+    (digits == format!("{number}")).then_some(number)
+}
+
+/// A disk, and where it is for those who are told of it.
+#[derive(Debug, Clone)]
+pub(super) struct Store {
+    pub(super) disk: Arc<dyn Disk>,
+    root: PathBuf,
+    pub(super) plant: Plant,
+}
+
+impl Store {
+    pub(super) fn new(disk: Arc<dyn Disk>, root: &Path, plant: Plant) -> Self {
+        Self { disk, root: root.into(), plant }
+    }
+
+    /// The path of a file as users know it.
+    pub(super) fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub(super) fn error(
+        &self,
+        action: &'static str,
+        path: &str,
+    ) -> impl FnOnce(io::Error) -> Error + use<> {
+        Error::io(action, self.path(path))
+    }
+
+    pub(super) fn open(&self, path: &str) -> Result<Arc<dyn DiskFile>, Error> {
+        self.disk.open(path).map_err(self.error("open", path))
+    }
+
+    pub(super) fn list(&self, path: &str) -> Result<Vec<String>, Error> {
+        self.disk.list(path).map_err(self.error("list", path))
+    }
+
+    pub(super) fn create_dir(&self, path: &str) -> Result<(), Error> {
+        self.disk.create_dir(path).map_err(self.error("create", path))
+    }
+
+    /// The numbers of the files of a folder whose names end so, in order.
+    pub(super) fn numbers(&self, folder: &str, suffix: &str) -> Result<Vec<u64>, Error> {
+        let names = self.list(folder)?;
+        let mut numbers: Vec<u64> = names.iter().filter_map(|n| number_in(n, suffix)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    pub(super) fn sync(&self, file: &dyn DiskFile, path: &str) -> Result<(), Error> {
+        super::disk::again(|| file.sync()).map_err(self.error("sync", path))
+    }
+
+    pub(super) fn sync_dir(&self, path: &str) -> Result<(), Error> {
+        if self.plant.is(Plant::NoFolderSync) {
+            return Ok(());
+        }
+        super::disk::again(|| self.disk.sync_dir(path)).map_err(self.error("sync", path))
+    }
+
+    /// Gives a file these contents: at any moment, and after any crash, the path has the old ones
+    /// or the new ones.
+    pub(super) fn replace(&self, path: &str, bytes: &[u8]) -> Result<Arc<dyn DiskFile>, Error> {
+        let file = self.prepare(path, bytes)?;
+        self.put_in_place(path)?;
+        Ok(file)
+    }
+
+    /// The first half of [`Store::replace`], after which nothing has changed.
+    pub(super) fn prepare(&self, path: &str, bytes: &[u8]) -> Result<Arc<dyn DiskFile>, Error> {
+        let temporary = &format!("{path}{TEMPORARY}");
+        let file = self.disk.create(temporary).map_err(self.error("create", temporary))?;
+        write_all_at(&*file, bytes, 0).map_err(self.error("write", temporary))?;
+        if !self.plant.is(Plant::NoSyncBeforeRename) {
+            self.sync(&*file, temporary)?;
+        }
+        Ok(file)
+    }
+
+    /// The second half of [`Store::replace`]. After an error nobody knows which contents a crash
+    /// would leave.
+    pub(super) fn put_in_place(&self, path: &str) -> Result<(), Error> {
+        let temporary = &format!("{path}{TEMPORARY}");
+        self.disk.rename(temporary, path).map_err(self.error("replace", path))?;
+        self.sync_dir(path.rsplit_once('/').map_or("", |(folder, _)| folder))
+    }
+
+    /// Removes what a crash left half written.
+    pub(super) fn remove_temporaries(&self) -> Result<(), Error> {
+        for folder in ["", LOG, FILTERS] {
+            for name in self.list(folder)? {
+                let ours = name.strip_suffix(TEMPORARY).is_some_and(|name| match folder {
+                    LOG => number_in(name, ".log").is_some(),
+                    FILTERS => number_in(name, ".mayhap").is_some(),
+                    _ => name == MANIFEST || name == KEY,
+                });
+                if ours {
+                    let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                    self.remove(&path)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, path: &str) -> Result<(), Error> {
+        self.disk.remove(path).map_err(self.error("remove", path))
+    }
+
+    /// The whole of a small file, or `None` if there is none.
+    pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        let file = match self.disk.open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(self.error("open", path)(error)),
+        };
+        let bytes = file.bytes().map_err(self.error("look at", path))?;
+        let mut contents = Vec::new();
+        let room = usize::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge.into());
+        room.and_then(|room| contents.try_reserve_exact(room).map(|()| room).map_err(Into::into))
+            .and_then(|room| {
+                contents.resize(room, 0);
+                super::disk::read_up_to(&*file, &mut contents, 0)
+            })
+            .map(|found| contents.truncate(found))
+            .map_err(self.error("read", path))?;
+        Ok(Some(contents))
+    }
+}

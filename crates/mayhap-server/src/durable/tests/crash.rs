@@ -1,0 +1,273 @@
+//! The power fails at every operation, and the disk keeps of the last ones what it likes (T01).
+
+use super::disk::{Event, Files, MemoryDisk};
+use super::run::{Promise, Random, Run, Setting, Told, check};
+use crate::durable::Policy;
+use crate::durable::plant::Plant;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+
+/// What a disk has for sure, and what it was told since.
+#[derive(Debug, Default)]
+struct Cache {
+    sure: Files,
+    pending: Vec<Event>,
+}
+
+impl Cache {
+    fn tell(&mut self, event: &Event) {
+        match event {
+            Event::Sync { inode } => self.settle(|of| inode_of(of) == Some(*inode), true),
+            Event::FailedSync { inode } => self.settle(|of| inode_of(of) == Some(*inode), false),
+            Event::SyncDir { path } => self.settle(|of| folder_of(of) == Some(path), true),
+            Event::Note(_) => {}
+            other => self.pending.push(other.clone()),
+        }
+    }
+
+    fn settle(&mut self, which: impl Fn(&Event) -> bool, kept: bool) {
+        let sure = &mut self.sure;
+        self.pending.retain(|event| {
+            let settled = which(event);
+            if settled && kept {
+                sure.apply(event);
+            }
+            !settled
+        });
+    }
+
+    /// What is left if of each pending operation this is kept.
+    fn left(&self, mut keep: impl FnMut(usize, &Event) -> Option<Event>) -> Files {
+        let mut files = self.sure.clone();
+        for (place, event) in self.pending.iter().enumerate() {
+            if let Some(event) = keep(place, event) {
+                files.apply(&event);
+            }
+        }
+        files.tidy()
+    }
+}
+
+fn inode_of(event: &Event) -> Option<usize> {
+    match event {
+        Event::Write { inode, .. } | Event::SetLen { inode, .. } => Some(*inode),
+        _ => None,
+    }
+}
+
+fn folder_of(event: &Event) -> Option<&str> {
+    match event {
+        Event::Create { path, .. } | Event::Remove { path } | Event::Rename { to: path, .. } => {
+            Some(path.rsplit_once('/').map_or("", |(folder, _)| folder))
+        }
+        _ => None,
+    }
+}
+
+/// A part of a write, and perhaps zeros where the rest was to come.
+fn torn(event: &Event, random: &mut Random) -> Event {
+    let Event::Write { inode, at, bytes } = event else { return event.clone() };
+    let kept = random.below(bytes.len() as u64 + 1) as usize;
+    let end = at + if random.below(2) == 0 { bytes.len() } else { kept };
+    Event::Torn { inode: *inode, at: *at, bytes: bytes[..kept].to_vec(), end }
+}
+
+fn zeroed(event: &Event) -> Event {
+    match event {
+        Event::Write { inode, at, bytes } => {
+            Event::Torn { inode: *inode, at: *at, bytes: Vec::new(), end: at + bytes.len() }
+        }
+        other => other.clone(),
+    }
+}
+
+/// All that may be left at this moment; the first one is what the process saw.
+fn states(cache: &Cache, random: &mut Random, mixes: usize) -> Vec<Files> {
+    let mut states = vec![cache.left(|_, event| Some(event.clone())), cache.left(|_, _| None)];
+    for chosen in 0..cache.pending.len() {
+        states.push(cache.left(|place, event| (place == chosen).then(|| event.clone())));
+        states.push(cache.left(|place, event| (place != chosen).then(|| event.clone())));
+        states.push(cache.left(|place, event| {
+            Some(if place == chosen { zeroed(event) } else { event.clone() })
+        }));
+        states.push(cache.left(|place, event| {
+            Some(if place == chosen { torn(event, random) } else { event.clone() })
+        }));
+        // A torn one is the last one, mostly.
+        states.push(cache.left(|place, event| {
+            if place == chosen {
+                Some(torn(event, random))
+            } else {
+                (place < chosen).then(|| event.clone())
+            }
+        }));
+    }
+    if !cache.pending.is_empty() {
+        states.extend((0..mixes).map(|_| mixed(cache, random)));
+    }
+    states
+}
+
+fn mixed(cache: &Cache, random: &mut Random) -> Files {
+    cache.left(|_, event| match random.below(4) {
+        0 => None,
+        1 => Some(torn(event, random)),
+        _ => Some(event.clone()),
+    })
+}
+
+/// How many states there were, and what was wrong with the first bad one.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    pub(super) states: usize,
+    pub(super) reopened: usize,
+    /// After how many of them the server went on, and the power was cut everywhere again.
+    pub(super) continued: usize,
+    pub(super) bad: Option<String>,
+}
+
+/// Cuts the power at every operation of a run. Each state is looked at once.
+pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
+    let Setting { policy, plant, seed, .. } = *setting;
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let (mut random, mut seen) = (Random(seed), HashSet::new());
+    let mut cache = Cache { sure: disk_at_start(&run.disk), ..Cache::default() };
+    let (mut told, mut found) = (run.before.clone().unwrap_or_default(), Found::default());
+    let events = run.disk.state().events.clone();
+    for (place, event) in events.iter().enumerate() {
+        cache.tell(event);
+        if let Event::Note(note) = event {
+            told.hear(note);
+        }
+        let facts = (told.acknowledged.len(), told.operations, told.last);
+        // Notes change what has to be there, not what is.
+        let mixes = if matches!(event, Event::Note(_)) { 2 } else { 12 };
+        for (number, files) in states(&cache, &mut random, mixes).into_iter().enumerate() {
+            let promise = if number == 0 { Promise::Kill } else { Promise::PowerCut(policy) };
+            if !seen.insert(hasher.hash_one((&files, facts, number == 0))) {
+                continue;
+            }
+            found.states += 1;
+            if found.states % 1500 == 0 && run.before.is_none() {
+                let mut next = run.after(files.clone(), &told, random.next());
+                next.go();
+                let again = cut_everywhere(&next, setting);
+                found.continued += 1;
+                found.states += again.states;
+                if let Some(why) = again.bad {
+                    found.bad = Some(format!("after state {number} of event {place}: {why}"));
+                    return found;
+                }
+            }
+            let checked = check(files, &run.names, &told, promise, plant).and_then(|after| {
+                if found.states % 8 != 0 {
+                    return Ok(());
+                }
+                found.reopened += 1;
+                reopen(&after.0, &run.names, &told, promise, plant, &after.1)
+            });
+            if let Err(why) = checked {
+                found.bad = Some(format!("{why}; state {number} after event {place} {event:?}"));
+                return found;
+            }
+        }
+    }
+    found
+}
+
+/// Cuts the power at the end of a run.
+pub(super) fn cut_at_end(run: &Run, setting: &Setting) -> Found {
+    let (mut cache, mut random) = (Cache::default(), Random(setting.seed));
+    let events = run.disk.state().events.clone();
+    for event in &events {
+        cache.tell(event);
+    }
+    let (told, mut found) = (run.told(), Found::default());
+    // Nothing of what is pending, and some mixes: there is another run for each call that fails.
+    let mut left = vec![cache.left(|_, _| None)];
+    left.extend((0..8).map(|_| mixed(&cache, &mut random)));
+    for files in left {
+        found.states += 1;
+        let promise = Promise::PowerCut(setting.policy);
+        if let Err(why) = check(files, &run.names, &told, promise, setting.plant) {
+            found.bad = Some(format!("after a power cut: {why}"));
+            return found;
+        }
+    }
+    found
+}
+
+/// The power fails again, right after the folder was opened: what was there then has been seen by
+/// clients.
+fn reopen(
+    disk: &MemoryDisk,
+    names: &[super::run::Names],
+    told: &Told,
+    promise: Promise,
+    plant: Plant,
+    before: &super::model::Model,
+) -> Result<(), String> {
+    let events = disk.state().events.clone();
+    let mut cache = Cache { sure: disk_at_start(disk), ..Cache::default() };
+    for event in &events {
+        cache.tell(event);
+    }
+    let (_, again) = check(cache.left(|_, _| None), names, told, promise, plant)
+        .map_err(|why| format!("after a second power cut: {why}"))?;
+    if *again.0.lock().unwrap() == *before.0.lock().unwrap() {
+        Ok(())
+    } else {
+        Err("a second power cut takes what was there after the first".to_owned())
+    }
+}
+
+fn disk_at_start(disk: &MemoryDisk) -> Files {
+    disk.state().at_start.clone()
+}
+
+/// Three seeds that stay, and one of its own for each run; `SEED=` repeats one.
+pub(super) fn seeds() -> Vec<u64> {
+    if let Ok(seed) = std::env::var("SEED") {
+        return vec![seed.parse().unwrap()];
+    }
+    let fresh = std::hash::RandomState::new().hash_one(0);
+    println!("seeds 1, 2, 3 and {fresh}");
+    vec![1, 2, 3, fresh]
+}
+
+pub(super) fn is_soak() -> bool {
+    std::env::var_os("MAYHAP_SOAK").is_some()
+}
+
+#[test]
+fn no_power_cut_takes_what_was_promised() {
+    let (rounds, steps) = if is_soak() { (400, 120) } else { (3, 60) };
+    let mut states = [0; 3];
+    let (mut reopened, mut continued) = (0, 0);
+    for seed in seeds() {
+        for round in 0..rounds {
+            let policies = [Policy::Always, Policy::EverySecond, Policy::No];
+            for (place, policy) in policies.into_iter().enumerate() {
+                let seed = seed.wrapping_mul(1000).wrapping_add(round);
+                let plant = Plant::None;
+                let setting = Setting { policy, plant, seed, steps };
+                let mut run = Run::new(MemoryDisk::default(), setting);
+                run.go();
+                let found = cut_everywhere(&run, &setting);
+                if let Some(why) = found.bad {
+                    panic!("seed {seed}, {}: {why}", policy.name());
+                }
+                states[place] += found.states;
+                reopened += found.reopened;
+                continued += found.continued;
+            }
+        }
+    }
+    let all: usize = states.iter().sum();
+    println!(
+        "{all} states after a power cut or kill: always {}, everysec {}, no {}; {reopened} cut \
+         again, {continued} went on and were cut everywhere again",
+        states[0], states[1], states[2]
+    );
+    assert!(all >= 100_000, "{all}");
+}

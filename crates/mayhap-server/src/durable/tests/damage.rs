@@ -1,0 +1,168 @@
+//! Every byte is flipped, every end is cut (T05).
+
+use super::crash::{is_soak, seeds};
+use super::disk::{Files, MemoryDisk};
+use super::model::Model;
+use super::run::{Promise, Run, Setting, check, folder, options};
+use crate::durable::plant::Plant;
+use crate::durable::{Error, Log, Policy, Report, frame, repair, segment};
+use std::sync::Arc;
+
+/// What flipped bytes led to.
+#[derive(Debug, Default)]
+pub(super) struct Flipped {
+    pub(super) flips: usize,
+    pub(super) refused: usize,
+    pub(super) harmless: usize,
+    pub(super) repaired: usize,
+    pub(super) bad: Option<String>,
+}
+
+fn a_closed_folder(seed: u64) -> Run {
+    let (policy, plant) = (Policy::EverySecond, Plant::None);
+    let mut run = Run::new(MemoryDisk::default(), Setting { policy, plant, seed, steps: 40 });
+    run.go();
+    run.close();
+    run
+}
+
+fn open(disk: &MemoryDisk, plant: Plant) -> (Model, Result<Report, Error>) {
+    let (model, time) = (Model::default(), Arc::default());
+    let opened = Log::open(folder(disk, plant), options(Policy::No, &time), &model, &|_| {});
+    (model, opened.map(|(_, report)| report))
+}
+
+/// Where the frames of a segment begin.
+fn frames(bytes: &[u8], log_id: u64) -> Vec<usize> {
+    let (mut starts, mut at) = (Vec::new(), segment::HEADER_BYTES);
+    while let Some(frame) = frame::Frame::decode(&bytes[at..], log_id) {
+        starts.push(at);
+        at += frame.bytes();
+    }
+    starts
+}
+
+fn log_id(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|i| bytes[24 + i]))
+}
+
+/// Flips bits of each byte of a folder: it is refused with the name of that file and the place of
+/// that record, or nothing is lost.
+pub(super) fn flip_everywhere(seed: u64, plant: Plant, bits: u8) -> Flipped {
+    let run = a_closed_folder(seed);
+    let files = run.disk.files().tidy();
+    let mut flipped = Flipped::default();
+    for (path, &inode) in &files.names {
+        for place in 0..files.contents[&inode].len() {
+            for bit in 0..bits {
+                let mut files = files.clone();
+                let bit = if bits == 1 { place % 8 } else { usize::from(bit) };
+                files.contents.get_mut(&inode).unwrap()[place] ^= 1 << bit;
+                flipped.flips += 1;
+                if let Err(why) = flip(&run, &files, path, place, plant, &mut flipped) {
+                    flipped.bad = Some(format!("{path}, byte {place}, bit {bit}: {why}"));
+                    return flipped;
+                }
+            }
+        }
+    }
+    flipped
+}
+
+fn flip(
+    run: &Run,
+    files: &Files,
+    path: &str,
+    place: usize,
+    plant: Plant,
+    flipped: &mut Flipped,
+) -> Result<(), String> {
+    let disk = MemoryDisk::of(files.clone());
+    let error = match open(&disk, plant) {
+        (_, Ok(_)) => {
+            flipped.harmless += 1;
+            let told = run.told();
+            return check(files.clone(), &run.names, &told, Promise::Kill, plant).map(|_| ());
+        }
+        (_, Err(error)) => error,
+    };
+    flipped.refused += 1;
+    if !disk.state().events.is_empty() {
+        return Err(format!("refused, and changed: {:?}", disk.state().events));
+    }
+    let Error::Damaged { path: told, offset, .. } = &error else {
+        return Err(format!("refused as {error}"));
+    };
+    if told.to_str() != Some(path) {
+        return Err(format!("blamed on {}", told.display()));
+    }
+    let whole = run.disk.files().read(path);
+    if path.starts_with("log/") {
+        let starts = frames(&whole, log_id(&whole));
+        let wanted = starts.iter().rev().find(|&&start| start <= place).copied().unwrap_or(0);
+        if *offset != wanted as u64 {
+            return Err(format!("told to be at {offset}, not {wanted}"));
+        }
+    }
+    if path != "manifest" {
+        flipped.repaired += 1;
+        mend(&disk, plant, files, path)?;
+    }
+    Ok(())
+}
+
+/// A repair makes a folder that opens, and keeps what was there.
+fn mend(disk: &MemoryDisk, plant: Plant, files: &Files, path: &str) -> Result<(), String> {
+    let repaired = repair(&folder(disk, plant)).map_err(|error| format!("repair: {error}"))?;
+    let now = disk.files();
+    let copies = repaired.copies.iter().map(|copy| now.read(copy.to_str().unwrap()));
+    if !copies.into_iter().any(|copy| copy == files.read(path)) {
+        return Err("repaired without a copy".to_owned());
+    }
+    open(disk, plant).1.map(|_| ()).map_err(|error| format!("repaired, and refused: {error}"))
+}
+
+#[test]
+fn every_flipped_byte_is_named_or_does_no_harm() {
+    let bits = if is_soak() { 8 } else { 1 };
+    let mut all = Flipped::default();
+    for seed in seeds() {
+        let flipped = flip_everywhere(seed, Plant::None, bits);
+        assert_eq!(flipped.bad, None, "seed {seed}");
+        all.flips += flipped.flips;
+        all.refused += flipped.refused;
+        all.harmless += flipped.harmless;
+        all.repaired += flipped.repaired;
+    }
+    println!("{all:?}");
+    assert!(all.refused > 0 && all.repaired > 0);
+}
+
+#[test]
+fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
+    let mut cuts = 0;
+    for seed in seeds() {
+        let (policy, plant) = (Policy::EverySecond, Plant::None);
+        let mut run = Run::new(MemoryDisk::default(), Setting { policy, plant, seed, steps: 40 });
+        run.go();
+        let before = run.told();
+        let length = run.last_record();
+        let files = run.disk.files().tidy();
+        let path = files.names.keys().filter(|path| path.starts_with("log/"));
+        let path = path.max_by_key(|path| (path.len(), *path)).unwrap();
+        let inode = files.names[path];
+        let whole = files.contents[&inode].len();
+        for cut in 1..length {
+            let mut files = files.clone();
+            files.contents.get_mut(&inode).unwrap().truncate(whole - cut);
+            let report = open(&MemoryDisk::of(files.clone()), plant).1.unwrap();
+            let dropped = report.dropped.unwrap();
+            assert_eq!(dropped.offset as usize, whole - length, "seed {seed}, {cut} cut off");
+            assert_eq!(dropped.bytes as usize, length - cut);
+            check(files, &run.names, &before, Promise::Kill, plant).unwrap();
+            cuts += 1;
+        }
+    }
+    println!("{cuts} cuts through a last record");
+    assert!(cuts > 300, "{cuts}");
+}

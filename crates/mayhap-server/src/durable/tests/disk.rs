@@ -1,0 +1,336 @@
+//! A disk in memory that remembers what it was told, and may refuse it.
+
+use crate::durable::disk::{Disk, DiskFile};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What a disk was told, and what happened besides.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    Write {
+        inode: usize,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    SetLen {
+        inode: usize,
+        bytes: usize,
+    },
+    /// A beginning of a write, and zeros up to its end where there was nothing before: a disk
+    /// writes a sector or does not, it does not empty it.
+    Torn {
+        inode: usize,
+        at: usize,
+        bytes: Vec<u8>,
+        end: usize,
+    },
+    Sync {
+        inode: usize,
+    },
+    /// What was written since the last sync may be forgotten, and is.
+    FailedSync {
+        inode: usize,
+    },
+    Create {
+        path: String,
+        inode: usize,
+    },
+    Rename {
+        from: String,
+        to: String,
+    },
+    Remove {
+        path: String,
+    },
+    SyncDir {
+        path: String,
+    },
+    /// Something that matters to the test.
+    Note(super::run::Note),
+}
+
+/// Names and contents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Files {
+    pub(super) names: BTreeMap<String, usize>,
+    pub(super) contents: BTreeMap<usize, Vec<u8>>,
+}
+
+impl Files {
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Write { inode, at, bytes } => {
+                let contents = self.contents.entry(*inode).or_default();
+                let end = at + bytes.len();
+                contents.resize(contents.len().max(end), 0);
+                contents[*at..end].copy_from_slice(bytes);
+            }
+            Event::Torn { inode, at, bytes, end } => {
+                let contents = self.contents.entry(*inode).or_default();
+                contents.resize(contents.len().max(*end), 0);
+                contents[*at..at + bytes.len()].copy_from_slice(bytes);
+            }
+            Event::SetLen { inode, bytes } => {
+                self.contents.entry(*inode).or_default().resize(*bytes, 0);
+            }
+            Event::Create { path, inode } => {
+                self.names.insert(path.clone(), *inode);
+                self.contents.entry(*inode).or_default();
+            }
+            Event::Rename { from, to } => {
+                if let Some(inode) = self.names.remove(from) {
+                    self.names.insert(to.clone(), inode);
+                }
+            }
+            Event::Remove { path } => {
+                self.names.remove(path);
+            }
+            Event::Sync { .. }
+            | Event::FailedSync { .. }
+            | Event::SyncDir { .. }
+            | Event::Note(_) => {}
+        }
+    }
+
+    /// Without contents that no name leads to.
+    pub(super) fn tidy(mut self) -> Self {
+        let used: Vec<usize> = self.names.values().copied().collect();
+        self.contents.retain(|inode, _| used.contains(inode));
+        self
+    }
+
+    pub(super) fn read(&self, path: &str) -> Vec<u8> {
+        self.contents[&self.names[path]].clone()
+    }
+}
+
+/// What a call is answered instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Io,
+    NoSpace,
+    /// The same for writes alone.
+    Full,
+    /// Half of what was asked, then an error if there is nothing of it left to do.
+    Short,
+    Interrupted,
+}
+
+/// Which calls fail: the one of this number, and those after it too if `all`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failing {
+    pub(super) fault: Fault,
+    pub(super) from: usize,
+    pub(super) all: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) files: Files,
+    pub(super) events: Vec<Event>,
+    pub(super) failing: Option<Failing>,
+    pub(super) calls: usize,
+    pub(super) struck: usize,
+    pub(super) at_start: Files,
+    next_inode: usize,
+}
+
+impl State {
+    fn tell(&mut self, event: Event) {
+        self.files.apply(&event);
+        self.events.push(event);
+    }
+
+    /// Whether this call is to fail, and how.
+    fn fault(&mut self) -> Option<Fault> {
+        let call = self.calls;
+        self.calls += 1;
+        let failing = self.failing?;
+        let strikes = call == failing.from || failing.all && call > failing.from;
+        if strikes && failing.fault == Fault::Interrupted && call != failing.from {
+            return None;
+        }
+        self.struck += usize::from(strikes);
+        strikes.then_some(failing.fault)
+    }
+
+    fn check(&mut self) -> io::Result<()> {
+        match self.fault() {
+            None | Some(Fault::Short | Fault::Interrupted | Fault::Full) => Ok(()),
+            Some(Fault::Io) => Err(io::Error::from_raw_os_error(5)),
+            Some(Fault::NoSpace) => Err(io::Error::from_raw_os_error(28)),
+        }
+    }
+
+    /// The same of calls that a signal can interrupt.
+    fn check_slow(&mut self) -> io::Result<()> {
+        let (call, failing) = (self.calls, self.failing);
+        self.check()?;
+        match failing {
+            Some(Failing { fault: Fault::Interrupted, from, .. }) if from == call => {
+                Err(io::ErrorKind::Interrupted.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A disk in memory.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MemoryDisk(Arc<Mutex<State>>);
+
+impl MemoryDisk {
+    pub(super) fn of(files: Files) -> Self {
+        let next_inode = files.contents.keys().max().map_or(0, |inode| inode + 1);
+        let at_start = files.clone();
+        Self(Arc::new(Mutex::new(State { files, at_start, next_inode, ..State::default() })))
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    pub(super) fn files(&self) -> Files {
+        self.state().files.clone()
+    }
+
+    pub(super) fn note(&self, note: super::run::Note) {
+        self.state().events.push(Event::Note(note));
+    }
+}
+
+#[derive(Debug)]
+struct MemoryFile {
+    disk: MemoryDisk,
+    inode: usize,
+}
+
+fn not_found() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+impl Disk for MemoryDisk {
+    fn create(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let mut state = self.state();
+        state.check()?;
+        let inode = state.next_inode;
+        state.next_inode += 1;
+        state.tell(Event::Create { path: path.to_owned(), inode });
+        Ok(Arc::new(MemoryFile { disk: self.clone(), inode }))
+    }
+
+    fn open(&self, path: &str) -> io::Result<Arc<dyn DiskFile>> {
+        let mut state = self.state();
+        state.check()?;
+        let inode = *state.files.names.get(path).ok_or_else(not_found)?;
+        Ok(Arc::new(MemoryFile { disk: self.clone(), inode }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.check()?;
+        if !state.files.names.contains_key(from) {
+            return Err(not_found());
+        }
+        state.tell(Event::Rename { from: from.to_owned(), to: to.to_owned() });
+        Ok(())
+    }
+
+    fn remove(&self, path: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.check()?;
+        if !state.files.names.contains_key(path) {
+            return Err(not_found());
+        }
+        state.tell(Event::Remove { path: path.to_owned() });
+        Ok(())
+    }
+
+    fn sync_dir(&self, path: &str) -> io::Result<()> {
+        let mut state = self.state();
+        state.check_slow()?;
+        state.tell(Event::SyncDir { path: path.to_owned() });
+        Ok(())
+    }
+
+    fn list(&self, path: &str) -> io::Result<Vec<String>> {
+        let mut state = self.state();
+        state.check()?;
+        let of = |name: &String| {
+            let (folder, file) = name.rsplit_once('/').unwrap_or(("", name));
+            (folder == path).then(|| file.to_owned())
+        };
+        Ok(state.files.names.keys().filter_map(of).collect())
+    }
+
+    fn create_dir(&self, _: &str) -> io::Result<()> {
+        self.state().check()
+    }
+}
+
+impl DiskFile for MemoryFile {
+    fn bytes(&self) -> io::Result<u64> {
+        let mut state = self.disk.state();
+        state.check()?;
+        Ok(state.files.contents[&self.inode].len() as u64)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.disk.state();
+        let calls = state.calls;
+        state.check_slow()?;
+        let short = state.failing.is_some_and(|f| f.fault == Fault::Short && f.from == calls);
+        let contents = &state.files.contents[&self.inode];
+        let rest = contents.get(offset as usize..).unwrap_or_default();
+        let mut found = rest.len().min(buffer.len());
+        if short && found > 1 {
+            found /= 2;
+        }
+        buffer[..found].copy_from_slice(&rest[..found]);
+        Ok(found)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.disk.state();
+        let fault = state.fault();
+        let written = match fault {
+            None => bytes.len(),
+            Some(Fault::Interrupted) => return Err(io::ErrorKind::Interrupted.into()),
+            Some(Fault::Io) => return Err(io::Error::from_raw_os_error(5)),
+            // The last bytes of the disk, and an error at the next call.
+            Some(Fault::NoSpace | Fault::Full) if bytes.len() < 2 => {
+                return Err(io::Error::from_raw_os_error(28));
+            }
+            Some(Fault::NoSpace | Fault::Full) => {
+                let (inode, at) = (self.inode, offset as usize);
+                let bytes = bytes[..bytes.len() / 2].to_vec();
+                state.tell(Event::Write { inode, at, bytes });
+                return Err(io::Error::from_raw_os_error(28));
+            }
+            Some(Fault::Short) => bytes.len().div_ceil(2),
+        };
+        let (inode, at, bytes) = (self.inode, offset as usize, bytes[..written].to_vec());
+        state.tell(Event::Write { inode, at, bytes });
+        Ok(written)
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        let mut state = self.disk.state();
+        state.check_slow()?;
+        state.tell(Event::SetLen { inode: self.inode, bytes: bytes as usize });
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.disk.state();
+        let result = state.check_slow();
+        let inode = self.inode;
+        match &result {
+            Ok(()) => state.tell(Event::Sync { inode }),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => state.tell(Event::FailedSync { inode }),
+        }
+        result
+    }
+}

@@ -1,0 +1,186 @@
+//! What clients are told when the disk is full, slow or broken, and what folders are not opened.
+
+use super::disk::{Failing, Fault, MemoryDisk};
+use super::model::Model;
+use super::run::{folder, options};
+use crate::durable::plant::Plant;
+use crate::durable::{Error, Log, Operation, Options, Policy, Refused, Replay, State, Ticket};
+use mayhap::{Digest, DigestFunction};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Served {
+    disk: MemoryDisk,
+    time: Arc<AtomicU64>,
+    log: Arc<Log>,
+    count: Arc<AtomicU64>,
+}
+
+fn serve(policy: Policy) -> Served {
+    let (disk, time) = (MemoryDisk::default(), Arc::default());
+    let opened = open(&disk, options(policy, &time));
+    let (log, count) = (opened.unwrap(), Arc::default());
+    let operation = Operation::Create { id: 1, name: b"a", spec: b"", expires_at: 0 };
+    drop(log.now(&operation).unwrap());
+    log.sync().unwrap();
+    Served { disk, time, log, count }
+}
+
+fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
+    let model = Model::default();
+    Log::open(folder(disk, Plant::None), options, &model, &|_| {}).map(|(log, _)| log)
+}
+
+impl Served {
+    fn insert(&self) -> Result<Option<Ticket>, Refused> {
+        let mut recorder = self.log.recorder();
+        self.count.fetch_add(1, Ordering::Relaxed);
+        recorder.insert(&self.count, 1, &[Digest::new(7)]);
+        recorder.commit()
+    }
+
+    fn not_safe(&self) -> u64 {
+        self.count.load(Ordering::Acquire)
+    }
+
+    fn fail(&self, fault: Option<Fault>) {
+        let mut state = self.disk.state();
+        let from = state.calls;
+        state.failing = fault.map(|fault| Failing { fault, from, all: true });
+    }
+}
+
+#[test]
+fn operations_are_waited_for_as_insertions_are() {
+    for (policy, late, waits) in [
+        (Policy::Always, 0, true),
+        (Policy::EverySecond, 0, false),
+        (Policy::EverySecond, 2001, true),
+        (Policy::No, 2001, false),
+    ] {
+        let served = serve(policy);
+        assert_eq!(served.log.recorder().commit(), Ok(None));
+        drop(served.log.now(&Operation::Remove { id: 1 }).unwrap());
+        served.time.fetch_add(late, Ordering::Relaxed);
+        let ticket = served.log.recorder().commit().unwrap();
+        assert_eq!(ticket.is_some(), waits, "{policy:?} after {late} ms");
+        assert_eq!(ticket, served.log.last_operation());
+        served.log.sync().unwrap();
+        assert_eq!(served.log.recorder().commit(), Ok(None));
+    }
+}
+
+#[test]
+fn a_full_disk_refuses_writes_until_it_has_room() {
+    let served = serve(Policy::EverySecond);
+    assert_eq!(served.insert(), Ok(None));
+    let before = served.log.stats().log_bytes;
+    served.fail(Some(Fault::Full));
+    let why = served.insert().unwrap_err().0;
+    assert!(why.contains("No space left") && why.contains("free at least"), "{why}");
+    assert_eq!(served.not_safe(), 1, "it is in the filter and not in the log");
+    assert!(served.log.check_writable().is_err());
+    served.log.tick();
+    assert!(served.log.check_writable().is_err(), "it is still full");
+    served.fail(None);
+    served.log.tick();
+    served.log.check_writable().unwrap();
+    assert_eq!(served.insert(), Ok(None));
+    assert!(served.log.stats().log_bytes > before);
+    assert_eq!(served.not_safe(), 1, "only an image can have it now");
+    let model = Model::default();
+    Replay::create(&model, 1, b"a", b"", 0).unwrap();
+    served.log.checkpoint(&model).unwrap();
+    assert_eq!(served.not_safe(), 0);
+}
+
+#[test]
+fn a_failed_sync_ends_all_writing_until_the_folder_is_opened_again() {
+    for policy in [Policy::Always, Policy::EverySecond] {
+        let served = serve(policy);
+        let ticket = served.insert().unwrap();
+        served.fail(Some(Fault::Io));
+        assert!(served.log.sync().is_err());
+        served.fail(None);
+        for _ in 0..3 {
+            served.log.tick();
+            assert!(served.log.sync().is_err(), "a second sync that succeeds proves nothing");
+            assert!(served.insert().is_err());
+            assert!(served.log.now(&Operation::Remove { id: 1 }).is_err());
+        }
+        assert!(served.log.stats().poisoned);
+        if let Some(ticket) = ticket {
+            assert_eq!(served.log.state(ticket), State::Refused);
+            assert!(served.log.wait(ticket).is_err());
+        }
+        assert!(matches!(served.log.checkpoint(&Model::default()), Err(Error::Refused(_))));
+        let log = open(&served.disk, options(policy, &served.time)).unwrap();
+        log.check_writable().unwrap();
+    }
+}
+
+#[test]
+fn under_always_an_answer_waits_for_the_disk_and_no_longer() {
+    let served = serve(Policy::Always);
+    let told = Arc::new(AtomicU64::new(0));
+    let count = told.clone();
+    served.log.on_progress(Box::new(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    }));
+    let first = served.insert().unwrap().unwrap();
+    let second = served.insert().unwrap().unwrap();
+    assert_eq!([first, second].map(|ticket| served.log.state(ticket)), [State::Waiting; 2]);
+    assert_eq!(served.not_safe(), 2);
+    served.log.sync().unwrap();
+    assert_eq!([first, second].map(|ticket| served.log.state(ticket)), [State::Safe; 2]);
+    assert_eq!((served.not_safe(), told.load(Ordering::Relaxed)), (0, 1));
+    served.log.wait(second).unwrap();
+}
+
+#[test]
+fn under_everysec_answers_wait_once_the_disk_is_two_seconds_behind() {
+    let served = serve(Policy::EverySecond);
+    assert_eq!(served.insert(), Ok(None));
+    served.time.fetch_add(2000, Ordering::Relaxed);
+    assert_eq!(served.insert(), Ok(None));
+    served.time.fetch_add(1, Ordering::Relaxed);
+    let ticket = served.insert().unwrap().expect("the first one is 2001 ms old");
+    assert_eq!((served.log.state(ticket), served.not_safe()), (State::Waiting, 1));
+    served.log.sync().unwrap();
+    assert_eq!((served.log.state(ticket), served.not_safe()), (State::Safe, 0));
+    assert_eq!(served.insert(), Ok(None));
+}
+
+#[test]
+fn a_closed_log_takes_no_more() {
+    let served = serve(Policy::Always);
+    let ticket = served.insert().unwrap().unwrap();
+    served.log.close().unwrap();
+    assert_eq!(served.log.state(ticket), State::Safe);
+    assert!(served.insert().is_err());
+}
+
+#[test]
+fn a_folder_of_another_key_or_a_later_version_is_not_opened() {
+    let served = serve(Policy::Always);
+    drop(served.log);
+    let other = Options {
+        digest_function: DigestFunction::xxh3(2),
+        ..options(Policy::Always, &served.time)
+    };
+    let error = open(&served.disk, other).unwrap_err();
+    assert!(matches!(error, Error::OtherDigests { folder: 1, given: 2, .. }), "{error}");
+    for path in ["manifest", "log/1.log"] {
+        let mut files = served.disk.files();
+        let contents = files.contents.get_mut(&files.names[path]).unwrap();
+        contents[8] = 2;
+        // A segment's checksum covers its header, a manifest's all of it.
+        let end = if path == "manifest" { contents.len() } else { 64 };
+        let checksum = xxhash_rust::xxh3::xxh3_64(&contents[..end - 8]);
+        contents[end - 8..end].copy_from_slice(&checksum.to_le_bytes());
+        let disk = MemoryDisk::of(files);
+        let error = open(&disk, options(Policy::Always, &served.time)).unwrap_err();
+        assert!(matches!(error, Error::Newer { found: 2, supported: 1, .. }), "{error}");
+        assert!(error.to_string().starts_with(path), "{error}");
+    }
+}

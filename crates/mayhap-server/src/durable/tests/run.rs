@@ -1,0 +1,481 @@
+//! What is done to a log, and what has to be there whatever happens.
+
+use super::disk::{Files, MemoryDisk};
+use super::model::Model;
+use crate::durable::options::Clock;
+use crate::durable::plant::Plant;
+use crate::durable::{
+    DataFolder, Log, Operation, Options, Policy, Recorder, Replay, State, Ticket,
+};
+use mayhap::{Digest, DigestFunction};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Filters by number: name and end.
+pub(super) type Names = BTreeMap<u64, (Vec<u8>, u64)>;
+
+/// Something that a client sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum What {
+    /// A digest in a filter.
+    Inserted(u64, u64),
+    /// A digest in a filter to which everything is done once.
+    Counted(u64, u64),
+    /// So many operations.
+    Operations(usize),
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Note {
+    Issued(What),
+    /// At this time.
+    Acknowledged(What, u64),
+}
+
+/// What a client was told and may hold against us.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Told {
+    pub(super) issued: BTreeSet<What>,
+    pub(super) acknowledged: BTreeMap<What, u64>,
+    pub(super) operations: usize,
+    pub(super) last: u64,
+}
+
+impl Told {
+    pub(super) fn hear(&mut self, note: &Note) {
+        match *note {
+            Note::Issued(What::Operations(n)) => self.operations = self.operations.max(n),
+            Note::Issued(what) => {
+                self.issued.insert(what);
+            }
+            Note::Acknowledged(what, at) => {
+                // That a key is there already takes no new record, and is said while new keys wait.
+                if let Entry::Vacant(new) = self.acknowledged.entry(what) {
+                    new.insert(at);
+                    self.last = self.last.max(at);
+                }
+            }
+        }
+    }
+}
+
+/// `SplitMix64`.
+#[derive(Debug, Clone)]
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Setting {
+    pub(super) policy: Policy,
+    pub(super) plant: Plant,
+    pub(super) seed: u64,
+    pub(super) steps: usize,
+}
+
+/// A server in small: filters, a log, a client.
+pub(super) struct Run {
+    pub(super) disk: MemoryDisk,
+    pub(super) names: Vec<Names>,
+    setting: Setting,
+    random: Random,
+    time: Arc<AtomicU64>,
+    model: Model,
+    log: Option<Arc<Log>>,
+    recorder: Option<Recorder>,
+    count: Arc<AtomicU64>,
+    next_id: u64,
+    turn: Vec<What>,
+    waiting: Vec<(Ticket, Vec<What>)>,
+    /// Writes that were refused.
+    pub(super) refused: usize,
+    /// What clients knew before a power cut, if one came before this run.
+    pub(super) before: Option<Told>,
+}
+
+pub(super) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
+    let time = time.clone();
+    Options {
+        policy,
+        threads: 1,
+        clock: Clock::of(move || time.load(Ordering::Relaxed)),
+        ..Options::new(DigestFunction::xxh3(1))
+    }
+}
+
+pub(super) fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
+    DataFolder::on(Arc::new(disk.clone()), Path::new(""), plant)
+}
+
+pub(super) fn names(model: &Model) -> Names {
+    let sets = model.0.lock().unwrap();
+    sets.iter().map(|(&id, set)| (id, (set.name.clone(), set.expires_at))).collect()
+}
+
+impl Run {
+    pub(super) fn new(disk: MemoryDisk, setting: Setting) -> Self {
+        Self {
+            disk,
+            names: vec![Names::new()],
+            random: Random(setting.seed),
+            setting,
+            time: Arc::default(),
+            model: Model::default(),
+            log: None,
+            recorder: None,
+            count: Arc::default(),
+            next_id: 1,
+            turn: Vec::new(),
+            waiting: Vec::new(),
+            refused: 0,
+            before: None,
+        }
+    }
+
+    /// What follows a power cut that left these files.
+    pub(super) fn after(&self, files: Files, told: &Told, seed: u64) -> Self {
+        // What was promised then was looked at; what is found now is promised from now on.
+        let before = Told { acknowledged: BTreeMap::new(), last: 0, ..told.clone() };
+        let (next_id, names) = (self.next_id, self.names.clone());
+        let setting = Setting { seed, steps: 12, ..self.setting };
+        let run = Self::new(MemoryDisk::of(files), setting);
+        Self { next_id, names, before: Some(before), ..run }
+    }
+
+    /// Clients see what is there.
+    fn show(&self) {
+        for (&id, set) in &*self.model.0.lock().unwrap() {
+            set.digests.iter().for_each(|&digest| self.tell(What::Inserted(id, digest)));
+            set.counts.keys().for_each(|&digest| self.tell(What::Counted(id, digest)));
+        }
+        self.tell(What::Operations(self.names.len() - 1));
+    }
+
+    /// All of it. Errors of the disk end nothing but what they strike.
+    pub(super) fn go(&mut self) {
+        self.restart();
+        if self.before.is_some() && self.log.is_some() {
+            self.show();
+        }
+        for _ in 0..self.setting.steps {
+            self.time.fetch_add(self.random.below(700), Ordering::Relaxed);
+            match self.random.below(32) {
+                0..=1 => self.checkpoint(),
+                2..=3 => self.operate(),
+                4 => {
+                    self.commit();
+                    self.restart();
+                }
+                5..=12 => self.tick(),
+                13 => self.insert_while_saving(),
+                14 => {
+                    self.insert_large();
+                    self.commit();
+                }
+                _ => {
+                    self.insert();
+                    self.commit();
+                }
+            }
+            self.acknowledge();
+        }
+        if self.random.below(2) == 0 {
+            self.close();
+        }
+    }
+
+    /// What a client knows by now.
+    pub(super) fn told(&self) -> Told {
+        let mut told = self.before.clone().unwrap_or_default();
+        for event in &self.disk.state().events {
+            if let super::disk::Event::Note(note) = event {
+                told.hear(note);
+            }
+        }
+        told
+    }
+
+    /// The end of a server that is told to end.
+    pub(super) fn close(&mut self) {
+        if let Some(log) = self.log.clone() {
+            let _ = log.close();
+            self.acknowledge();
+        }
+    }
+
+    /// Writes a record that is not acknowledged, and dies; returns its length.
+    pub(super) fn last_record(&mut self) -> usize {
+        self.restart();
+        let id = self.some_filter().unwrap_or(0);
+        let log = self.log.clone().unwrap();
+        let before = log.stats().log_bytes;
+        for _ in 0..5 {
+            let digest = self.random.next();
+            self.issue(What::Inserted(id, digest));
+            let recorder = self.recorder.as_mut().unwrap();
+            self.count.fetch_add(1, Ordering::Relaxed);
+            recorder.insert(&self.count, id, &[Digest::new(digest)]);
+        }
+        self.recorder.as_mut().unwrap().commit().unwrap();
+        (log.stats().log_bytes - before) as usize
+    }
+
+    /// The process dies, and another one opens the folder.
+    fn restart(&mut self) {
+        (self.log, self.recorder) = (None, None);
+        (self.turn, self.waiting) = (Vec::new(), Vec::new());
+        (self.model, self.count) = (Model::default(), Arc::default());
+        let folder = folder(&self.disk, self.setting.plant);
+        let options = options(self.setting.policy, &self.time);
+        if let Ok((log, report)) = Log::open(folder, options, &self.model, &|_| {}) {
+            self.model.go_on();
+            self.next_id = self.next_id.max(report.next_id);
+            self.recorder = Some(log.recorder());
+            self.log = Some(log);
+            let names = names(&self.model);
+            if self.names.last() != Some(&names) {
+                // What was refused, or could not be acknowledged, may be gone.
+                self.names.push(names);
+                self.issue(What::Operations(self.names.len() - 1));
+            }
+        }
+    }
+
+    fn issue(&self, what: What) {
+        self.disk.note(Note::Issued(what));
+    }
+
+    fn tell(&self, what: What) {
+        self.disk.note(Note::Acknowledged(what, self.time.load(Ordering::Relaxed)));
+    }
+
+    fn some_filter(&mut self) -> Option<u64> {
+        let ids: Vec<u64> = self.model.0.lock().unwrap().keys().copied().collect();
+        (!ids.is_empty()).then(|| ids[self.random.below(ids.len() as u64) as usize])
+    }
+
+    fn insert(&mut self) {
+        if self.log.as_ref().is_none_or(|log| log.check_writable().is_err()) {
+            return self.tick();
+        }
+        for _ in 0..=self.random.below(3) {
+            let Some(id) = self.some_filter() else { return self.operate() };
+            let Some(recorder) = &mut self.recorder else { return };
+            let digest = self.random.next();
+            match self.random.below(8) {
+                0 => {
+                    let mut sets = self.model.0.lock().unwrap();
+                    let Some(set) = sets.get_mut(&id) else { return };
+                    self.disk.note(Note::Issued(What::Counted(id, digest)));
+                    set.counts.insert(digest, 1);
+                    recorder.ordered(id, set.mark, 1, &[Digest::new(digest)]);
+                    set.mark += 1;
+                    self.turn.push(What::Counted(id, digest));
+                }
+                1 => self.insert_again(id),
+                kind => {
+                    self.disk.note(Note::Issued(What::Inserted(id, digest)));
+                    self.count.fetch_add(1, Ordering::Relaxed);
+                    let digest_ = [Digest::new(digest)];
+                    Replay::insert(&self.model, id, &digest_).unwrap();
+                    if kind == 2 {
+                        let key = digest.to_le_bytes();
+                        let keys = std::iter::once(key.as_slice());
+                        recorder.keys(&self.count, id, keys).unwrap();
+                    } else {
+                        recorder.insert(&self.count, id, &digest_);
+                    }
+                    self.turn.push(What::Inserted(id, digest));
+                }
+            }
+        }
+    }
+
+    /// A key that is there: recorded only if a crash could take it.
+    fn insert_again(&mut self, id: u64) {
+        let sets = self.model.0.lock().unwrap();
+        let Some(&digest) = sets.get(&id).and_then(|set| set.digests.iter().next_back()) else {
+            return;
+        };
+        drop(sets);
+        if self.count.load(Ordering::Acquire) > 0
+            && let Some(recorder) = &mut self.recorder
+        {
+            self.count.fetch_add(1, Ordering::Relaxed);
+            recorder.insert(&self.count, id, &[Digest::new(digest)]);
+        }
+        self.turn.push(What::Inserted(id, digest));
+    }
+
+    /// More than one frame.
+    fn insert_large(&mut self) {
+        if self.random.below(4) > 0 {
+            return;
+        }
+        let Some(id) = self.some_filter() else { return };
+        let (Some(log), mut sum) = (self.log.clone(), Vec::new()) else { return };
+        for _ in 0..3 {
+            let digest = self.random.next();
+            self.issue(What::Inserted(id, digest));
+            sum.extend_from_slice(&digest.to_le_bytes());
+        }
+        let whats =
+            sum.as_chunks::<8>().0.iter().map(|&b| What::Inserted(id, u64::from_le_bytes(b)));
+        let whats: Vec<What> = whats.collect();
+        if let Ok(logged) = log.now(&Operation::Load { id, part: 0, bytes: &sum }) {
+            Replay::load(&self.model, id, 0, &sum).unwrap();
+            self.waiting.push((logged.ticket, whats));
+        }
+    }
+
+    fn commit(&mut self) {
+        let Some(recorder) = &mut self.recorder else { return };
+        let turn = std::mem::take(&mut self.turn);
+        match recorder.commit() {
+            Ok(None) => turn.into_iter().for_each(|what| self.tell(what)),
+            Ok(Some(ticket)) => self.waiting.push((ticket, turn)),
+            Err(_) => self.refused += 1,
+        }
+    }
+
+    fn acknowledge(&mut self) {
+        let Some(log) = self.log.clone() else { return };
+        for (ticket, whats) in std::mem::take(&mut self.waiting) {
+            match log.state(ticket) {
+                State::Safe => whats.into_iter().for_each(|what| self.tell(what)),
+                State::Waiting => self.waiting.push((ticket, whats)),
+                State::Refused => {}
+            }
+        }
+    }
+
+    fn tick(&mut self) {
+        if let Some(log) = &self.log {
+            log.tick();
+        }
+    }
+
+    fn operate(&mut self) {
+        let Some(log) = self.log.clone() else { return self.restart() };
+        let name = vec![b'a' + self.random.below(4) as u8];
+        let expires_at = self.random.next();
+        let kind = self.random.below(8);
+        let (id, operation) = match (kind, self.some_filter()) {
+            (0, Some(id)) => (id, Operation::Remove { id }),
+            (1..=2, Some(id)) => (id, Operation::Rename { id, name: &name }),
+            (3, Some(id)) => (id, Operation::Expire { id, expires_at }),
+            _ => {
+                self.next_id += 1;
+                let (id, spec) = (self.next_id, b"spec");
+                (id, Operation::Create { id, name: &name, spec, expires_at })
+            }
+        };
+        let place = self.names.len();
+        self.issue(What::Operations(place));
+        let Ok(logged) = log.now(&operation) else {
+            self.refused += 1;
+            // Issued, and may be found: but never is, since its frame was cut off.
+            self.names.push(self.names[place - 1].clone());
+            return;
+        };
+        match operation {
+            Operation::Remove { .. } => self.model.remove(id),
+            Operation::Rename { name, .. } => self.model.rename(id, name),
+            Operation::Expire { expires_at, .. } => self.model.expire(id, expires_at),
+            Operation::Create { name, spec, expires_at, .. } => {
+                self.model.create(id, name, spec, expires_at).unwrap();
+            }
+            Operation::Load { .. } | Operation::Clear => {}
+        }
+        self.names.push(names(&self.model));
+        self.waiting.push((logged.ticket, vec![What::Operations(place)]));
+    }
+
+    fn checkpoint(&mut self) {
+        if let Some(log) = &self.log {
+            let _ = log.checkpoint(&self.model);
+        }
+    }
+
+    /// A checkpoint between an insertion and its record.
+    fn insert_while_saving(&mut self) {
+        self.insert();
+        self.checkpoint();
+        self.commit();
+    }
+}
+
+/// What is promised of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// The process died: all that was acknowledged is there.
+    Kill,
+    /// The power failed.
+    PowerCut(Policy),
+}
+
+/// Opens a folder and compares what is there with what has to be and what may be.
+pub(super) fn check(
+    files: Files,
+    names_then: &[Names],
+    told: &Told,
+    promise: Promise,
+    plant: Plant,
+) -> Result<(MemoryDisk, Model), String> {
+    let disk = MemoryDisk::of(files);
+    let (model, time) = (Model::default(), Arc::default());
+    let options = options(Policy::Always, &time);
+    Log::open(folder(&disk, plant), options, &model, &|_| {}).map_err(|e| e.to_string())?;
+    let must = |at: u64| match promise {
+        Promise::Kill | Promise::PowerCut(Policy::Always) => true,
+        Promise::PowerCut(Policy::EverySecond) => at + 2000 < told.last,
+        Promise::PowerCut(Policy::No) => false,
+    };
+    let found = names(&model);
+    let least = told.acknowledged.iter().filter_map(|(what, &at)| match what {
+        What::Operations(n) if must(at) => Some(*n),
+        _ => None,
+    });
+    let least = least.max().unwrap_or(0);
+    if !(least..=told.operations).any(|n| names_then[n] == found) {
+        return Err(format!("{found:?} is no state between {least} and {}", told.operations));
+    }
+    let sets = model.0.lock().unwrap();
+    for (what, &at) in told.acknowledged.iter().filter(|&(_, &at)| must(at)) {
+        let there = match what {
+            What::Inserted(id, digest) => sets.get(id).map(|set| set.digests.contains(digest)),
+            What::Counted(id, digest) => sets.get(id).map(|set| set.counts.contains_key(digest)),
+            What::Operations(_) => None,
+        };
+        if there == Some(false) {
+            return Err(format!("{what:?}, acknowledged at {at} of {}, is lost", told.last));
+        }
+    }
+    for (&id, set) in &*sets {
+        let inserted = set.digests.iter().map(|&digest| What::Inserted(id, digest));
+        let counted = set.counts.iter().map(|(&digest, _)| What::Counted(id, digest));
+        if let Some(what) = inserted.chain(counted).find(|what| !told.issued.contains(what)) {
+            return Err(format!("{what:?} was never put in"));
+        }
+        if let Some((digest, count)) = set.counts.iter().find(|&(_, &count)| count != 1) {
+            return Err(format!("{digest} of {id} was put in once and counts {count}"));
+        }
+    }
+    drop(sets);
+    Ok((disk, model))
+}

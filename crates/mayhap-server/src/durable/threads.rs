@@ -1,0 +1,143 @@
+//! The threads of a log: one that syncs, one that makes checkpoints.
+
+use super::log::Trouble;
+use super::{Filters, Log, Policy};
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+const TICK: Duration = Duration::from_secs(1);
+/// After a checkpoint that failed, another one is tried after this time.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// The threads of a log; they end when it is closed.
+#[derive(Debug)]
+pub struct Threads {
+    log: Arc<Log>,
+    handles: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Starts them.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no threads left.
+    pub fn start(log: &Arc<Log>, filters: Arc<dyn Filters + Send>) -> io::Result<Self> {
+        let mut threads = Self { log: log.clone(), handles: Vec::new() };
+        let ours = log.clone();
+        let sync = thread::Builder::new().name("sync".to_owned());
+        threads.handles.push(sync.spawn(move || ours.keep_synced())?);
+        let ours = log.clone();
+        let save = thread::Builder::new().name("checkpoint".to_owned());
+        threads.handles.push(save.spawn(move || ours.keep_saved(&*filters))?);
+        Ok(threads)
+    }
+
+    /// Syncs what was written, closes the log and waits for the threads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::close`].
+    pub fn close(mut self) -> Result<(), super::Refused> {
+        let closed = self.log.close();
+        for handle in self.handles.drain(..) {
+            // A thread that panicked has said so itself.
+            let _ = handle.join();
+        }
+        closed
+    }
+}
+
+impl Log {
+    /// Makes all that was written survive a power cut, says so in the log, and takes no more.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`](super::Refused), as [`Log::sync`].
+    pub fn close(&self) -> Result<(), super::Refused> {
+        let synced = self.sync();
+        if synced.is_ok() {
+            self.vouch();
+        }
+        let mut inner = self.lock();
+        if synced.is_ok() && inner.trouble.is_none() {
+            // Only to say that it was a clean end; nothing depends on it.
+            let _ = inner.file.sync();
+        }
+        if inner.trouble.is_none() {
+            self.set_trouble(&mut inner, Trouble::Closed);
+            inner.last_error = None;
+        }
+        drop(inner);
+        self.closed.store(true, Ordering::Release);
+        self.work.notify_all();
+        self.asked.notify_all();
+        self.tell_progress();
+        synced
+    }
+
+    /// One turn of the thread that syncs, once a second, or under `always` whenever there is
+    /// something.
+    pub(super) fn tick(&self) {
+        self.retry();
+        if self.policy() != Policy::No {
+            // Whoever waits is told; there is nothing else to do about it here.
+            let _ = self.sync();
+        }
+        self.vouch();
+    }
+
+    fn keep_synced(&self) {
+        let mut last = Instant::now();
+        while !self.closed.load(Ordering::Acquire) {
+            let inner = self.lock();
+            let now = inner.dirty_since.is_some()
+                && self.policy() == Policy::Always
+                && inner.trouble.is_none();
+            let left = TICK.saturating_sub(last.elapsed());
+            if !now && !left.is_zero() {
+                drop(self.work.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner));
+                continue;
+            }
+            drop(inner);
+            if now {
+                let _ = self.sync();
+            }
+            if last.elapsed() >= TICK {
+                self.tick();
+                last = Instant::now();
+            }
+        }
+    }
+
+    fn keep_saved(&self, filters: &dyn Filters) {
+        let mut last = Instant::now();
+        let mut not_before = last;
+        while !self.closed.load(Ordering::Acquire) {
+            let asked = self.checkpoint_asked.swap(false, Ordering::AcqRel);
+            let due = self.checkpoint_is_due(last.elapsed()) && Instant::now() >= not_before;
+            if asked || due {
+                match self.checkpoint(filters) {
+                    Ok(saves) => log::info!("checkpoint: {saves:?}"),
+                    Err(error) => log::error!("no checkpoint: {error}"),
+                }
+                last = Instant::now();
+                not_before = last + PAUSE;
+            }
+            let inner = self.lock();
+            if !self.closed.load(Ordering::Acquire) {
+                drop(self.asked.wait_timeout(inner, TICK).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    fn checkpoint_is_due(&self, since: Duration) -> bool {
+        let stats = self.stats();
+        let large = stats.log_bytes > self.options.segment_bytes.max(stats.image_bytes);
+        let old = self.options.checkpoint_every.is_some_and(|every| since >= every);
+        !stats.poisoned && (large || old && stats.changed_filters > 0)
+    }
+}

@@ -1,0 +1,148 @@
+//! What requests bring: JSON and files, within limits of size and time.
+
+use super::{Failure, State};
+use crate::resp::Words;
+use axum::body::Body;
+use axum::extract::{FromRequest, Request};
+use axum::http::{HeaderMap, StatusCode, header};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+/// The largest JSON body.
+const MAX_JSON_BYTES: usize = 8 << 20;
+
+/// A JSON body that has been read.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
+    type Rejection = Failure;
+
+    /// # Errors
+    ///
+    /// 415 for another content type, 413, 408, 400.
+    async fn from_request(request: Request, state: &State) -> Result<Self, Failure> {
+        check_type(request.headers(), "application/json")?;
+        let time = request_time(state);
+        let bytes = read(request.into_body(), MAX_JSON_BYTES, time).await?;
+        let value = serde_json::from_slice(&bytes);
+        value.map(Self).map_err(|error| Failure::bad(format!("the body: {error}")))
+    }
+}
+
+/// # Errors
+///
+/// 415: what a form of another site can send is none of it.
+pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), Failure> {
+    let found = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let found = found.and_then(|text| text.split(';').next()).unwrap_or_default().trim();
+    if found.eq_ignore_ascii_case(expected) {
+        return Ok(());
+    }
+    let problem = format!("the content type is {found:?}; send Content-Type: {expected}");
+    Err(Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, problem))
+}
+
+/// The time in which a body is there; 0 is for ever.
+pub(super) fn request_time(state: &State) -> Duration {
+    match state.shared.config.request_timeout_ms {
+        0 => Duration::from_secs(u64::from(u32::MAX)),
+        millis => Duration::from_millis(millis),
+    }
+}
+
+/// The whole body. Memory grows with what arrives, whatever the length says.
+///
+/// # Errors
+///
+/// 413 above the limit, 408 when it takes too long, 400 if it ends early.
+pub(super) async fn read(body: Body, limit: usize, time: Duration) -> Result<Vec<u8>, Failure> {
+    let too_large = || {
+        let problem = format!("the body is above the limit of {limit} bytes");
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, problem)
+    };
+    let mut bytes = Vec::new();
+    let mut body = body.into_data_stream();
+    let all = async {
+        while let Some(piece) = futures_util::StreamExt::next(&mut body).await {
+            let piece = piece.map_err(|_| Failure::bad("the body ended early"))?;
+            if piece.len() > limit - bytes.len() {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&piece);
+        }
+        Ok(())
+    };
+    tokio::time::timeout(time, all).await.map_err(|_| {
+        Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")
+    })??;
+    Ok(bytes)
+}
+
+/// `{"items": ["a", "b"]}`, or `{"items_base64": ["YQ==", "Yg=="]}` for keys that are no text.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Items {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+}
+
+/// Keys one after the other, and where each is.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    bytes: Vec<u8>,
+    places: Vec<(u32, u32)>,
+}
+
+impl Keys {
+    pub(super) fn words(&self) -> Words<'_> {
+        Words::new(&self.bytes, &self.places)
+    }
+
+    fn push(&mut self, key: &[u8], limit: u32) -> Result<(), Failure> {
+        if key.len() > limit as usize {
+            let problem = format!("an item has {} bytes, above the limit of {limit}", key.len());
+            return Err(Failure::bad(problem + " (max_word_bytes)"));
+        }
+        // Bodies are far below 4 GiB.
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(key);
+        self.places.push((start, self.bytes.len() as u32));
+        Ok(())
+    }
+}
+
+impl Items {
+    /// # Errors
+    ///
+    /// 400 without exactly one list, for too many or too long items, and for bad base64.
+    pub(super) fn keys(self, state: &State) -> Result<Keys, Failure> {
+        let config = &state.shared.config;
+        let (items, is_base64) = match (self.items, self.items_base64) {
+            (Some(items), None) => (items, false),
+            (None, Some(items)) => (items, true),
+            _ => return Err(Failure::bad("give either items or items_base64")),
+        };
+        if items.len() > config.max_words as usize {
+            let (found, limit) = (items.len(), config.max_words);
+            return Err(Failure::bad(format!(
+                "{found} items, above the limit of {limit} (max_words)"
+            )));
+        }
+        let mut keys = Keys::default();
+        for (i, item) in items.iter().enumerate() {
+            if is_base64 {
+                let key = STANDARD.decode(item);
+                let key = key.map_err(|error| {
+                    Failure::bad(format!("items_base64[{i}] is no base64: {error}"))
+                })?;
+                keys.push(&key, config.max_word_bytes)?;
+            } else {
+                keys.push(item.as_bytes(), config.max_word_bytes)?;
+            }
+        }
+        Ok(keys)
+    }
+}

@@ -1,0 +1,95 @@
+//! What goes wrong, as an HTTP answer: `{"error": "…"}`.
+
+use crate::durable::Refused;
+use crate::keyspace::{ChangeError, CreateError, InsertError};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+/// What goes wrong, as an HTTP answer.
+#[derive(Debug)]
+pub(super) struct Failure {
+    status: StatusCode,
+    problem: String,
+}
+
+impl Failure {
+    pub(super) fn new(status: StatusCode, problem: impl Into<String>) -> Self {
+        Self { status, problem: problem.into() }
+    }
+
+    pub(super) fn bad(problem: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, problem)
+    }
+
+    pub(super) fn not_found() -> Self {
+        let problem = "there is no filter of this name; PUT /v1/filters/{name} makes one";
+        Self::new(StatusCode::NOT_FOUND, problem)
+    }
+
+    /// The same, when so many items were done before.
+    pub(super) fn after(mut self, done: usize) -> Self {
+        self.problem = format!("{}; the {done} items before it were added", self.problem);
+        self
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> Response {
+        let body = serde_json::json!({ "error": self.problem }).to_string() + "\n";
+        let json = [(header::CONTENT_TYPE, "application/json")];
+        let mut response = (self.status, json, body).into_response();
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Basic realm=\"mayhap\", charset=\"UTF-8\"");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(Refused(why): Refused) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
+    }
+}
+
+impl From<CreateError> for Failure {
+    fn from(error: CreateError) -> Self {
+        let status = match error {
+            CreateError::Exists => StatusCode::CONFLICT,
+            CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
+                StatusCode::INSUFFICIENT_STORAGE
+            }
+            CreateError::Spec(_) => StatusCode::BAD_REQUEST,
+            CreateError::Log(refused) => return refused.into(),
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<InsertError> for Failure {
+    fn from(error: InsertError) -> Self {
+        let status = match error {
+            InsertError::Full | InsertError::ReadOnly => StatusCode::CONFLICT,
+            InsertError::TooLarge(_) | InsertError::OutOfMemory { .. } | InsertError::Grow(_) => {
+                StatusCode::INSUFFICIENT_STORAGE
+            }
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<ChangeError> for Failure {
+    fn from(error: ChangeError) -> Self {
+        let status = match error {
+            ChangeError::NotFound => StatusCode::NOT_FOUND,
+            ChangeError::Exists | ChangeError::ReadOnly | ChangeError::Kind(_) => {
+                StatusCode::CONFLICT
+            }
+            ChangeError::TooLarge(_) | ChangeError::OutOfMemory { .. } => {
+                StatusCode::INSUFFICIENT_STORAGE
+            }
+            ChangeError::Log(refused) => return refused.into(),
+        };
+        Self::new(status, error.to_string())
+    }
+}

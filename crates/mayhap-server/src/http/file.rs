@@ -1,0 +1,153 @@
+//! Filters as files of the native format: downloads from a snapshot, uploads bounded and checked.
+
+use super::body::{check_type, request_time};
+use super::filters::{blocking, created, need_on, now};
+use super::name::Name;
+use super::{Failure, State};
+use crate::config::Rights;
+use crate::keyspace::LoadError;
+use axum::body::{Body, Bytes};
+use axum::extract::{Extension, Request, State as From};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::{StreamExt, stream};
+use mayhap::native::HEADER_BYTES;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+const KIND: &str = "application/octet-stream";
+/// Bytes that are sent, or taken by the keyspace, at once.
+const PIECE_BYTES: usize = 512 << 10;
+
+type Answer = Result<Response, Failure>;
+
+/// `GET /v1/filters/{name}/file`
+///
+/// The copy is charged to `max_memory` until its last byte is sent or the client is gone.
+pub(super) async fn download(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    blocking(move || {
+        let entry = state.filter(&name)?;
+        if entry.digest_function().is_none() {
+            let problem = "the filter is of another system and has no file of ours";
+            return Err(Failure::new(StatusCode::CONFLICT, problem));
+        }
+        let dump = Arc::new(state.shared.keyspace.begin_dump(&entry, now())?);
+        let length = dump.bytes().len();
+        let pieces = (0..length).step_by(PIECE_BYTES).map(move |start| {
+            let end = (start + PIECE_BYTES).min(length);
+            Ok::<_, Infallible>(Bytes::copy_from_slice(&dump.bytes()[start..end]))
+        });
+        let headers = [
+            (header::CONTENT_TYPE, KIND.to_owned()),
+            (header::CONTENT_LENGTH, length.to_string()),
+            // Never a name of ours: any bytes are a name.
+            (header::CONTENT_DISPOSITION, "attachment; filename=\"filter.mayhap\"".to_owned()),
+        ];
+        Ok((headers, Body::from_stream(stream::iter(pieces))).into_response())
+    })
+    .await
+}
+
+/// `PUT /v1/filters/{name}/file`
+///
+/// Memory grows with what has arrived; the filter is there once all of it is, and was found sound.
+pub(super) async fn upload(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    request: Request,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    check_type(request.headers(), KIND)?;
+    state.check_writable()?;
+    let time = request_time(&state);
+    let mut body = request.into_body().into_data_stream();
+    let mut upload = Upload { state, name, given: 0, waiting: Vec::new(), has_header: false };
+    while let Some(piece) = next(&mut body, time).await? {
+        upload.waiting.extend_from_slice(&piece);
+        while upload.waiting.len() >= upload.wanted() {
+            if let Some(done) = upload.give(upload.wanted()).await? {
+                return match (upload.waiting.is_empty(), next(&mut body, time).await?) {
+                    (true, None) => Ok(done),
+                    _ => Err(Failure::bad("the filter is made, but more bytes came after its end")),
+                };
+            }
+        }
+    }
+    let rest = upload.waiting.len();
+    match upload.give(rest).await? {
+        Some(done) => Ok(done),
+        None => Err(Failure::bad("the file ends before its header says")),
+    }
+}
+
+/// The next piece of a body.
+async fn next(
+    body: &mut (impl stream::Stream<Item = Result<Bytes, axum::Error>> + Unpin),
+    time: Duration,
+) -> Result<Option<Bytes>, Failure> {
+    let late = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
+    let piece = tokio::time::timeout(time, body.next()).await.map_err(late)?;
+    piece.transpose().map_err(|_| Failure::bad("the body ended early"))
+}
+
+/// A file that is arriving.
+struct Upload {
+    state: State,
+    name: Vec<u8>,
+    /// Bytes after the header that the keyspace has.
+    given: usize,
+    /// What it has not.
+    waiting: Vec<u8>,
+    has_header: bool,
+}
+
+impl Upload {
+    const fn wanted(&self) -> usize {
+        if self.has_header { PIECE_BYTES } else { HEADER_BYTES }
+    }
+
+    /// Gives so many bytes to the keyspace; the answer if they were the last.
+    async fn give(&mut self, bytes: usize) -> Result<Option<Response>, Failure> {
+        let piece: Vec<u8> = self.waiting.drain(..bytes).collect();
+        if self.has_header {
+            self.given += bytes;
+        }
+        self.has_header = true;
+        let cursor = (self.given as u64).saturating_add(1).cast_signed();
+        let (state, name) = (self.state.clone(), self.name.clone());
+        let (done, answer) = tokio::sync::oneshot::channel();
+        blocking(move || {
+            let shared = &state.shared;
+            let log = shared.log.as_deref();
+            let loaded = shared.keyspace.load_chunk(&name, cursor, &piece, now(), log);
+            let made = loaded.map_err(Failure::from)?.map(|entry| created(&state, &name, &entry));
+            // Nobody waits if the client has gone.
+            let _ = done.send(made.transpose()?);
+            Ok(StatusCode::OK.into_response())
+        })
+        .await?;
+        answer.await.map_err(|_| Failure::bad("the request failed"))
+    }
+}
+
+impl std::convert::From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Exists => Self::new(StatusCode::CONFLICT, "there is a filter of this name"),
+            LoadError::NotFound | LoadError::Offset { .. } => {
+                let problem = "another upload of this name came in between; try again";
+                Self::new(StatusCode::CONFLICT, problem)
+            }
+            LoadError::TooBig => Self::bad("the file is longer than its header says"),
+            LoadError::Bad(problem) => Self::bad(problem),
+            LoadError::Create(error) => error.into(),
+        }
+    }
+}

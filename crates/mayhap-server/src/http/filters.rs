@@ -1,0 +1,399 @@
+//! What is done with filters: list, create, look, add, check, merge, delete.
+
+use super::body::{Items, Json};
+use super::name::{Name, encode};
+use super::{Failure, State};
+use crate::Turn;
+use crate::config::Rights;
+use crate::keyspace::{Entry, Hash, Info, Shape, Spec};
+use crate::metrics::Counter;
+use axum::extract::{Extension, Query, State as From};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Filters of one page of the list, unless fewer are asked for.
+const MAX_PAGE: usize = 1000;
+
+type Answer = Result<Response, Failure>;
+
+/// Runs what may wait for a disk, or takes long, on a thread of its own.
+pub(super) async fn blocking(work: impl FnOnce() -> Answer + Send + 'static) -> Answer {
+    let panicked = |_| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the request failed");
+    tokio::task::spawn_blocking(work).await.map_err(panicked)?
+}
+
+/// # Errors
+///
+/// 403 if the user has not this right.
+pub(super) fn need(has: bool, right: &str) -> Result<(), Failure> {
+    if has {
+        return Ok(());
+    }
+    Err(Failure::new(StatusCode::FORBIDDEN, format!("this user has no right to {right}")))
+}
+
+/// # Errors
+///
+/// 403 if the user has not this right, or not with this filter.
+pub(super) fn need_on(has: bool, right: &str, rights: &Rights, name: &[u8]) -> Result<(), Failure> {
+    need(has, right)?;
+    if rights.covers(name) {
+        return Ok(());
+    }
+    Err(Failure::new(StatusCode::FORBIDDEN, "this user may not use filters of this name"))
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_millis() as u64
+}
+
+/// A value as JSON in a line.
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    // Our types are plain numbers, texts and lists, which always serialise.
+    let text = serde_json::to_string(value).unwrap_or_default() + "\n";
+    (status, [(header::CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+impl State {
+    /// The filter of this name.
+    ///
+    /// # Errors
+    ///
+    /// 404.
+    pub(super) fn filter(&self, name: &[u8]) -> Result<Arc<Entry>, Failure> {
+        self.shared.keyspace.get(name, now()).ok_or_else(Failure::not_found)
+    }
+
+    /// What a request works with, as a turn of a loop has it.
+    fn turn(&self) -> Turn {
+        Turn {
+            recorder: self.shared.log.as_ref().map(crate::durable::Log::recorder),
+            now: now(),
+            ..Turn::default()
+        }
+    }
+
+    /// Ends what [`State::turn`] began: only then may be answered what depends on it.
+    fn end(&self, turn: &mut Turn) -> Result<(), Failure> {
+        self.shared.metrics.http().take(&mut turn.counts);
+        let Some(recorder) = &mut turn.recorder else { return Ok(()) };
+        if let Some(ticket) = recorder.commit()? {
+            recorder.log().wait(ticket)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until an operation that was carried out is as safe as the policy promises.
+    pub(super) fn settle(&self) -> Result<(), Failure> {
+        let Some(log) = &self.shared.log else { return Ok(()) };
+        log.last_operation().map_or(Ok(()), |ticket| Ok(log.wait(ticket)?))
+    }
+
+    /// # Errors
+    ///
+    /// 503 if nothing can be written now.
+    pub(super) fn check_writable(&self) -> Result<(), Failure> {
+        match &self.shared.log {
+            Some(log) => Ok(log.check_writable()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A name as JSON has it: text, or base64 if it is none; and as it stands in a path.
+#[derive(Serialize)]
+struct Named {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name_base64: Option<String>,
+    path: String,
+}
+
+impl Named {
+    fn new(name: &[u8]) -> Self {
+        use base64::Engine;
+        let text = std::str::from_utf8(name).ok().map(str::to_owned);
+        let base64 = || base64::engine::general_purpose::STANDARD.encode(name);
+        let name_base64 = text.is_none().then(base64);
+        Self { name: text, name_base64, path: format!("/v1/filters/{}", encode(name)) }
+    }
+}
+
+#[derive(Serialize)]
+struct Described {
+    #[serde(flatten)]
+    named: Named,
+    kind: &'static str,
+    keyed: bool,
+    capacity: u64,
+    items: u64,
+    bytes: u64,
+    layers: u64,
+    expansion: Option<u32>,
+    error: f64,
+    error_now: f64,
+    read_only: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fill: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_measured: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fill_alarm: Option<bool>,
+    expires_at: Option<u64>,
+}
+
+fn describe(name: &[u8], entry: &Entry) -> Described {
+    let info = entry.info();
+    let Info { capacity, bytes, layers, items, expansion, error, fpp_now, kind, keyed, read_only } =
+        info;
+    let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
+    Described {
+        named: Named::new(name),
+        kind,
+        keyed,
+        capacity,
+        items,
+        bytes,
+        layers,
+        expansion,
+        error,
+        error_now: fpp_now,
+        read_only,
+        fill: None,
+        error_measured: None,
+        fill_alarm: None,
+        expires_at,
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Page {
+    cursor: Option<u64>,
+    limit: Option<usize>,
+    #[serde(rename = "match")]
+    pattern: Option<String>,
+}
+
+/// `GET /v1/filters?cursor=0&limit=100&match=shop:*`
+pub(super) async fn list(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Query(page): Query<Page>,
+) -> Answer {
+    need(rights.read, "read")?;
+    blocking(move || {
+        let limit = page.limit.unwrap_or(100).clamp(1, MAX_PAGE);
+        let pattern = page.pattern.as_deref().map(str::as_bytes);
+        let keyspace = &state.shared.keyspace;
+        let found = keyspace.scan(page.cursor.unwrap_or(0), limit, pattern, now())?;
+        let names = found.names.iter().filter(|name| rights.covers(name));
+        // One that was removed meanwhile is left out.
+        let filters: Vec<Described> =
+            names.filter_map(|name| Some(describe(name, &*keyspace.get(name, now())?))).collect();
+        let next = (found.cursor != 0).then_some(found.cursor);
+        let page = serde_json::json!({ "filters": filters, "next": next });
+        Ok(json(StatusCode::OK, &page))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Look {
+    #[serde(default)]
+    measure: bool,
+}
+
+/// `GET /v1/filters/{name}?measure=true`
+pub(super) async fn info(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Query(look): Query<Look>,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    blocking(move || {
+        let entry = state.filter(&name)?;
+        let mut described = describe(&name, &entry);
+        if look.measure {
+            let measured = entry.measure();
+            described.fill = Some(measured.fill);
+            described.error_measured = Some(measured.fpp);
+            described.fill_alarm = measured.fill_alarm;
+        }
+        Ok(json(StatusCode::OK, &described))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Create {
+    capacity: Option<u64>,
+    error: Option<f64>,
+    expansion: Option<u32>,
+    #[serde(default)]
+    fixed: bool,
+    #[serde(default = "yes")]
+    keyed: bool,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+impl Create {
+    fn spec(&self, state: &State) -> Result<Spec, Failure> {
+        let config = &state.shared.config;
+        let capacity = self.capacity.unwrap_or(config.default_capacity);
+        let error = self.error.unwrap_or(config.default_error);
+        let shape = match (self.fixed, self.expansion) {
+            (true, Some(_)) => return Err(Failure::bad("a fixed filter has no expansion")),
+            (true, None) => Shape::Fixed { capacity, error, layout: None },
+            (false, expansion) => {
+                let expansion = expansion.unwrap_or(config.default_expansion.max(1));
+                if !(1..=32_768).contains(&expansion) {
+                    return Err(Failure::bad("expansion is not within 1 to 32768"));
+                }
+                Shape::Growing { capacity, error, expansion }
+            }
+        };
+        let hash = if self.keyed { Hash::Keyed } else { Hash::Plain { seed: 0 } };
+        Ok(Spec { shape, hash })
+    }
+}
+
+/// `PUT /v1/filters/{name}`
+pub(super) async fn create(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json(asked): Json<Create>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    let spec = asked.spec(&state)?;
+    blocking(move || {
+        state.check_writable()?;
+        let log = state.shared.log.as_deref();
+        let entry = state.shared.keyspace.create(&name, spec, now(), log)?;
+        created(&state, &name, &entry)
+    })
+    .await
+}
+
+/// The answer that a filter was made, once that is safe.
+pub(super) fn created(state: &State, name: &[u8], entry: &Entry) -> Answer {
+    state.settle()?;
+    Ok(json(StatusCode::CREATED, &describe(name, entry)))
+}
+
+/// `DELETE /v1/filters/{name}`
+pub(super) async fn delete(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    blocking(move || {
+        state.check_writable()?;
+        let log = state.shared.log.as_deref();
+        if !state.shared.keyspace.remove(&name, now(), log)? {
+            return Err(Failure::not_found());
+        }
+        state.settle()?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/add`
+pub(super) async fn add(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json(items): Json<Items>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        state.check_writable()?;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        let words = keys.words();
+        turn.counts.add(Counter::Writes, 1);
+        turn.counts.add(Counter::ItemsAdded, words.len() as u64);
+        let done = entry.insert_many(words, &mut turn);
+        // Those before the one that failed are in, so their record is written too.
+        state.end(&mut turn)?;
+        if let Err((done, error)) = done {
+            let failure = Failure::from(error);
+            return Err(failure.after(done));
+        }
+        let new: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
+        let added = new.iter().filter(|&&new| new).count();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/check`
+pub(super) async fn check(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json(items): Json<Items>,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        let words = keys.words();
+        turn.counts.add(Counter::Reads, 1);
+        turn.counts.add(Counter::ItemsAsked, words.len() as u64);
+        entry.contains_many(words, &mut turn);
+        state.end(&mut turn)?;
+        let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
+        let found = present.iter().filter(|&&present| present).count();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
+    })
+    .await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Merge {
+    from: Vec<String>,
+}
+
+/// `POST /v1/filters/{name}/merge`
+pub(super) async fn merge(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json(merge): Json<Merge>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    for from in &merge.from {
+        need_on(rights.read, "read", &rights, from.as_bytes())?;
+    }
+    blocking(move || {
+        state.check_writable()?;
+        let from: Vec<Arc<Entry>> = merge
+            .from
+            .iter()
+            .map(|from| state.filter(from.as_bytes()))
+            .collect::<Result<_, _>>()?;
+        let log = state.shared.log.as_deref();
+        let entry = state.shared.keyspace.merge(&name, &from, now(), log)?;
+        created(&state, &name, &entry)
+    })
+    .await
+}

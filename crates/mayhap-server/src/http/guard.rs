@@ -1,0 +1,165 @@
+//! Who may ask at all: names by which we are called, origins, users.
+
+use super::{Failure, State};
+use crate::config::{DEFAULT_USER, Rights, is_loopback};
+use crate::metrics::Counter;
+use axum::extract::{Extension, Request, State as From};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
+
+/// A wrong password is answered so much later.
+const FAILED_LOGIN_DELAY: Duration = Duration::from_secs(1);
+
+/// Headers of every answer: nothing is guessed, framed, kept or told to other sites.
+const HEADERS: [(HeaderName, &str); 5] = [
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Paths that tell nothing of filters: probes, the page, its style, the description.
+const OPEN: [&str; 5] = ["/healthz", "/readyz", "/", "/style.css", "/openapi.json"];
+
+/// Stands before every request: counts it, refuses it or tells its handler what the user may do.
+pub(super) async fn guard(
+    From(state): From<State>,
+    Extension(peer): Extension<SocketAddr>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let checked = match check_caller(&state, &request) {
+        Ok(()) => {
+            let given = single(request.headers(), &header::AUTHORIZATION).and_then(credentials);
+            let is_open = OPEN.contains(&request.uri().path());
+            check_user(&state, peer, given, is_open).await
+        }
+        Err(failure) => Err(failure),
+    };
+    let mut response = match checked {
+        Ok(rights) => {
+            request.extensions_mut().insert(rights);
+            next.run(request).await
+        }
+        Err(failure) => failure.into_response(),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    let lane = state.shared.metrics.http();
+    lane.add(Counter::HttpRequests, 1);
+    if response.status().is_client_error() || response.status().is_server_error() {
+        lane.add(Counter::HttpErrors, 1);
+    }
+    lane.took(began.elapsed());
+    response
+}
+
+/// Refuses names that are not ours (a page whose name was bound to our address) and other
+/// sites' pages.
+fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
+    let host = single(request.headers(), &header::HOST)
+        .and_then(|host| host.parse::<Authority>().ok())
+        .filter(|host| is_ours(state, host))
+        .ok_or_else(|| {
+            let problem = "the Host header is none of our names; allow one with --http-hosts";
+            Failure::new(StatusCode::MISDIRECTED_REQUEST, problem)
+        })?;
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    if is_safe {
+        return Ok(());
+    }
+    let headers = request.headers();
+    let foreign = || Failure::new(StatusCode::FORBIDDEN, "the request is of another site's page");
+    if headers.contains_key(header::ORIGIN) {
+        let scheme = if state.is_tls { "https://" } else { "http://" };
+        let origin = single(headers, &header::ORIGIN).and_then(|text| text.strip_prefix(scheme));
+        let origin = origin.ok_or_else(foreign)?;
+        if !origin.eq_ignore_ascii_case(host.as_str()) {
+            return Err(foreign());
+        }
+    }
+    match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(_) => Err(foreign()),
+    }
+}
+
+/// The header's text, if there is exactly one.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
+}
+
+/// Whether this is a name of ours: loopback, the address that we listen on, or one of `http_hosts`.
+///
+/// Where we listen on all addresses any address is ours: a page of a stranger has a name.
+fn is_ours(state: &State, authority: &Authority) -> bool {
+    if authority.as_str().contains('@') {
+        return false;
+    }
+    let host = authority.host().to_ascii_lowercase();
+    let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let config = &state.shared.config;
+    match literal {
+        Ok(address) => {
+            let bind = config.http_bind();
+            is_loopback(address) || address == bind || bind.is_unspecified()
+        }
+        Err(_) => host == "localhost" || config.http_hosts.contains(&host),
+    }
+}
+
+/// What the user may do; 401 if a password is needed and not given or wrong.
+async fn check_user(
+    state: &State,
+    peer: SocketAddr,
+    given: Option<(Vec<u8>, Vec<u8>)>,
+    is_open: bool,
+) -> Result<Rights, Failure> {
+    let users = &state.shared.config.users;
+    if !users.asks_password() || is_open {
+        return Ok(users.anonymous());
+    }
+    let Some((name, password)) = given else {
+        return Err(Failure::new(
+            StatusCode::UNAUTHORIZED,
+            "a password is needed: Basic or Bearer",
+        ));
+    };
+    let (shared, user) = (state.shared.clone(), name.clone());
+    let login = move || shared.config.users.login(&user, &password);
+    let rights = tokio::task::spawn_blocking(login).await.ok().flatten();
+    if let Some(rights) = rights {
+        return Ok(rights);
+    }
+    state.shared.metrics.http().add(Counter::LoginsFailed, 1);
+    log::warn!("HTTP login failed for user \"{}\" from {peer}", name.escape_ascii());
+    tokio::time::sleep(FAILED_LOGIN_DELAY).await;
+    Err(Failure::new(StatusCode::UNAUTHORIZED, "the user or the password is wrong"))
+}
+
+/// `Basic base64(user:password)`, or `Bearer password` of the user `default`.
+fn credentials(header: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let (scheme, rest) = header.split_once(' ')?;
+    let rest = rest.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some((DEFAULT_USER.into(), rest.into()));
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let pair = STANDARD.decode(rest).ok()?;
+    let at = pair.iter().position(|&byte| byte == b':')?;
+    let name = if at == 0 { DEFAULT_USER.as_bytes() } else { &pair[..at] };
+    Some((name.to_vec(), pair[at + 1..].to_vec()))
+}

@@ -1,0 +1,35 @@
+//! The same filters for people: REST, metrics, health, a page.
+//!
+//! ```text
+//! server.rs ─► guard.rs ─► routes.rs ─► filters.rs, file.rs ─► keyspace, log
+//! sockets      who asks    which path    what to do
+//! ```
+//!
+//! `body.rs` reads what requests bring, within limits, `name.rs` the filter's name from the path,
+//! `failure.rs` is what goes wrong. Work on filters is done on threads of its own, since an answer
+//! may have to wait for a disk. `openapi.json` is the description for programs.
+
+mod body;
+mod failure;
+mod file;
+mod filters;
+mod guard;
+mod name;
+mod routes;
+mod server;
+
+pub(crate) use filters::now;
+pub(crate) use name::encode;
+pub use server::Http;
+
+use crate::Shared;
+use failure::Failure;
+use std::sync::Arc;
+
+/// What every handler has.
+#[derive(Debug, Clone)]
+struct State {
+    shared: Arc<Shared>,
+    /// Whether we are called `https://`.
+    is_tls: bool,
+}

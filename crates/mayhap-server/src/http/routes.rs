@@ -1,0 +1,71 @@
+//! Which path does what.
+
+use super::{Failure, State, file, filters, guard};
+use crate::config::Rights;
+use axum::Router;
+use axum::extract::{Extension, State as From};
+use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, get, post};
+
+const PAGE: &str = include_str!("page/index.html");
+const STYLE: &str = include_str!("page/style.css");
+/// The description of all paths.
+const OPENAPI: &str = include_str!("openapi.json");
+
+/// All paths, behind the guard.
+pub(super) fn router(state: State) -> Router {
+    Router::new()
+        .route("/", text("text/html; charset=utf-8", PAGE))
+        .route("/style.css", text("text/css; charset=utf-8", STYLE))
+        .route("/openapi.json", text("application/json", OPENAPI))
+        .route("/healthz", text("text/plain; charset=utf-8", "ok\n"))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .route("/v1/filters", get(filters::list))
+        .route(
+            "/v1/filters/{name}",
+            get(filters::info).put(filters::create).delete(filters::delete),
+        )
+        .route("/v1/filters/{name}/add", post(filters::add))
+        .route("/v1/filters/{name}/check", post(filters::check))
+        .route("/v1/filters/{name}/merge", post(filters::merge))
+        .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
+        .fallback(|| async {
+            Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")
+        })
+        .method_not_allowed_fallback(|| async {
+            let problem = "not with this method; see /openapi.json";
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, problem)
+        })
+        .layer(from_fn_with_state(state.clone(), guard::guard))
+        .with_state(state)
+}
+
+/// What is the same for everybody.
+fn text(kind: &'static str, text: &'static str) -> MethodRouter<State> {
+    get(move || async move { ([(header::CONTENT_TYPE, kind)], text) })
+}
+
+/// Whether writes are taken: 503 and why, if not. What a load balancer asks.
+async fn ready(From(state): From<State>) -> Result<&'static str, Failure> {
+    if let Some(log) = &state.shared.log {
+        log.check_writable()?;
+    }
+    Ok("ready\n")
+}
+
+async fn metrics(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+) -> Result<Response, Failure> {
+    filters::need(rights.read, "read")?;
+    let page = move || {
+        let mut page = String::new();
+        crate::metrics::page(&state.shared, &rights, &mut page);
+        let kind = "text/plain; version=0.0.4; charset=utf-8";
+        Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
+    };
+    filters::blocking(page).await
+}

@@ -1,0 +1,180 @@
+//! The thread of HTTP: its listener, connections and their end.
+
+use super::{State, routes};
+use crate::Shared;
+use crate::metrics::Counter;
+use crate::net::tls_config;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
+use tokio_rustls::TlsAcceptor;
+
+/// Connections at once: people and scrapers, not fleets.
+const MAX_CONNECTIONS: usize = 512;
+/// The head of a request has arrived within this time, and so has a TLS handshake.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The head of a request is no longer; hyper's least is 8 KiB.
+const MAX_HEAD_BYTES: usize = 64 << 10;
+/// How long requests at hand may take once the end was asked for.
+const LAST_REQUESTS: Duration = Duration::from_secs(5);
+const BACKLOG: u32 = 1024;
+
+/// The thread that speaks HTTP.
+#[derive(Debug)]
+pub struct Http {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: JoinHandle<()>,
+}
+
+impl Http {
+    /// Listens, and answers on a thread of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the address is taken, TLS cannot be set up, or the system has no thread for us.
+    pub fn start(shared: Arc<Shared>) -> io::Result<Self> {
+        let config = &shared.config;
+        let address = SocketAddr::new(config.http_bind(), config.http_port.unwrap_or_default());
+        let tls = if config.http_tls() {
+            let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
+            let tls = files.map(|(cert, key)| tls_config(cert, key)).transpose();
+            tls.map_err(io::Error::other)?.map(TlsAcceptor::from)
+        } else {
+            None
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name("mayhap-http")
+            .max_blocking_threads(32)
+            .build()?;
+        let listener = {
+            let _inside = runtime.enter();
+            let socket =
+                if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+            socket.set_reuseaddr(true)?;
+            socket.bind(address)?;
+            socket.listen(BACKLOG)?
+        };
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(false);
+        let thread = std::thread::Builder::new().name("mayhap-http".into()).spawn(move || {
+            runtime.block_on(serve(listener, shared, tls, stopped));
+            // What still runs in the background writes nothing that was acknowledged.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { address, stop, thread })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more requests, lets those at hand end and ends the thread.
+    pub fn stop(self) {
+        let _ = self.stop.send(true);
+        let _ = self.thread.join();
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    shared: Arc<Shared>,
+    tls: Option<TlsAcceptor>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let state = State { shared, is_tls: tls.is_some() };
+    let router = routes::router(state.clone());
+    let stop = stopped.clone();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stopped.changed() => break,
+        };
+        let Ok((stream, peer)) = accepted else {
+            // Out of files, most likely: others have to end first.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            state.shared.metrics.http().add(Counter::HttpRefused, 1);
+            continue;
+        };
+        let write_timeout = match state.shared.config.output_timeout_ms {
+            0 => None,
+            millis => Some(Duration::from_millis(millis)),
+        };
+        let (stop, router) = (stop.clone(), router.clone());
+        let connection = Connection { peer, place, stop, router, write_timeout };
+        tokio::spawn(connection.begin(stream, tls.clone()));
+    }
+    drop(listener);
+    let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
+    let _ = tokio::time::timeout(LAST_REQUESTS, places.acquire_many(all)).await;
+}
+
+struct Connection {
+    peer: SocketAddr,
+    place: OwnedSemaphorePermit,
+    stop: watch::Receiver<bool>,
+    router: Router,
+    /// A client that takes nothing of an answer for so long is left.
+    write_timeout: Option<Duration>,
+}
+
+impl Connection {
+    async fn begin(self, stream: TcpStream, tls: Option<TlsAcceptor>) {
+        let _ = stream.set_nodelay(true);
+        match tls {
+            None => {
+                // A Redis client, or a page that makes a browser speak its protocol.
+                let mut first = [0];
+                let peeked = tokio::time::timeout(HEAD_TIMEOUT, stream.peek(&mut first)).await;
+                if matches!(peeked, Ok(Ok(1..))) && first != *b"*" {
+                    self.run(stream).await;
+                }
+            }
+            Some(tls) => {
+                let stream = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(stream)).await;
+                if let Ok(Ok(stream)) = stream {
+                    self.run(stream).await;
+                }
+            }
+        }
+    }
+
+    async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let router = self.router.layer(axum::Extension(self.peer));
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(self.write_timeout);
+        let stream = Box::pin(stream);
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .max_buf_size(MAX_HEAD_BYTES)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        let mut connection = std::pin::pin!(connection);
+        // Errors here are those of a client that went away or spoke no HTTP.
+        tokio::select! {
+            _ = connection.as_mut() => {}
+            _ = self.stop.changed() => {
+                connection.as_mut().graceful_shutdown();
+                let _ = connection.await;
+            }
+        }
+        drop(self.place);
+    }
+}

@@ -1,0 +1,249 @@
+//! The way of keys into a filter, and into the log.
+//!
+//! # "Not new", and safe
+//!
+//! A thread sets bits first and writes its records at the end of its turn. Meanwhile another thread
+//! may be asked to insert the same key, find it there, and answer "not new": an acknowledgement,
+//! although a crash would take the key. So `unsafe_count` has the insertions that are in the bits
+//! and not yet in the log, and while it is not 0 what is "not new" is recorded again.
+//!
+//! ORDERING. The inserting thread adds to the count, then a Release fence, then sets bits by
+//! read-modify-writes. Whoever sees such a bit and then has an Acquire fence synchronises with it,
+//! through later changes of the same word too, since they are all read-modify-writes. Its load of
+//! the count then sees the addition, or the subtraction after it, which comes when the record is in
+//! the log. A record that could not be written is never subtracted but by an image that has it.
+
+use super::filter::{Filter, locked, write};
+use super::{Entry, InsertError};
+use crate::Turn;
+use crate::durable::Recorder;
+use crate::resp::Words;
+use mayhap::{Bitmap, Digest};
+use mayhap_formats::ForeignFilter;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+/// What [`Recorder::ordered`] is told: the time in milliseconds, or this for a removal.
+pub(super) const REMOVAL: u64 = u64::MAX;
+
+/// Insertions that were announced and are not in the log's hands yet.
+struct Announced<'a> {
+    count: &'a AtomicU64,
+    left: u64,
+}
+
+impl<'a> Announced<'a> {
+    fn new(count: &'a AtomicU64, insertions: usize) -> Self {
+        count.fetch_add(insertions as u64, Ordering::Relaxed);
+        fence(Ordering::Release);
+        Self { count, left: insertions as u64 }
+    }
+
+    /// Whether a bit that was seen may be of an insertion of another turn that is not safe.
+    fn others_are_unsafe(&self) -> bool {
+        others_are_unsafe(self.count, self.left)
+    }
+
+    fn hand_over(&mut self, recorded: usize) {
+        self.left -= recorded as u64;
+    }
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        if self.left != 0 {
+            self.count.fetch_sub(self.left, Ordering::Relaxed);
+        }
+    }
+}
+
+#[inline]
+fn others_are_unsafe(count: &AtomicU64, own: u64) -> bool {
+    fence(Ordering::Acquire);
+    count.load(Ordering::Relaxed) != own
+}
+
+impl Entry {
+    /// Inserts a key; `true` if it is new. What a crash must not take is in [`Turn::recorder`].
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError`]; the key is then not inserted.
+    pub fn insert(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
+        match self.digest_function() {
+            Some(function) => self.insert_digest(function.digest(key), turn),
+            None => self.insert_key(key, turn),
+        }
+    }
+
+    /// [`Entry::insert`] for a key that is already a digest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entry::insert`]; schemes of others take no digests.
+    pub fn insert_digest(&self, digest: Digest, turn: &mut Turn) -> Result<bool, InsertError> {
+        if self.is_read_only() {
+            return Err(InsertError::ReadOnly);
+        }
+        if self.is_ordered() {
+            return self.insert_in_order(&[digest], turn);
+        }
+        let Some(recorder) = &mut turn.recorder else { return self.filter.insert(digest) };
+        // A key that is there, as most are, writes to nothing that threads share.
+        if self.filter.contains(digest, 0) && !others_are_unsafe(&self.unsafe_count, 0) {
+            return Ok(false);
+        }
+        let mut announced = Announced::new(&self.unsafe_count, 1);
+        let new = self.filter.insert(digest)?;
+        if new || announced.others_are_unsafe() {
+            recorder.insert(&self.unsafe_count, self.id, &[digest]);
+            announced.hand_over(1);
+        }
+        Ok(new)
+    }
+
+    /// Inserts many keys in order; the answers are in [`Turn::answers`].
+    ///
+    /// # Errors
+    ///
+    /// Which key was the first one that could not be inserted, and why. Those before it are
+    /// inserted and have their answers.
+    pub fn insert_many(
+        &self,
+        keys: Words<'_>,
+        turn: &mut Turn,
+    ) -> Result<(), (usize, InsertError)> {
+        if let Some(function) = self.digest_function() {
+            turn.digests.clear();
+            turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+            return self.insert_digests(turn);
+        }
+        turn.answers.clear_to(keys.len());
+        for (i, key) in keys.iter().enumerate() {
+            if self.insert_key(key, turn).map_err(|error| (i, error))? {
+                turn.answers.set(i);
+            }
+        }
+        Ok(())
+    }
+
+    /// [`Entry::insert_many`] for [`Turn::digests`], which are not kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entry::insert_many`]; schemes of others take no digests.
+    pub fn insert_digests(&self, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
+        if self.is_read_only() {
+            turn.answers.clear_to(turn.digests.len());
+            return Err((0, InsertError::ReadOnly));
+        }
+        if self.is_ordered() {
+            let digests = std::mem::take(&mut turn.digests);
+            let done = self.insert_in_order(&digests, turn).map_err(|error| (0, error));
+            turn.digests = digests;
+            return done.map(|_| ());
+        }
+        let Turn { recorder, digests, answers, .. } = turn;
+        let Some(recorder) = recorder else { return self.filter.insert_many(digests, answers) };
+        let mut announced = Announced::new(&self.unsafe_count, digests.len());
+        let done = self.filter.insert_many(digests, answers);
+        if let Err((inserted, _)) = done {
+            digests.truncate(inserted);
+        }
+        if !announced.others_are_unsafe() {
+            keep_new(digests, answers);
+        }
+        if !digests.is_empty() {
+            recorder.insert(&self.unsafe_count, self.id, digests);
+            announced.hand_over(digests.len());
+        }
+        done
+    }
+
+    fn insert_key(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
+        let Filter::RedisBloom(filter, charge) = &self.filter else {
+            return Err(InsertError::ReadOnly);
+        };
+        let mut filter = write(filter);
+        if filter.contains(key) && !others_are_unsafe(&self.unsafe_count, 0) {
+            return Ok(false);
+        }
+        let mut announced = Announced::new(&self.unsafe_count, 1);
+        let new = super::redisbloom::insert(&mut filter, key, self.max_bytes, charge)?;
+        if (new || announced.others_are_unsafe())
+            && let Some(recorder) = &mut turn.recorder
+        {
+            let recorded = recorder.keys(&self.unsafe_count, self.id, std::iter::once(key));
+            recorded.map_err(|refused| InsertError::Grow(refused.0))?;
+            announced.hand_over(1);
+        }
+        Ok(new)
+    }
+
+    /// Whether everything has to be done to it once and in an order, also after a crash.
+    const fn is_ordered(&self) -> bool {
+        matches!(self.filter, Filter::Counting(..) | Filter::Window(..))
+    }
+
+    /// `true` if the last one is new.
+    fn insert_in_order(&self, digests: &[Digest], turn: &mut Turn) -> Result<bool, InsertError> {
+        let Turn { recorder, answers, now, .. } = turn;
+        match &self.filter {
+            Filter::Counting(filter, _) => {
+                let mut filter = locked(filter);
+                filter.filter.insert_digests_into(digests, answers);
+                record(recorder, self.id, &mut filter.order, 0, digests);
+            }
+            Filter::Window(filter, _) => {
+                let mut filter = locked(filter);
+                filter.filter.advance(*now);
+                filter.filter.insert_digests_into(digests, answers);
+                record(recorder, self.id, &mut filter.order, *now, digests);
+            }
+            _ => return Err(InsertError::ReadOnly),
+        }
+        Ok(answers.len().checked_sub(1).is_some_and(|last| answers.get(last)))
+    }
+
+    /// Takes a key away again, once; `false` if it is surely not there.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError::ReadOnly`] for all but counting filters.
+    pub fn remove(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
+        let (Filter::Counting(filter, _), Some(function)) = (&self.filter, self.digest_function())
+        else {
+            return Err(InsertError::ReadOnly);
+        };
+        let digest = function.digest(key);
+        let mut filter = locked(filter);
+        let removed = filter.filter.remove_digest(digest);
+        if removed {
+            record(&mut turn.recorder, self.id, &mut filter.order, REMOVAL, &[digest]);
+        }
+        Ok(removed)
+    }
+}
+
+fn record(
+    recorder: &mut Option<Recorder>,
+    id: u64,
+    order: &mut u64,
+    what: u64,
+    digests: &[Digest],
+) {
+    if let Some(recorder) = recorder {
+        recorder.ordered(id, *order, what, digests);
+    }
+    *order += digests.len() as u64;
+}
+
+/// Leaves the digests that were answered "new".
+fn keep_new(digests: &mut Vec<Digest>, new: &Bitmap) {
+    let mut kept = 0;
+    let len = digests.len();
+    for i in new.iter_ones().take_while(|&i| i < len) {
+        digests[kept] = digests[i];
+        kept += 1;
+    }
+    digests.truncate(kept);
+}

@@ -1,0 +1,281 @@
+//! `BF.SCANDUMP` and `BF.LOADCHUNK`: a filter goes out in chunks, and comes in whole or not at all.
+//!
+//! Ours is the file of the native format: its header, 4096 bytes, then the rest in chunks. One of
+//! `RedisBloom` goes out as that module's own dump. In both, the cursor that comes with a chunk is
+//! 1 plus the bytes after the header up to the chunk's end.
+
+use super::contents::Contents;
+use super::filter::{charge, locked};
+use super::loading::{Loading, layer_bytes};
+use super::{ChangeError, CreateError, Entry, Keyspace, TooLarge};
+use crate::durable::Log;
+use mayhap::Charge;
+use mayhap::native::HEADER_BYTES;
+use std::sync::Arc;
+
+/// The most bytes of a chunk that goes out.
+pub const CHUNK_BYTES: usize = 512 << 10;
+/// Dumps that may come in at one time.
+const MAX_INCOMING: usize = 64;
+/// A dump that nobody goes on with is forgotten after this.
+const IDLE_MS: u64 = 60_000;
+
+/// A dump that is coming in under a name that nobody sees yet.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    loading: Loading,
+    charge: Charge,
+    touched: u64,
+}
+
+/// A dump that is going out: what the filter held when it began.
+#[derive(Debug)]
+pub(crate) struct Outgoing {
+    bytes: Vec<u8>,
+    header_bytes: usize,
+    /// Where no chunk may go across.
+    ends: Vec<usize>,
+    touched: u64,
+    _charge: Charge,
+}
+
+impl Outgoing {
+    /// The whole dump.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Why a chunk was not taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadError {
+    /// There is a filter of this name.
+    Exists,
+    /// No dump was begun under this name.
+    NotFound,
+    /// The cursor is not that of the next chunk.
+    Offset {
+        /// The cursor that the next chunk has, if it is as long as this one.
+        expected: i64,
+    },
+    /// More bytes than the header says.
+    TooBig,
+    /// No filter, or not one for this server: a sentence.
+    Bad(String),
+    /// As for any new filter.
+    Create(CreateError),
+}
+
+impl Keyspace {
+    /// The next chunk of a filter's dump, and the cursor to go on with; `(0, [])` at the end.
+    ///
+    /// Cursor 0 begins, with a copy of the filter that is kept until the last chunk is asked for or
+    /// a minute has gone by. One dump of a filter at a time: another beginning takes its place.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::ReadOnly`] for files; [`ChangeError::TooLarge`] if the copy goes beyond
+    /// `max-memory`; [`ChangeError::Kind`] if no dump was begun, or it was forgotten.
+    pub fn dump(
+        &self,
+        entry: &Entry,
+        cursor: i64,
+        now: u64,
+    ) -> Result<(i64, Vec<u8>), ChangeError> {
+        let mut outgoing = locked(&entry.outgoing);
+        if cursor == 0 {
+            *outgoing = None;
+            let begun = self.begin_dump(entry, now)?;
+            let header = begun.bytes[..begun.header_bytes].to_vec();
+            *outgoing = Some(begun);
+            return Ok((1, header));
+        }
+        let Some(dump) = &mut *outgoing else {
+            return Err(ChangeError::Kind("no dump was begun; begin with 0".to_owned()));
+        };
+        dump.touched = now;
+        let start = usize::try_from(cursor.saturating_sub(1))
+            .ok()
+            .and_then(|at| at.checked_add(dump.header_bytes));
+        let chunk = start.and_then(|start| {
+            let end = *dump.ends.iter().find(|&&end| end > start)?;
+            Some((start, end.min(start.saturating_add(CHUNK_BYTES))))
+        });
+        let Some((start, end)) = chunk else {
+            *outgoing = None;
+            return Ok((0, Vec::new()));
+        };
+        let next = 1 + ((end - dump.header_bytes) as u64).cast_signed();
+        Ok((next, dump.bytes[start..end].to_vec()))
+    }
+
+    /// All of a dump at once, charged until it is dropped.
+    pub(crate) fn begin_dump(&self, entry: &Entry, now: u64) -> Result<Outgoing, ChangeError> {
+        let info_bytes = entry.info().bytes;
+        // The copy and its bytes, for a moment; then the bytes.
+        let charge = self.budget.charge(info_bytes.saturating_mul(2))?;
+        let contents = entry.contents()?.ok_or(ChangeError::ReadOnly)?;
+        let (bytes, header_bytes, ends) = match &contents {
+            Contents::RedisBloom(filter) => {
+                let mut chunks = filter.to_chunks().into_iter();
+                let mut bytes = chunks.next().map_or_else(Vec::new, |(_, header)| header);
+                let header_bytes = bytes.len();
+                chunks.for_each(|(_, bits)| bytes.extend_from_slice(&bits));
+                let mut end = header_bytes;
+                let ends = layer_bytes(&bytes[..header_bytes]).map(|layer| {
+                    end += layer as usize;
+                    end
+                });
+                let ends = ends.collect();
+                (bytes, header_bytes, ends)
+            }
+            contents => {
+                let mut bytes = Vec::new();
+                contents
+                    .write(&mut bytes)
+                    .map_err(|_| ChangeError::OutOfMemory { bytes: contents.num_bytes() })?;
+                let ends = vec![bytes.len()];
+                (bytes, HEADER_BYTES, ends)
+            }
+        };
+        drop(contents);
+        charge.give_back(charge.bytes());
+        charge.add(bytes.len() as u64)?;
+        Ok(Outgoing { bytes, header_bytes, ends, touched: now, _charge: charge })
+    }
+
+    /// Takes a chunk of a dump: cursor 1 with the header begins, each further one comes with the
+    /// cursor that [`Keyspace::dump`] gave with it. The filter is there once the last one has come
+    /// and all of it was found sound, and not before: that call gives it.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError`]; what has come is forgotten then, but for [`LoadError::Offset`].
+    pub fn load_chunk(
+        &self,
+        name: &[u8],
+        cursor: i64,
+        bytes: &[u8],
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Option<Arc<Entry>>, LoadError> {
+        if self.get(name, now).is_some() {
+            return Err(LoadError::Exists);
+        }
+        self.check_name(name).map_err(LoadError::Create)?;
+        let mut all = locked(&self.loading);
+        if cursor == 1 {
+            all.remove(name);
+            if all.len() >= MAX_INCOMING {
+                let message =
+                    format!("{MAX_INCOMING} dumps are coming in already; try again later");
+                return Err(LoadError::Bad(message));
+            }
+            let loading = Loading::new(bytes, &self.options).map_err(LoadError::Bad)?;
+            if loading.needed() > self.budget.left() {
+                let asked = self.budget.used().saturating_add(loading.needed());
+                let (limit, setting) = (self.budget.limit(), "max-memory");
+                let too_large = TooLarge { asked, limit, setting };
+                return Err(LoadError::Create(CreateError::TooLarge(too_large)));
+            }
+            let charge = self.charge(bytes.len() as u64)?;
+            all.insert(name.into(), Incoming { loading, charge, touched: now });
+            return Ok(None);
+        }
+        let Some(mut incoming) = all.remove(name) else { return Err(LoadError::NotFound) };
+        let received = incoming.loading.received() + bytes.len() as u64;
+        let expected = received.cast_signed().saturating_add(1);
+        if cursor != expected {
+            all.insert(name.into(), incoming);
+            return Err(LoadError::Offset { expected });
+        }
+        if received > incoming.loading.needed() {
+            return Err(LoadError::TooBig);
+        }
+        incoming.charge.add(bytes.len() as u64).map_err(create_error)?;
+        incoming.loading.push(bytes).map_err(LoadError::Bad)?;
+        incoming.touched = now;
+        if !incoming.loading.is_whole() {
+            all.insert(name.into(), incoming);
+            return Ok(None);
+        }
+        drop(all);
+        self.load_whole(name, &incoming.loading, now, log).map(Some)
+    }
+
+    fn load_whole(
+        &self,
+        name: &[u8],
+        loading: &Loading,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, LoadError> {
+        let charge = charge(loading.needed(), &self.options, &self.budget).map_err(create_error)?;
+        let (contents, spec) = loading.decode(&self.options).map_err(LoadError::Bad)?;
+        // Without the padding of the file.
+        charge.give_back(charge.bytes().saturating_sub(contents.num_bytes()));
+        let filter = contents.into_filter(&spec, &self.options, charge);
+        self.publish(name, spec, filter, now, log, Some(loading.bytes())).map_err(|error| {
+            match error {
+                CreateError::Exists => LoadError::Exists,
+                error => LoadError::Create(error),
+            }
+        })
+    }
+
+    /// Makes a filter that holds the keys of all of these, which stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`CreateError::Spec`] with the parameter in which two of them differ; as
+    /// [`Keyspace::create`].
+    pub fn merge(
+        &self,
+        name: &[u8],
+        from: &[Arc<Entry>],
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.check_name(name)?;
+        let copy = |entry: &Arc<Entry>| -> Result<(Contents, Charge), CreateError> {
+            let charge = self.budget.charge(entry.info().bytes)?;
+            let files = || CreateError::Spec("files cannot be united".to_owned());
+            Ok((entry.contents()?.ok_or_else(files)?, charge))
+        };
+        let Some((first, others)) = from.split_first() else {
+            return Err(CreateError::Spec("nothing to unite".to_owned()));
+        };
+        let (mut union, _first_charge) = copy(first)?;
+        for other in others {
+            union.union_with(&copy(other)?.0)?;
+        }
+        let charge = charge(union.num_bytes(), &self.options, &self.budget)?;
+        let mut dump = Vec::new();
+        if log.is_some() {
+            let bytes = union.num_bytes();
+            union.write(&mut dump).map_err(|_| CreateError::OutOfMemory { bytes })?;
+        }
+        let filter = union.into_filter(&first.spec, &self.options, charge);
+        self.publish(name, first.spec, filter, now, log, Some(&dump))
+    }
+
+    /// Forgets dumps that nobody went on with for a minute.
+    pub(super) fn forget_idle_dumps(&self, entries: &[Arc<Entry>], now: u64) {
+        let idle = |touched: u64| now.saturating_sub(touched) > IDLE_MS;
+        locked(&self.loading).retain(|_, incoming| !idle(incoming.touched));
+        for entry in entries {
+            let mut outgoing = locked(&entry.outgoing);
+            if outgoing.as_ref().is_some_and(|dump| idle(dump.touched)) {
+                *outgoing = None;
+            }
+        }
+    }
+
+    fn charge(&self, bytes: u64) -> Result<Charge, LoadError> {
+        self.budget.charge(bytes).map_err(create_error)
+    }
+}
+
+fn create_error(error: mayhap::Error) -> LoadError {
+    LoadError::Create(error.into())
+}

@@ -1,0 +1,368 @@
+//! Names to filters.
+//!
+//! Asking takes no lock. Whatever changes names takes one, `changing`, over looking, writing to the
+//! log and publishing, so that what is seen comes in the order of the log. The index by id is what
+//! checkpoints and scans go over; a filter is in it before the log has its creation, and by name
+//! only after.
+
+use super::filter::{
+    Filter, Sized, charge, digest_function, explained, locked, read, sized, write,
+};
+use super::load::Incoming;
+use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
+use crate::durable::{Log, Logged, Operation, Refused};
+use mayhap::Budget;
+use papaya::Guard;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, RwLock};
+
+/// A filter and its name now.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) name: Arc<[u8]>,
+    pub(super) entry: Arc<Entry>,
+}
+
+/// The filters by name. Asking takes no lock.
+#[derive(Debug)]
+pub struct Keyspace {
+    names: papaya::HashMap<Arc<[u8]>, Arc<Entry>>,
+    pub(super) by_id: RwLock<BTreeMap<u64, Named>>,
+    /// The id of the next filter.
+    pub(super) changing: Mutex<u64>,
+    pub(super) options: Options,
+    pub(super) budget: Arc<Budget>,
+    sizes: Mutex<Vec<(Shape, Sized)>>,
+    /// Dumps that are coming in.
+    pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
+}
+
+/// Shapes whose sizes are kept.
+const KNOWN_SIZES: usize = 16;
+
+impl Keyspace {
+    /// An empty one.
+    pub fn new(options: Options) -> Self {
+        Self {
+            names: papaya::HashMap::new(),
+            by_id: RwLock::default(),
+            changing: Mutex::new(1),
+            options,
+            budget: Budget::new(options.max_memory),
+            sizes: Mutex::default(),
+            loading: Mutex::default(),
+        }
+    }
+
+    /// The limits.
+    pub const fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The filter of this name, if there is one that has not expired.
+    #[inline]
+    pub fn get(&self, name: &[u8], now: u64) -> Option<Arc<Entry>> {
+        let names = self.names.pin();
+        names.get(name).filter(|entry| !entry.is_expired(now)).cloned()
+    }
+
+    /// Calls `f` with the filter of this name, if there is one that has not expired: as
+    /// [`Keyspace::get`] without the count of its users, which threads that ask one filter would
+    /// all write to.
+    #[inline]
+    pub fn with<R>(&self, name: &[u8], now: u64, f: impl FnOnce(&Entry) -> R) -> Option<R> {
+        let names = self.names.pin();
+        names.get(name).filter(|entry| !entry.is_expired(now)).map(|entry| f(entry))
+    }
+
+    /// How many filters there are; those that expired count until they are swept.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that all filters take together.
+    pub fn used_bytes(&self) -> u64 {
+        self.budget.used()
+    }
+
+    /// A new filter, empty.
+    ///
+    /// Memory is charged before it is allocated, and the log has the creation before anybody sees
+    /// the filter. Of several who create one name, one wins; the others leave nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`CreateError`]; then nothing was changed.
+    pub fn create(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        self.check_name(name)?;
+        spec.check().map_err(CreateError::Spec)?;
+        // Before any work; whether it still holds is looked at again under the lock.
+        if self.get(name, now).is_some() {
+            return Err(CreateError::Exists);
+        }
+        let sized = self.sized(&spec)?;
+        let charge = charge(sized.num_bytes(), &self.options, &self.budget)?;
+        let contents = sized.build(digest_function(spec.hash, &self.options))?;
+        let filter = contents.into_filter(&spec, &self.options, charge);
+        self.publish(name, spec, filter, now, log, None)
+    }
+
+    /// Sizing takes milliseconds, and most filters are as the last ones.
+    fn sized(&self, spec: &Spec) -> Result<Sized, mayhap::Error> {
+        let shape = spec.shape;
+        let known = |sizes: &Vec<(Shape, Sized)>| {
+            sizes.iter().find(|known| known.0 == shape).map(|known| known.1.clone())
+        };
+        if let Some(sized) = known(&locked(&self.sizes)) {
+            return Ok(sized);
+        }
+        let sized = sized(spec).map_err(|error| explained(spec, &self.options, error))?;
+        let mut sizes = locked(&self.sizes);
+        if sizes.len() >= KNOWN_SIZES {
+            sizes.remove(0);
+        }
+        sizes.push((shape, sized.clone()));
+        Ok(sized)
+    }
+
+    /// The filter of this name, or a new one.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keyspace::create`], but for [`CreateError::Exists`].
+    pub fn get_or_create(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        loop {
+            if let Some(entry) = self.get(name, now) {
+                return Ok(entry);
+            }
+            match self.create(name, spec, now, log) {
+                Err(CreateError::Exists) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Gives a filter that is ready an id and a name. `dump` is what is in it, if anything is.
+    pub(super) fn publish(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        filter: Filter,
+        now: u64,
+        log: Option<&Log>,
+        dump: Option<&[u8]>,
+    ) -> Result<Arc<Entry>, CreateError> {
+        let mut next_id = locked(&self.changing);
+        // One that has expired is replaced by what follows, in the log too.
+        if self.get(name, now).is_some() {
+            return Err(CreateError::Exists);
+        }
+        let id = *next_id;
+        *next_id += 1;
+        let entry = Arc::new(Entry::new(id, spec, 0, filter, self.options.max_filter_bytes));
+        let name: Arc<[u8]> = name.into();
+        // Before the log has it: a checkpoint that begins in between is to save it.
+        self.add_to_index(&name, &entry);
+        match log.map(|log| write_new(log, &name, &entry, dump)).transpose() {
+            Ok(_logged) => {
+                self.put(name, entry.clone());
+                Ok(entry)
+            }
+            Err(refused) => {
+                write(&self.by_id).remove(&id);
+                Err(refused.into())
+            }
+        }
+    }
+
+    pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {
+        let named = Named { name: name.clone(), entry: entry.clone() };
+        write(&self.by_id).insert(entry.id, named);
+    }
+
+    /// Publishes, in place of the one that may have the name.
+    pub(super) fn put(&self, name: Arc<[u8]>, entry: Arc<Entry>) {
+        let guard = self.names.guard();
+        if let Some(replaced) = self.names.insert(name, entry, &guard) {
+            write(&self.by_id).remove(&replaced.id);
+            guard.flush();
+        }
+    }
+
+    /// Takes a name away; `false` if there is no filter of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::ReadOnly`] for a file, [`ChangeError::Log`]; then nothing was changed.
+    pub fn remove(&self, name: &[u8], now: u64, log: Option<&Log>) -> Result<bool, ChangeError> {
+        let _changing = locked(&self.changing);
+        let Some(entry) = self.get(name, now) else { return Ok(false) };
+        if entry.is_read_only() {
+            return Err(ChangeError::ReadOnly);
+        }
+        self.drop_entry(name, &entry, log)?;
+        Ok(true)
+    }
+
+    /// With `changing` held.
+    pub(super) fn drop_entry(
+        &self,
+        name: &[u8],
+        entry: &Entry,
+        log: Option<&Log>,
+    ) -> Result<(), Refused> {
+        let _logged = now_in(log, &Operation::Remove { id: entry.id })?;
+        write(&self.by_id).remove(&entry.id);
+        let guard = self.names.guard();
+        self.names.remove(name, &guard);
+        // So that the memory of a large filter is free when the last one asks no more, and not
+        // when many others are removed.
+        guard.flush();
+        Ok(())
+    }
+
+    /// Gives a filter another name, in place of the one that may have it.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::NotFound`], [`ChangeError::Exists`] if `to` is taken and may not be replaced,
+    /// [`ChangeError::ReadOnly`] for files on either side, [`ChangeError::Log`].
+    pub fn rename(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        replace: bool,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<(), ChangeError> {
+        self.check_name(to).map_err(|error| ChangeError::Kind(error.to_string()))?;
+        let _changing = locked(&self.changing);
+        let entry = self.get(from, now).ok_or(ChangeError::NotFound)?;
+        let there = self.get(to, now);
+        if there.is_some() && !replace {
+            return Err(ChangeError::Exists);
+        }
+        if entry.is_read_only() || there.is_some_and(|entry| entry.is_read_only()) {
+            return Err(ChangeError::ReadOnly);
+        }
+        if from == to {
+            return Ok(());
+        }
+        let _logged = now_in(log, &Operation::Rename { id: entry.id, name: to })?;
+        let to: Arc<[u8]> = to.into();
+        self.add_to_index(&to, &entry);
+        // For a moment it has both names, rather than none.
+        self.put(to, entry);
+        self.names.pin().remove(from);
+        Ok(())
+    }
+
+    /// Says when a filter's time is over, in milliseconds since 1970; 0 for never, a time that is
+    /// over removes it. `false` if there is no filter of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::ReadOnly`] for a file, [`ChangeError::Log`].
+    pub fn expire(
+        &self,
+        name: &[u8],
+        expires_at: u64,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<bool, ChangeError> {
+        if expires_at != 0 && expires_at <= now {
+            return self.remove(name, now, log);
+        }
+        let _changing = locked(&self.changing);
+        let Some(entry) = self.get(name, now) else { return Ok(false) };
+        if entry.is_read_only() {
+            return Err(ChangeError::ReadOnly);
+        }
+        let _logged = now_in(log, &Operation::Expire { id: entry.id, expires_at })?;
+        entry.set_expires_at(expires_at);
+        Ok(true)
+    }
+
+    /// Removes all filters but files.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::Log`].
+    pub fn clear(&self, log: Option<&Log>) -> Result<(), ChangeError> {
+        let _changing = locked(&self.changing);
+        let _logged = now_in(log, &Operation::Clear)?;
+        let guard = self.names.guard();
+        let mut by_id = write(&self.by_id);
+        by_id.retain(|_, Named { name, entry }| {
+            let stays = entry.spec.shape == Shape::File;
+            if !stays {
+                self.names.remove(name, &guard);
+            }
+            stays
+        });
+        guard.flush();
+        Ok(())
+    }
+
+    /// All filters now, with their names.
+    pub fn all(&self) -> Vec<(Arc<[u8]>, Arc<Entry>)> {
+        read(&self.by_id)
+            .values()
+            .map(|Named { name, entry }| (name.clone(), entry.clone()))
+            .collect()
+    }
+
+    pub(super) fn check_name(&self, name: &[u8]) -> Result<(), CreateError> {
+        let (found, limit) = (name.len(), self.options.max_name_bytes);
+        if found > limit {
+            let message = format!("the name has {found} bytes, above the limit of {limit}");
+            return Err(CreateError::Spec(message));
+        }
+        Ok(())
+    }
+}
+
+/// Writes an operation; what comes back is kept until its effect can be seen.
+fn now_in<'a>(
+    log: Option<&'a Log>,
+    operation: &Operation<'_>,
+) -> Result<Option<Logged<'a>>, Refused> {
+    log.map(|log| log.now(operation)).transpose()
+}
+
+/// Bytes of a dump that stand in one record.
+const PART_BYTES: usize = 4 << 20;
+
+/// Writes a new filter with what is in it.
+fn write_new<'a>(
+    log: &'a Log,
+    name: &[u8],
+    entry: &Entry,
+    dump: Option<&[u8]>,
+) -> Result<Logged<'a>, Refused> {
+    let (id, spec) = (entry.id, entry.spec.encode());
+    let mut logged = log.now(&Operation::Create { id, name, spec: &spec, expires_at: 0 })?;
+    for (part, bytes) in (0..).zip(dump.into_iter().flat_map(|dump| dump.chunks(PART_BYTES))) {
+        // Two at once could wait for each other. A checkpoint in between saves the filter whole.
+        drop(logged);
+        logged = log.now(&Operation::Load { id, part, bytes })?;
+    }
+    Ok(logged)
+}

@@ -1,0 +1,95 @@
+//! Going over all names, a part at a time.
+
+use super::filter::{Filter, locked, read};
+use super::names::Named;
+use super::{ChangeError, Keyspace, matches};
+use crate::durable::{Log, Refused};
+use std::sync::Arc;
+
+/// The longest pattern: a matcher may take as many steps as pattern times name have bytes.
+pub const MAX_PATTERN_BYTES: usize = 1_024;
+/// The most filters that one call looks at.
+const MAX_COUNT: usize = 10_000;
+
+/// A part of all names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Where to go on; 0 at the end.
+    pub cursor: u64,
+    /// Those that were looked at and fit the pattern.
+    pub names: Vec<Arc<[u8]>>,
+}
+
+impl Keyspace {
+    /// The names of the next filters from `cursor` on, which is 0 at first: of up to `count`
+    /// filters (at least 1, at most 10,000) those that fit `pattern`.
+    ///
+    /// Filters stand in the order of their creation, so one that is there during the whole scan is
+    /// told exactly once, under the name that it has then.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError::Kind`] for a pattern of more than [`MAX_PATTERN_BYTES`].
+    pub fn scan(
+        &self,
+        cursor: u64,
+        count: usize,
+        pattern: Option<&[u8]>,
+        now: u64,
+    ) -> Result<Page, ChangeError> {
+        if let Some(found) = pattern.map(<[u8]>::len).filter(|&found| found > MAX_PATTERN_BYTES) {
+            let message =
+                format!("the pattern has {found} bytes, above the limit of {MAX_PATTERN_BYTES}");
+            return Err(ChangeError::Kind(message));
+        }
+        let (part, cursor) = self.part(cursor, count.clamp(1, MAX_COUNT));
+        let fits = |named: &Named| {
+            !named.entry.is_expired(now)
+                && pattern.is_none_or(|pattern| matches(pattern, &named.name))
+        };
+        let names = part.into_iter().filter(fits).map(|named| named.name).collect();
+        Ok(Page { cursor, names })
+    }
+
+    /// Removes filters whose time is over and dumps that nobody went on with, and sizes the next
+    /// layer of filters that are about to grow, of up to `count` filters from `cursor` on; returns
+    /// where to go on, 0 at the end. For a thread that has time, now and then.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]; they stay in memory then, as good as gone.
+    pub fn sweep(
+        &self,
+        cursor: u64,
+        count: usize,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<u64, Refused> {
+        let (part, next) = self.part(cursor, count.clamp(1, MAX_COUNT));
+        let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
+        self.forget_idle_dumps(&entries, now);
+        for entry in &entries {
+            if let Filter::Growing(filter) = &entry.filter {
+                filter.prepare_growth();
+            }
+        }
+        for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
+            let _changing = locked(&self.changing);
+            // It may have got another time, another name, or be gone meanwhile.
+            let named = read(&self.by_id).get(&entry.id).cloned();
+            if let Some(Named { name, entry }) = named.filter(|named| named.entry.is_expired(now)) {
+                self.drop_entry(&name, &entry, log)?;
+            }
+        }
+        Ok(next)
+    }
+
+    fn part(&self, cursor: u64, count: usize) -> (Vec<Named>, u64) {
+        let by_id = read(&self.by_id);
+        let part: Vec<Named> =
+            by_id.range(cursor..).take(count).map(|(_, it)| it.clone()).collect();
+        let last = part.last().map_or(u64::MAX, |named| named.entry.id);
+        let more = last != u64::MAX && by_id.range(last + 1..).next().is_some();
+        (part, if more { last + 1 } else { 0 })
+    }
+}

@@ -1,0 +1,154 @@
+//! What the server counts.
+//!
+//! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and gives them, once a turn,
+//! to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the lanes up.
+//! `page.rs` writes them as Prometheus reads them.
+
+mod page;
+
+pub use page::page;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is counted here; connections and bytes are in [`crate::net::Clients`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counter {
+    /// Commands that ask filters.
+    Reads,
+    /// Commands that change filters.
+    Writes,
+    /// All other commands.
+    Others,
+    /// Commands that were answered with an error.
+    Errors,
+    /// Keys that were looked up.
+    ItemsAsked,
+    /// Keys that were given to be added.
+    ItemsAdded,
+    /// Logins that failed.
+    LoginsFailed,
+    /// HTTP requests.
+    HttpRequests,
+    /// HTTP requests that were answered with 4xx or 5xx.
+    HttpErrors,
+    /// HTTP connections that were refused: too many.
+    HttpRefused,
+}
+
+const COUNTERS: usize = Counter::HttpRefused as usize + 1;
+
+/// Classes of time: class `i` ends at `2^i` µs, the last one never.
+const CLASSES: usize = 26;
+
+/// What a thread has counted and not yet given away.
+#[derive(Debug, Clone, Default)]
+pub struct Counts([u64; COUNTERS]);
+
+impl Counts {
+    /// Counts `n` more.
+    #[inline]
+    pub const fn add(&mut self, counter: Counter, n: u64) {
+        let at = counter as usize;
+        self.0[at] = self.0[at].wrapping_add(n);
+    }
+}
+
+/// What one thread has counted. Two cache lines apart from others, as processors fetch in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Lane {
+    counts: [AtomicU64; COUNTERS],
+    classes: [AtomicU64; CLASSES],
+    nanoseconds: AtomicU64,
+}
+
+// ORDERING: Relaxed everywhere. A number stands for itself; readers may see one a moment late.
+impl Lane {
+    /// Takes over what was counted.
+    pub fn take(&self, counts: &mut Counts) {
+        for (sum, count) in self.counts.iter().zip(&mut counts.0) {
+            if *count != 0 {
+                sum.fetch_add(std::mem::take(count), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Counts `n` more.
+    pub fn add(&self, counter: Counter, n: u64) {
+        self.counts[counter as usize].fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// One more turn, or request, that took so long.
+    pub fn took(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let class = (u64::BITS - micros.leading_zeros()) as usize;
+        self.classes[class.min(CLASSES - 1)].fetch_add(1, Ordering::Relaxed);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(nanos, Ordering::Relaxed);
+    }
+}
+
+/// What the server counts.
+#[derive(Debug)]
+pub struct Metrics {
+    lanes: Box<[Lane]>,
+    claimed: AtomicUsize,
+    started: Instant,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+impl Metrics {
+    /// With lanes for so many loop threads, and one for HTTP.
+    pub fn new(loops: usize) -> Self {
+        let lanes = (0..=loops).map(|_| Lane::default()).collect();
+        Self { lanes, claimed: AtomicUsize::new(0), started: Instant::now() }
+    }
+
+    /// The number of a lane for a loop thread of its own.
+    pub fn claim(&self) -> usize {
+        // Beyond the loops there were to be, some share; the last one stays HTTP's.
+        self.claimed.fetch_add(1, Ordering::Relaxed) % (self.lanes.len() - 1).max(1)
+    }
+
+    /// The lane of a loop thread, from 0.
+    pub fn lane(&self, index: usize) -> &Lane {
+        // Any lane counts right; two threads on one only wait for each other.
+        &self.lanes[index % self.lanes.len()]
+    }
+
+    /// The lane of HTTP.
+    pub fn http(&self) -> &Lane {
+        self.lane(self.lanes.len() - 1)
+    }
+
+    /// All that was counted of this.
+    pub fn total(&self, counter: Counter) -> u64 {
+        let at = counter as usize;
+        self.lanes.iter().map(|lane| lane.counts[at].load(Ordering::Relaxed)).sum()
+    }
+
+    /// How long the server has been there.
+    pub fn uptime(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Turns by class of time, and their time together; of loops, or of HTTP.
+    fn times(&self, of_http: bool) -> ([u64; CLASSES], Duration) {
+        let (loops, http) = self.lanes.split_at(self.lanes.len() - 1);
+        let mut classes = [0; CLASSES];
+        let mut nanos = 0;
+        for lane in if of_http { http } else { loops } {
+            for (sum, class) in classes.iter_mut().zip(&lane.classes) {
+                *sum += class.load(Ordering::Relaxed);
+            }
+            nanos += lane.nanoseconds.load(Ordering::Relaxed);
+        }
+        (classes, Duration::from_nanos(nanos))
+    }
+}

@@ -1,0 +1,230 @@
+//! The numbers as Prometheus reads them: text format 0.0.4.
+
+use super::{CLASSES, Counter};
+use crate::Shared;
+use crate::config::Rights;
+use crate::durable::Stats;
+use crate::keyspace::{Entry, Info, Measured};
+use std::fmt::{Display, Write};
+use std::time::Duration;
+
+/// A family of the page: its name, kind and what it is.
+struct Family(&'static str, &'static str, &'static str);
+
+/// Writes all numbers; of filters one by one only those that the user may see, and no more than
+/// `metrics_filters` of them.
+pub fn page(shared: &Shared, rights: &Rights, out: &mut String) {
+    counters(shared, out);
+    times(shared, out);
+    state(shared, out);
+    filters(shared, rights, out);
+}
+
+fn counters(shared: &Shared, out: &mut String) {
+    let metrics = &shared.metrics;
+    head(out, &Family("mayhap_commands_total", "counter", "Commands by family"));
+    for (family, counter) in
+        [("read", Counter::Reads), ("write", Counter::Writes), ("other", Counter::Others)]
+    {
+        line(out, "mayhap_commands_total", &[("family", family)], metrics.total(counter));
+    }
+    let plain = [
+        ("errors", "Commands answered with an error", Counter::Errors),
+        ("items_checked", "Keys looked up", Counter::ItemsAsked),
+        ("items_added", "Keys given to be added", Counter::ItemsAdded),
+        ("login_failures", "Logins that failed", Counter::LoginsFailed),
+        ("http_requests", "HTTP requests", Counter::HttpRequests),
+        ("http_errors", "HTTP requests answered with 4xx or 5xx", Counter::HttpErrors),
+        ("http_refused", "HTTP connections refused: too many", Counter::HttpRefused),
+    ];
+    for (name, help, counter) in plain {
+        let name = format!("mayhap_{name}_total");
+        one(out, &name, "counter", help, metrics.total(counter));
+    }
+    let clients = &shared.clients;
+    for (name, help, value) in [
+        ("requests", "Requests of Redis clients", clients.requests()),
+        ("received_bytes", "Bytes from Redis clients", clients.bytes_in()),
+        ("sent_bytes", "Bytes to Redis clients", clients.bytes_out()),
+        ("connections_received", "Connections there were", clients.received()),
+        ("connections_refused", "Connections refused: too many", clients.refused()),
+    ] {
+        one(out, &format!("mayhap_{name}_total"), "counter", help, value);
+    }
+    one(out, "mayhap_connections", "gauge", "Connections now", clients.connected());
+    let buffered = clients.buffered_bytes();
+    one(out, "mayhap_buffered_bytes", "gauge", "Unfinished requests, unsent answers", buffered);
+    let uptime = metrics.uptime().as_secs_f64();
+    one(out, "mayhap_uptime_seconds", "gauge", "Since the server began", uptime);
+}
+
+fn times(shared: &Shared, out: &mut String) {
+    for (of_http, name, help) in [
+        (false, "mayhap_turn_seconds", "A loop's turn: from its sockets' bytes to its answers"),
+        (true, "mayhap_http_request_seconds", "An HTTP request, from its head to its answer"),
+    ] {
+        let (classes, time) = shared.metrics.times(of_http);
+        histogram(out, &Family(name, "histogram", help), &classes, time);
+    }
+}
+
+fn histogram(out: &mut String, family: &Family, classes: &[u64; CLASSES], time: Duration) {
+    head(out, family);
+    let name = family.0;
+    let bucket = format!("{name}_bucket");
+    let mut sum = 0;
+    for (class, count) in classes.iter().enumerate().take(CLASSES - 1) {
+        sum += count;
+        let bound = Duration::from_micros(1 << class).as_secs_f64().to_string();
+        line(out, &bucket, &[("le", &bound)], sum);
+    }
+    sum += classes[CLASSES - 1];
+    line(out, &bucket, &[("le", "+Inf")], sum);
+    line(out, &format!("{name}_sum"), &[], time.as_secs_f64());
+    line(out, &format!("{name}_count"), &[], sum);
+}
+
+fn state(shared: &Shared, out: &mut String) {
+    let keyspace = &shared.keyspace;
+    one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
+    one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
+    if let Some(limit) = shared.config.max_memory {
+        one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
+    }
+    let stats = shared.log.as_ref().map(|log| log.stats());
+    let writable = u8::from(stats.as_ref().is_none_or(|stats| stats.writable));
+    one(out, "mayhap_writable", "gauge", "Whether writes are taken", writable);
+    if let Some(stats) = stats {
+        log(&stats, out);
+    }
+}
+
+fn log(stats: &Stats, out: &mut String) {
+    let since_checkpoint = crate::http::now().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
+    let failed = u8::from(stats.checkpoint_error.is_some());
+    let poisoned = u8::from(stats.poisoned);
+    let gauges: [(&str, &str, f64); 7] = [
+        ("log_bytes", "Log that a start would replay", stats.log_bytes as f64),
+        ("log_unsynced_frames", "Writes not yet on the disk", stats.unsynced_frames as f64),
+        ("log_unsynced_seconds", "Age of the oldest of them", stats.unsynced_ms as f64 / 1e3),
+        ("log_poisoned", "Whether a sync failed: restart", poisoned.into()),
+        ("image_bytes", "All images", stats.image_bytes as f64),
+        ("checkpoint_age_seconds", "Since the last checkpoint", since_checkpoint),
+        ("checkpoint_failed", "Whether the last attempt failed", failed.into()),
+    ];
+    for (name, help, value) in gauges {
+        one(out, &format!("mayhap_{name}"), "gauge", help, value);
+    }
+    one(out, "mayhap_log_frames_total", "counter", "Writes to the log", stats.frames);
+}
+
+/// Bits of filters that a page reads, to tell how full they are: a tenth of a second.
+const MEASURED_BYTES: u64 = 1 << 30;
+
+/// A filter on the page.
+struct Told {
+    name: String,
+    info: Info,
+    /// What its bits say, if they were read.
+    measured: Option<Measured>,
+}
+
+/// What a family tells of a filter, if it is known.
+type Value = fn(&Told) -> Option<f64>;
+
+/// The first filters that the user may see.
+fn told(shared: &Shared, rights: &Rights) -> Vec<Told> {
+    let (limit, now) = (shared.config.metrics_filters, crate::http::now());
+    let (mut told, mut cursor, mut left) = (Vec::new(), 0, MEASURED_BYTES);
+    while told.len() < limit {
+        // Without a pattern there is nothing to refuse.
+        let Ok(page) = shared.keyspace.scan(cursor, 1000, None, now) else { break };
+        for name in page.names.iter().filter(|name| rights.covers(name)) {
+            let entry = shared.keyspace.get(name, now).filter(|_| told.len() < limit);
+            told.extend(entry.map(|entry| tell(name, &entry, &mut left)));
+        }
+        cursor = page.cursor;
+        if cursor == 0 {
+            break;
+        }
+    }
+    told
+}
+
+fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
+    let info = entry.info();
+    let rest = left.checked_sub(info.bytes);
+    *left = rest.unwrap_or(*left);
+    let measured = rest.map(|_| entry.measure());
+    Told { name: label(name), info, measured }
+}
+
+fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
+    let told = told(shared, rights);
+    one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
+    let families: [(Family, Value); 8] = [
+        (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
+            Some(told.info.items as f64)
+        }),
+        (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |told| {
+            Some(told.info.capacity as f64)
+        }),
+        (Family("mayhap_filter_bytes", "gauge", "Its memory"), |told| Some(told.info.bytes as f64)),
+        (Family("mayhap_filter_error_target", "gauge", "The promised rate"), |told| {
+            Some(told.info.error)
+        }),
+        (Family("mayhap_filter_error_expected", "gauge", "The rate, by its keys"), |told| {
+            Some(told.info.fpp_now)
+        }),
+        (Family("mayhap_filter_error_estimated", "gauge", "The rate, by its bits"), |told| {
+            Some(told.measured?.fpp)
+        }),
+        (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |told| {
+            Some(told.measured?.fill)
+        }),
+        (Family("mayhap_filter_fill_alarm", "gauge", "More bits than its keys explain"), |told| {
+            Some(f64::from(u8::from(told.measured?.fill_alarm?)))
+        }),
+    ];
+    for (family, value) in families {
+        head(out, &family);
+        for filter in &told {
+            if let Some(value) = value(filter) {
+                line(out, family.0, &[("filter", &filter.name)], value);
+            }
+        }
+    }
+}
+
+/// A name as a label: the text, or percent-encoded if it is none or has control characters, or a
+/// `%`, so that no two names have one label.
+fn label(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(text) if !text.contains(|char: char| char == '%' || char.is_control()) => {
+            text.to_owned()
+        }
+        _ => crate::http::encode(name),
+    }
+}
+
+fn one(out: &mut String, name: &str, kind: &str, help: &str, value: impl Display) {
+    // Writing to a String does not fail.
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
+}
+
+fn head(out: &mut String, Family(name, kind, help): &Family) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}
+
+fn line(out: &mut String, name: &str, labels: &[(&str, &str)], value: impl Display) {
+    out.push_str(name);
+    for (i, (label, text)) in labels.iter().enumerate() {
+        out.push_str(if i == 0 { "{" } else { "," });
+        let text = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        let _ = write!(out, "{label}=\"{text}\"");
+    }
+    if !labels.is_empty() {
+        out.push('}');
+    }
+    let _ = writeln!(out, " {value}");
+}

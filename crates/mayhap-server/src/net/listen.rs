@@ -1,0 +1,199 @@
+//! Where clients arrive.
+
+use super::control::Arrival;
+use super::stream::Stream;
+use super::{Error, Listen};
+use mio::net::{TcpListener, TcpStream};
+use mio::{Interest, Registry, Token};
+use rustls::{ServerConfig, ServerConnection};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, TcpKeepalive, Type};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Connections that wait to be taken; 128 turn a burst of ten thousand into half a minute.
+const BACKLOG: i32 = 4096;
+
+/// A place where clients arrive.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    kind: Kind,
+    keepalive: Duration,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Tcp(TcpListener, Option<Arc<ServerConfig>>),
+    #[cfg(unix)]
+    Unix(mio::net::UnixListener, std::path::PathBuf),
+}
+
+impl Listener {
+    pub(crate) fn bind(place: &Listen, keepalive: Duration) -> Result<Self, Error> {
+        let (kind, place) = match place {
+            Listen::Tcp(address) => {
+                (tcp(*address).map(|socket| Kind::Tcp(socket, None)), address.to_string())
+            }
+            Listen::Tls(address, config) => {
+                let config = Some(Arc::clone(config));
+                (tcp(*address).map(|socket| Kind::Tcp(socket, config)), address.to_string())
+            }
+            #[cfg(unix)]
+            Listen::Unix(path) => {
+                let kind = unix(path).map(|socket| Kind::Unix(socket, path.clone()));
+                (kind, path.display().to_string())
+            }
+            #[cfg(not(unix))]
+            Listen::Unix(path) => {
+                (Err(io::ErrorKind::Unsupported.into()), path.display().to_string())
+            }
+        };
+        let kind = kind.map_err(|source| Error::Listen { place, source })?;
+        Ok(Self { kind, keepalive })
+    }
+
+    /// The address, with the port that was given if none was asked for.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match &self.kind {
+            Kind::Tcp(socket, _) => socket.local_addr().ok(),
+            #[cfg(unix)]
+            Kind::Unix(..) => None,
+        }
+    }
+
+    pub(super) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        match &mut self.kind {
+            Kind::Tcp(socket, _) => registry.register(socket, token, Interest::READABLE),
+            #[cfg(unix)]
+            Kind::Unix(socket, _) => registry.register(socket, token, Interest::READABLE),
+        }
+    }
+
+    /// Takes one connection, if it has `room`; else it is told that there is none and `None` comes
+    /// back.
+    pub(super) fn accept(&self, room: impl FnOnce() -> bool) -> io::Result<Option<Arrival>> {
+        match &self.kind {
+            Kind::Tcp(listener, tls) => {
+                let (mut socket, address) = listener.accept()?;
+                let session = tls.as_ref().map(|tls| ServerConnection::new(Arc::clone(tls)));
+                let session = session.transpose().map_err(io::Error::other)?;
+                if !room() {
+                    refuse(&mut socket, tls.is_none());
+                    return Ok(None);
+                }
+                self.prepare(&socket);
+                let stream = match session {
+                    None => Stream::Tcp(socket),
+                    Some(session) => Stream::tls(socket, session),
+                };
+                Ok(Some(Arrival { stream, address: Some(address) }))
+            }
+            #[cfg(unix)]
+            Kind::Unix(listener, _) => {
+                let (mut socket, _) = listener.accept()?;
+                if !room() {
+                    refuse(&mut socket, true);
+                    return Ok(None);
+                }
+                Ok(Some(Arrival { stream: Stream::Unix(socket), address: None }))
+            }
+        }
+    }
+
+    /// Answers go at once, and who is gone is noticed. A client can do without either.
+    fn prepare(&self, socket: &TcpStream) {
+        let _ = socket.set_nodelay(true);
+        let keepalive = TcpKeepalive::new().with_time(self.keepalive);
+        let _ = SockRef::from(socket).set_tcp_keepalive(&keepalive);
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Kind::Unix(_, path) = &self.kind {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn refuse(socket: &mut impl Write, plain: bool) {
+    if plain {
+        // A new socket has room for it, and who is gone needs not be told.
+        let _ = socket.write(b"-ERR max number of clients reached\r\n");
+    }
+}
+
+fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // Else the connections of the last process keep the port for a minute. Windows would let
+    // another process in by it.
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(true)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&SockAddr::from(address))?;
+    socket.listen(BACKLOG)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+#[cfg(unix)]
+fn unix(path: &std::path::Path) -> io::Result<mio::net::UnixListener> {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    use std::os::unix::net::UnixStream;
+
+    // Left by a process that was killed, if nobody answers.
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_socket());
+    if is_socket {
+        match UnixStream::connect(path) {
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                std::fs::remove_file(path)?;
+            }
+            _ => return Err(io::ErrorKind::AddrInUse.into()),
+        }
+    }
+    let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&SockAddr::unix(path)?)?;
+    // Before it listens nobody can connect, so nobody else ever can.
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    socket.listen(BACKLOG)?;
+    Ok(mio::net::UnixListener::from_std(std::os::fd::OwnedFd::from(socket).into()))
+}
+
+/// Files that stay for other things than connections: the log, images, the loops themselves.
+#[cfg(unix)]
+const RESERVED_FILES: u64 = 64;
+
+/// As many of the connections that were asked for as the system has files for.
+#[cfg(unix)]
+pub(crate) fn max_clients(asked: usize) -> usize {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let needed = RESERVED_FILES.saturating_add(asked as u64);
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < needed) {
+        let current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
+        let raised = Rlimit { current, maximum: limit.maximum };
+        if setrlimit(Resource::Nofile, raised).is_ok() {
+            limit = raised;
+        }
+    }
+    let allowed = limit.current.map_or(u64::MAX, |files| files.saturating_sub(RESERVED_FILES));
+    let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
+    if allowed < asked {
+        log::warn!(
+            "{asked} clients were asked for, the system allows open files for {allowed}; \
+             raise the limit of open files (ulimit -n)"
+        );
+    }
+    asked.min(allowed)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn max_clients(asked: usize) -> usize {
+    asked
+}

@@ -1,0 +1,37 @@
+//! Loop threads: sockets, turns, limits.
+//!
+//! ```text
+//!  turn:  wait ─► read each ready socket ─► carry out its requests ─► commit ─► send the answers
+//!                 ≤ 64 KiB                   until 256 KiB of answers  one write to the log
+//! ```
+//!
+//! A connection belongs to one loop thread for its life, and has memory only while a request of it
+//! is unfinished or answers of it are unsent: reading goes into one buffer of the loop, answers of
+//! a turn stand in another. Answers that depend on the log wait for it (`always`) or become errors
+//! (a full disk); other connections go on.
+//!
+//! `event_loop.rs` is the turn, `pipeline.rs` what happens to the bytes of one connection,
+//! `connection.rs` and `stream.rs` the connection and its socket, `listen.rs` where clients arrive,
+//! `clients.rs` who is there, `engine.rs` what a loop asks of the rest of the server.
+
+mod clients;
+mod connection;
+mod control;
+mod engine;
+mod event_loop;
+mod listen;
+mod options;
+mod pipeline;
+mod send;
+mod stream;
+mod tls;
+
+pub use clients::{Client, Clients, Told};
+pub use control::Control;
+pub use engine::{Engine, Live};
+pub use options::{Error, Listen, Options};
+pub use tls::tls_config;
+
+pub(crate) use control::Inbox;
+pub(crate) use event_loop::{Loop, WAKE};
+pub(crate) use listen::{Listener, max_clients};

@@ -1,0 +1,111 @@
+//! Where the loops listen, what they allow, and why they could not start.
+
+use crate::resp::Limits;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A place where clients arrive.
+#[derive(Debug, Clone)]
+pub enum Listen {
+    /// As Redis does.
+    Tcp(SocketAddr),
+    /// Behind TLS 1.2 or newer.
+    Tls(SocketAddr, Arc<rustls::ServerConfig>),
+    /// A socket in the file system, for its owner only (0600).
+    Unix(PathBuf),
+}
+
+/// Where the loops listen and what they allow.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where clients arrive; at least one place.
+    pub listen: Vec<Listen>,
+    /// Loop threads; 0 for one per core.
+    pub threads: usize,
+    /// Connections at once. Fewer if the system allows fewer open files.
+    pub max_clients: usize,
+    /// Bytes of unfinished requests and unsent answers of all connections together.
+    pub max_buffer_bytes: usize,
+    /// The largest request of those who may do anything.
+    pub limits: Limits,
+    /// How long a request that began may take to arrive.
+    pub request_timeout: Duration,
+    /// How long a client may take none of the answers that wait for it.
+    pub write_timeout: Duration,
+    /// How long a connection may be silent; for ever if `None`.
+    pub idle_timeout: Option<Duration>,
+    /// How long until the system asks whether a silent client is still there.
+    pub keepalive: Duration,
+    /// How long a server that stops waits for clients to take their answers.
+    pub grace: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listen: Vec::new(),
+            threads: 0,
+            max_clients: 10_000,
+            max_buffer_bytes: 512 << 20,
+            limits: Limits::default(),
+            request_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            idle_timeout: None,
+            keepalive: Duration::from_secs(300),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why the server could not start, or ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nobody can connect there.
+    Listen {
+        /// The address or path.
+        place: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A certificate or key is of no use.
+    Tls {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The operating system refused something else.
+    System {
+        /// What was being done.
+        action: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A loop thread ended in the middle of its work: a bug.
+    Died,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen { place, source } => write!(f, "cannot listen on {place}: {source}"),
+            Self::Tls { path, message } => write!(f, "{}: {message}", path.display()),
+            Self::System { action, source } => write!(f, "cannot {action}: {source}"),
+            Self::Died => f.write_str("a loop thread ended in the middle of its work"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Listen { source, .. } | Self::System { source, .. } => Some(source),
+            Self::Tls { .. } | Self::Died => None,
+        }
+    }
+}

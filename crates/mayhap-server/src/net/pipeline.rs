@@ -1,0 +1,157 @@
+//! What happens to the bytes of one connection in one turn.
+
+use super::connection::{Connection, MAX_UNSENT_BYTES, Partial, Writes};
+use super::{Engine, Options};
+use crate::command::After;
+use crate::resp::{Limits, Malformed, Parser, Reply};
+use crate::{Session, Turn};
+
+/// What a loop thread carries requests out with, used again in every turn.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) turn: Turn,
+    /// The answers of this turn, those of one connection after those of another.
+    pub(super) out: Vec<u8>,
+    /// For connections whose last request was whole: most.
+    parser: Parser,
+    places: Vec<(u32, u32)>,
+}
+
+/// What a turn did for one connection.
+#[derive(Debug)]
+pub(super) struct Ran {
+    /// Bytes that are done with.
+    used: usize,
+    pub(super) requests: u64,
+    /// The answers that depend on the log.
+    pub(super) writes: Option<Writes>,
+    pub(super) end: End,
+}
+
+/// Why no more of a connection's requests are carried out in this turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// All are, or the rest has not arrived.
+    Waiting,
+    /// There are enough answers for one turn.
+    Enough,
+    /// It is closed once the answers are sent.
+    Close,
+    /// So is the server.
+    Shutdown { save: bool },
+}
+
+impl Work {
+    pub(super) const fn new(turn: Turn) -> Self {
+        Self { turn, out: Vec::new(), parser: Parser::new(), places: Vec::new() }
+    }
+
+    /// Carries out the whole requests of a connection, with `arrived` after what it had.
+    pub(super) fn carry_out<E: Engine>(
+        &mut self,
+        connection: &mut Connection,
+        arrived: &[u8],
+        engine: &E,
+        options: &Options,
+    ) -> Ran {
+        let Connection { session, partial, .. } = connection;
+        let (turn, out) = (&mut self.turn, &mut self.out);
+        let Some(kept) = partial else {
+            let mut job = Job { engine, options, session, turn, out };
+            let ran = job.run(arrived, &mut self.parser, &mut self.places);
+            if ran.used < arrived.len() {
+                let bytes = arrived[ran.used..].to_vec();
+                let parser = std::mem::take(&mut self.parser);
+                let waits = ran.end == End::Waiting;
+                let places = if waits { self.places.clone() } else { Vec::new() };
+                *partial = Some(Box::new(Partial { bytes, parser, places }));
+            }
+            return ran;
+        };
+        kept.bytes.extend_from_slice(arrived);
+        let Partial { bytes, parser, places } = &mut **kept;
+        let ran = Job { engine, options, session, turn, out }.run(bytes, parser, places);
+        if ran.used == bytes.len() {
+            *partial = None;
+        } else if ran.used > 0 {
+            bytes.drain(..ran.used);
+            bytes.shrink_to(2 * bytes.len());
+            places.shrink_to(2 * places.len());
+        }
+        ran
+    }
+}
+
+/// What one pipeline needs.
+struct Job<'a, E> {
+    engine: &'a E,
+    options: &'a Options,
+    session: &'a mut Session,
+    turn: &'a mut Turn,
+    out: &'a mut Vec<u8>,
+}
+
+impl<E: Engine> Job<'_, E> {
+    fn run(&mut self, data: &[u8], parser: &mut Parser, places: &mut Vec<(u32, u32)>) -> Ran {
+        let start = self.out.len();
+        let mut ran = Ran { used: 0, requests: 0, writes: None, end: End::Waiting };
+        while let Some(rest) = data.get(ran.used..).filter(|rest| !rest.is_empty()) {
+            if self.out.len() - start > MAX_UNSENT_BYTES {
+                ran.end = End::Enough;
+                break;
+            }
+            match parser.parse(rest, places, limits(self.session, self.options)) {
+                Ok(Some(bytes)) => ran.used += bytes,
+                Ok(None) => break,
+                Err(Malformed(text)) => {
+                    // In an order that makes sense to the client: after the answers so far.
+                    if !text.is_empty() {
+                        Reply::new(self.out, false).error(&text);
+                        count(&mut ran.writes, false, 0);
+                    }
+                    (ran.used, ran.end) = (data.len(), End::Close);
+                    break;
+                }
+            }
+            let words = parser.words(rest, places);
+            if words.is_empty() {
+                continue;
+            }
+            let before = self.out.len();
+            self.turn.wrote = false;
+            let after = self.engine.execute(words, self.session, self.turn, self.out);
+            ran.requests += 1;
+            if self.out.len() > before {
+                count(&mut ran.writes, self.turn.wrote, before - start);
+            }
+            match after {
+                After::Go => {}
+                After::Close => ran.end = End::Close,
+                After::Shutdown { save } => ran.end = End::Shutdown { save },
+            }
+            if ran.end != End::Waiting {
+                ran.used = data.len();
+                break;
+            }
+        }
+        ran
+    }
+}
+
+/// Counts an answer that starts here among those that depend on the log, if it does or one before
+/// it does.
+#[inline]
+const fn count(writes: &mut Option<Writes>, wrote: bool, from: usize) {
+    match writes {
+        Some(writes) => writes.answers += 1,
+        None if wrote => *writes = Some(Writes { from, answers: 1 }),
+        None => {}
+    }
+}
+
+/// Small ones for strangers who are to say who they are.
+#[inline]
+fn limits<'a>(session: &Session, options: &'a Options) -> &'a Limits {
+    let rights = &session.rights;
+    if rights.read || rights.write || rights.admin { &options.limits } else { &Limits::STRANGER }
+}

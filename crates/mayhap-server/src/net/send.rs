@@ -1,0 +1,134 @@
+//! The end of a turn: first the log, then the answers.
+
+use super::Engine;
+use super::connection::{Held, Phase, Writes};
+use super::event_loop::{Loop, Segment};
+use crate::durable::{State, Ticket};
+use crate::resp::Reply;
+use std::sync::atomic::Ordering;
+
+/// Memory for answers that a loop keeps between turns.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// What clients are told if the log failed after their change was written.
+const LOG_FAILED: &str = "MISCONF The log of changes failed on the disk: it is not known whether \
+                          this change is safe. Look into the server's log, then restart it.";
+
+/// What the log says of the changes of a turn.
+enum Outcome {
+    Safe,
+    Waiting(Ticket),
+    Refused(String),
+}
+
+impl<E: Engine> Loop<E> {
+    /// Writes what was changed, then sends the answers.
+    pub(super) fn end_turn(&mut self) {
+        if self.segments.is_empty() {
+            return;
+        }
+        let outcome = match self.engine.commit(&mut self.work.turn) {
+            Ok(None) => Outcome::Safe,
+            Ok(Some(ticket)) => match self.engine.state(ticket) {
+                State::Safe => Outcome::Safe,
+                State::Waiting => Outcome::Waiting(ticket),
+                State::Refused => Outcome::Refused(LOG_FAILED.to_owned()),
+            },
+            Err(refused) => Outcome::Refused(format!("MISCONF {refused}")),
+        };
+        let mut segments = std::mem::take(&mut self.segments);
+        let mut out = std::mem::take(&mut self.work.out);
+        for segment in segments.drain(..) {
+            self.answer(&segment, &out[segment.answers.clone()], &outcome);
+            self.account(segment.connection);
+        }
+        // ORDERING: Relaxed. A count for people.
+        self.engine.clients().bytes_out.fetch_add(out.len() as u64, Ordering::Relaxed);
+        out.clear();
+        out.shrink_to(KEPT_BYTES);
+        (self.segments, self.work.out) = (segments, out);
+    }
+
+    fn answer(&mut self, segment: &Segment, answers: &[u8], outcome: &Outcome) {
+        let index = segment.connection;
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if segment.close {
+            connection.phase = Phase::Closing;
+        }
+        match (outcome, segment.writes) {
+            (Outcome::Refused(text), Some(writes)) => {
+                self.send(index, &refused(answers, writes, text));
+            }
+            (&Outcome::Waiting(ticket), Some(writes)) => {
+                let bytes = answers.to_vec();
+                connection.held = Some(Box::new(Held { ticket, bytes, writes }));
+                self.held.push(index);
+            }
+            _ => self.send(index, answers),
+        }
+    }
+
+    /// Sends the answers whose time has come.
+    pub(super) fn release_held(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
+        for index in std::mem::take(&mut self.held) {
+            let Some(connection) = self.connections.get_mut(index) else { continue };
+            // Another connection may have taken the place of one that was closed.
+            let Some(held) = connection.held.take() else { continue };
+            match self.engine.state(held.ticket) {
+                State::Waiting => {
+                    connection.held = Some(held);
+                    self.held.push(index);
+                    continue;
+                }
+                State::Safe => self.send(index, &held.bytes),
+                State::Refused => {
+                    self.send(index, &refused(&held.bytes, held.writes, LOG_FAILED));
+                }
+            }
+            self.account(index);
+        }
+    }
+
+    fn send(&mut self, index: usize, bytes: &[u8]) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if connection.send(bytes, self.now_ms).is_err() {
+            return self.close(index);
+        }
+        self.after_sending(index);
+    }
+
+    /// Sends what was unsent.
+    pub(super) fn flush(&mut self, index: usize) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if !connection.has_unsent() {
+            return;
+        }
+        if connection.flush(self.now_ms).is_err() {
+            return self.close(index);
+        }
+        self.after_sending(index);
+        self.account(index);
+    }
+
+    fn after_sending(&mut self, index: usize) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if connection.has_unsent() {
+            self.watching = true;
+        } else if connection.phase == Phase::Closing && connection.held.is_none() {
+            return self.begin_linger(index);
+        }
+        self.enqueue(index);
+    }
+}
+
+/// The answers up to the first that depends on the log, then an error for each that follows.
+fn refused(answers: &[u8], writes: Writes, text: &str) -> Vec<u8> {
+    let mut out = answers.get(..writes.from).unwrap_or(&[]).to_vec();
+    for _ in 0..writes.answers {
+        Reply::new(&mut out, false).error(text);
+    }
+    out
+}

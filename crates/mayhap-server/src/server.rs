@@ -1,0 +1,138 @@
+//! A running server.
+
+use crate::Shared;
+use crate::net::{
+    Control, Engine, Error, Inbox, Listen, Listener, Live, Loop, Options, max_clients,
+};
+use mio::{Poll, Waker};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+/// A running server: loop threads that clients are connected to.
+///
+/// Dropped, it is told to stop and not waited for.
+#[derive(Debug)]
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    control: Arc<Control>,
+    threads: Vec<JoinHandle<io::Result<()>>>,
+}
+
+/// Why a server has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By [`Control::stop`].
+    Stopped,
+    /// By `SHUTDOWN`, with a checkpoint or without.
+    Shutdown {
+        /// With a checkpoint.
+        save: bool,
+    },
+}
+
+impl Server {
+    /// Listens and serves.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if an address cannot be listened on, or the system has no threads or files left.
+    pub fn start(options: Options, shared: Arc<Shared>) -> Result<Self, Error> {
+        Self::start_with(options, Arc::new(Live(shared)))
+    }
+
+    /// As [`Server::start`], with an engine that carries out requests in its own way.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Server::start`].
+    pub fn start_with<E: Engine>(mut options: Options, engine: Arc<E>) -> Result<Self, Error> {
+        if options.listen.is_empty() {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
+            return Err(Error::Listen { place: "nothing".to_owned(), source });
+        }
+        let bind = |place: &Listen| Listener::bind(place, options.keepalive);
+        let mut listeners = options.listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
+        let addresses = listeners.iter().filter_map(Listener::address).collect();
+        options.max_clients = max_clients(options.max_clients);
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = if options.threads == 0 { cores() } else { options.threads };
+
+        let mut polls = Vec::new();
+        let mut inboxes = Vec::new();
+        for _ in 0..threads {
+            let poll = Poll::new().map_err(system("make an event queue"))?;
+            let waker = Waker::new(poll.registry(), crate::net::WAKE);
+            let waker = waker.map_err(system("make a waker"))?;
+            polls.push(poll);
+            inboxes.push(Arc::new(Inbox::new(waker)));
+        }
+        let control = Arc::new(Control::new(inboxes));
+        let progress = Arc::clone(&control);
+        engine.on_progress(Box::new(move || progress.wake_all()));
+        // From here on a failure stops what has started.
+        let mut server = Self { addresses, control, threads: Vec::new() };
+        let options = Arc::new(options);
+        let engines = std::iter::repeat_n(engine, threads);
+        for (index, (poll, engine)) in polls.into_iter().zip(engines).enumerate() {
+            let listeners = std::mem::take(&mut listeners);
+            let (options, control) = (Arc::clone(&options), server.control());
+            let turns = Loop::new(engine, options, control, index, listeners, &poll)
+                .map_err(system("watch a listener"))?;
+            let thread = thread::Builder::new().name(format!("loop-{index}"));
+            let thread = thread.spawn(move || turns.run(poll));
+            server.threads.push(thread.map_err(system("start a thread"))?);
+        }
+        Ok(server)
+    }
+
+    /// The first address, with the port that was given if none was asked for; `None` if it only
+    /// listens in the file system.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.addresses.first().copied()
+    }
+
+    /// All addresses, in the order of [`Options::listen`].
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// What stops it from another thread, or when a signal comes.
+    pub fn control(&self) -> Arc<Control> {
+        Arc::clone(&self.control)
+    }
+
+    /// Stops it: answers that are due are sent, then all connections are closed.
+    pub fn stop(&self) {
+        self.control.stop();
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] if a loop thread has failed; the others were stopped then.
+    pub fn join(mut self) -> Result<Ended, Error> {
+        let mut result = Ok(());
+        for thread in self.threads.drain(..) {
+            let ended = match thread.join() {
+                Ok(ended) => ended.map_err(system("wait for clients")),
+                Err(_) => Err(Error::Died),
+            };
+            result = result.and(ended);
+        }
+        result?;
+        Ok(self.control.shutdown().map_or(Ended::Stopped, |save| Ended::Shutdown { save }))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.control.stop();
+    }
+}
+
+fn system(action: &'static str) -> impl Fn(io::Error) -> Error {
+    move |source| Error::System { action, source }
+}

@@ -1,0 +1,26 @@
+//! What one turn of a loop thread works with.
+
+use crate::durable::Recorder;
+use crate::metrics::Counts;
+use mayhap::{Bitmap, Digest};
+
+/// What one turn of a loop thread works with: memory that is used again, and what is to be written
+/// before the answers may go.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// What this turn changes; none without a data folder.
+    pub recorder: Option<Recorder>,
+    /// The digests of the request at hand.
+    pub digests: Vec<Digest>,
+    /// The answers to it.
+    pub answers: Bitmap,
+    /// What is counted in this turn; the loop gives it to its lane at the end.
+    pub counts: Counts,
+    /// Whose lane that is: [`crate::metrics::Metrics::claim`].
+    pub lane: usize,
+    /// Milliseconds since 1970 at the beginning of the turn.
+    pub now: u64,
+    /// Set by a command whose answer says that something was changed: it may go only once the
+    /// change is as safe as the policy promises, and becomes an error if it cannot be.
+    pub wrote: bool,
+}

@@ -1,0 +1,153 @@
+//! What is too large is refused, and the refusal says why. That nothing is allocated for it, alone
+//! in its process, is `tests/refusals.rs`.
+
+use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
+use mayhap_server::keyspace::{
+    CreateError, Hash, InsertError, Keyspace, Options, Shape, Spec, TooLarge,
+};
+use proptest::prelude::*;
+
+#[test]
+fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
+    let options = Options { max_filter_bytes: 1 << 20, max_memory: 1 << 21, ..Options::new(KEY) };
+    let keyspace = Keyspace::new(options);
+    let refused = keyspace.create(b"a", Spec::growing(10_000_000, 0.01, 2), 1, None).unwrap_err();
+    let CreateError::TooLarge(TooLarge { asked, limit, setting }) = &refused else { panic!() };
+    assert!(*asked > 10_000_000 && *limit == 1 << 20 && *setting == "max-filter-bytes");
+    assert!(refused.to_string().contains("1048576 (max-filter-bytes)"), "{refused}");
+    for name in [b"a", b"b"] {
+        keyspace.create(name, Spec::fixed(700_000, 0.01), 1, None).unwrap();
+    }
+    let used = keyspace.used_bytes();
+    let refused = keyspace.create(b"c", Spec::fixed(700_000, 0.01), 1, None).unwrap_err();
+    let CreateError::TooLarge(TooLarge { asked, limit, setting }) = &refused else { panic!() };
+    assert!(*asked > used && *limit == 1 << 21 && *setting == "max-memory", "{refused}");
+    assert!(keyspace.create(&vec![b'x'; 65_537], Spec::fixed(1, 0.1), 1, None).is_err());
+    assert!(keyspace.create(&vec![0xFF; 65_536], Spec::fixed(1, 0.1), 1, None).is_ok());
+}
+
+#[test]
+fn growth_stops_at_either_limit_and_the_filter_goes_on_answering() {
+    let mut turn = turn();
+    for (options, expected) in [
+        (Options { max_filter_bytes: 100_000, ..Options::new(KEY) }, "max-filter-bytes"),
+        (Options { max_memory: 100_000, ..Options::new(KEY) }, "max-memory"),
+    ] {
+        let keyspace = Keyspace::new(options);
+        let entry = keyspace.create(b"a", Spec::growing(1, 0.01, 2), 1, None).unwrap();
+        let keys = numbered(0..200_000);
+        let (inserted, error) =
+            with_words(&keys, |words| entry.insert_many(words, &mut turn)).unwrap_err();
+        let InsertError::TooLarge(TooLarge { limit, setting, asked }) = error else { panic!() };
+        assert_eq!((limit, setting), (100_000, expected));
+        assert!(asked > limit && keyspace.used_bytes() <= limit);
+        assert!(inserted > 20_000 && turn.answers.len() == keys.len());
+        assert!(keys[..inserted].iter().all(|key| entry.contains(key, 1)));
+        assert!(!entry.contains(&keys[inserted], 1), "the first that was not inserted");
+        assert_eq!(entry.insert(&keys[7], &mut turn), Ok(false), "it is there");
+        assert!(entry.insert(&keys[inserted], &mut turn).is_err());
+    }
+}
+
+#[test]
+fn many_threads_that_grow_filters_never_take_more_than_the_limit() {
+    let limit = 3_000_000;
+    let keyspace = Keyspace::new(Options { max_memory: limit, ..Options::new(KEY) });
+    std::thread::scope(|scope| {
+        for thread in 0..4u64 {
+            let keyspace = &keyspace;
+            scope.spawn(move || {
+                let mut turn = turn();
+                for round in 0..20 {
+                    let name = format!("{}", (thread + round) % 6);
+                    let spec = Spec::growing(1, 0.001, 2);
+                    let Ok(entry) = keyspace.get_or_create(name.as_bytes(), spec, 1, None) else {
+                        continue;
+                    };
+                    for i in 0..30_000 {
+                        let key = format!("{thread}:{round}:{i}");
+                        if entry.insert(key.as_bytes(), &mut turn).is_err() {
+                            break;
+                        }
+                        assert!(i % 100 != 0 || keyspace.used_bytes() <= limit);
+                    }
+                    if round % 7 == 6 {
+                        keyspace.remove(name.as_bytes(), 1, None).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    let sum: u64 = keyspace.all().iter().map(|(_, entry)| entry.info().bytes).sum();
+    assert!(sum <= limit);
+    keyspace.clear(None).unwrap();
+    // Those that were removed while others asked them are freed with the last of their readers.
+    assert_eq!(keyspace.used_bytes(), 0);
+}
+
+fn specs() -> impl Strategy<Value = Spec> {
+    let capacity = prop_oneof![Just(1), Just(u64::MAX), 1..u64::MAX];
+    let error = prop_oneof![Just(f64::MIN_POSITIVE), Just(5e-324), 1e-300..1.0f64];
+    let layout = prop_oneof![
+        Just(None),
+        Just(Some(mayhap::Layout::Standard)),
+        Just(Some(mayhap::Layout::Blocked)),
+    ];
+    let shape = (capacity, error, 1u32..=32_768, any::<u64>(), layout, 0..6).prop_map(
+        |(capacity, error, expansion, time_ms, layout, kind)| match kind {
+            0 => Shape::Growing { capacity, error, expansion },
+            1 => Shape::Fixed { capacity, error, layout },
+            2 => Shape::Counting { capacity, error },
+            3 => Shape::Window { items: capacity, time_ms, error },
+            4 => Shape::RedisBloom,
+            _ => Shape::File,
+        },
+    );
+    let hash = prop_oneof![Just(Hash::Keyed), any::<u64>().prop_map(|seed| Hash::Plain { seed })];
+    (shape, hash).prop_map(|(shape, hash)| Spec { shape, hash })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: proptest::test_runner::RngSeed::Fixed(3),
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2_000)
+    })]
+
+    #[test]
+    fn a_spec_comes_back_from_its_bytes_and_no_other_bytes_are_one(
+        spec in specs(), place in 0usize..35, change in 1u8..=255, cut in 0usize..35,
+    ) {
+        let bytes = spec.encode();
+        prop_assert_eq!(Spec::decode(&bytes), Some(spec));
+        prop_assert_eq!(Spec::decode(&bytes[..cut]), None);
+        let mut changed = bytes;
+        changed[place] ^= change;
+        if let Some(other) = Spec::decode(&changed) {
+            prop_assert_eq!(other.encode(), changed);
+            prop_assert!(other.check().is_ok());
+        }
+        if place == 0 {
+            prop_assert_eq!(Spec::decode(&changed), None, "another version");
+        }
+    }
+}
+
+#[test]
+fn a_counting_filter_forgets_what_is_removed_and_a_window_what_is_old() {
+    let (keyspace, mut turn) = (keyspace(), turn());
+    let spec = |shape| Spec { shape, hash: Hash::Keyed };
+    let counting = spec(Shape::Counting { capacity: 1_000, error: 1e-4 });
+    let counting = keyspace.create(b"counting", counting, 1, None).unwrap();
+    assert!(counting.insert(b"a", &mut turn).unwrap() && counting.insert(b"b", &mut turn).unwrap());
+    assert_eq!(counting.remove(b"a", &mut turn), Ok(true));
+    assert_eq!(counting.remove(b"a", &mut turn), Ok(false));
+    assert!(!counting.contains(b"a", 1) && counting.contains(b"b", 1));
+    assert_eq!(counting.info().items, 1);
+    let shape = Shape::Window { items: 1_000, time_ms: 60_000, error: 1e-6 };
+    let window = keyspace.create(b"window", spec(shape), 1, None).unwrap();
+    turn.now = 1_000_000;
+    assert!(window.insert(b"a", &mut turn).unwrap());
+    assert!(window.contains(b"a", 1_060_000) && !window.contains(b"a", 1_065_000));
+    assert_eq!(window.remove(b"a", &mut turn), Err(InsertError::ReadOnly));
+}

@@ -1,0 +1,215 @@
+//! What was acknowledged is there again after a crash, as the log and images have it.
+
+use super::keyspace::{KEY, numbered, turn, with_words};
+use super::keyspace_dump::{dump, load_in};
+use mayhap::DigestFunction;
+use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+use mayhap_server::Turn;
+use mayhap_server::durable::{self, DataFolder, Log};
+use mayhap_server::keyspace::{Hash, Keyspace, Options, Recovery, Shape, Spec};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Opens the folder, as after a crash if nobody closed it.
+fn open(path: &Path) -> (Keyspace, Arc<Log>) {
+    let options = Options::new(KEY);
+    let recovery = Recovery::new(options);
+    let durable = durable::Options::new(DigestFunction::sip13(KEY));
+    let folder = DataFolder::open(path).unwrap();
+    let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
+    (Keyspace::restored(recovery, report.next_id).unwrap(), log)
+}
+
+fn recording(log: &Arc<Log>) -> Turn {
+    Turn { recorder: Some(log.recorder()), ..turn() }
+}
+
+fn commit(turn: &mut Turn) {
+    turn.recorder.as_mut().unwrap().commit().unwrap();
+}
+
+fn specs() -> Vec<Spec> {
+    let plain = |shape| Spec { shape, hash: Hash::Plain { seed: 5 } };
+    vec![
+        Spec::growing(100, 1e-6, 3),
+        Spec::fixed(30_000, 1e-6),
+        plain(Shape::Growing { capacity: 5_000, error: 1e-4, expansion: 2 }),
+        plain(Shape::Counting { capacity: 30_000, error: 1e-6 }),
+        plain(Shape::Window { items: 30_000, time_ms: 0, error: 1e-6 }),
+        plain(Shape::Window { items: 30_000, time_ms: 60_000, error: 1e-6 }),
+    ]
+}
+
+fn holds(keyspace: &Keyspace, name: &[u8], range: std::ops::Range<u64>) -> bool {
+    let entry = keyspace.get(name, 1).unwrap();
+    let mut turn = turn();
+    let count = (range.end - range.start) as usize;
+    with_words(&numbered(range), |words| entry.contains_many(words, &mut turn));
+    turn.answers.count_ones() == count
+}
+
+#[test]
+fn every_kind_comes_back_from_log_and_images_as_it_was() {
+    for spec in specs() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut before = None;
+        for round in 0..4 {
+            let (keyspace, log) = open(folder.path());
+            if let Some(before) = before.take() {
+                let info = keyspace.get(b"a", 1).unwrap().info();
+                assert_eq!(info, before, "{spec:?} round {round}");
+                assert!(holds(&keyspace, b"a", 0..5_000 * round), "{spec:?} round {round}");
+            }
+            let mut turn = recording(&log);
+            let entry = keyspace.get_or_create(b"a", spec, 1, Some(&log)).unwrap();
+            let keys = numbered(5_000 * round..5_000 * (round + 1));
+            let (half, one) = keys.split_at(4_900);
+            with_words(half, |words| entry.insert_many(words, &mut turn)).unwrap();
+            if round % 2 == 1 {
+                // An image in the middle of a turn: what is recorded after it is said twice.
+                log.checkpoint(&keyspace).unwrap();
+            }
+            for key in one {
+                entry.insert(key, &mut turn).unwrap();
+            }
+            commit(&mut turn);
+            before = Some(entry.info());
+            assert_eq!(entry.spec, spec);
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_told_to_be_there_already_survives_those_who_inserted_it() {
+    for spec in &specs()[..2] {
+        let folder = tempfile::tempdir().unwrap();
+        let (keyspace, log) = open(folder.path());
+        let entry = keyspace.create(b"a", *spec, 1, Some(&log)).unwrap();
+        let (mut first, mut second) = (recording(&log), recording(&log));
+        for (i, key) in numbered(0..10).iter().enumerate() {
+            assert_eq!(entry.insert(key, &mut first), Ok(true));
+            if i % 2 == 0 {
+                assert_eq!(entry.insert(key, &mut second), Ok(false));
+            } else {
+                let keys = [key.clone()];
+                with_words(&keys, |words| entry.insert_many(words, &mut second)).unwrap();
+                assert_eq!(second.answers.count_ones(), 0);
+            }
+        }
+        // The second turn answers; the first one dies with the process.
+        commit(&mut second);
+        drop((first, second, entry, keyspace, log));
+        let (keyspace, log) = open(folder.path());
+        assert!(holds(&keyspace, b"a", 0..10), "an acknowledged duplicate is lost");
+        // And what is safe is not recorded again.
+        let entry = keyspace.get(b"a", 1).unwrap();
+        let mut turn = recording(&log);
+        assert_eq!(entry.insert(b"key:3", &mut turn), Ok(false));
+        with_words(&numbered(0..10), |words| entry.insert_many(words, &mut turn)).unwrap();
+        assert!(turn.recorder.as_ref().unwrap().is_empty());
+        assert_eq!(entry.insert(b"new", &mut turn), Ok(true));
+        commit(&mut turn);
+        assert_eq!(entry.insert(b"new", &mut turn), Ok(false));
+        assert!(turn.recorder.as_ref().unwrap().is_empty(), "after the commit it is safe");
+    }
+}
+
+#[test]
+fn names_come_back_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keyspace, held) = open(folder.path());
+    let log = Some(&*held);
+    let spec = Spec::growing(10, 0.01, 2);
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        keyspace.create(name.as_bytes(), spec, 1, log).unwrap();
+    }
+    keyspace.remove(b"a", 1, log).unwrap();
+    keyspace.rename(b"b", b"c", true, 1, log).unwrap();
+    keyspace.rename(b"d", b"a", true, 1, log).unwrap();
+    keyspace.expire(b"e", 5_000, 1, log).unwrap();
+    keyspace.expire(b"f", 2_000, 1, log).unwrap();
+    keyspace.create(b"f", spec, 3_000, log).unwrap();
+    keyspace.create(&[0xFF, 0, b'/', b'.', b'.'], spec, 1, log).unwrap();
+    let told = |keyspace: &Keyspace| {
+        let all = keyspace.all().into_iter();
+        let mut all: Vec<_> = all.map(|(name, it)| (name, it.id, it.expires_at())).collect();
+        all.sort();
+        all
+    };
+    let before = told(&keyspace);
+    assert_eq!(before.len(), 5);
+    drop((keyspace, held));
+    for checkpoint in [false, true, true] {
+        let (keyspace, log) = open(folder.path());
+        assert_eq!(told(&keyspace), before);
+        assert_eq!(keyspace.len(), 5);
+        if checkpoint {
+            log.checkpoint(&keyspace).unwrap();
+        }
+    }
+    let (keyspace, log) = open(folder.path());
+    let id = keyspace.create(b"new", spec, 1, Some(&log)).unwrap().id;
+    assert!(before.iter().all(|&(_, old, _)| old < id), "an id is used again");
+    keyspace.clear(Some(&log)).unwrap();
+    drop((keyspace, log));
+    assert!(open(folder.path()).0.is_empty());
+}
+
+#[test]
+fn what_was_loaded_and_united_comes_back_and_half_a_dump_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RedisBloomOptions::new(0.001, 300_000);
+    let mut theirs = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
+    for key in numbered(0..1_000) {
+        assert!(theirs.insert(&key).unwrap());
+    }
+    let (keyspace, log) = open(folder.path());
+    let mut turn = recording(&log);
+    let redis = load_in(&keyspace, b"redis", &theirs.to_chunks(), Some(&log)).unwrap();
+    for key in numbered(1_000..1_100) {
+        redis.insert(&key, &mut turn).unwrap();
+    }
+    let large = Spec::growing(6_000_000, 0.01, 2);
+    let large = keyspace.create(b"large", large, 1, Some(&log)).unwrap();
+    with_words(&numbered(0..1_000), |words| large.insert_many(words, &mut turn)).unwrap();
+    commit(&mut turn);
+    let copy = load_in(&keyspace, b"copy", &dump(&keyspace, &large), Some(&log)).unwrap();
+    with_words(&numbered(1_000..2_000), |words| copy.insert_many(words, &mut turn)).unwrap();
+    keyspace.merge(b"union", &[large, copy], 1, Some(&log)).unwrap();
+    commit(&mut turn);
+    keyspace.load_chunk(b"half", 1, &theirs.to_chunks()[0].1, 1, Some(&log)).unwrap();
+    drop((turn, redis, log, keyspace));
+    for checkpoint in [true, false] {
+        let (keyspace, log) = open(folder.path());
+        assert_eq!(keyspace.len(), 4);
+        assert!(holds(&keyspace, b"redis", 0..1_100) && holds(&keyspace, b"union", 0..2_000));
+        assert!(holds(&keyspace, b"large", 0..1_000) && holds(&keyspace, b"copy", 0..2_000));
+        assert_eq!(keyspace.get(b"redis", 1).unwrap().info().kind, "redisbloom");
+        if checkpoint {
+            log.checkpoint(&keyspace).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_removal_is_not_undone_by_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (keyspace, log) = open(folder.path());
+    let shape = Shape::Counting { capacity: 1_000, error: 1e-6 };
+    let spec = Spec { shape, hash: Hash::Keyed };
+    let entry = keyspace.create(b"a", spec, 1, Some(&log)).unwrap();
+    let mut turn = recording(&log);
+    with_words(&numbered(0..100), |words| entry.insert_many(words, &mut turn)).unwrap();
+    log.checkpoint(&keyspace).unwrap();
+    for key in numbered(0..50) {
+        assert!(entry.remove(&key, &mut turn).unwrap());
+    }
+    commit(&mut turn);
+    let before = entry.info();
+    drop((turn, entry, keyspace, log));
+    let (keyspace, _log) = open(folder.path());
+    let entry = keyspace.get(b"a", 1).unwrap();
+    assert_eq!(entry.info(), before);
+    assert!(holds(&keyspace, b"a", 50..100));
+    assert!(numbered(0..50).iter().all(|key| !entry.contains(key, 1)));
+}

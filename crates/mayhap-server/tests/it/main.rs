@@ -1,0 +1,31 @@
+//! The server's promises: one binary, one module per promise.
+
+mod attack;
+mod attack_limits;
+mod attack_loads;
+mod attack_murmur;
+mod attack_promise;
+mod command;
+mod command_dump;
+mod command_page;
+mod command_rights;
+mod command_table;
+mod command_transaction;
+mod config;
+mod conformance;
+mod http;
+mod http_guard;
+mod http_metrics;
+mod keyspace;
+mod keyspace_dump;
+mod keyspace_limits;
+mod keyspace_promise;
+mod keyspace_recovery;
+mod keyspace_threads;
+mod support;
+mod wire;
+mod wire_hostile;
+mod wire_log;
+mod wire_tls;
+#[cfg(unix)]
+mod wire_unix;

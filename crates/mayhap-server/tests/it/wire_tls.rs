@@ -1,0 +1,131 @@
+//! The same over TLS.
+
+use crate::support::{Running, options, request};
+use mayhap_server::net::{Error, Listen, Options, tls_config};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::time_provider::TimeProvider;
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned, SupportedProtocolVersion,
+};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn file(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "data", "tls", name].iter().collect()
+}
+
+/// A time at which the certificates hold, whatever the clock says.
+#[derive(Debug)]
+struct Then;
+
+impl TimeProvider for Then {
+    fn current_time(&self) -> Option<UnixTime> {
+        Some(UnixTime::since_unix_epoch(Duration::from_secs(2_000_000_000)))
+    }
+}
+
+fn server() -> Running {
+    let config = tls_config(&file("server.pem"), &file("server.key")).unwrap();
+    let listen = vec![Listen::Tls(([127, 0, 0, 1], 0).into(), config)];
+    Running::new(Options { listen, ..options() })
+}
+
+fn connect(
+    running: &Running,
+    version: &'static SupportedProtocolVersion,
+) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(file("ca.pem")).unwrap()).unwrap();
+    let config = ClientConfig::builder_with_details(Arc::new(default_provider()), Arc::new(Then))
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let session = ClientConnection::new(Arc::new(config), name).unwrap();
+    StreamOwned::new(session, running.connect().socket)
+}
+
+fn expect(stream: &mut impl Read, answer: &[u8]) {
+    let mut got = vec![0; answer.len()];
+    stream.read_exact(&mut got).unwrap();
+    assert!(got == answer, "{}", got[..got.len().min(100)].escape_ascii());
+}
+
+#[test]
+fn requests_and_answers_of_any_size_pass_through_tls() {
+    let running = server();
+    for version in [&TLS12, &TLS13] {
+        let mut stream = connect(&running, version);
+        stream.write_all(b"PING\r\n").unwrap();
+        expect(&mut stream, b"+PONG\r\n");
+        let word: String = (0..1 << 20).map(|n| char::from(b'a' + (n % 23) as u8)).collect();
+        stream.write_all(&request(&["ECHO", &word])).unwrap();
+        expect(&mut stream, format!("${}\r\n{word}\r\n", word.len()).as_bytes());
+        // More than all buffers on the way.
+        stream.write_all(b"BIG 20000000\r\nPING\r\n").unwrap();
+        let answer = [b"$20000000\r\n", &vec![b'x'; 20_000_000][..], b"\r\n+PONG\r\n"].concat();
+        expect(&mut stream, &answer);
+    }
+}
+
+#[test]
+fn the_end_of_a_tls_connection_is_told() {
+    let running = server();
+    let mut stream = connect(&running, &TLS13);
+    stream.write_all(b"BIG 5000000\r\nQUIT\r\n").unwrap();
+    let mut rest = Vec::new();
+    // An end that was cut off would be an error.
+    stream.read_to_end(&mut rest).unwrap();
+    assert_eq!(rest.len(), 10 + 5_000_000 + 2 + 5);
+}
+
+#[test]
+fn who_speaks_no_tls_is_sent_away() {
+    let running = server();
+    let mut raw = running.connect();
+    raw.send("PING\r\n");
+    let mut got = Vec::new();
+    match raw.socket.read_to_end(&mut got) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
+    }
+    assert!(!got.windows(4).any(|part| part == b"PONG"));
+    let mut stream = connect(&running, &TLS13);
+    stream.write_all(b"PING\r\n").unwrap();
+    expect(&mut stream, b"+PONG\r\n");
+}
+
+#[test]
+fn agreeing_on_tls_has_a_deadline() {
+    let config = tls_config(&file("server.pem"), &file("server.key")).unwrap();
+    let listen = vec![Listen::Tls(([127, 0, 0, 1], 0).into(), config)];
+    let request_timeout = Duration::from_millis(200);
+    let running = Running::new(Options { listen, request_timeout, ..options() });
+    let mut stream = connect(&running, &TLS13);
+    stream.write_all(b"PING\r\n").unwrap();
+    expect(&mut stream, b"+PONG\r\n");
+    running.connect().rest();
+    // Once it was agreed on, silence is no fault.
+    stream.write_all(b"PING\r\n").unwrap();
+    expect(&mut stream, b"+PONG\r\n");
+}
+
+#[test]
+fn a_certificate_that_is_none_is_named() {
+    for (cert, key, wrong) in [
+        ("none.pem", "server.key", "none.pem"),
+        ("server.key", "server.key", "server.key"),
+        ("server.pem", "ca.pem", "ca.pem"),
+        ("ca.pem", "server.key", "server.key"),
+    ] {
+        let error = tls_config(&file(cert), &file(key)).unwrap_err();
+        assert!(matches!(&error, Error::Tls { path, .. } if *path == file(wrong)), "{error}");
+    }
+}

@@ -1,0 +1,137 @@
+//! One limit for the memory of many filters.
+
+use crate::Error;
+use crate::sync::{AtomicU64, Ordering};
+use alloc::sync::Arc;
+
+/// The most bytes that several filters may take together.
+///
+/// Whoever wants memory charges it before it is asked for, so the sum is never above the limit, at
+/// no moment and with any number of threads.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{Budget, ConcurrentScalableBloomFilter, DigestFunction, Error};
+///
+/// let budget = Budget::new(20_000);
+/// let mut filter = ConcurrentScalableBloomFilter::new(1_000, 0.01, DigestFunction::default())?;
+/// filter.set_charge(budget.charge(filter.num_bytes())?);
+/// let refused = (0..100_000u64).find_map(|key| filter.insert(&key).err());
+/// assert!(matches!(refused, Some(Error::TooLarge { field: Budget::FIELD, .. })));
+/// assert_eq!(budget.used(), filter.num_bytes());
+/// drop(filter);
+/// assert_eq!(budget.used(), 0);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Budget {
+    used: AtomicU64,
+    limit: u64,
+}
+
+impl Budget {
+    /// The field of [`Error::TooLarge`] where this limit was in the way.
+    pub const FIELD: &'static str = "bytes of all filters";
+
+    /// A budget of this many bytes.
+    pub fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self { used: AtomicU64::new(0), limit })
+    }
+
+    /// The most bytes.
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes that are charged now.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Bytes that can still be charged.
+    pub fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used())
+    }
+
+    /// Charges bytes, which are given back when the [`Charge`] is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] with [`Budget::FIELD`], the limit, and what would have been charged.
+    pub fn charge(self: &Arc<Self>, bytes: u64) -> Result<Charge, Error> {
+        self.take(bytes)?;
+        Ok(Charge { budget: self.clone(), bytes: AtomicU64::new(bytes) })
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), Error> {
+        let mut used = self.used.load(Ordering::Relaxed);
+        loop {
+            let found = used.saturating_add(bytes);
+            if found > self.limit {
+                return Err(Error::TooLarge { field: Self::FIELD, limit: self.limit, found });
+            }
+            // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last
+            // value, so bytes are never granted twice.
+            match self.used.compare_exchange_weak(used, found, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Ok(()),
+                Err(now) => used = now,
+            }
+        }
+    }
+}
+
+/// Bytes of a [`Budget`] that are in use; given back when this is dropped.
+#[derive(Debug)]
+pub struct Charge {
+    budget: Arc<Budget>,
+    bytes: AtomicU64,
+}
+
+impl Charge {
+    /// How many.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Charges more.
+    ///
+    /// # Errors
+    ///
+    /// As [`Budget::charge`]; nothing is charged then.
+    pub fn add(&self, bytes: u64) -> Result<(), Error> {
+        self.budget.take(bytes)?;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Charges more even above the limit: for what is there already, as after a restart with a
+    /// lower one. Nothing else is then granted until enough is given back.
+    pub fn force(&self, bytes: u64) {
+        self.budget.used.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What it is charged to.
+    pub const fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
+    /// Gives some back.
+    ///
+    /// # Panics
+    ///
+    /// If more is given back than was charged.
+    pub fn give_back(&self, bytes: u64) {
+        let before = self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        assert!(before >= bytes, "{bytes} bytes given back of {before}");
+        self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.give_back(self.bytes());
+    }
+}

@@ -1,0 +1,221 @@
+//! A byte that says what, then bytes as a file of a data folder: the manifest, a segment of the
+//! log, or the items in it.
+//!
+//! Checksums are put right, so that what is behind them is reached. Oracles: opening ends, with the
+//! filters or with an error that names what is wrong; what opened once opens again with the same
+//! filters, and nothing more is cut off; no allocation by a declared length.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mayhap::{DigestFunction, SecretKey};
+use mayhap_fuzz::limited_to;
+use mayhap_server::durable::{self, DataFolder, Log, Report};
+use mayhap_server::keyspace::{Keyspace, Options, Recovery, Shape, Spec};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+const KEY: SecretKey = SecretKey::new([7; 16]);
+const LOG_ID: u64 = 5;
+/// The input some times over, filters of the specs below, and 64 MiB for everything else.
+const ALLOCATION: usize = 64 << 20;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&kind, bytes)) = data.split_first() else { return };
+    let folder = folder();
+    for name in ["manifest", "log", "filters", "import", "lock"] {
+        let path = folder.join(name);
+        let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
+    }
+    std::fs::create_dir_all(folder.join("log")).unwrap();
+    let (manifest, segment) = match kind % 4 {
+        0 => (sealed(bytes), segment_header()),
+        1 => (manifest(), [&segment_header()[..], bytes].concat()),
+        2 => (manifest(), [segment_header(), frames(bytes)].concat()),
+        _ => (manifest(), [segment_header(), frames(&items(bytes))].concat()),
+    };
+    std::fs::write(folder.join("manifest"), manifest).unwrap();
+    std::fs::write(folder.join("log/1.log"), segment).unwrap();
+    let Some((first, names)) = open(folder) else { return };
+    let (second, again) = open(folder).expect("what opened opens again");
+    assert!(second.dropped.is_none(), "{first:?} {second:?}");
+    assert_eq!(again, names);
+});
+
+/// A folder in memory, where the system has one.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
+        let folder = parent.join(format!("mayhap-fuzz-log-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    })
+}
+
+/// The report, and name, number of keys and bytes of each filter.
+fn open(folder: &Path) -> Option<(Report, Vec<(Vec<u8>, u64, u64)>)> {
+    let recovery = Recovery::new(Options::new(KEY));
+    let options = durable::Options::new(DigestFunction::sip13(KEY));
+    let data = DataFolder::open(folder).unwrap();
+    let opened = limited_to(ALLOCATION, || Log::open(data, options, &recovery, &|_| {}));
+    match opened {
+        Ok((_log, report)) => {
+            let keyspace = match Keyspace::restored(recovery, report.next_id) {
+                Ok(keyspace) => keyspace,
+                Err(why) => {
+                    assert!(!why.is_empty());
+                    return None;
+                }
+            };
+            let page = keyspace.scan(0, 10_000, None, 1).unwrap();
+            let told = page.names.into_iter().filter_map(|name| {
+                let info = keyspace.get(&name, 1)?.info();
+                Some((name.to_vec(), info.items, info.bytes))
+            });
+            let mut told: Vec<_> = told.collect();
+            told.sort();
+            Some((report, told))
+        }
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            None
+        }
+    }
+}
+
+fn digest_id() -> [u8; 10] {
+    let function = DigestFunction::sip13(KEY);
+    let mut bytes = [0; 10];
+    bytes[..2].copy_from_slice(&function.id().to_le_bytes());
+    bytes[2..].copy_from_slice(&function.parameter().to_le_bytes());
+    bytes
+}
+
+fn segment_header() -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    bytes[..10].copy_from_slice(b"\x89mhpseg\n\x01\0");
+    bytes[10..12].copy_from_slice(&digest_id()[..2]);
+    bytes[16..24].copy_from_slice(&digest_id()[2..]);
+    bytes[24..32].copy_from_slice(&LOG_ID.to_le_bytes());
+    bytes[32] = 1;
+    let checksum = xxh3_64(&bytes[..56]);
+    bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Magic, version and digest as they are; the rest from the input, with the right checksum.
+fn sealed(input: &[u8]) -> Vec<u8> {
+    let mut bytes = manifest_start();
+    bytes.extend_from_slice(input);
+    let checksum = xxh3_64(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+fn manifest_start() -> Vec<u8> {
+    let mut bytes = b"\x89mhpman\n\x01\0".to_vec();
+    bytes.extend_from_slice(&digest_id()[..2]);
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&digest_id()[2..]);
+    bytes
+}
+
+/// One without filters, whose log begins with segment 1 and frame 0.
+fn manifest() -> Vec<u8> {
+    let numbers = [LOG_ID, 0, 1, 0, LOG_ID, 1, 1, 0];
+    sealed(&numbers.map(u64::to_le_bytes).concat())
+}
+
+/// Frames of items, cut where the input has `|~|`.
+fn frames(input: &[u8]) -> Vec<u8> {
+    let (mut out, mut previous, mut rest) = (Vec::new(), LOG_ID, input);
+    for sequence in 0_u64.. {
+        let cut = rest.windows(3).position(|three| three == b"|~|");
+        let payload = &rest[..cut.unwrap_or(rest.len())];
+        let mut header = [0; 48];
+        header[..4].copy_from_slice(b"\x89mhf");
+        header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
+        header[8..16].copy_from_slice(&sequence.to_le_bytes());
+        header[16..24].copy_from_slice(&previous.to_le_bytes());
+        let checksum = xxh3_64_with_seed(payload, LOG_ID);
+        header[32..40].copy_from_slice(&checksum.to_le_bytes());
+        previous = xxh3_64_with_seed(&header[..40], LOG_ID);
+        header[40..].copy_from_slice(&previous.to_le_bytes());
+        out.extend_from_slice(&header);
+        out.extend_from_slice(payload);
+        let Some(cut) = cut else { break };
+        rest = &rest[cut + 3..];
+    }
+    out
+}
+
+/// Items from the input: what, of which filter, how much. Sound ones, in any order.
+fn items(input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for part in input.chunks(4) {
+        let &[what, id, a, b] = part else { break };
+        let id = u64::from(id % 8);
+        let number = u64::from(a) << 8 | u64::from(b);
+        let mut head = |kind: u8, count: u32| {
+            out.extend_from_slice(&[kind, 0, 0, 0]);
+            out.extend_from_slice(&count.to_le_bytes());
+            out.extend_from_slice(&id.to_le_bytes());
+        };
+        let digest = |i: u64| xxh3_64(&(number + i).to_le_bytes()).to_le_bytes();
+        match what % 9 {
+            0 => {
+                head(1, u32::from(b));
+                out.extend((0..u64::from(b)).flat_map(digest));
+            }
+            1 => {
+                head(2, 1);
+                out.extend_from_slice(&[2, 0, 0, 0, a, b]);
+            }
+            2 => {
+                head(3, 1);
+                out.extend([u64::from(a), u64::from(b)].iter().flat_map(|n| n.to_le_bytes()));
+                out.extend(digest(0));
+            }
+            3 | 4 => {
+                let spec = spec(a, b).encode();
+                head(16, 1);
+                out.extend_from_slice(&[0; 8]);
+                out.extend_from_slice(&(spec.len() as u32).to_le_bytes());
+                out.push(b'a' + b % 8);
+                out.extend_from_slice(&spec);
+            }
+            5 => head(18, 0),
+            6 => {
+                head(19, 1);
+                out.push(b'a' + b % 8);
+            }
+            7 => {
+                head(20, 0);
+                out.extend_from_slice(&(1_u64 << (b % 64)).to_le_bytes());
+            }
+            _ if number == 0 => head(21, 0),
+            _ => {
+                head(17, 2);
+                out.extend_from_slice(&number.to_le_bytes());
+                out.extend_from_slice(&[a, b]);
+            }
+        }
+    }
+    out
+}
+
+fn spec(a: u8, b: u8) -> Spec {
+    let (capacity, error) = (u64::from(b) + 1, 0.01);
+    match a % 5 {
+        0 => Spec::growing(capacity, error, 2),
+        1 => Spec::fixed(capacity, error),
+        2 => Spec { shape: Shape::Counting { capacity, error }, ..Spec::fixed(1, error) },
+        3 => {
+            let shape = Shape::Window { items: capacity, time_ms: u64::from(a), error };
+            Spec { shape, ..Spec::fixed(1, error) }
+        }
+        _ => Spec { shape: Shape::RedisBloom, ..Spec::fixed(1, error) },
+    }
+}
