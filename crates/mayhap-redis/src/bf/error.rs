@@ -35,7 +35,7 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
             rest.is_empty() || rest.starts_with(": ")
         })
     };
-    if command != "BF.RESERVE" && FULL.iter().any(|full| begins(&full)) {
+    if command != "BF.RESERVE" && FULL.iter().any(begins) {
         return Error::Full { name, reason };
     }
     Error::Refused { what: command.into(), reason }
