@@ -47,9 +47,12 @@ fn the_first_use_is_as_the_page_of_the_server_says() {
     let here = |text: &str| {
         text.replace("6380", &server.port.to_string()).replace("8080", &server.http.to_string())
     };
-    let says = std::fs::read_to_string(server.path().join("said")).unwrap();
-    let says: Vec<&str> = says.lines().map(|line| line.split_once(' ').unwrap().1).collect();
-    assert_fits(&here(said), &(says.join("\n") + "\n"));
+    let says: Vec<String> = std::fs::read_to_string(server.path().join("said"))
+        .unwrap()
+        .lines()
+        .map(|line| line.split_once(' ').unwrap().1.to_owned())
+        .collect();
+    assert_fits(&here(said), &says.join("\n"));
 
     let (scripts, shown) = (blocks(page, "sh"), blocks(page, "text"));
     assert_eq!((scripts.len(), shown.len()), (3, 3));

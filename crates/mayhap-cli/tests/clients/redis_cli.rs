@@ -49,11 +49,10 @@ fn the_page_of_commands_is_what_redis_cli_shows() {
                 None => expected.push(line),
             }
         }
-        let requests = requests.join("\n") + "\n";
-        let shown = run("redis-cli", &server, &["--no-raw"], requests.as_bytes());
+        let shown = run("redis-cli", &server, &["--no-raw"], requests.join("\n").as_bytes());
         // It puts an empty line after an error.
         let shown: Vec<&str> = shown.lines().filter(|line| !line.is_empty()).collect();
-        assert_eq!(shown, expected, "{requests}");
+        assert_eq!(shown, expected, "{requests:?}");
         blocks += 1;
     }
     assert!(blocks >= 12, "{blocks}");
@@ -83,8 +82,8 @@ fn the_tools_of_redis_work() {
     let cli = |arguments: &[&str], input: &[u8]| run("redis-cli", &server, arguments, input);
     // Raw requests from a pipe.
     let items = 10_000;
-    let add = |i| format!("*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$5\r\n{i:05}\r\n");
-    let requests = (0..items).map(add).collect::<Vec<_>>().concat();
+    let request = |i| format!("*3\r\n$6\r\nBF.ADD\r\n$1\r\nf\r\n$5\r\n{i:05}\r\n");
+    let requests = (0..items).map(request).collect::<Vec<_>>().concat();
     let said = cli(&["--pipe"], requests.as_bytes());
     assert!(said.contains(&format!("errors: 0, replies: {items}")), "{said}");
     assert!(cli(&["BF.CARD", "f"], b"").trim().parse::<u64>().unwrap() > 9_800);
