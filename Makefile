@@ -6,7 +6,7 @@ MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
 .PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz \
-	deny test-interop plots bench bench-cli bench-jvm bench-redis chaos soak compare clean
+	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -114,6 +114,10 @@ bench:
 # Filters in Redis against those that people write themselves.
 bench-redis: servers
 	sh bench/redis.sh
+
+# The server under load, beside Redis.
+bench-server: servers
+	sh bench/server.sh
 
 # What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
 chaos: servers
