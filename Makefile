@@ -126,7 +126,7 @@ chaos: servers
 # The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log.
 KILLS ?= 300
 soak:
-	MAYHAP_SOAK=1 MAYHAP_KILLS=$(KILLS) \
+	MAYHAP_SOAK=1 KILLS=$(KILLS) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
 
