@@ -6,7 +6,7 @@ MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
 .PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz \
-	deny test-interop plots bench bench-cli bench-jvm bench-redis chaos soak compare clean
+	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -115,6 +115,10 @@ bench:
 bench-redis: servers
 	sh bench/redis.sh
 
+# The server under load, beside Redis.
+bench-server: servers
+	sh bench/server.sh
+
 # What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
 chaos: servers
 	sh bench/redis-faults.sh
@@ -122,7 +126,7 @@ chaos: servers
 # The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log.
 KILLS ?= 300
 soak:
-	MAYHAP_SOAK=1 MAYHAP_KILLS=$(KILLS) \
+	MAYHAP_SOAK=1 KILLS=$(KILLS) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
 

@@ -4,7 +4,7 @@
 # bench/results/server.md.
 set -eu
 cd "$(dirname "$0")/.."
-ulimit -n 20480
+ulimit -n "$(ulimit -Hn)"
 cargo build --release --locked -p mayhap-cli
 target=${CARGO_TARGET_DIR:-target}
 cargo run --release --quiet --manifest-path bench/Cargo.toml --bin server -- \

@@ -12,7 +12,8 @@ have_postgres() {
 
 need=
 have "${MAYHAP_REDIS_SERVER:-redis-server}" || need="$need redis-server"
-have redis-cli || need="$need redis-tools"
+have redis-cli && have redis-benchmark || need="$need redis-tools"
+have curl || need="$need curl"
 have_postgres || need="$need postgresql"
 have setpriv || [ "$(uname)" != Linux ] || need="$need util-linux"
 [ -n "$need" ] || exit 0

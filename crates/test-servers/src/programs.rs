@@ -68,7 +68,7 @@ pub fn missing(programs: &[&str]) -> Option<String> {
 
 fn package(program: &str) -> &str {
     match program {
-        "redis-cli" => "redis-tools",
+        "redis-benchmark" | "redis-cli" => "redis-tools",
         "initdb" | "postgres" | "pg_isready" => "postgresql",
         "setpriv" => "util-linux",
         other => other,

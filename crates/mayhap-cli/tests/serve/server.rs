@@ -44,6 +44,8 @@ pub(crate) fn command(folder: &Path, wrapper: &[&str], arguments: &[&str]) -> Co
     let words = [wrapper, &[mayhap, "serve", "--data", "data"], arguments].concat();
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null());
+    // It would be told of as a setting that is none.
+    command.env_remove("MAYHAP_SOAK");
     command.stderr(File::create(folder.join("said")).unwrap());
     command
 }

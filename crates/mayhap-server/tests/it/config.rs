@@ -4,6 +4,7 @@ use mayhap_server::Config;
 use mayhap_server::config::{ConfigError, Loaded, Rights, SETTINGS, Sources, Users, hash_password};
 use mayhap_server::durable::Policy;
 use std::fmt::Write;
+use std::time::{Duration, Instant};
 
 /// The configuration of a file with this text, the environment and flags.
 fn load(
@@ -215,19 +216,25 @@ fn guessing_is_throttled_and_who_was_right_before_is_not() {
     let hash = hash_password(b"right").unwrap();
     users.add_hashed("a", &hash, Rights::ALL).unwrap();
     users.add_hashed("b", &hash, Rights::ALL).unwrap();
-    assert!(users.login(b"a", b"right").is_some());
-    // Each costs a check; within the time of these no bucket fills.
-    let begun = std::time::Instant::now();
-    let mut refused_unseen = 0;
-    while refused_unseen == 0 && begun.elapsed().as_secs() < 20 {
-        for _ in 0..40 {
-            assert!(users.login(b"nobody", b"guess").is_none());
-        }
-        // Right, but never seen before: refused unseen while the bucket is empty.
-        refused_unseen = usize::from(users.login(b"b", b"right").is_none());
-        assert!(users.login(b"a", b"right").is_some());
+    users.add_hashed("c", &hash, Rights::ALL).unwrap();
+    let now = Instant::now();
+    let login = |name: &str, password: &str, seconds| {
+        let at = now + Duration::from_secs(seconds);
+        users.login_at(name.as_bytes(), password.as_bytes(), at).is_some()
+    };
+    // Each costs one of ten checks.
+    assert!(login("a", "right", 0));
+    for _ in 0..9 {
+        assert!(!login("nobody", "guess", 0));
     }
-    assert_eq!(refused_unseen, 1);
+    assert!(!login("b", "right", 0), "right, but never seen before, and there is no check left");
+    assert!(login("a", "right", 0), "was right before");
+    assert!(login("b", "right", 1));
+    for _ in 0..9 {
+        assert!(!login("b", "wrong", 1));
+    }
+    assert!(login("b", "right", 1));
+    assert!(!login("c", "right", 1), "a second brings ten, and not more");
 }
 
 #[test]

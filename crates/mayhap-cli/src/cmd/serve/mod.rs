@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "check_config")]
     hash_password: bool,
     /// Cut what is damaged out of the data folder, keeping a copy, and end
-    #[arg(long, conflicts_with_all = ["check_config", "hash_password"])]
+    #[arg(long, conflicts_with = "hash_password")]
     repair: bool,
     /// Password of the user `default`, the first line of this file
     #[arg(long, value_name = "FILE", help_heading = "Security")]

@@ -151,7 +151,8 @@ impl Run {
     pub(super) fn after(&self, files: Files, told: &Told, seed: u64) -> Self {
         // What was promised then was looked at; what is found now is promised from now on.
         let before = Told { acknowledged: BTreeMap::new(), last: 0, ..told.clone() };
-        let (next_id, names) = (self.next_id, self.names.clone());
+        // Of the operations those that had begun by then.
+        let (next_id, names) = (self.next_id, self.names[..=told.operations].to_vec());
         let setting = Setting { seed, steps: 12, ..self.setting };
         let run = Self::new(MemoryDisk::of(files), setting);
         Self { next_id, names, before: Some(before), ..run }
