@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Commands of one round for a node at most. More take longer than a reply may, and much memory.
 const LARGEST_PIPELINE: usize = 16_384;
 /// Commands that are written at once, so that the server works on them while the next are written.
-const PART: usize = 256;
+const PART: usize = 32;
 /// What is left of it after a silence, so that something arrives where the whole takes too long.
 const SHRINK: usize = 4;
 
