@@ -133,6 +133,7 @@ fn chunks(header: Vec<u8>, bits: &[u8]) -> Vec<Chunk> {
         chunks.push(((end + len + 1).cast_signed() as i64, bits[end..end + len].to_vec()));
         end += len;
     }
+    assert_eq!(end, bits.len());
     chunks
 }
 

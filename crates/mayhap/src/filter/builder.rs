@@ -89,8 +89,8 @@ impl<F: Build> Builder<F> {
         self
     }
 
-    /// k: the number of bits per key, instead of the best one. Needs `expected_items` and
-    /// `num_bits` or a `preset`.
+    /// k: the number of bits per key, instead of the best one. Needs `expected_items`, and
+    /// `target_fpp`, `num_bits` or a `preset`.
     pub fn num_hashes(mut self, num_hashes: u32) -> Self {
         self.num_hashes = Some(num_hashes);
         self
