@@ -13,9 +13,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use test_servers::{RedisOptions, RedisServer};
 
-/// Tasks that each wait for a key's answer before the next key.
-const TASKS: u64 = 50;
-
 struct Options {
     items: u64,
     fpps: Vec<f64>,
@@ -24,7 +21,7 @@ struct Options {
     singles: u64,
     batches: u64,
     out: Option<PathBuf>,
-    /// Only cases whose name has this in it: `one key, 50 connections, insert, mayhap`.
+    /// Only cases whose name has this in it: `one key, 50 callers, insert, mayhap`.
     only: String,
 }
 
@@ -60,10 +57,11 @@ fn options() -> Result<Options, Error> {
 /// How keys are sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// 50 tasks, a key at a time, each with a connection of its own; ours share theirs.
-    Single,
-    /// The same with one connection for all of each.
-    SingleShared,
+    /// So many tasks, each of which waits for a key's answer before the next key, with a connection
+    /// of its own; ours share theirs.
+    Single(usize),
+    /// The same with one connection for all.
+    SingleShared(usize),
     /// Batches of 1,000, one after another.
     Batch,
     /// All keys of the filter.
@@ -71,14 +69,21 @@ enum Mode {
 }
 
 impl Mode {
-    const ALL: [Self; 4] = [Self::Single, Self::SingleShared, Self::Batch, Self::Bulk];
+    const ALL: [Self; 6] = [
+        Self::Single(50),
+        Self::Single(200),
+        Self::Single(1000),
+        Self::SingleShared(50),
+        Self::Batch,
+        Self::Bulk,
+    ];
 
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Self::Single => "one key, 50 connections",
-            Self::SingleShared => "one key, 50 tasks on one connection",
-            Self::Batch => "batches of 1,000",
-            Self::Bulk => "all keys of the filter",
+            Self::Single(tasks) => format!("one key, {tasks} callers"),
+            Self::SingleShared(tasks) => format!("one key, {tasks} callers on one connection"),
+            Self::Batch => "batches of 1,000".into(),
+            Self::Bulk => "all keys of the filter".into(),
         }
     }
 }
@@ -135,7 +140,7 @@ async fn measure(
     let count = match mode {
         Mode::Bulk => options.items,
         Mode::Batch => options.batches,
-        Mode::Single | Mode::SingleShared => options.singles,
+        Mode::Single(_) | Mode::SingleShared(_) => options.singles,
     };
     let start = u64::from(round) << 32;
     if act == Act::Contains {
@@ -151,19 +156,19 @@ async fn measure(
     };
     let keys: Arc<Vec<Url>> = Arc::new((0..count).map(|i| Url::nth(id(i))).collect());
     let clients = match (mode, who) {
-        (Mode::Single, Who::Bits | Who::Lua) => {
+        (Mode::Single(tasks), Who::Bits | Who::Lua) => {
             let mut clients = Vec::new();
-            for _ in 0..TASKS {
+            for _ in 0..tasks {
                 clients.push(connect().await?);
             }
             clients
         }
-        (Mode::Single | Mode::SingleShared, _) => vec![first.clone(); TASKS as usize],
+        (Mode::Single(tasks) | Mode::SingleShared(tasks), _) => vec![first.clone(); tasks],
         _ => vec![],
     };
     let (cpu, clock) = (server_cpu(server)?, Instant::now());
     let yes = match mode {
-        Mode::Single | Mode::SingleShared => singles(clients, act, &keys).await?,
+        Mode::Single(_) | Mode::SingleShared(_) => singles(clients, act, &keys).await?,
         Mode::Batch => {
             let mut yes = 0;
             for batch in keys.chunks(1000) {
@@ -200,11 +205,12 @@ fn check(case: &Case, yes: u64, count: u64) -> Result<(), Error> {
 }
 
 async fn singles(clients: Vec<Client>, act: Act, keys: &Arc<Vec<Url>>) -> Result<u64, Error> {
+    let step = clients.len();
     let tasks = clients.into_iter().enumerate().map(|(task, mut client)| {
         let keys = keys.clone();
         tokio::spawn(async move {
             let mut yes = 0;
-            for key in keys.iter().skip(task).step_by(TASKS as usize) {
+            for key in keys.iter().skip(task).step_by(step) {
                 yes += client.call(act, &[key.as_bytes()]).await?;
             }
             Ok::<u64, Error>(yes)
@@ -285,10 +291,10 @@ fn report(
             case.cpu(),
         );
         let target = match (case.who, case.mode, case.act) {
-            (Who::Bits, Mode::Single, _) | (Who::Bits, Mode::Batch, Act::Contains) => 4.0,
+            (Who::Bits, Mode::Single(_), _) | (Who::Bits, Mode::Batch, Act::Contains) => 4.0,
             (Who::Bits, Mode::Batch, Act::Insert) => 2.0,
             (Who::Bits, Mode::Bulk, _) => 20.0,
-            (Who::Lua, mode, _) if mode != Mode::SingleShared => 1.0,
+            (Who::Lua, ..) => 1.0,
             _ => continue,
         };
         ratios.push(Ratio {

@@ -19,7 +19,8 @@ impl Process {
     pub(crate) fn mayhap(program: &Path, data: Option<(&Path, &str)>) -> Result<Self, Error> {
         let port = free_port()?;
         let mut command = Command::new(program);
-        command.args(["serve", "--quiet", "--port"]).arg(port.to_string());
+        // One, as Redis has: the load takes the other CPU.
+        command.args(["serve", "--quiet", "--threads", "1", "--port"]).arg(port.to_string());
         if let Some((folder, policy)) = data {
             command.arg("--data").arg(folder).args(["--appendfsync", policy]);
         }

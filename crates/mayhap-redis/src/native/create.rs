@@ -2,14 +2,17 @@
 //! that dies leaves nothing that blocks.
 //!
 //! 1. A script writes the parameters with `state` `creating`, if the key is free. They expire after
-//!    the lease, as all that is made before step 4.
+//!    the lease, as the shards do.
 //! 2. The shards are made: `SETRANGE` of the generation behind the blocks, which allocates exactly
 //!    what is needed and fills it with zeros.
-//! 3. The shards get the expiry of the filter, or none; each is seen to be there.
-//! 4. A script sets `state` to `ready`, if the parameters are still this creator's.
+//! 3. A script sets `state` to `keeping`, if the parameters are still this creator's, and gives them
+//!    the expiry of the filter, or none.
+//! 4. The shards get it; each is seen to be there.
+//! 5. A script sets `state` to `ready`.
 //!
-//! A creator that dies leaves keys that expire; one that is refused by a full server takes back what
-//! it made.
+//! What a creator that dies before step 3 leaves expires. From then on the parameters say what there
+//! is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had expired).
+//! One that is refused by a full server takes back what it made.
 
 use super::filter::{Made, NativeFilter, Place};
 use super::maker::{Claim, Maker};
@@ -22,6 +25,8 @@ use mayhap::SecretKey;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(20);
+/// How often a creator in its last steps is waited for before another does them.
+const PATIENCE: u32 = 10;
 
 impl NativeFilter {
     /// Makes a filter, or attaches to the one of this name if it has the same parameters. Of two
@@ -52,6 +57,7 @@ impl NativeFilter {
     ) -> Result<Self, Error> {
         let until = Instant::now() + server.options().deadline;
         let mut maker = Maker::new(server, place, options, hold_ms)?;
+        let mut waited = 0;
         loop {
             match maker.claim().await? {
                 Claim::Made => {
@@ -69,11 +75,15 @@ impl NativeFilter {
                         let made = Made::new(meta, place.name);
                         return Ok(Self::of(server, place, options.digest_function, made, false));
                     }
+                    if meta.state == State::Keeping && waited >= PATIENCE {
+                        Maker::finish_for(server, place, meta).await?;
+                    }
                 }
             }
             if Instant::now() >= until {
                 return Err(Error::Busy { name: place.name.into(), what: "creates" });
             }
+            waited += 1;
             tokio::time::sleep(POLL).await;
         }
     }
@@ -93,6 +103,7 @@ impl NativeFilter {
         check_name(name)?;
         let place = Place::live(name);
         let until = Instant::now() + server.options().deadline;
+        let mut waited = 0;
         loop {
             let (meta, _) = read_meta(server, &place.meta_key(), &place.swap_key()).await?;
             let meta = meta.ok_or_else(|| Error::NotFound { name: name.into() })?;
@@ -105,10 +116,16 @@ impl NativeFilter {
                 State::Deleting => {
                     Self::remove(server, place.meta_key(), name, &meta).await?;
                 }
-                State::Creating if Instant::now() >= until => {
+                State::Keeping if waited >= PATIENCE => {
+                    Maker::finish_for(server, place, meta).await?;
+                }
+                State::Creating | State::Keeping if Instant::now() >= until => {
                     return Err(Error::Busy { name: name.into(), what: "creates" });
                 }
-                State::Creating => tokio::time::sleep(POLL).await,
+                State::Creating | State::Keeping => {
+                    waited += 1;
+                    tokio::time::sleep(POLL).await;
+                }
             }
         }
     }

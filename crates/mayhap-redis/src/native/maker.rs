@@ -1,4 +1,4 @@
-//! The four steps of making a filter (`create.rs`).
+//! The five steps of making a filter (`create.rs`).
 
 use super::filter::{Made, NativeFilter, Place};
 use super::meta::{Meta, State};
@@ -28,10 +28,12 @@ redis.call('HSET', KEYS[1], 'state', 'creating', 'expires_at_ms', at, unpack(ARG
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return {'made', at}";
 
-/// Keys: the parameters. Arguments: generation, when it expires.
-const READY: &str = "\
-if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
-redis.call('HSET', KEYS[1], 'state', 'ready', 'expires_at_ms', ARGV[2])
+/// Keys: the parameters. Arguments: generation, when it expires, `keeping` or `ready`.
+const MARK: &str = "\
+local was = redis.call('HMGET', KEYS[1], 'generation', 'state')
+if was[1] ~= ARGV[1] or was[2] == 'deleting' then return 'lost' end
+if was[2] == 'ready' then return 'ok' end
+redis.call('HSET', KEYS[1], 'state', ARGV[3], 'expires_at_ms', ARGV[2])
 if ARGV[2] == '0' then redis.call('PERSIST', KEYS[1])
 else redis.call('PEXPIREAT', KEYS[1], ARGV[2]) end
 return 'ok'";
@@ -116,13 +118,28 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Steps 2 to 4; takes back what was made if one fails. `None` if another one is there now.
+    /// Steps 3 to 5 for a filter whose creator has not done them.
+    pub(super) async fn finish_for(
+        server: &'a Server,
+        place: Place<'a>,
+        meta: Meta,
+    ) -> Result<(), Error> {
+        let made = Made::new(meta.clone(), place.name);
+        let maker = Self { server, place, meta, lease_ms: 0, hold_ms: None };
+        match maker.finish(&made).await {
+            Ok(_) => Ok(()),
+            // So late that shards had expired: it was never ready.
+            Err(Error::Gone { .. }) => maker.take_back(&made).await,
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Steps 2 to 5; takes back what was made if one fails. `None` if another one is there now.
     pub(super) async fn make(&mut self) -> Result<Option<Made>, Error> {
         let made = Made::new(self.meta.clone(), self.place.name);
         let result = async {
             self.make_shards(&made).await?;
-            self.keep_shards(&made).await?;
-            self.finish().await
+            self.finish(&made).await
         };
         match result.await {
             Ok(true) => {
@@ -159,8 +176,17 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Step 3.
-    pub(super) async fn keep_shards(&self, made: &Made) -> Result<(), Error> {
+    /// Steps 3 to 5: whether it is ready.
+    pub(super) async fn finish(&self, made: &Made) -> Result<bool, Error> {
+        if !self.mark("keeping").await? {
+            return Ok(false);
+        }
+        self.keep_shards(made).await?;
+        self.mark("ready").await
+    }
+
+    /// Step 4.
+    async fn keep_shards(&self, made: &Made) -> Result<(), Error> {
         let at = self.meta.expires_at_ms.to_string();
         for shards in (0..made.keys.len()).collect::<Vec<_>>().chunks(1024) {
             let mut commands = Vec::with_capacity(2 * shards.len());
@@ -190,12 +216,12 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// Step 4: whether it is ready.
-    pub(super) async fn finish(&self) -> Result<bool, Error> {
+    /// Steps 3 and 5: whether the parameters are still these.
+    async fn mark(&self, state: &str) -> Result<bool, Error> {
         let key = self.place.meta_key();
-        let mut ready = eval(READY, &[&key]);
-        ready.arg(format!("{:016x}", self.meta.generation)).arg(self.meta.expires_at_ms);
-        let reply = self.server.one(Command::write(&key, ready)).await?;
+        let mut mark = eval(MARK, &[&key]);
+        mark.arg(format!("{:016x}", self.meta.generation)).arg(self.meta.expires_at_ms).arg(state);
+        let reply = self.server.one(Command::write(&key, mark)).await?;
         Ok(word(&value_of(reply, &key, "to finish the filter")?) == "ok")
     }
 

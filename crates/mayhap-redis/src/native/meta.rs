@@ -9,7 +9,7 @@
 //! | `key_options` | text, at most 2048 bytes |
 //! | `shard_blocks` | blocks of 64 bytes in each shard but the last |
 //! | `generation` | 16 hexadecimal digits, in the keys and at the end of the shards |
-//! | `state` | `creating`, `ready` or `deleting` |
+//! | `state` | `creating`, `keeping`, `ready` or `deleting` |
 //! | `ttl_ms` | the time to live that was asked for, 0 for none |
 //! | `expires_at_ms` | when all keys expire, by the server's clock, 0 for never |
 
@@ -25,6 +25,8 @@ const VERSION: &str = "1";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Creating,
+    /// All shards were made, and whoever comes may finish it.
+    Keeping,
     Ready,
     Deleting,
 }
@@ -119,6 +121,7 @@ impl Meta {
         }
         let state = match get("state")? {
             "creating" => State::Creating,
+            "keeping" => State::Keeping,
             "ready" => State::Ready,
             "deleting" => State::Deleting,
             other => return Err(bad("state", other)),

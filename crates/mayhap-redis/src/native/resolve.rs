@@ -68,7 +68,9 @@ impl NativeFilter {
                     self.sweep_all(made).await;
                     return Ok(false);
                 }
-                Some(meta) if meta.state == State::Creating && meta.generation != own => {}
+                Some(meta)
+                    if matches!(meta.state, State::Creating | State::Keeping)
+                        && meta.generation != own => {}
                 _ => {
                     self.sweep_all(made).await;
                     return Err(self.gone("it expired or was deleted"));

@@ -155,8 +155,12 @@ impl NativeFilter {
         let old = match read_meta(server, &live_key, &swap_key).await?.0 {
             Some(meta) if meta.state == State::Ready => Some(Made::new(meta, name)),
             Some(meta) => {
-                if meta.state == State::Deleting {
-                    Self::remove(server, live_key, name, &meta).await?;
+                match meta.state {
+                    State::Deleting => {
+                        Self::remove(server, live_key, name, &meta).await?;
+                    }
+                    State::Keeping => Maker::finish_for(server, live, meta).await?,
+                    State::Creating | State::Ready => {}
                 }
                 self.give_up(&swap_key).await?;
                 return Ok(false);

@@ -144,8 +144,7 @@ impl Upload {
     async fn put_in_place(&self) -> Result<NativeFilter, Error> {
         self.check_length(self.sent, self.sent == self.num_blocks())?;
         let maker = self.maker();
-        maker.keep_shards(&self.made).await?;
-        if !maker.finish().await? {
+        if !maker.finish(&self.made).await? {
             let reason = "what was sent expired before it was whole";
             return Err(Error::Gone { name: self.name.clone(), reason: reason.into() });
         }

@@ -133,6 +133,58 @@ async fn a_creator_that_dies_at_any_step_leaves_only_what_expires() {
     assert!(ended && halves >= 3, "{halves} creations were caught half way");
 }
 
+/// Keys that never expire are all named by parameters, which whoever comes next can go by.
+#[tokio::test]
+async fn a_creator_of_a_lasting_filter_that_dies_leaves_nothing_that_nobody_knows() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    let (mut kept, mut ended) = (0, false);
+    for polls in 1..100 {
+        let name = format!("dead {polls}");
+        ended = dies_after(polls, NativeFilter::create(&server, &name, &options(200_000))).await;
+        server.persistence().await.unwrap();
+        let meta = format!("{{{name}}}:meta");
+        let state = redis.cli(&["HGET", &meta, "state"]).unwrap();
+        if state == "creating" {
+            redis.cli(&["DEL", &meta]).unwrap();
+        }
+        for key in redis.cli(&["KEYS", &format!("{{{name}*")]).unwrap().lines() {
+            let lasts = redis.cli(&["PTTL", key]).unwrap() == "-1";
+            assert!(!lasts || state != "creating", "{polls}: {key} stays and nothing tells of it");
+        }
+        if state == "keeping" {
+            kept += 1;
+            let filter = NativeFilter::attach(&server, &name, None).await.unwrap();
+            assert_eq!(redis.cli(&["HGET", &meta, "state"]).unwrap(), "ready");
+            assert_eq!(filter.insert(b"x").await.unwrap(), Inserted::New);
+            for key in redis.cli(&["KEYS", &format!("{{{name}*")]).unwrap().lines() {
+                assert_eq!(redis.cli(&["PTTL", key]).unwrap(), "-1", "{polls}: {key} expires");
+            }
+        }
+        let next = NativeFilter::create(&server, &name, &options(200_000)).await.unwrap();
+        assert!(next.delete().await.unwrap());
+        if ended {
+            break;
+        }
+    }
+    assert!(ended && kept >= 2, "{kept} creations were caught in their last steps");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_creation_whose_shards_expired_before_its_last_steps_is_undone() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let server = connect(&redis).await;
+    NativeFilter::create(&server, "a", &options(200_000)).await.unwrap();
+    redis.cli(&["HSET", "{a}:meta", "state", "keeping"]).unwrap();
+    let keys = redis.cli(&["KEYS", "{a:*"]).unwrap();
+    redis.cli(&["DEL", keys.lines().next().unwrap()]).unwrap();
+    let attached = NativeFilter::attach(&server, "a", None).await.map(drop);
+    assert!(matches!(attached, Err(Error::NotFound { .. })), "{attached:?}");
+    assert_eq!(redis.cli(&["DBSIZE"]).unwrap(), "0");
+    let filter = NativeFilter::create(&server, "a", &options(200_000)).await.unwrap();
+    assert_eq!(filter.insert(b"x").await.unwrap(), Inserted::New);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_creation_that_does_not_end_is_busy_at_the_deadline() {
     let Some(redis) = start(&RedisOptions::default()) else { return };
