@@ -29,7 +29,8 @@ use crate::{Digest, FilterParams};
 pub enum Layout {
     /// k bits anywhere in m ≥ 64 bits.
     Standard,
-    /// 8 or 16 bits in one 512-bit block: k/8 in each of its 8 lanes.
+    /// 4, 8 or 16 bits in one 512-bit block: k/8 in each of its 8 lanes of 64 bits, or for k = 4 one
+    /// in each of 4 lanes of 128 bits.
     Blocked,
     /// 8 bits in one 128-bit block: one in each of its 8 lanes of 16 bits.
     Blocked128,
@@ -86,6 +87,20 @@ impl Layout {
             Self::Blocked128 => 128,
             Self::Blocked64 => 64,
         }
+    }
+
+    /// The k of a layout with blocks, from the fewest on; none for `standard`, which has many.
+    pub(crate) const fn num_hashes(self) -> &'static [u32] {
+        match self {
+            Self::Standard => &[],
+            Self::Blocked => &[4, 8, 16],
+            Self::Blocked128 | Self::Blocked64 => &[8],
+        }
+    }
+
+    /// The bits of a lane of a layout with blocks: an eighth of the block, or a quarter for k = 4.
+    pub(crate) const fn lane_bits(self, num_hashes: u32) -> u64 {
+        self.block_bits() / if num_hashes == 4 { 4 } else { 8 }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Kernels: the hot loops per instruction set, chosen at run time, all bit-identical.
 //!
-//! Each instruction set is one file with a [`Kernel`]: a table of functions for k = 8 and one for
-//! k = 16 for `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests`
-//! compares every kernel of this machine with it and prints which ran.
+//! Each instruction set is one file with a [`Kernel`], a table of functions, for each k of `blocked`;
+//! those of `standard` are in `probes`. `scalar` is the definition; `tests` compares every kernel of
+//! this machine with it and prints which ran.
 #![expect(unsafe_code, reason = "calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
@@ -59,31 +59,40 @@ struct Kernel {
     insert_batch: unsafe fn(&mut [Block], &[Digest], &mut [u64]),
 }
 
-/// The [`Kernel`] of an instruction set with `PASSES` = 1 (k = 8) and 2 (k = 16).
+/// The [`Kernel`]s of an instruction set: see [`of_k`].
 macro_rules! kernels {
     ($name:literal) => {
-        pub(super) static KERNELS: [super::Kernel; 2] = [kernels!($name, 1), kernels!($name, 2)];
+        pub(super) static KERNELS: [super::Kernel; 3] =
+            [kernels!($name, 4), kernels!($name, 8), kernels!($name, 16)];
     };
-    ($name:literal, $passes:literal) => {
+    ($name:literal, $k:literal) => {
         super::Kernel {
             name: $name,
-            contains: contains::<$passes>,
-            insert: insert::<$passes>,
-            contains_batch: contains_batch::<$passes>,
-            insert_batch: insert_batch::<$passes>,
+            contains: contains::<$k>,
+            insert: insert::<$k>,
+            contains_batch: contains_batch::<$k>,
+            insert_batch: insert_batch::<$k>,
         }
     };
 }
 use kernels;
+
+/// Which of the `KERNELS` is for this k: 4, 8 or 16.
+const fn of_k(num_hashes: u32) -> usize {
+    match num_hashes {
+        4 => 0,
+        8 => 1,
+        _ => 2,
+    }
+}
 
 /// A kernel that this CPU can run: only detection makes one, so calling it is sound.
 #[derive(Clone, Copy)]
 pub(crate) struct Backend(&'static Kernel);
 
 impl Backend {
-    /// All kernels for k = 8 · `passes` that this CPU can run, the fastest first; the last is
-    /// scalar.
-    pub(crate) fn all(passes: u32) -> impl Iterator<Item = Self> {
+    /// All kernels for this k that this CPU can run, the fastest first; the last is scalar.
+    pub(crate) fn all(num_hashes: u32) -> impl Iterator<Item = Self> {
         [
             #[cfg(all(target_arch = "x86_64", not(loom)))]
             (avx512::is_available(), &avx512::KERNELS),
@@ -95,13 +104,13 @@ impl Backend {
         ]
         .into_iter()
         .filter_map(move |(available, kernels)| {
-            available.then_some(Self(&kernels[passes as usize - 1]))
+            available.then_some(Self(&kernels[of_k(num_hashes)]))
         })
     }
 
-    /// The fastest kernel for k = 8 · `passes` that this CPU can run.
-    pub(crate) fn detect(passes: u32) -> Self {
-        Self::all(passes).next().unwrap_or(Self(&scalar::KERNELS[passes as usize - 1]))
+    /// The fastest kernel for this k that this CPU can run.
+    pub(crate) fn detect(num_hashes: u32) -> Self {
+        Self::all(num_hashes).next().unwrap_or(Self(&scalar::KERNELS[of_k(num_hashes)]))
     }
 
     /// The kernel's name.
@@ -146,7 +155,7 @@ impl core::fmt::Debug for Backend {
 /// assert_eq!(mayhap::kernel_names().last(), Some("scalar"));
 /// ```
 pub fn kernel_names() -> impl Iterator<Item = &'static str> {
-    Backend::all(1).map(Backend::name)
+    Backend::all(8).map(Backend::name)
 }
 
 /// The block index of a digest: always below `blocks.len()`, which must not be 0.
