@@ -1,8 +1,8 @@
 //! Kernels: the hot loops per instruction set, chosen at run time, all bit-identical.
 //!
-//! Each instruction set is one file with a [`Kernel`], a table of functions, for each k of `blocked`;
-//! those of `standard` are in `probes`. `scalar` is the definition; `tests` compares every kernel of
-//! this machine with it and prints which ran.
+//! Each instruction set is one file with a [`Kernel`], a table of functions, for each k of
+//! `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests` compares
+//! every kernel of this machine with it and prints which ran.
 #![expect(unsafe_code, reason = "calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.

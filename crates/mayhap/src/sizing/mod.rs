@@ -69,7 +69,7 @@ pub fn for_items(
 ///
 /// ```
 /// use mayhap::{Layout, sizing};
-/// // Half as many bits to set for 4 % more memory.
+/// // Half as many bits to set for 4 % more memory; k = 4 halves them again, for 1 % and above.
 /// let sixteen = sizing::for_items(Layout::Blocked, 1_000_000, 1e-4)?;
 /// let eight = sizing::for_items_and_hashes(Layout::Blocked, 8, 1_000_000, 1e-4)?;
 /// assert_eq!((sixteen.num_hashes(), eight.num_hashes()), (16, 8));
@@ -99,7 +99,7 @@ pub fn for_items_and_hashes(
 }
 
 /// The layout a filter has when its user names none: `blocked` where it reaches the rate with at
-/// most 25 % more bits than `standard`, which it is for rates down to about 2e-5.
+/// most 25 % more bits than `standard`, which it is for rates from about 0.38 down to about 2e-5.
 ///
 /// # Errors
 ///

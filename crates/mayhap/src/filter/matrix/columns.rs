@@ -20,8 +20,8 @@ impl BloomMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are none or above [`BloomMatrix::MAX_SETS`], or if their k is 4;
-    /// [`Error::Incompatible`] if they differ in m, k or digest; [`Error::OutOfMemory`].
+    /// [`Error::OutOfRange`] if there are none or above [`BloomMatrix::MAX_SETS`], or if their k is
+    /// 4; [`Error::Incompatible`] if they differ in m, k or digest; [`Error::OutOfMemory`].
     ///
     /// # Examples
     ///
