@@ -78,6 +78,11 @@ impl LayoutKind for Blocked {
     }
 
     #[inline]
+    fn contains_shared_group(&self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        self.backend.contains_shared(words, digests)
+    }
+
+    #[inline]
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
         match (self.num_hashes, self.pairs) {
             (4, Some(pairs)) => insert_pairs::<4>(pairs, words, digest),

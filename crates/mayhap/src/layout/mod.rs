@@ -133,6 +133,14 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]);
     fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]);
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
+    /// Of up to 64 digests: digest `i` is bit `i` of the answer.
+    #[inline(always)]
+    fn contains_shared_group(&self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        let answers = digests.iter().enumerate();
+        answers.fold(0, |found, (i, &digest)| {
+            found | u64::from(self.contains_shared(words, digest)) << i
+        })
+    }
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
     /// Asks for the cache lines that the digest needs, to read or to write them.
     fn prefetch_shared<const WRITE: bool>(&self, words: &[AtomicU64], digest: Digest);

@@ -1,10 +1,11 @@
 //! AVX2: a block is two registers of four words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{batch, block_index, kernels};
+use super::{batch, block_index, kernels, shared};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::sync::AtomicU64;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
@@ -56,8 +57,8 @@ fn load(block: &Block) -> [__m256i; 2] {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn has_all<const K: u32>(block: &Block, digest: Digest) -> bool {
-    let ([a, b], [mask_a, mask_b]) = (load(block), mask::<K>(digest));
+fn has_all<const K: u32>([a, b]: [__m256i; 2], digest: Digest) -> bool {
+    let [mask_a, mask_b] = mask::<K>(digest);
     let missing = _mm256_or_si256(_mm256_andnot_si256(a, mask_a), _mm256_andnot_si256(b, mask_b));
     _mm256_testz_si256(missing, missing) == 1
 }
@@ -79,7 +80,7 @@ fn set_all<const K: u32>(block: &mut Block, digest: Digest) -> bool {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
-    has_all::<K>(&blocks[block_index(blocks, digest)], digest)
+    has_all::<K>(load(&blocks[block_index(blocks, digest)]), digest)
 }
 
 #[inline]
@@ -91,10 +92,19 @@ fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
-    batch::contains(blocks, digests, found, |block, digest| has_all::<K>(block, digest));
+    batch::contains(blocks, digests, found, |block, digest| has_all::<K>(load(block), digest));
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
     batch::insert(blocks, digests, new, |block, digest| set_all::<K>(block, digest));
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared(words, digests, |block, digest| {
+        // SAFETY: it is one of the blocks, which are aligned to 64 bytes.
+        let [a, b, c, d] = unsafe { shared::pairs(block) };
+        has_all::<K>([_mm256_set_m128i(b, a), _mm256_set_m128i(d, c)], digest)
+    })
 }

@@ -1,10 +1,11 @@
 //! AVX-512: a block is one register.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{batch, block_index, kernels};
+use super::{batch, block_index, kernels, shared};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::sync::AtomicU64;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
@@ -37,7 +38,7 @@ fn lane_bits<const K: u32>(digest: Digest, pass: usize) -> __m512i {
     );
     let one = _mm512_set1_epi64(1);
     if K == 4 {
-        let slots = _mm512_and_si512(slots, _mm512_set1_epi64(lane_slots::<K>() as i64 - 1));
+        let slots = _mm512_and_si512(slots, _mm512_set1_epi64(lane_slots::<K>().cast_signed() - 1));
         // In the word of its lane that a slot is not in, it is 64 or more: shifted out.
         let in_word = _mm512_xor_si512(slots, _mm512_setr_epi64(0, 64, 0, 64, 0, 64, 0, 64));
         return _mm512_sllv_epi64(one, in_word);
@@ -68,8 +69,7 @@ fn missing<const K: u32>(words: __m512i, bits: __m512i) -> __mmask8 {
 /// The words in which the digest's bits are not all set.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn missing_words<const K: u32>(block: &Block, digest: Digest) -> __mmask8 {
-    let words = load(block);
+fn missing_words<const K: u32>(words: __m512i, digest: Digest) -> __mmask8 {
     let mut words_missing = missing::<K>(words, lane_bits::<K>(digest, 0));
     if K == 16 {
         words_missing |= missing::<K>(words, lane_bits::<K>(digest, 1));
@@ -99,7 +99,7 @@ fn set_bits<const K: u32>(block: &mut Block, digest: Digest) -> __mmask8 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
-    missing_words::<K>(&blocks[block_index(blocks, digest)], digest) == 0
+    missing_words::<K>(load(&blocks[block_index(blocks, digest)]), digest) == 0
 }
 
 #[inline]
@@ -120,7 +120,8 @@ fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mu
         |blocks, i, group| {
             let bytes: &mut [u8] = bytemuck::bytes_of_mut(&mut missing);
             for (byte, &digest) in bytes.iter_mut().zip(group) {
-                *byte = missing_words::<K>(&blocks[block_index(blocks, digest)], digest);
+                let block = &blocks[block_index(blocks, digest)];
+                *byte = missing_words::<K>(load(block), digest);
             }
             found[i] |=
                 _mm512_testn_epi8_mask(load(&missing), load(&missing)) & low_bits(group.len());
@@ -144,6 +145,17 @@ fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mu
             new[i] |= _mm512_test_epi8_mask(load(&missing), load(&missing)) & low_bits(group.len());
         },
     );
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared(words, digests, |block, digest| {
+        // SAFETY: it is one of the blocks, which are aligned to 64 bytes.
+        let [a, b, c, d] = unsafe { shared::pairs(block) };
+        let low = _mm512_castsi256_si512(_mm256_set_m128i(b, a));
+        let words = _mm512_inserti64x4(low, _mm256_set_m128i(d, c), 1);
+        missing_words::<K>(words, digest) == 0
+    })
 }
 
 /// `len` low bits, for `len` from 1 to 64.

@@ -33,6 +33,8 @@ mod popcount;
 mod prefetch;
 mod probes;
 mod scalar;
+#[cfg(all(target_arch = "x86_64", not(loom)))]
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +48,7 @@ pub(crate) use probes::Probes;
 
 use crate::Digest;
 use crate::bits::Block;
+use crate::sync::AtomicU64;
 
 /// The functions of one instruction set for one k.
 ///
@@ -57,6 +60,8 @@ struct Kernel {
     insert: unsafe fn(&mut [Block], Digest) -> bool,
     contains_batch: unsafe fn(&[Block], &[Digest], &mut [u64]),
     insert_batch: unsafe fn(&mut [Block], &[Digest], &mut [u64]),
+    /// For up to 64 digests, while other threads insert.
+    contains_shared: unsafe fn(&[AtomicU64], &[Digest]) -> u64,
 }
 
 /// The [`Kernel`]s of an instruction set: see [`of_k`].
@@ -72,6 +77,7 @@ macro_rules! kernels {
             insert: insert::<$k>,
             contains_batch: contains_batch::<$k>,
             insert_batch: insert_batch::<$k>,
+            contains_shared: contains_shared::<$k>,
         }
     };
 }
@@ -138,6 +144,16 @@ impl Backend {
     pub(crate) fn insert_batch(self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
         unsafe { (self.0.insert_batch)(blocks, digests, new) }
+    }
+
+    /// Which of up to 64 digests are in blocks that other threads may be inserting into.
+    ///
+    /// # Panics
+    ///
+    /// If the words are not aligned to 64 bytes, as blocks are.
+    pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains_shared)(words, digests) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! NEON: a block is four registers of two words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
+use super::scalar::contains_shared;
 use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;

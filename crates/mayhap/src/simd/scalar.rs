@@ -4,6 +4,7 @@ use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::block_mask;
+use crate::sync::{AtomicU64, Ordering};
 
 kernels!("scalar");
 
@@ -38,4 +39,13 @@ fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mu
 
 fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
     batch::insert(blocks, digests, new, |block, digest| set_all(block, block_mask::<K>(digest)));
+}
+
+/// Also of instruction sets that load no word of another thread.
+pub(super) fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared(words, digests, |block, digest| {
+        // ORDERING: Relaxed. A bit carries no data but itself.
+        let words = core::array::from_fn(|i| block[i].load(Ordering::Relaxed));
+        has_all(&Block(words), block_mask::<K>(digest))
+    })
 }

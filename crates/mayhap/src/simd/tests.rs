@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::Digest;
-use crate::bits::Block;
+use crate::bits::{Block, OwnedBlocks, SharedBlocks};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -50,6 +50,11 @@ fn every_kernel_equals_the_scalar_one() {
             let mut batch_found = vec![0; all.len().div_ceil(64)];
             backend.contains_batch(&batch, all, &mut batch_found);
             assert_eq!(bits(&batch_found, all.len()), found);
+
+            let shared = SharedBlocks::new(OwnedBlocks::copy_of(&expected).unwrap());
+            for (group, found) in all.chunks(64).zip(&batch_found) {
+                assert_eq!(backend.contains_shared(shared.words(), group), *found);
+            }
         }
     }
 }
