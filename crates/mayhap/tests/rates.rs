@@ -105,6 +105,21 @@ fn check_sized(n: u64, filters: u64, min_probes: u64) {
     }
 }
 
+/// What sizing takes is measured above. Here are the rates at which another k would be taken.
+#[test]
+fn blocked_filters_of_every_k_keep_their_rate() {
+    for (n, filters, min_probes) in
+        [(100, 2_000, 1_000), (10_000, 100, 10_000), (1_000_000, 20, 100_000)]
+    {
+        for (k, target) in [(4, 0.2), (4, 0.05), (4, 0.01), (4, 1e-3), (8, 0.05), (16, 0.01)] {
+            let params = sizing::for_items_and_hashes(Layout::Blocked, k, n, target).unwrap();
+            assert!(params.expected_fpp(n) <= target, "prediction above target");
+            let probes = probes_for(params.expected_fpp(n), filters).max(min_probes);
+            check::<mayhap::Blocked>(params, filters, probes);
+        }
+    }
+}
+
 /// Enough probes of each filter to expect 400 found in all.
 fn probes_for(fpp: f64, filters: u64) -> u64 {
     (400.0 / fpp / filters as f64) as u64 + 1
@@ -161,9 +176,17 @@ fn the_model_is_the_mean_over_many_filters() {
 /// that pick the block and those that pick inside it must not be the same.
 #[test]
 fn power_of_two_block_counts_keep_their_rate() {
-    for (blocks, items_per_block, k) in
-        [(1 << 4, 40, 8), (1 << 10, 50, 8), (1 << 16, 50, 8), (1 << 14, 25, 16)]
-    {
+    for (blocks, items_per_block, k) in [
+        (1, 40, 4),
+        (1, 40, 8),
+        (1 << 4, 90, 4),
+        (1 << 4, 40, 8),
+        (1 << 10, 50, 4),
+        (1 << 10, 50, 8),
+        (1 << 16, 90, 4),
+        (1 << 16, 50, 8),
+        (1 << 14, 25, 16),
+    ] {
         let n = blocks * items_per_block;
         let fpp = sizing::expected_fpp(Layout::Blocked, blocks * 512, k, n);
         let params = FilterParams::new(Layout::Blocked, blocks * 512, k, n, fpp).unwrap();

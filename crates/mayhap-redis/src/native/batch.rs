@@ -19,8 +19,9 @@ const KEYS_AT_ONCE: usize = 1 << 14;
 impl NativeFilter {
     /// Inserts keys that are digests already. After an error any of them may be in it.
     ///
-    /// One `BITFIELD` for up to four keys of a shard, in one round trip to each node for 16,384 keys. Of equal digests in a
-    /// call the first is new and the others are there.
+    /// One `BITFIELD` for up to 32 bits of a shard (eight keys of k = 4, four of k = 8), in one
+    /// round trip to each node for 16,384 keys. Of equal digests in a call the first is new and
+    /// the others are there.
     ///
     /// # Errors
     ///

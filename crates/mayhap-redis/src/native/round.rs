@@ -103,8 +103,8 @@ pub(super) enum Act {
     Ask,
 }
 
-/// Bits of a `BITFIELD` at most, unless one key has more: four keys in one command save a tenth of
-/// the server's work, and nobody waits long for it.
+/// Bits of a `BITFIELD` at most, unless one key has more: four keys of k = 8 in one command save a
+/// tenth of the server's work, and nobody waits long for it.
 const BITS_AT_ONCE: usize = 32;
 
 /// A digest on its way: its shard, and which of the caller's it is.
@@ -165,7 +165,7 @@ impl<'a> Round<'a> {
         Self { made, digests, sent, act, replicas }
     }
 
-    /// Whether a query reads blocks, for an eighth of what the server does for k bits, and the
+    /// Whether a query reads blocks, for an eighth of what the server does for 8 bits, and the
     /// trailer by a command of its own.
     fn reads_blocks(&self) -> bool {
         self.act == Act::Ask && self.made.meta.params.layout() != Layout::Standard

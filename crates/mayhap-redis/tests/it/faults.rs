@@ -50,6 +50,14 @@ async fn a_key_is_one_round_trip_and_a_batch_too() {
     let [(name, calls)] = &commands(&redis)[..] else { panic!("one command") };
     assert_eq!(name, "bitfield");
     assert!((250..250 + shards).contains(calls), "{calls}");
+    let four = NativeOptions::for_items(300_000, 0.01).unwrap();
+    let four = NativeFilter::create(&server, "k = 4", &four).await.unwrap();
+    commands(&redis);
+    four.insert_digests(&many).await.unwrap();
+    // Eight.
+    let [(name, calls)] = &commands(&redis)[..] else { panic!("one command") };
+    assert_eq!(name, "bitfield");
+    assert!((125..125 + shards).contains(calls), "{calls}");
     filter.contains_digests(&many).await.unwrap();
     assert_eq!(commands(&redis), [owned("getrange", 1_000 + shards)]);
     // Reads that the server made: a batch that is written at once is read in few of them, and one

@@ -31,7 +31,7 @@ fn local(params: FilterParams) -> AnyFilter {
 /// All that a filter answers, insertions and false positives included.
 async fn answers_as_a_local_one(redis: &RedisServer, params: FilterParams, keys: u64) {
     let server = connect(redis).await;
-    let name = format!("answers {}", params.layout());
+    let name = format!("answers {} {}", params.layout(), params.num_hashes());
     let remote = NativeFilter::create(&server, &name, &NativeOptions::new(params)).await.unwrap();
     let mut local = local(params);
     assert_eq!(local.params().num_bits(), params.num_bits());
@@ -57,6 +57,19 @@ async fn answers_as_a_local_one(redis: &RedisServer, params: FilterParams, keys:
     assert_eq!(info.count_ones, ones);
 }
 
+#[test]
+fn a_server_gets_the_lowest_k_that_costs_at_most_a_tenth_more_bits() {
+    for (fpp, k) in
+        [(0.5, 4), (0.01, 4), (0.0078, 4), (0.0075, 8), (3e-5, 8), (2.9e-5, 16), (1e-9, 16)]
+    {
+        let chosen = NativeOptions::for_items(1_000_000, fpp).unwrap().params;
+        assert_eq!(chosen.num_hashes(), k, "{fpp}");
+        assert!(chosen.expected_fpp(1_000_000) <= fpp);
+        let fewest = params(Layout::Blocked, 1_000_000, fpp).num_bits() as f64;
+        assert!(chosen.num_bits() as f64 <= 1.1 * fewest, "{fpp}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_filter_on_a_server_answers_as_a_local_one() {
     if !ready(&["redis-server"]) {
@@ -64,6 +77,9 @@ async fn a_filter_on_a_server_answers_as_a_local_one() {
     }
     let redis = RedisServer::start(&RedisOptions::default()).unwrap();
     answers_as_a_local_one(&redis, params(Layout::Blocked, 100_000, 0.01), 100_000).await;
+    let four = NativeOptions::for_items(50_000, 0.01).unwrap().params;
+    assert_eq!(four.num_hashes(), 4);
+    answers_as_a_local_one(&redis, four, 50_000).await;
     let low = FilterParams::new(Layout::Blocked, 512 * 2_000, 16, 10_000, 0.01).unwrap();
     answers_as_a_local_one(&RedisServer::start(&RedisOptions::default()).unwrap(), low, 100_000)
         .await;

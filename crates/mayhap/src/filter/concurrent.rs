@@ -169,9 +169,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
                     self.layout.prefetch_shared::<false>(words, digest);
                 }
             }
-            for (i, &digest) in group.iter().enumerate() {
-                *found |= u64::from(self.layout.contains_shared(words, digest)) << i;
-            }
+            *found |= self.layout.contains_shared_group(words, group);
         }
     }
 }

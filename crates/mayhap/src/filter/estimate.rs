@@ -21,7 +21,7 @@ impl Estimate {
     /// The estimate from `ones` set bits in a filter of these numbers.
     ///
     /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). The blocked layouts:
-    /// n = ln(1 − X/m) / ln(1 − (1 − (1 − 1/s)^(k/8)) / B), with B blocks of 8 lanes of s bits.
+    /// n = ln(1 − X/m) / ln(1 − (1 − (1 − 1/s)^(k/L)) / B), with B blocks of L lanes of s bits.
     ///
     /// # Examples
     ///
@@ -48,8 +48,9 @@ impl Estimate {
             }
             layout @ (Layout::Blocked | Layout::Blocked128 | Layout::Blocked64) => {
                 let num_blocks = params.num_bits() / layout.block_bits();
-                let lane_bits = layout.block_bits() / 8;
-                Self::from_lanes(num_blocks, [8, lane_bits], params.num_hashes(), ones)
+                let lane_bits = layout.lane_bits(params.num_hashes());
+                let lanes = [layout.block_bits() / lane_bits, lane_bits];
+                Self::from_lanes(num_blocks, lanes, params.num_hashes(), ones)
             }
         }
     }

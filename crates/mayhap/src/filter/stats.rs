@@ -36,9 +36,9 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// The false-positive probability *now*, from the bits as they are. Reads every block.
     ///
     /// Exact for these contents, whoever put them there: `standard` (X/m)^k; `blocked` the mean
-    /// over blocks of the product over lanes of (ones/64)^(k/8). Well above
-    /// [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
-    /// pollution attack, or digests that are no hashes).
+    /// over blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. Well
+    /// above [`Filter::expected_fpp`] of the estimated items means that the keys were not random
+    /// (a pollution attack, or digests that are no hashes).
     ///
     /// # Examples
     ///

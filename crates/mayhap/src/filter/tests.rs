@@ -4,14 +4,16 @@ use super::Estimate;
 use crate::{FilterParams, Layout};
 
 /// The mean number of set bits after `n` keys, by the definition of the layout: a bit is missed by
-/// k throws into m places, or by the k/8 throws into its lane if its block is hit at all.
+/// k throws into m places, or by the k/8 throws into its lane (of four for k = 4, of eight else) if
+/// its block is hit at all.
 fn mean_ones(layout: Layout, m: f64, k: f64, n: f64) -> f64 {
     let clear_after_a_key = match layout {
         Layout::Standard => libm::pow(1.0 - 1.0 / m, k),
         Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
             let block_bits = layout.block_bits() as f64;
             let is_hit = block_bits / m;
-            1.0 - is_hit + is_hit * libm::pow(1.0 - 8.0 / block_bits, k / 8.0)
+            let lanes = k.min(8.0);
+            1.0 - is_hit + is_hit * libm::pow(1.0 - lanes / block_bits, k / lanes)
         }
     };
     m * (1.0 - libm::pow(clear_after_a_key, n))
@@ -22,6 +24,7 @@ fn the_mean_number_of_ones_is_taken_back_to_the_number_of_keys() {
     for (layout, m, k) in [
         (Layout::Standard, 1 << 30, 1),
         (Layout::Standard, (1 << 30) + 7, 32),
+        (Layout::Blocked, 1 << 30, 4),
         (Layout::Blocked, 1 << 30, 8),
         (Layout::Blocked, 1 << 30, 16),
         (Layout::Blocked128, 1 << 30, 8),
@@ -43,6 +46,7 @@ fn the_mean_number_of_ones_is_taken_back_to_the_number_of_keys() {
 fn the_interval_widens_with_the_fill_and_ends_at_infinity() {
     for (layout, k) in [
         (Layout::Standard, 7),
+        (Layout::Blocked, 4),
         (Layout::Blocked, 8),
         (Layout::Blocked, 16),
         (Layout::Blocked128, 8),

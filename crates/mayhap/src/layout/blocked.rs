@@ -5,16 +5,17 @@ use crate::bits::{Block, Storage};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Digest, FilterParams, simd};
 
-/// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes.
+/// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes; for k = 4, one bit in
+/// each of 4 lanes of 128 bits.
 ///
-/// A query touches one cache line. Block = `mulhi(digest, num_blocks)`; lane `i`'s bit is six bits
-/// of `digest · 0x9E3779B97F4A7C15` from the top, and for k = 16 a second one of
+/// A query touches one cache line. Block = `mulhi(digest, num_blocks)`; lane `i`'s bit is six
+/// (seven) bits of `digest · 0x9E3779B97F4A7C15` from the top, and for k = 16 a second one of
 /// `digest · 0xD6E8FEB86659FD93` (`docs/native-format.md`).
 #[derive(Debug, Clone, Copy)]
 pub struct Blocked {
     backend: simd::Backend,
-    /// 1 for k = 8, 2 for k = 16.
-    passes: u32,
+    /// k: 4, 8 or 16.
+    num_hashes: u32,
     pairs: Option<simd::Pairs>,
 }
 
@@ -22,8 +23,9 @@ impl LayoutKind for Blocked {
     const LAYOUT: Layout = Layout::Blocked;
 
     fn new(params: &FilterParams) -> Self {
-        let passes = params.num_hashes() / 8;
-        Self { backend: simd::Backend::detect(passes), passes, pairs: simd::Pairs::detect() }
+        let num_hashes = params.num_hashes();
+        let backend = simd::Backend::detect(num_hashes);
+        Self { backend, num_hashes, pairs: simd::Pairs::detect() }
     }
 
     fn kernel_name(&self) -> &'static str {
@@ -67,7 +69,7 @@ impl LayoutKind for Blocked {
     #[inline]
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
         let mask = self.mask(digest);
-        // ORDERING: Relaxed. See `insert_lanes`.
+        // ORDERING: Relaxed. See `insert_words`.
         Self::lanes(words, digest)
             .iter()
             .zip(mask)
@@ -76,12 +78,19 @@ impl LayoutKind for Blocked {
     }
 
     #[inline]
+    fn contains_shared_group(&self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        self.backend.contains_shared(words, digests)
+    }
+
+    #[inline]
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
-        match (self.passes, self.pairs) {
-            (1, Some(pairs)) => insert_pairs::<1>(pairs, words, digest),
-            (_, Some(pairs)) => insert_pairs::<2>(pairs, words, digest),
-            (1, None) => insert_lanes::<1>(words, digest),
-            (_, None) => insert_lanes::<2>(words, digest),
+        match (self.num_hashes, self.pairs) {
+            (4, Some(pairs)) => insert_pairs::<4>(pairs, words, digest),
+            (8, Some(pairs)) => insert_pairs::<8>(pairs, words, digest),
+            (_, Some(pairs)) => insert_pairs::<16>(pairs, words, digest),
+            (4, None) => insert_words::<4>(words, digest),
+            (8, None) => insert_words::<8>(words, digest),
+            (_, None) => insert_words::<16>(words, digest),
         }
     }
 
@@ -92,7 +101,7 @@ impl LayoutKind for Blocked {
     }
 
     /// Exact for these contents: the mean over blocks of the product over lanes of
-    /// `(ones / 64)^(k/8)`.
+    /// `(ones / 64)^(k/8)`, or for k = 4 of `ones / 128`.
     fn fpp_of(&self, _params: &FilterParams, blocks: &impl Storage) -> f64 {
         let num_blocks = blocks.num_blocks();
         let sum: f64 = simd::with_popcount(
@@ -100,12 +109,15 @@ impl LayoutKind for Blocked {
             || {
                 let mut sum = 0.0;
                 for i in 0..num_blocks {
-                    let mut ones = 1.0;
-                    for lane in blocks.block(i).0 {
-                        ones *= f64::from(lane.count_ones());
-                    }
-                    let share = ones / (1u64 << 48) as f64; // 64^8
-                    sum += if self.passes == 1 { share } else { share * share };
+                    let ones = blocks.block(i).0.map(u64::count_ones);
+                    sum += match self.num_hashes {
+                        4 => {
+                            let lanes = ones.as_chunks::<2>().0.iter();
+                            share(lanes.map(|[a, b]| a + b), 1 << 28) // 128^4
+                        }
+                        8 => share(ones, 1 << 48), // 64^8
+                        _ => share(ones, 1 << 48) * share(ones, 1 << 48),
+                    };
                 }
                 sum
             },
@@ -114,27 +126,29 @@ impl LayoutKind for Blocked {
     }
 }
 
-/// Looks first, so that keys which are there cost no write to a line that others read, and then
-/// sets all bits without a branch per lane.
+/// The product of the lanes' ones, of the product of their bits.
 #[inline(always)]
-fn insert_pairs<const PASSES: usize>(
-    pairs: simd::Pairs,
-    words: &[AtomicU64],
-    digest: Digest,
-) -> bool {
-    let bits = positions::block_mask::<PASSES>(digest);
+fn share(ones: impl IntoIterator<Item = u32>, bits: u64) -> f64 {
+    ones.into_iter().fold(1.0, |product, ones| product * f64::from(ones)) / bits as f64
+}
+
+/// Looks first, so that keys which are there cost no write to a line that others read, and then
+/// sets all bits without a branch per word.
+#[inline(always)]
+fn insert_pairs<const K: u32>(pairs: simd::Pairs, words: &[AtomicU64], digest: Digest) -> bool {
+    let bits = positions::block_mask::<K>(digest);
     let lanes = Blocked::lanes(words, digest);
-    // ORDERING: Relaxed, as in `insert_lanes`.
+    // ORDERING: Relaxed, as in `insert_words`.
     let before: [u64; 8] = core::array::from_fn(|i| lanes[i].load(Ordering::Relaxed));
     let missing = bits.iter().zip(before).fold(0, |missing, (bits, lane)| missing | (bits & !lane));
     missing != 0 && pairs.fetch_or(lanes, before, bits) != 0
 }
 
-/// As [`insert_pairs`] with one locked instruction per lane, and only where a bit is missing: half
+/// As [`insert_pairs`] with one locked instruction per word, and only where a bit is missing: half
 /// of the bits of a new key are set already.
 #[inline(always)]
-fn insert_lanes<const PASSES: usize>(words: &[AtomicU64], digest: Digest) -> bool {
-    let mask = positions::block_mask::<PASSES>(digest);
+fn insert_words<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
+    let mask = positions::block_mask::<K>(digest);
     let lanes = Blocked::lanes(words, digest);
     let mut missing = 0u32;
     for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
@@ -143,7 +157,7 @@ fn insert_lanes<const PASSES: usize>(words: &[AtomicU64], digest: Digest) -> boo
     let mut new = 0;
     while missing != 0 {
         let i = missing.trailing_zeros() as usize % 8;
-        let bits = positions::lane_bits::<PASSES>(digest, i);
+        let bits = positions::word_bits::<K>(digest, i);
         // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
         // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
         // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
@@ -156,9 +170,10 @@ fn insert_lanes<const PASSES: usize>(words: &[AtomicU64], digest: Digest) -> boo
 impl Blocked {
     #[inline(always)]
     fn mask(&self, digest: Digest) -> [u64; 8] {
-        match self.passes {
-            1 => positions::block_mask::<1>(digest),
-            _ => positions::block_mask::<2>(digest),
+        match self.num_hashes {
+            4 => positions::block_mask::<4>(digest),
+            8 => positions::block_mask::<8>(digest),
+            _ => positions::block_mask::<16>(digest),
         }
     }
 

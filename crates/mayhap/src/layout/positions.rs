@@ -37,7 +37,7 @@ pub(crate) const fn standard(digest: Digest, multiplier: u64, num_bits: u64) -> 
     mulhi(digest.get().wrapping_mul(multiplier), num_bits)
 }
 
-/// Odd multipliers that make `blocked`'s in-block bits: the first for k = 8, both for k = 16.
+/// Odd multipliers that make `blocked`'s in-block bits: the first for k = 4 and 8, both for k = 16.
 pub(crate) const LANE_MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
 /// How far to shift a product right for lane `i`'s 6 bits: they come from the top.
@@ -49,24 +49,43 @@ pub(crate) const fn block(digest: Digest, num_blocks: u64) -> u64 {
     mulhi(digest.get(), num_blocks)
 }
 
-/// The bits of lane `lane` for a product of the digest and a lane multiplier.
-#[inline(always)]
-pub(crate) const fn lane_bit(product: u64, lane: usize) -> u64 {
-    1 << (product >> LANE_SHIFTS[lane] & 63)
+/// How far to shift a product right for the slot in word `i`'s lane. With k = 4 a lane is two words
+/// and a slot 7 bits.
+pub(crate) const fn word_shifts<const K: u32>() -> [u32; 8] {
+    if K == 4 { [57, 57, 50, 50, 43, 43, 36, 36] } else { LANE_SHIFTS }
 }
 
-/// The bits of a digest in lane `lane`: one per pass.
-#[inline(always)]
-pub(crate) fn lane_bits<const PASSES: usize>(digest: Digest, lane: usize) -> u64 {
-    LANE_MULTIPLIERS[..PASSES]
-        .iter()
-        .fold(0, |bits, multiplier| bits | lane_bit(digest.get().wrapping_mul(*multiplier), lane))
+/// The slots of a lane: 64, or with k = 4 those of two words.
+pub(crate) const fn lane_slots<const K: u32>() -> u64 {
+    if K == 4 { 128 } else { 64 }
 }
 
-/// The mask of a digest in its block: one bit per lane and pass.
+/// The bit in word `word` of a block for a product of the digest and a lane multiplier: none if
+/// k = 4 and it is in the lane's other word.
 #[inline(always)]
-pub(crate) fn block_mask<const PASSES: usize>(digest: Digest) -> [u64; 8] {
-    core::array::from_fn(|lane| lane_bits::<PASSES>(digest, lane))
+pub(crate) const fn word_bit<const K: u32>(product: u64, word: usize) -> u64 {
+    let slot = product >> word_shifts::<K>()[word] & (lane_slots::<K>() - 1);
+    if K == 4 {
+        let is_here = slot / 64 == word as u64 % 2;
+        (is_here as u64) << (slot % 64)
+    } else {
+        1 << slot
+    }
+}
+
+/// The bits of a digest in word `word` of its block.
+#[inline(always)]
+pub(crate) fn word_bits<const K: u32>(digest: Digest, word: usize) -> u64 {
+    LANE_MULTIPLIERS[..if K == 16 { 2 } else { 1 }].iter().fold(0, |bits, multiplier| {
+        bits | word_bit::<K>(digest.get().wrapping_mul(*multiplier), word)
+    })
+}
+
+/// The mask of a digest in its block: with k = 4 one bit in each two words, else one or two in each
+/// word.
+#[inline(always)]
+pub(crate) fn block_mask<const K: u32>(digest: Digest) -> [u64; 8] {
+    core::array::from_fn(|word| word_bits::<K>(digest, word))
 }
 
 /// Where lane `lane`'s slot is among `1 << SLOT_BITS` in blocks with lanes of that many slots, for
@@ -76,25 +95,32 @@ pub(crate) const fn lane_slot<const SLOT_BITS: u32>(product: u64, lane: usize) -
     (product >> (64 - SLOT_BITS * (lane as u32 + 1))) as u32 & ((1 << SLOT_BITS) - 1)
 }
 
-/// Bit `i` of a digest in a filter of this layout and size, in the order of the formulas.
+/// Bit `i` of a digest in a filter with these numbers, in the order of the formulas.
 ///
 /// The definition for those who keep bits elsewhere; filters have loops of their own.
 #[inline]
-pub(crate) fn position(layout: Layout, num_bits: u64, digest: Digest, i: usize) -> u64 {
+pub(crate) fn position(
+    layout: Layout,
+    num_bits: u64,
+    num_hashes: u32,
+    digest: Digest,
+    i: usize,
+) -> u64 {
     if layout == Layout::Standard {
         return standard(digest, PROBE_MULTIPLIERS[i], num_bits);
     }
-    let (pass, lane) = (i / 8, i % 8);
-    let product = digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]);
+    let lane_bits = layout.lane_bits(num_hashes);
     let block_bits = layout.block_bits();
-    let slot = match layout {
-        Layout::Blocked64 => lane_slot::<3>(product, lane),
-        Layout::Blocked128 => lane_slot::<4>(product, lane),
-        _ => lane_slot::<6>(product, lane),
+    let lanes = (block_bits / lane_bits) as usize;
+    let (pass, lane) = (i / lanes, i % lanes);
+    let product = digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]);
+    let slot = match lane_bits {
+        8 => lane_slot::<3>(product, lane),
+        16 => lane_slot::<4>(product, lane),
+        64 => lane_slot::<6>(product, lane),
+        _ => lane_slot::<7>(product, lane),
     };
-    block(digest, num_bits / block_bits) * block_bits
-        + lane as u64 * (block_bits / 8)
-        + u64::from(slot)
+    block(digest, num_bits / block_bits) * block_bits + lane as u64 * lane_bits + u64::from(slot)
 }
 
 #[cfg(test)]
@@ -110,6 +136,11 @@ mod tests {
         assert_eq!(octets, [0, 1, 2, 3, 4, 5, 6, 7]);
         for (lane, shift) in LANE_SHIFTS.iter().enumerate() {
             assert_eq!(u64::from(lane_slot::<6>(product, lane)), product >> shift & 63);
+        }
+        let sevens: [u32; 4] = core::array::from_fn(|lane| lane_slot::<7>(product, lane));
+        assert_eq!(sevens, [0, 0x48, 0x68, 0x56]);
+        for (word, shift) in word_shifts::<4>().iter().enumerate() {
+            assert_eq!(u64::from(sevens[word / 2]), product >> shift & 127);
         }
     }
 
@@ -141,10 +172,13 @@ mod tests {
     fn a_mask_has_one_bit_per_lane_and_pass() {
         for i in 0..1000 {
             let digest = Digest::new(splitmix64(i));
-            assert!(block_mask::<1>(digest).iter().all(|lane| lane.is_power_of_two()));
-            assert!(block_mask::<2>(digest).iter().all(|lane| lane.count_ones() <= 2));
-            let both = block_mask::<2>(digest);
-            assert!(block_mask::<1>(digest).iter().zip(both).all(|(one, two)| one & two == *one));
+            let pairs = block_mask::<4>(digest);
+            assert!(pairs.as_chunks::<2>().0.iter().all(|[a, b]| (a | b).is_power_of_two()));
+            assert!(pairs.iter().filter(|&&word| word == 0).count() == 4);
+            assert!(block_mask::<8>(digest).iter().all(|lane| lane.is_power_of_two()));
+            assert!(block_mask::<16>(digest).iter().all(|lane| lane.count_ones() <= 2));
+            let both = block_mask::<16>(digest);
+            assert!(block_mask::<8>(digest).iter().zip(both).all(|(one, two)| one & two == *one));
         }
     }
 

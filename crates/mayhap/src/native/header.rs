@@ -9,7 +9,7 @@
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |
 //! | 16 | 8 | `digest_parameter` | the seed, or the id of the secret key |
 //! | 24 | 8 | `num_bits` | m: 64 (blocked: whole blocks) to 2^56 |
-//! | 32 | 4 | `num_hashes` | k: 1–32 (blocked: 8 or 16; layouts 3 and 4: 8) |
+//! | 32 | 4 | `num_hashes` | k: 1–32 (blocked: 4, 8 or 16; layouts 3 and 4: 8) |
 //! | 36 | 2 | `key_options_bytes` | 0–2048 |
 //! | 38 | 2 | reserved | 0 |
 //! | 40 | 8 | `expected_items` | n ≥ 1 |

@@ -277,6 +277,7 @@ fn a_file_says_what_its_filter_is() {
         (Layout::Standard, 32_768, 7),
         (Layout::Standard, 32_769, 7),
         (Layout::Blocked, 512, 8),
+        (Layout::Blocked, 512 * 63, 4),
         (Layout::Blocked, 512 * 64, 16),
         (Layout::Blocked, 512 * 65, 8),
     ] {

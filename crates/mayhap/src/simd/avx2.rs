@@ -1,10 +1,11 @@
-//! AVX2: a block is two registers of four lanes.
+//! AVX2: a block is two registers of four words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{batch, block_index, kernels};
+use super::{batch, block_index, kernels, shared};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
+use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::sync::AtomicU64;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
@@ -16,28 +17,33 @@ pub(super) fn is_available() -> bool {
     has_features!("avx2", "bmi1", "bmi2")
 }
 
-/// One bit per lane for one pass, lanes 0–3 and 4–7.
+/// One bit per lane for one pass, words 0–3 and 4–7.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn lane_bits(digest: Digest, pass: usize) -> [__m256i; 2] {
+fn lane_bits<const K: u32>(digest: Digest, pass: usize) -> [__m256i; 2] {
     let product = digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]);
     let product = _mm256_set1_epi64x(product.cast_signed());
     [0, 4].map(|first| {
-        let [a, b, c, d] = core::array::from_fn(|i| i64::from(LANE_SHIFTS[first + i]));
+        let [a, b, c, d] = core::array::from_fn(|i| i64::from(word_shifts::<K>()[first + i]));
         let shifted = _mm256_srlv_epi64(product, _mm256_setr_epi64x(a, b, c, d));
-        let positions = _mm256_and_si256(shifted, _mm256_set1_epi64x(63));
-        _mm256_sllv_epi64(_mm256_set1_epi64x(1), positions)
+        let last_slot = (lane_slots::<K>() - 1).cast_signed();
+        let mut slots = _mm256_and_si256(shifted, _mm256_set1_epi64x(last_slot));
+        if K == 4 {
+            // In the word of its lane that a slot is not in, it is 64 or more: shifted out.
+            slots = _mm256_xor_si256(slots, _mm256_setr_epi64x(0, 64, 0, 64));
+        }
+        _mm256_sllv_epi64(_mm256_set1_epi64x(1), slots)
     })
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn mask<const PASSES: usize>(digest: Digest) -> [__m256i; 2] {
-    let [low, high] = lane_bits(digest, 0);
-    if PASSES == 1 {
+fn mask<const K: u32>(digest: Digest) -> [__m256i; 2] {
+    let [low, high] = lane_bits::<K>(digest, 0);
+    if K != 16 {
         return [low, high];
     }
-    let [more_low, more_high] = lane_bits(digest, 1);
+    let [more_low, more_high] = lane_bits::<K>(digest, 1);
     [_mm256_or_si256(low, more_low), _mm256_or_si256(high, more_high)]
 }
 
@@ -51,16 +57,16 @@ fn load(block: &Block) -> [__m256i; 2] {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn has_all<const PASSES: usize>(block: &Block, digest: Digest) -> bool {
-    let ([a, b], [mask_a, mask_b]) = (load(block), mask::<PASSES>(digest));
+fn has_all<const K: u32>([a, b]: [__m256i; 2], digest: Digest) -> bool {
+    let [mask_a, mask_b] = mask::<K>(digest);
     let missing = _mm256_or_si256(_mm256_andnot_si256(a, mask_a), _mm256_andnot_si256(b, mask_b));
     _mm256_testz_si256(missing, missing) == 1
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn set_all<const PASSES: usize>(block: &mut Block, digest: Digest) -> bool {
-    let ([a, b], [mask_a, mask_b]) = (load(block), mask::<PASSES>(digest));
+fn set_all<const K: u32>(block: &mut Block, digest: Digest) -> bool {
+    let ([a, b], [mask_a, mask_b]) = (load(block), mask::<K>(digest));
     let missing = _mm256_or_si256(_mm256_andnot_si256(a, mask_a), _mm256_andnot_si256(b, mask_b));
     let halves: *mut __m256i = core::ptr::from_mut(block).cast();
     // SAFETY: a `Block` is 64 bytes, aligned to 64, and ours to write.
@@ -73,23 +79,32 @@ fn set_all<const PASSES: usize>(block: &mut Block, digest: Digest) -> bool {
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
-    has_all::<PASSES>(&blocks[block_index(blocks, digest)], digest)
+fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
+    has_all::<K>(load(&blocks[block_index(blocks, digest)]), digest)
 }
 
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
     let index = block_index(blocks, digest);
-    set_all::<PASSES>(&mut blocks[index], digest)
+    set_all::<K>(&mut blocks[index], digest)
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
-    batch::contains(blocks, digests, found, |block, digest| has_all::<PASSES>(block, digest));
+fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+    batch::contains(blocks, digests, found, |block, digest| has_all::<K>(load(block), digest));
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
-    batch::insert(blocks, digests, new, |block, digest| set_all::<PASSES>(block, digest));
+fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+    batch::insert(blocks, digests, new, |block, digest| set_all::<K>(block, digest));
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared(words, digests, |block, digest| {
+        // SAFETY: it is one of the blocks, which are aligned to 64 bytes.
+        let [a, b, c, d] = unsafe { shared::pairs(block) };
+        has_all::<K>([_mm256_set_m128i(b, a), _mm256_set_m128i(d, c)], digest)
+    })
 }

@@ -1,10 +1,11 @@
 //! AVX-512: a block is one register.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{batch, block_index, kernels};
+use super::{batch, block_index, kernels, shared};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
+use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::sync::AtomicU64;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 
@@ -19,24 +20,31 @@ pub(super) fn is_available() -> bool {
 /// One bit per lane for one pass.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn lane_bits(digest: Digest, pass: usize) -> __m512i {
+fn lane_bits<const K: u32>(digest: Digest, pass: usize) -> __m512i {
     let shifts = const {
         let mut shifts = [0i64; 8];
-        let mut lane = 0;
-        while lane < 8 {
-            shifts[lane] = LANE_SHIFTS[lane] as i64;
-            lane += 1;
+        let mut word = 0;
+        while word < 8 {
+            shifts[word] = word_shifts::<K>()[word] as i64;
+            word += 1;
         }
         shifts
     };
     let [a, b, c, d, e, f, g, h] = shifts;
     let product = digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]);
-    let positions = _mm512_srlv_epi64(
+    let slots = _mm512_srlv_epi64(
         _mm512_set1_epi64(product.cast_signed()),
         _mm512_setr_epi64(a, b, c, d, e, f, g, h),
     );
+    let one = _mm512_set1_epi64(1);
+    if K == 4 {
+        let slots = _mm512_and_si512(slots, _mm512_set1_epi64(lane_slots::<K>().cast_signed() - 1));
+        // In the word of its lane that a slot is not in, it is 64 or more: shifted out.
+        let in_word = _mm512_xor_si512(slots, _mm512_setr_epi64(0, 64, 0, 64, 0, 64, 0, 64));
+        return _mm512_sllv_epi64(one, in_word);
+    }
     // A rotate takes its count modulo 64, so that the 6 bits need no mask.
-    _mm512_rolv_epi64(_mm512_set1_epi64(1), positions)
+    _mm512_rolv_epi64(one, slots)
 }
 
 #[inline]
@@ -46,54 +54,64 @@ fn load(block: &Block) -> __m512i {
     unsafe { _mm512_load_si512(core::ptr::from_ref(block).cast()) }
 }
 
-/// The lanes in which the digest's bits are not all set.
+/// The words that do not have all of the bits of one pass.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn missing_lanes<const PASSES: usize>(block: &Block, digest: Digest) -> __mmask8 {
-    let lanes = load(block);
-    // `testn` is 1 where the and is 0; with one bit per lane that is: the bit is not set.
-    let mut missing = _mm512_testn_epi64_mask(lanes, lane_bits(digest, 0));
-    if PASSES == 2 {
-        missing |= _mm512_testn_epi64_mask(lanes, lane_bits(digest, 1));
+fn missing<const K: u32>(words: __m512i, bits: __m512i) -> __mmask8 {
+    if K == 4 {
+        let missing = _mm512_andnot_si512(words, bits);
+        return _mm512_test_epi64_mask(missing, missing);
     }
-    missing
+    // `testn` is 1 where the and is 0; with one bit per word that is: the bit is not set.
+    _mm512_testn_epi64_mask(words, bits)
 }
 
-/// Sets the digest's bits; the lanes in which one was new.
+/// The words in which the digest's bits are not all set.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn set_bits<const PASSES: usize>(block: &mut Block, digest: Digest) -> __mmask8 {
-    let lanes = load(block);
-    let mut bits = lane_bits(digest, 0);
-    let mut missing = _mm512_testn_epi64_mask(lanes, bits);
-    if PASSES == 2 {
-        let more = lane_bits(digest, 1);
-        missing |= _mm512_testn_epi64_mask(lanes, more);
+fn missing_words<const K: u32>(words: __m512i, digest: Digest) -> __mmask8 {
+    let mut words_missing = missing::<K>(words, lane_bits::<K>(digest, 0));
+    if K == 16 {
+        words_missing |= missing::<K>(words, lane_bits::<K>(digest, 1));
+    }
+    words_missing
+}
+
+/// Sets the digest's bits; the words in which one was new.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn set_bits<const K: u32>(block: &mut Block, digest: Digest) -> __mmask8 {
+    let words = load(block);
+    let mut bits = lane_bits::<K>(digest, 0);
+    let mut words_missing = missing::<K>(words, bits);
+    if K == 16 {
+        let more = lane_bits::<K>(digest, 1);
+        words_missing |= missing::<K>(words, more);
         bits = _mm512_or_si512(bits, more);
     }
     // SAFETY: a `Block` is 64 bytes, aligned to 64, and ours to write.
     unsafe {
-        _mm512_store_si512(core::ptr::from_mut(block).cast(), _mm512_or_si512(lanes, bits));
+        _mm512_store_si512(core::ptr::from_mut(block).cast(), _mm512_or_si512(words, bits));
     }
-    missing
+    words_missing
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
-    missing_lanes::<PASSES>(&blocks[block_index(blocks, digest)], digest) == 0
+fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
+    missing_words::<K>(load(&blocks[block_index(blocks, digest)]), digest) == 0
 }
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
     let index = block_index(blocks, digest);
-    set_bits::<PASSES>(&mut blocks[index], digest) != 0
+    set_bits::<K>(&mut blocks[index], digest) != 0
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
-    // Each key's missing lanes are a byte; 64 bytes are compared with 0 at once.
+fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+    // Each key's missing words are a byte; 64 bytes are compared with 0 at once.
     let mut missing = Block([u64::MAX; 8]);
     batch::for_each_group(
         &mut { blocks },
@@ -102,7 +120,8 @@ fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], fou
         |blocks, i, group| {
             let bytes: &mut [u8] = bytemuck::bytes_of_mut(&mut missing);
             for (byte, &digest) in bytes.iter_mut().zip(group) {
-                *byte = missing_lanes::<PASSES>(&blocks[block_index(blocks, digest)], digest);
+                let block = &blocks[block_index(blocks, digest)];
+                *byte = missing_words::<K>(load(block), digest);
             }
             found[i] |=
                 _mm512_testn_epi8_mask(load(&missing), load(&missing)) & low_bits(group.len());
@@ -111,7 +130,7 @@ fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], fou
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
     let mut missing = Block::default();
     batch::for_each_group(
         &mut { blocks },
@@ -121,11 +140,22 @@ fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], n
             let bytes: &mut [u8] = bytemuck::bytes_of_mut(&mut missing);
             for (byte, &digest) in bytes.iter_mut().zip(group) {
                 let index = block_index(blocks, digest);
-                *byte = set_bits::<PASSES>(&mut blocks[index], digest);
+                *byte = set_bits::<K>(&mut blocks[index], digest);
             }
             new[i] |= _mm512_test_epi8_mask(load(&missing), load(&missing)) & low_bits(group.len());
         },
     );
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared(words, digests, |block, digest| {
+        // SAFETY: it is one of the blocks, which are aligned to 64 bytes.
+        let [a, b, c, d] = unsafe { shared::pairs(block) };
+        let low = _mm512_castsi256_si512(_mm256_set_m128i(b, a));
+        let words = _mm512_inserti64x4(low, _mm256_set_m128i(d, c), 1);
+        missing_words::<K>(words, digest) == 0
+    })
 }
 
 /// `len` low bits, for `len` from 1 to 64.

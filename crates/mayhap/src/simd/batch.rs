@@ -4,6 +4,8 @@
 use super::{block_index, fits_cache, prefetch};
 use crate::Digest;
 use crate::bits::Block;
+use crate::layout::positions;
+use crate::sync::AtomicU64;
 
 /// Keys per group: one word of answers, and as many lines in flight as a core can have.
 pub(super) const GROUP: usize = 64;
@@ -90,4 +92,22 @@ pub(crate) fn insert(
             new[i] |= word;
         },
     );
+}
+
+/// Asks `contains` of up to 64 digests and their blocks, which are aligned to 64 bytes and which
+/// other threads may be writing to.
+#[inline(always)]
+pub(super) fn contains_shared(
+    words: &[AtomicU64],
+    digests: &[Digest],
+    contains: impl Fn(&[AtomicU64; 8], Digest) -> bool,
+) -> u64 {
+    let (blocks, _) = words.as_chunks::<8>();
+    assert!(cfg!(loom) || blocks.as_ptr().addr().is_multiple_of(64), "blocks are aligned");
+    let mut found = 0;
+    for (bit, &digest) in digests.iter().take(GROUP).enumerate() {
+        let block = &blocks[positions::block(digest, blocks.len() as u64) as usize];
+        found |= u64::from(contains(block, digest)) << bit;
+    }
+    found
 }

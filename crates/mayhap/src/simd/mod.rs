@@ -1,8 +1,8 @@
 //! Kernels: the hot loops per instruction set, chosen at run time, all bit-identical.
 //!
-//! Each instruction set is one file with a [`Kernel`]: a table of functions for k = 8 and one for
-//! k = 16 for `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests`
-//! compares every kernel of this machine with it and prints which ran.
+//! Each instruction set is one file with a [`Kernel`], a table of functions, for each k of
+//! `blocked`; those of `standard` are in `probes`. `scalar` is the definition; `tests` compares
+//! every kernel of this machine with it and prints which ran.
 #![expect(unsafe_code, reason = "calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
@@ -33,6 +33,8 @@ mod popcount;
 mod prefetch;
 mod probes;
 mod scalar;
+#[cfg(all(target_arch = "x86_64", not(loom)))]
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +48,7 @@ pub(crate) use probes::Probes;
 
 use crate::Digest;
 use crate::bits::Block;
+use crate::sync::AtomicU64;
 
 /// The functions of one instruction set for one k.
 ///
@@ -57,33 +60,45 @@ struct Kernel {
     insert: unsafe fn(&mut [Block], Digest) -> bool,
     contains_batch: unsafe fn(&[Block], &[Digest], &mut [u64]),
     insert_batch: unsafe fn(&mut [Block], &[Digest], &mut [u64]),
+    /// For up to 64 digests, while other threads insert.
+    contains_shared: unsafe fn(&[AtomicU64], &[Digest]) -> u64,
 }
 
-/// The [`Kernel`] of an instruction set with `PASSES` = 1 (k = 8) and 2 (k = 16).
+/// The [`Kernel`]s of an instruction set: see [`of_k`].
 macro_rules! kernels {
     ($name:literal) => {
-        pub(super) static KERNELS: [super::Kernel; 2] = [kernels!($name, 1), kernels!($name, 2)];
+        pub(super) static KERNELS: [super::Kernel; 3] =
+            [kernels!($name, 4), kernels!($name, 8), kernels!($name, 16)];
     };
-    ($name:literal, $passes:literal) => {
+    ($name:literal, $k:literal) => {
         super::Kernel {
             name: $name,
-            contains: contains::<$passes>,
-            insert: insert::<$passes>,
-            contains_batch: contains_batch::<$passes>,
-            insert_batch: insert_batch::<$passes>,
+            contains: contains::<$k>,
+            insert: insert::<$k>,
+            contains_batch: contains_batch::<$k>,
+            insert_batch: insert_batch::<$k>,
+            contains_shared: contains_shared::<$k>,
         }
     };
 }
 use kernels;
+
+/// Which of the `KERNELS` is for this k: 4, 8 or 16.
+const fn of_k(num_hashes: u32) -> usize {
+    match num_hashes {
+        4 => 0,
+        8 => 1,
+        _ => 2,
+    }
+}
 
 /// A kernel that this CPU can run: only detection makes one, so calling it is sound.
 #[derive(Clone, Copy)]
 pub(crate) struct Backend(&'static Kernel);
 
 impl Backend {
-    /// All kernels for k = 8 · `passes` that this CPU can run, the fastest first; the last is
-    /// scalar.
-    pub(crate) fn all(passes: u32) -> impl Iterator<Item = Self> {
+    /// All kernels for this k that this CPU can run, the fastest first; the last is scalar.
+    pub(crate) fn all(num_hashes: u32) -> impl Iterator<Item = Self> {
         [
             #[cfg(all(target_arch = "x86_64", not(loom)))]
             (avx512::is_available(), &avx512::KERNELS),
@@ -95,13 +110,13 @@ impl Backend {
         ]
         .into_iter()
         .filter_map(move |(available, kernels)| {
-            available.then_some(Self(&kernels[passes as usize - 1]))
+            available.then_some(Self(&kernels[of_k(num_hashes)]))
         })
     }
 
-    /// The fastest kernel for k = 8 · `passes` that this CPU can run.
-    pub(crate) fn detect(passes: u32) -> Self {
-        Self::all(passes).next().unwrap_or(Self(&scalar::KERNELS[passes as usize - 1]))
+    /// The fastest kernel for this k that this CPU can run.
+    pub(crate) fn detect(num_hashes: u32) -> Self {
+        Self::all(num_hashes).next().unwrap_or(Self(&scalar::KERNELS[of_k(num_hashes)]))
     }
 
     /// The kernel's name.
@@ -130,6 +145,16 @@ impl Backend {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
         unsafe { (self.0.insert_batch)(blocks, digests, new) }
     }
+
+    /// Which of up to 64 digests are in blocks that other threads may be inserting into.
+    ///
+    /// # Panics
+    ///
+    /// If the words are not aligned to 64 bytes, as blocks are.
+    pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains_shared)(words, digests) }
+    }
 }
 
 impl core::fmt::Debug for Backend {
@@ -146,7 +171,7 @@ impl core::fmt::Debug for Backend {
 /// assert_eq!(mayhap::kernel_names().last(), Some("scalar"));
 /// ```
 pub fn kernel_names() -> impl Iterator<Item = &'static str> {
-    Backend::all(1).map(Backend::name)
+    Backend::all(8).map(Backend::name)
 }
 
 /// The block index of a digest: always below `blocks.len()`, which must not be 0.

@@ -1,10 +1,11 @@
-//! NEON: a block is four registers of two lanes.
+//! NEON: a block is four registers of two words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
+use super::scalar::contains_shared;
 use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, LANE_SHIFTS};
+use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::aarch64::*;
 
@@ -16,26 +17,31 @@ pub(super) fn is_available() -> bool {
     has_features!("neon")
 }
 
-/// One bit per lane for one pass, two lanes a register.
+/// One bit per lane for one pass, two words a register.
 #[inline]
 #[target_feature(enable = "neon")]
-fn lane_bits(digest: Digest, pass: usize) -> [uint64x2_t; 4] {
+fn lane_bits<const K: u32>(digest: Digest, pass: usize) -> [uint64x2_t; 4] {
     let product = vdupq_n_u64(digest.get().wrapping_mul(LANE_MULTIPLIERS[pass]));
     [0, 2, 4, 6].map(|first| {
         // NEON shifts left by negative counts to shift right.
-        let [a, b] = [0, 1].map(|i| -i64::from(LANE_SHIFTS[first + i]));
+        let [a, b] = [0, 1].map(|i| -i64::from(word_shifts::<K>()[first + i]));
         let shifts = vcombine_s64(vdup_n_s64(a), vdup_n_s64(b));
-        let positions = vandq_u64(vshlq_u64(product, shifts), vdupq_n_u64(63));
-        vshlq_u64(vdupq_n_u64(1), vreinterpretq_s64_u64(positions))
+        let last_slot = vdupq_n_u64(lane_slots::<K>() - 1);
+        let mut slots = vandq_u64(vshlq_u64(product, shifts), last_slot);
+        if K == 4 {
+            // In the word of its lane that a slot is not in, it is 64 or more: shifted out.
+            slots = veorq_u64(slots, vcombine_u64(vdup_n_u64(0), vdup_n_u64(64)));
+        }
+        vshlq_u64(vdupq_n_u64(1), vreinterpretq_s64_u64(slots))
     })
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn mask<const PASSES: usize>(digest: Digest) -> [uint64x2_t; 4] {
-    let mut mask = lane_bits(digest, 0);
-    if PASSES == 2 {
-        for (one, more) in mask.iter_mut().zip(lane_bits(digest, 1)) {
+fn mask<const K: u32>(digest: Digest) -> [uint64x2_t; 4] {
+    let mut mask = lane_bits::<K>(digest, 0);
+    if K == 16 {
+        for (one, more) in mask.iter_mut().zip(lane_bits::<K>(digest, 1)) {
             *one = vorrq_u64(*one, more);
         }
     }
@@ -60,14 +66,14 @@ fn is_missing(lanes: [uint64x2_t; 4], mask: [uint64x2_t; 4]) -> bool {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn has_all<const PASSES: usize>(block: &Block, digest: Digest) -> bool {
-    !is_missing(load(block), mask::<PASSES>(digest))
+fn has_all<const K: u32>(block: &Block, digest: Digest) -> bool {
+    !is_missing(load(block), mask::<K>(digest))
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn set_all<const PASSES: usize>(block: &mut Block, digest: Digest) -> bool {
-    let (lanes, mask) = (load(block), mask::<PASSES>(digest));
+fn set_all<const K: u32>(block: &mut Block, digest: Digest) -> bool {
+    let (lanes, mask) = (load(block), mask::<K>(digest));
     for (i, (&old, &bits)) in lanes.iter().zip(&mask).enumerate() {
         // SAFETY: words `2 i` and `2 i + 1` are inside the block, which is ours to write.
         unsafe { vst1q_u64(block.0.as_mut_ptr().add(2 * i), vorrq_u64(old, bits)) };
@@ -77,23 +83,23 @@ fn set_all<const PASSES: usize>(block: &mut Block, digest: Digest) -> bool {
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
-    has_all::<PASSES>(&blocks[block_index(blocks, digest)], digest)
+fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
+    has_all::<K>(&blocks[block_index(blocks, digest)], digest)
 }
 
 #[inline]
 #[target_feature(enable = "neon")]
-fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
     let index = block_index(blocks, digest);
-    set_all::<PASSES>(&mut blocks[index], digest)
+    set_all::<K>(&mut blocks[index], digest)
 }
 
 #[target_feature(enable = "neon")]
-fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
-    batch::contains(blocks, digests, found, |block, digest| has_all::<PASSES>(block, digest));
+fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+    batch::contains(blocks, digests, found, |block, digest| has_all::<K>(block, digest));
 }
 
 #[target_feature(enable = "neon")]
-fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
-    batch::insert(blocks, digests, new, |block, digest| set_all::<PASSES>(block, digest));
+fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+    batch::insert(blocks, digests, new, |block, digest| set_all::<K>(block, digest));
 }

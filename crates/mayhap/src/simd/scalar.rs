@@ -4,6 +4,7 @@ use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::block_mask;
+use crate::sync::{AtomicU64, Ordering};
 
 kernels!("scalar");
 
@@ -21,23 +22,30 @@ fn set_all(block: &mut Block, mask: [u64; 8]) -> bool {
     new
 }
 
-fn contains<const PASSES: usize>(blocks: &[Block], digest: Digest) -> bool {
-    has_all(&blocks[block_index(blocks, digest)], block_mask::<PASSES>(digest))
+fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
+    has_all(&blocks[block_index(blocks, digest)], block_mask::<K>(digest))
 }
 
-fn insert<const PASSES: usize>(blocks: &mut [Block], digest: Digest) -> bool {
+fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
     let index = block_index(blocks, digest);
-    set_all(&mut blocks[index], block_mask::<PASSES>(digest))
+    set_all(&mut blocks[index], block_mask::<K>(digest))
 }
 
-fn contains_batch<const PASSES: usize>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
     batch::contains(blocks, digests, found, |block, digest| {
-        has_all(block, block_mask::<PASSES>(digest))
+        has_all(block, block_mask::<K>(digest))
     });
 }
 
-fn insert_batch<const PASSES: usize>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
-    batch::insert(blocks, digests, new, |block, digest| {
-        set_all(block, block_mask::<PASSES>(digest))
-    });
+fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+    batch::insert(blocks, digests, new, |block, digest| set_all(block, block_mask::<K>(digest)));
+}
+
+/// Also of instruction sets that load no word of another thread.
+pub(super) fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared(words, digests, |block, digest| {
+        // ORDERING: Relaxed. A bit carries no data but itself.
+        let words = core::array::from_fn(|i| block[i].load(Ordering::Relaxed));
+        has_all(&Block(words), block_mask::<K>(digest))
+    })
 }

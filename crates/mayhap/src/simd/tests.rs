@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::Digest;
-use crate::bits::Block;
+use crate::bits::{Block, OwnedBlocks, SharedBlocks};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -20,13 +20,13 @@ fn every_kernel_equals_the_scalar_one() {
     let (members, all) = (&digests[..digests.len() / 2], &digests[..]);
     // One block; small; and large enough for the loops that prefetch.
     let sizes: &[usize] = if cfg!(miri) { &[1, 10] } else { &[1, 3, 300, 20_000] };
-    for passes in [1, 2] {
-        let scalar = Backend::all(passes).last().unwrap();
+    for k in [4, 8, 16] {
+        let scalar = Backend::all(k).last().unwrap();
         assert_eq!(scalar.name(), "scalar");
         for (backend, &size) in
-            Backend::all(passes).flat_map(|backend| sizes.iter().map(move |size| (backend, size)))
+            Backend::all(k).flat_map(|backend| sizes.iter().map(move |size| (backend, size)))
         {
-            std::println!("kernel {backend:?}: k = {}, {size} blocks", 8 * passes);
+            std::println!("kernel {backend:?}: k = {k}, {size} blocks");
             let mut expected = vec![Block::default(); size];
             let expected_new: Vec<bool> =
                 members.iter().map(|&d| scalar.insert(&mut expected, d)).collect();
@@ -35,12 +35,12 @@ fn every_kernel_equals_the_scalar_one() {
             for (&digest, &new) in members.iter().zip(&expected_new) {
                 assert_eq!(backend.insert(&mut one_by_one, digest), new);
             }
-            assert!(one_by_one == expected, "insert, {size} blocks, {passes} passes");
+            assert!(one_by_one == expected, "insert, {size} blocks, k = {k}");
 
             let mut batch = vec![Block::default(); size];
             let mut new = vec![0; members.len().div_ceil(64)];
             backend.insert_batch(&mut batch, members, &mut new);
-            assert!(batch == expected, "insert_batch, {size} blocks, {passes} passes");
+            assert!(batch == expected, "insert_batch, {size} blocks, k = {k}");
             assert_eq!(bits(&new, members.len()), expected_new);
 
             let found: Vec<bool> = all.iter().map(|&d| scalar.contains(&expected, d)).collect();
@@ -50,6 +50,11 @@ fn every_kernel_equals_the_scalar_one() {
             let mut batch_found = vec![0; all.len().div_ceil(64)];
             backend.contains_batch(&batch, all, &mut batch_found);
             assert_eq!(bits(&batch_found, all.len()), found);
+
+            let shared = SharedBlocks::new(OwnedBlocks::copy_of(&expected).unwrap());
+            for (group, found) in all.chunks(64).zip(&batch_found) {
+                assert_eq!(backend.contains_shared(shared.words(), group), *found);
+            }
         }
     }
 }
@@ -70,7 +75,7 @@ fn the_kernels_that_this_cpu_has_are_used() {
 
 #[test]
 fn batches_of_every_length_answer_only_for_their_keys() {
-    for backend in Backend::all(1) {
+    for backend in [4, 8].into_iter().flat_map(Backend::all) {
         let step = if cfg!(miri) { 13 } else { 1 };
         for len in (0..=130usize).step_by(step) {
             let digests = digests(len as u64);

@@ -3,7 +3,7 @@
 //! A set of a matrix is a column of `num_groups` groups of k lanes of 64 rows (8 lanes with two
 //! rows each for k = 16); a key has one row in each lane of its group. For k = 8 and 16 a set is a
 //! `blocked` filter, bit for bit; for fewer rows it is one with fewer lanes, and the model is the
-//! same: see [`super::blocked::expected_fpp`].
+//! same: see [`super::blocked::expected_fpp_of_lanes`].
 //!
 //! | rows per key | 3 | 4 | 5 | 6 | 7 | 8 | 16 |
 //! |---|---|---|---|---|---|---|---|
@@ -59,7 +59,7 @@ pub(crate) fn check_num_hashes(num_hashes: u32) -> Result<(), Error> {
 /// assert!((matrix::expected_fpp(32_259, 5, 1_000_000) - 0.01).abs() < 1e-5);
 /// ```
 pub fn expected_fpp(num_groups: u64, num_hashes: u32, items: u64) -> f64 {
-    blocked::expected_fpp(num_groups, num_hashes, items)
+    blocked::expected_fpp_of_lanes(num_groups, LANE_ROWS, num_hashes, items)
 }
 
 /// The fewest groups that keep `target_fpp` with k = `num_hashes` rows per key.

@@ -51,10 +51,8 @@ pub fn for_items(
     check_target(expected_items, target_fpp)?;
     let (num_bits, num_hashes) = match layout {
         Layout::Standard => standard::solve_bits(expected_items, target_fpp)?,
-        Layout::Blocked => blocked::solve_bits(expected_items, target_fpp)?,
-        Layout::Blocked128 | Layout::Blocked64 => {
-            let lane_bits = layout.block_bits() / 8;
-            blocked::solve_bits_of_lanes(expected_items, target_fpp, lane_bits, &[8])?
+        Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
+            blocked::solve_bits(layout, layout.num_hashes(), expected_items, target_fpp)?
         }
     };
     FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
@@ -71,7 +69,7 @@ pub fn for_items(
 ///
 /// ```
 /// use mayhap::{Layout, sizing};
-/// // Half as many bits to set for 4 % more memory.
+/// // Half as many bits to set for 4 % more memory; k = 4 halves them again, for 1 % and above.
 /// let sixteen = sizing::for_items(Layout::Blocked, 1_000_000, 1e-4)?;
 /// let eight = sizing::for_items_and_hashes(Layout::Blocked, 8, 1_000_000, 1e-4)?;
 /// assert_eq!((sixteen.num_hashes(), eight.num_hashes()), (16, 8));
@@ -101,7 +99,7 @@ pub fn for_items_and_hashes(
 }
 
 /// The layout a filter has when its user names none: `blocked` where it reaches the rate with at
-/// most 25 % more bits than `standard`, which it is for rates down to about 2e-5.
+/// most 25 % more bits than `standard`, which it is for rates from about 0.38 down to about 2e-5.
 ///
 /// # Errors
 ///
@@ -185,9 +183,9 @@ pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) 
     match layout {
         Layout::Standard => standard::expected_fpp(num_bits, num_hashes, items),
         Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
-            let block_bits = layout.block_bits();
-            let num_blocks = num_bits / block_bits;
-            blocked::expected_fpp_of_lanes(num_blocks, block_bits / 8, num_hashes, items)
+            let (num_blocks, lane_bits) =
+                (num_bits / layout.block_bits(), layout.lane_bits(num_hashes));
+            blocked::expected_fpp_of_lanes(num_blocks, lane_bits, num_hashes, items)
         }
     }
 }

@@ -24,7 +24,7 @@ impl FilterParams {
     ///
     /// [`Error::OutOfRange`] unless `num_bits` is from 64 (a whole number of blocks, of 512, 128 or
     /// 64 bits, for `blocked`, `blocked128` and `blocked64`) to [`super::MAX_NUM_BITS`] and
-    /// `num_hashes` from 1 to [`MAX_NUM_HASHES`] (8 or 16 for `blocked`, 8 for `blocked128` and
+    /// `num_hashes` from 1 to [`MAX_NUM_HASHES`] (4, 8 or 16 for `blocked`, 8 for `blocked128` and
     /// `blocked64`); [`Error::ZeroItems`]; [`Error::FppOutOfRange`].
     pub fn new(
         layout: Layout,
@@ -41,8 +41,8 @@ impl FilterParams {
             Layout::Standard if !(1..=MAX_NUM_HASHES).contains(&num_hashes) => {
                 return out_of_range("num_hashes", 1, u64::from(MAX_NUM_HASHES), k);
             }
-            Layout::Blocked if num_hashes != 8 && num_hashes != 16 => {
-                return out_of_range("num_hashes (8 or 16)", 8, 16, k);
+            Layout::Blocked if !layout.num_hashes().contains(&num_hashes) => {
+                return out_of_range("num_hashes (4, 8 or 16)", 4, 16, k);
             }
             Layout::Blocked128 | Layout::Blocked64 if num_hashes != 8 => {
                 return out_of_range("num_hashes", 8, 8, k);
@@ -124,7 +124,8 @@ impl FilterParams {
     /// ```
     pub fn positions(&self, digest: Digest) -> impl Iterator<Item = u64> + use<> {
         let Self { layout, num_bits, num_hashes, .. } = *self;
-        (0..num_hashes as usize).map(move |i| positions::position(layout, num_bits, digest, i))
+        (0..num_hashes as usize)
+            .map(move |i| positions::position(layout, num_bits, num_hashes, digest, i))
     }
 
     /// [`Error::Incompatible`] with the first parameter in which two filters differ that must

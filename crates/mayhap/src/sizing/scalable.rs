@@ -118,6 +118,9 @@ impl LayerParams {
 /// The layer with the fewest bits for `items` keys at `target_fpp` or less, with as few parts as
 /// cost less than 3 % more bits than one more.
 ///
+/// Only a part that is alone has k = 4. More parts of k = 4 would need a twentieth less memory at
+/// rates of some percent each, so that many absent keys would be asked of the second part too.
+///
 /// # Errors
 ///
 /// As [`super::for_items`].
@@ -129,7 +132,8 @@ pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
     for num_parts in 1..=MAX_PARTS {
         // Rounding in the power must not put the product above the target.
         let part = libm::pow(of_bits, 1.0 / f64::from(num_parts)) * (1.0 - 1e-12);
-        let found = blocked::solve_bits(items, part)
+        let num_hashes = if num_parts == 1 { Layout::Blocked.num_hashes() } else { &[8, 16] };
+        let found = blocked::solve_bits(Layout::Blocked, num_hashes, items, part)
             .and_then(|(bits, k)| LayerParams::new(bits, k, num_parts, items));
         match (found, best) {
             (Ok(found), None) => best = Some(found),

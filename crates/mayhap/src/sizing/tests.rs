@@ -86,7 +86,25 @@ fn the_blocked_model_equals_direct_sums() {
             assert!((model / sum - 1.0).abs() < 1e-5, "{layout} λ {lambda}: {model:e} {sum:e}");
         }
     }
+    // k = 4, four lanes of 128: Σ Pois(j; λ) (1 − (1 − 1/128)^j)^4.
+    for lambda in [10.0, 80.0, 200.0f64] {
+        let mut poisson = libm::exp(-lambda);
+        let mut sum = 0.0;
+        for j in 1..1000 {
+            poisson *= lambda / f64::from(j);
+            sum += poisson * libm::pow(1.0 - libm::pow(127.0 / 128.0, f64::from(j)), 4.0);
+        }
+        let blocks = 10_000_000;
+        let items = (lambda * blocks as f64) as u64;
+        let model = blocked::expected_fpp(blocks, 4, items) - digest_collisions(items);
+        assert!((model / sum - 1.0).abs() < 1e-5, "k 4 λ {lambda}: {model:e} {sum:e}");
+        assert_eq!(expected_fpp(Layout::Blocked, blocks * 512, 4, items), {
+            blocked::expected_fpp(blocks, 4, items)
+        });
+    }
     // One block: no mean to take.
+    let one = blocked::expected_fpp(1, 4, 50);
+    assert!((one / libm::pow(1.0 - libm::pow(127.0 / 128.0, 50.0), 4.0) - 1.0).abs() < 1e-12);
     let one = blocked::expected_fpp(1, 8, 50);
     assert!((one / libm::pow(1.0 - libm::pow(63.0 / 64.0, 50.0), 8.0) - 1.0).abs() < 1e-12);
     // Two blocks, k = 16, three keys: by hand over Binomial(3, 1/2).
@@ -121,7 +139,7 @@ fn a_sized_filter_meets_its_target_and_one_bit_less_does_not() {
 fn with_a_given_k_the_target_is_met_and_one_unit_less_does_not() {
     for (layout, ks) in [
         (Layout::Standard, &[1, 4, 7, 20, 32][..]),
-        (Layout::Blocked, &[8, 16]),
+        (Layout::Blocked, &[4, 8, 16]),
         (Layout::Blocked64, &[8]),
     ] {
         let unit = layout.block_bits();
@@ -163,6 +181,36 @@ fn bits_per_key_are_as_promised() {
                 / (-libm::log2(p) / core::f64::consts::LN_2);
             assert!((1.0..1.005).contains(&ratio), "n {n} p {p}: {ratio}");
         }
+    }
+}
+
+/// The table of `blocked`'s page, and which k it makes the best.
+#[test]
+fn blocked_takes_the_k_with_the_fewest_bits() {
+    let is_best = |p, best| {
+        let params = for_items(Layout::Blocked, 1_000_000, p).unwrap();
+        assert_eq!(params.num_hashes(), best, "{p}");
+        assert_eq!(blocked::best_num_hashes(params.num_blocks(), 1_000_000), best, "{p}");
+    };
+    for (p, bits, best) in [
+        (0.2, [3.64, 4.76, 6.95], 4),
+        (0.1, [4.89, 5.88, 8.21], 4),
+        (0.05, [6.33, 7.05, 9.45], 4),
+        (0.03, [7.56, 7.96, 10.36], 4),
+        (0.01, [10.79, 10.10, 12.40], 8),
+        (0.001, [21.56, 15.72, 17.15], 8),
+        (1e-4, [42.10, 23.61, 22.88], 16),
+        (1e-5, [83.54, 34.98, 30.01], 16),
+    ] {
+        for (k, expected) in [4, 8, 16].into_iter().zip(bits) {
+            let params = for_items_and_hashes(Layout::Blocked, k, 1_000_000, p).unwrap();
+            let found = params.bits_per_item();
+            assert!((found - expected).abs() < 0.0051, "p {p} k {k}: {found}");
+        }
+        is_best(p, best);
+    }
+    for (p, best) in [(0.5, 4), (0.0187, 4), (0.0185, 8), (1.84e-4, 8), (1.81e-4, 16), (1e-9, 16)] {
+        is_best(p, best);
     }
 }
 
@@ -213,6 +261,7 @@ fn the_rate_goes_from_0_to_1_and_never_falls() {
         (Layout::Standard, 1000, 7),
         (Layout::Standard, 1 << 40, 32),
         (Layout::Blocked, 512, 8),
+        (Layout::Blocked, 51_200, 4),
         (Layout::Blocked, 51_200, 16),
         (Layout::Blocked128, 12_800, 8),
         (Layout::Blocked64, 64, 8),
@@ -282,10 +331,13 @@ fn params_refuse_what_no_filter_has() {
         (Layout::Standard, 64, 1, 1, f64::NAN),
         (Layout::Blocked, 511, 8, 1, 0.1),
         (Layout::Blocked, 513, 8, 1, 0.1),
+        (Layout::Blocked, 512, 3, 1, 0.1),
+        (Layout::Blocked, 512, 5, 1, 0.1),
         (Layout::Blocked, 512, 7, 1, 0.1),
         (Layout::Blocked, 512, 17, 1, 0.1),
         (Layout::Blocked128, 64, 8, 1, 0.1),
         (Layout::Blocked128, 192, 8, 1, 0.1),
+        (Layout::Blocked128, 128, 4, 1, 0.1),
         (Layout::Blocked128, 128, 16, 1, 0.1),
         (Layout::Blocked64, 65, 8, 1, 0.1),
         (Layout::Blocked64, 64, 7, 1, 0.1),

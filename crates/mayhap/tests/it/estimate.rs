@@ -8,9 +8,10 @@ use mayhap::{
 };
 
 /// m, k and the items that fill half of the bits.
-const SHAPES: [(Layout, u64, u32, u64); 6] = [
+const SHAPES: [(Layout, u64, u32, u64); 7] = [
     (Layout::Standard, 20_011, 7, 1_981),
     (Layout::Standard, 64 * 1024, 20, 2_271),
+    (Layout::Blocked, 512 * 50, 4, 4_430),
     (Layout::Blocked, 512 * 50, 8, 2_200),
     (Layout::Blocked, 512 * 100, 16, 2_200),
     (Layout::Blocked128, 128 * 200, 8, 2_240),

@@ -11,9 +11,10 @@ macro_rules! files {
     };
 }
 
-const FILES: [(&str, &[u8]); 6] = files![
+const FILES: [(&str, &[u8]); 7] = files![
     "v1-standard",
     "v1-standard-sip13",
+    "v1-blocked-k4",
     "v1-blocked-k8",
     "v1-blocked-k16",
     "v1-blocked-key-options",
@@ -146,6 +147,7 @@ fn the_positions_of_the_worked_example_are_right() {
     let k16 = [3610, 3665, 3714, 3784, 3869, 3961, 4025, 4042];
     for (layout, m, k, positions) in [
         (Layout::Standard, 1000, 7, vec![901, 607, 487, 227, 203, 533, 379]),
+        (Layout::Blocked, 4096, 4, vec![3584, 3765, 3964, 4021]),
         (Layout::Blocked, 4096, 8, k8.to_vec()),
         (Layout::Blocked, 4096, 16, [k8, k16].concat()),
         (Layout::Blocked128, 4096, 8, vec![3584, 3600, 3629, 3639, 3662, 3667, 3685, 3708]),

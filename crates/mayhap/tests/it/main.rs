@@ -47,7 +47,7 @@ fn shape(layout: Layout, num_bits: u64, num_hashes: u32) -> FilterParams {
 fn shapes() -> impl Strategy<Value = FilterParams> {
     prop_oneof![
         (64u64..5000, 1u32..=32).prop_map(|(m, k)| shape(Layout::Standard, m, k)),
-        (1u64..12, 1u32..=2).prop_map(|(b, k)| shape(Layout::Blocked, b * 512, k * 8)),
+        (1u64..12, 2u32..=4).prop_map(|(b, k)| shape(Layout::Blocked, b * 512, 1 << k)),
         (1u64..30).prop_map(|b| shape(Layout::Blocked128, b * 128, 8)),
         (1u64..40).prop_map(|b| shape(Layout::Blocked64, b * 64, 8)),
     ]

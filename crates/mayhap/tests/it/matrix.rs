@@ -275,6 +275,15 @@ fn filters_of_another_shape_or_digest_are_refused() {
     let mut fewer_rows = builder.seed(1).num_hashes(5).build().unwrap();
     assert_eq!(parameter(fewer_rows.set_column_from(0, &a).unwrap_err()), "num_hashes");
     assert!(matches!(fewer_rows.column(0), Err(Error::OutOfRange { .. })));
+    // Of k = 4 and the same m: the lanes of a filter are twice as wide as those of a set.
+    let mut four = matrix(2, 4, 512);
+    let m = four.num_bits();
+    let filter = BlockedBloomFilter::builder().num_bits(m).num_hashes(4).expected_items(512);
+    let filter = filter.seed(5).build().unwrap();
+    assert_eq!((filter.params().num_bits(), filter.params().num_hashes()), (m, 4));
+    assert!(matches!(BloomMatrix::from_filters(&[&filter]), Err(Error::OutOfRange { .. })));
+    assert!(matches!(four.set_column_from(0, &filter), Err(Error::OutOfRange { .. })));
+    assert!(matches!(four.column(0), Err(Error::OutOfRange { .. })));
     let standard = mayhap::sizing::for_items(Layout::Standard, 100, 0.01).unwrap();
     let error = BloomMatrix::builder().num_sets(2).like(&standard).build().unwrap_err();
     assert_eq!(parameter(error), "layout");

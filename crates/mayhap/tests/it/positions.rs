@@ -11,6 +11,8 @@ fn they_are_those_that_inserting_sets() {
     for (layout, num_bits, num_hashes) in [
         (Layout::Standard, 1_000, 7),
         (Layout::Standard, 100_003, 32),
+        (Layout::Blocked, 512, 4),
+        (Layout::Blocked, 512 * 77, 4),
         (Layout::Blocked, 512, 8),
         (Layout::Blocked, 512 * 77, 8),
         (Layout::Blocked, 512 * 77, 16),
@@ -42,6 +44,7 @@ fn they_come_in_the_order_of_the_formulas() {
     let digest = DigestFunction::xxh3(0).digest("a");
     let first = [3584, 3661, 3743, 3811, 3863, 3908, 3992, 4065];
     let second = [3610, 3665, 3714, 3784, 3869, 3961, 4025, 4042];
+    assert!(params(Layout::Blocked, 4096, 4).positions(digest).eq([3584, 3765, 3964, 4021]));
     assert!(params(Layout::Blocked, 4096, 8).positions(digest).eq(first));
     assert!(
         params(Layout::Blocked, 4096, 16).positions(digest).eq(first.into_iter().chain(second))

@@ -69,8 +69,8 @@ impl MatrixBuilder {
         self
     }
 
-    /// Sets of the shape of a [`crate::BlockedBloomFilter`] with these numbers, instead of n, p
-    /// and k: then such filters can become sets, and sets filters.
+    /// Sets of the shape of a [`crate::BlockedBloomFilter`] with these numbers, of k = 8 or 16,
+    /// instead of n, p and k: then such filters can become sets, and sets filters.
     pub fn like(mut self, params: &FilterParams) -> Self {
         self.like = Some(*params);
         self
@@ -90,7 +90,8 @@ impl MatrixBuilder {
     /// # Errors
     ///
     /// [`Error::Missing`] if too few numbers are given; [`Error::OutOfRange`] unless there are
-    /// from 1 to [`BloomMatrix::MAX_SETS`] sets; [`Error::Incompatible`] if the numbers of
+    /// from 1 to [`BloomMatrix::MAX_SETS`] sets, or if [`MatrixBuilder::like`] is of k = 4;
+    /// [`Error::Incompatible`] if the numbers of
     /// [`MatrixBuilder::like`] are of another layout; [`Error::TooLarge`] above
     /// [`MatrixBuilder::max_bytes`]; [`Error::OutOfMemory`]; and those of
     /// [`crate::sizing::matrix::num_groups`].
@@ -114,12 +115,13 @@ impl MatrixBuilder {
                 let (limit, found) = (sizing::MAX_NUM_BITS, like.num_bits());
                 return Err(Error::TooLarge { field: "bits per set", limit, found });
             }
-            return Ok(Shape {
+            let shape = Shape {
                 num_groups: like.num_blocks(),
                 num_hashes: like.num_hashes(),
                 expected_items: like.expected_items(),
                 target_fpp: like.target_fpp(),
-            });
+            };
+            return shape.check_blocks().map(|()| shape);
         }
         let expected_items =
             self.expected_items.ok_or(Error::Missing { parameter: "expected_items" })?;

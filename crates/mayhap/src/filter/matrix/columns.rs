@@ -20,8 +20,8 @@ impl BloomMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are none or above [`BloomMatrix::MAX_SETS`];
-    /// [`Error::Incompatible`] if they differ in m, k or digest; [`Error::OutOfMemory`].
+    /// [`Error::OutOfRange`] if there are none or above [`BloomMatrix::MAX_SETS`], or if their k is
+    /// 4; [`Error::Incompatible`] if they differ in m, k or digest; [`Error::OutOfMemory`].
     ///
     /// # Examples
     ///
@@ -61,7 +61,7 @@ impl BloomMatrix {
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`], changing nothing.
+    /// [`Error::Incompatible`], and [`Error::OutOfRange`] unless k is 8 or 16, changing nothing.
     ///
     /// # Panics
     ///
@@ -88,6 +88,7 @@ impl BloomMatrix {
             }
             crate::filter::check_same_digest(&self.digest_function, filter.digest_function())?;
         }
+        self.shape.check_blocks()?;
         let columns: Vec<&[u64]> =
             filters.iter().map(|filter| block::words(filter.storage().as_ref())).collect();
         self.write_columns(first_set, &columns);
@@ -126,6 +127,7 @@ impl BloomMatrix {
     pub fn column(&self, set: usize) -> Result<BlockedBloomFilter, Error> {
         let place = self.place(set);
         let (n, p) = (self.expected_items(), self.target_fpp());
+        self.shape.check_blocks()?;
         let params = FilterParams::new(Layout::Blocked, self.num_bits(), self.num_hashes(), n, p)?;
         let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
         let lanes = self.panels[place.panel].as_ref().chunks_exact(TILE);

@@ -1,9 +1,9 @@
 //! Digest → rows.
 
-use crate::Digest;
 use crate::bits::Block;
 use crate::layout::positions::{self, LANE_MULTIPLIERS, LANE_SHIFTS};
 use crate::sizing::matrix::{LANE_ROWS, lanes, num_bits};
+use crate::{Digest, Error};
 
 /// The numbers that all sets of a matrix share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +26,18 @@ impl Shape {
 
     pub(super) const fn panel_bytes(self) -> u64 {
         self.num_bits().saturating_mul(Block::BYTES as u64)
+    }
+
+    /// [`Error::OutOfRange`] unless a set is a `blocked` filter, bit for bit. One of k = 4 is none:
+    /// its lanes are of 128 bits.
+    pub(super) const fn check_blocks(self) -> Result<(), Error> {
+        match self.num_hashes {
+            8 | 16 => Ok(()),
+            k => {
+                let (parameter, found) = ("num_hashes (8 or 16)", k as u64);
+                Err(Error::OutOfRange { parameter, min: 8, max: 16, found })
+            }
+        }
     }
 
     /// Calls `f` with each row of the digest: one per lane, two for k = 16.

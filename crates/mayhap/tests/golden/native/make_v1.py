@@ -24,6 +24,7 @@ OPTIONS = "lower=true\ntrim=true\ndelim=\u2192\n"
 FILES = [
     ("v1-standard", 1, 1, 0, 1000, 7, 100, 0.01, 150, ""),
     ("v1-standard-sip13", 1, 2, KEY_ID, 32769, 20, 1000, 1e-6, 2000, ""),
+    ("v1-blocked-k4", 2, 1, 1234, 33280, 4, 8000, 0.1, 9000, ""),
     ("v1-blocked-k8", 2, 1, 42, 4096, 8, 300, 0.05, 450, ""),
     ("v1-blocked-k16", 2, 1, 0xDEADBEEFCAFEBABE, 33280, 16, 1000, 1e-5, 3000, ""),
     ("v1-blocked-key-options", 2, 1, 7, 512, 8, 20, 0.001, 50, OPTIONS),
@@ -81,9 +82,9 @@ def example():
     digest = xxhash.xxh3_64_intdigest(b"a")
     print(f"digest {digest:016x}")
     print("standard, m = 1000, k = 7:", positions(1, 1000, 7, digest))
-    for num_hashes in (8, 16):
+    for num_hashes in (4, 8, 16):
         bits = positions(2, 4096, num_hashes, digest)
-        lanes = [bit % 64 for bit in bits]
+        lanes = [bit % (128 if num_hashes == 4 else 64) for bit in bits]
         print(f"blocked, m = 4096, k = {num_hashes}: block {bits[0] // 512}, lanes {lanes}, {bits}")
 
 

@@ -29,6 +29,9 @@ def positions(layout, num_bits, num_hashes, digest):
         products = [digest * a & MASK for a in PROBE_MULTIPLIERS[:num_hashes]]
         return [product * num_bits >> 64 for product in products]
     block = digest * (num_bits // 512) >> 64
+    if num_hashes == 4:
+        product = digest * LANE_MULTIPLIERS[0] & MASK
+        return [block * 512 + lane * 128 + (product >> 57 - 7 * lane & 127) for lane in range(4)]
     products = [digest * a & MASK for a in LANE_MULTIPLIERS[: num_hashes // 8]]
     lanes = [(lane, product) for product in products for lane in range(8)]
     return [block * 512 + lane * 64 + (product >> 58 - 6 * lane & 63) for lane, product in lanes]
