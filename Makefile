@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 10
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc servers unit examples portable neon loom miri sanitize fuzz \
+.PHONY: help demo build test lint doc servers unit points planted examples portable neon loom miri sanitize fuzz \
 	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
@@ -16,7 +16,9 @@ help:
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos   break a Redis cluster in six ways and count lost keys (30 minutes)'
-	@echo 'make soak    kill the server, its disk and its power for 15 minutes; KILLS=10000 for hours'
+	@echo 'make planted  put bugs into a copy of the source and see that the tests find them (minutes)'
+	@echo 'make points  end the server at each named point of its own and look for what is lost'
+	@echo 'make soak    kill the server, its disk and its power for 45 minutes; KILLS=10000 MINUTES=300 for hours'
 	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
 	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
 
@@ -26,7 +28,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit examples doc portable neon loom miri fuzz deny
+test: lint unit points examples doc portable neon loom miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -40,6 +42,15 @@ servers:
 unit: servers
 	$(CARGO) test --workspace --locked
 	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
+
+# The server ends at points of its own, which only this build of it has.
+points:
+	$(CARGO) clippy -p mayhap-server -p mayhap-cli --features mayhap-cli/fail-points --all-targets --locked -- -D warnings
+	$(CARGO) test -p mayhap-cli --features fail-points --locked --test serve points:: -- --nocapture
+
+# Bugs in a copy of the source, each to be found by the test that it names.
+planted:
+	CARGO='$(CARGO)' sh crates/mayhap/tests/planted/run.sh
 
 # At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
 examples: servers
@@ -123,10 +134,12 @@ bench-server: servers
 chaos: servers
 	sh bench/redis-faults.sh
 
-# The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log.
+# The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log;
+# a mixed load for so many minutes.
 KILLS ?= 300
+MINUTES ?= 30
 soak:
-	MAYHAP_SOAK=1 KILLS=$(KILLS) \
+	MAYHAP_SOAK=1 KILLS=$(KILLS) MINUTES=$(MINUTES) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
 

@@ -14,6 +14,7 @@
 pub mod command;
 pub mod config;
 pub mod durable;
+mod fail_point;
 pub mod http;
 pub mod keyspace;
 pub mod metrics;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const ARGUMENTS: [&str; 2] = ["--default-error", "1e-9"];
 
 /// A folder with filters `saved` and `other` in images and `logged` in the log alone.
-fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &ARGUMENTS);
     let mut client = server.connect();
@@ -26,13 +26,13 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// The only file, or the first, whose path ends so.
-fn find(folder: &Path, end: &str) -> PathBuf {
+pub(crate) fn find(folder: &Path, end: &str) -> PathBuf {
     let mut all: Vec<PathBuf> = files(&folder.join("data")).into_iter().map(|it| it.0).collect();
     all.sort();
     all.into_iter().find(|path| path.to_str().unwrap().ends_with(end)).unwrap()
 }
 
-fn flip(path: &Path, offset: usize) {
+pub(crate) fn flip(path: &Path, offset: usize) {
     let mut bytes = fs::read(path).unwrap();
     bytes[offset] ^= 4;
     fs::write(path, bytes).unwrap();
@@ -46,12 +46,12 @@ fn refused(folder: &Path) -> String {
 }
 
 /// Exit code of a repair, and what it said.
-fn repair(folder: &Path) -> (Option<i32>, String) {
+pub(crate) fn repair(folder: &Path) -> (Option<i32>, String) {
     let status = command(folder, &[], &["--repair"]).status().unwrap();
     (status.code(), fs::read_to_string(folder.join("said")).unwrap())
 }
 
-fn has(server: &Server, filter: &str, key: &str) -> bool {
+pub(crate) fn has(server: &Server, filter: &str, key: &str) -> bool {
     server.connect().ask(&format!("BF.EXISTS {filter} {key}")) == Answer::Number(1)
 }
 

@@ -101,7 +101,7 @@ fn bytes(key: u64) -> [u8; 16] {
 }
 
 /// `COMMAND name key …`.
-fn with_keys(command: &str, name: &str, keys: &[u64]) -> Vec<u8> {
+pub(crate) fn with_keys(command: &str, name: &str, keys: &[u64]) -> Vec<u8> {
     let keys: Vec<[u8; 16]> = keys.iter().map(|&key| bytes(key)).collect();
     let mut words = vec![command.as_bytes(), name.as_bytes()];
     words.extend(keys.iter().map(<[u8; 16]>::as_slice));
@@ -109,7 +109,7 @@ fn with_keys(command: &str, name: &str, keys: &[u64]) -> Vec<u8> {
 }
 
 /// Which of these keys a filter says it has.
-fn has<S: Read + Write>(client: &mut Client<S>, name: &str, keys: &[u64]) -> Vec<bool> {
+pub(crate) fn has<S: Read + Write>(client: &mut Client<S>, name: &str, keys: &[u64]) -> Vec<bool> {
     let mut all = Vec::with_capacity(keys.len());
     for keys in keys.chunks(1000) {
         client.send(&with_keys("BF.MEXISTS", name, keys)).unwrap();
@@ -260,9 +260,10 @@ impl Load {
         let count = &self.acknowledged;
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
-            for writer in &mut self.writers {
+            // All of them before the first writes, which may be what ends the server.
+            let clients: Vec<_> = self.writers.iter().map(|_| server.connect()).collect();
+            for (writer, client) in self.writers.iter_mut().zip(clients) {
                 writer.shared = Random(self.seed);
-                let client = server.connect();
                 threads.push(scope.spawn(move || writer.run(client, count, pause)));
             }
             let ended = end(server, count);

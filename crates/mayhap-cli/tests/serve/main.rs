@@ -1,7 +1,8 @@
 //! `mayhap serve` as a process that is killed, starved, cut off and lied to.
 //!
 //! `server.rs` starts it, `client.rs` speaks to it, `load.rs` remembers outside of it what it has
-//! acknowledged. `MAYHAP_SOAK=1` (`make soak`) makes the runs long.
+//! acknowledged. `MAYHAP_SOAK=1` (`make soak`) makes the runs long. `points.rs` is of the build with
+//! the feature `fail-points` alone (`make points`).
 #![cfg(target_os = "linux")]
 
 mod client;
@@ -10,6 +11,11 @@ mod flood;
 mod full;
 mod kill;
 mod load;
+mod mixed;
+#[cfg(feature = "fail-points")]
+mod mover;
+#[cfg(feature = "fail-points")]
+mod points;
 mod server;
 mod shim;
 mod strike;

@@ -10,6 +10,7 @@ use super::recover::now_ms;
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
 use super::{Error, Filters, Log, Refused, Saved};
+use crate::fail_point::{fail_point, fail_point_of};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -122,6 +123,7 @@ impl Log {
             Some((made, file)) if made == number => (made, file),
             _ => (number, segment::create(&self.store, checkpoints.identity(), number)?),
         };
+        fail_point("checkpoint.begun");
         let _operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
         let list = filters.list();
         let mut inner = self.lock();
@@ -137,6 +139,7 @@ impl Log {
         let old_bytes = inner.older_bytes + inner.end;
         let old = std::mem::replace(&mut inner.file, file);
         inner.older.push(old);
+        fail_point("checkpoint.rotated");
         (inner.segment, inner.end) = (number, segment::HEADER_BYTES as u64);
         // What was there before counts again only if this fails.
         inner.older_bytes = 0;
@@ -182,6 +185,7 @@ impl Log {
             }
             saved.push((filter.clone(), of));
         }
+        fail_point("checkpoint.images_made");
         if saves.images > 0 {
             self.store.sync_dir(FILTERS)?;
         }
@@ -215,6 +219,7 @@ impl Log {
         self.set_synced(&mut inner, begun.first_sequence);
         drop(inner);
         drop(syncing);
+        fail_point("checkpoint.settled");
         self.drop_segments(checkpoints, begun.first_segment);
         self.tell_progress();
     }
@@ -231,7 +236,9 @@ impl Log {
 
     fn remove_garbage(&self, checkpoints: &mut Checkpoints) {
         checkpoints.garbage.retain(|path| {
+            fail_point_of("checkpoint.removing", path);
             let removed = self.store.disk.remove(path);
+            fail_point_of("checkpoint.removed", path);
             removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
         });
     }

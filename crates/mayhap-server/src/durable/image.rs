@@ -4,6 +4,7 @@ use super::disk::{DiskFile, again, write_all_at};
 use super::manifest::ImageOf;
 use super::store::image_path;
 use super::{Error, Snapshot, Store, plant::Plant};
+use crate::fail_point::fail_point;
 use mayhap::native::{self, Native};
 use mayhap::{OwnedBlocks, SecretKey};
 use std::fmt;
@@ -20,10 +21,13 @@ const READ_BYTES: usize = 256 << 10;
 pub(super) fn write(store: &Store, number: u64, from: &dyn Snapshot) -> Result<ImageOf, Error> {
     let path = &image_path(number);
     let file = store.disk.create(path).map_err(store.error("create", path))?;
+    fail_point("image.created");
     let mut out = Output { file: &*file, at: 0, checksum: Xxh3::new(), buffer: Vec::new() };
     from.write(&mut out).and_then(|()| out.flush()).map_err(store.error("write", path))?;
     let (bytes, checksum) = (out.at, out.checksum.digest());
+    fail_point("image.written");
     store.sync(&*file, path)?;
+    fail_point("image.synced");
     Ok(ImageOf { number, bytes, checksum, mark: from.mark() })
 }
 

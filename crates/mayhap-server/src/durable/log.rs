@@ -4,6 +4,7 @@ use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
 use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use crate::fail_point::fail_point;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -300,12 +301,14 @@ impl Log {
             return self.write_late(inner, batch, sequence, previous);
         }
         let bytes = batch.bytes.len() as u64;
+        fail_point("log.writing");
         if let Err(error) = write_all_at(&*inner.file, &batch.bytes, inner.end) {
             let must_cut = again(|| inner.file.set_len(inner.end)).is_err();
             let why = error.to_string();
             self.set_trouble(inner, Trouble::Write { why, bytes, must_cut });
             return self.refuse(inner);
         }
+        fail_point("log.written");
         inner.end += bytes;
         (inner.sequence, inner.previous, inner.vouched) = (sequence, previous, safe);
         if inner.dirty_since.is_none() {
@@ -354,7 +357,9 @@ impl Log {
         let mut files = inner.older.clone();
         files.push(file);
         drop(inner);
+        fail_point("log.syncing");
         let done = files.iter().try_for_each(|file| again(|| file.sync()));
+        fail_point("log.synced");
         let mut inner = self.lock();
         inner.syncing_since = None;
         let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };

@@ -9,6 +9,7 @@ pub(super) enum Plant {
     NoSyncBeforeRename,
     NoFolderSync,
     NoRecordChecksum,
+    NoChain,
     LogDroppedEarly,
     ImageUnchecked,
     SyncErrorSwallowed,

@@ -10,6 +10,7 @@ use super::plant::Plant;
 use super::segment::{self, Identity, Segment};
 use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, segment_path};
 use super::{DataFolder, Error, Log, Options, Replay, Saved, Store};
+use crate::fail_point::{fail_point, fail_point_of};
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
@@ -202,6 +203,7 @@ fn load_images(
                 first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 return;
             }
+            fail_point("recover.image_loaded");
             let done = done.fetch_add(of.bytes, Ordering::Relaxed) + of.bytes;
             progress(Progress::Images { done, total });
         }
@@ -303,6 +305,7 @@ fn replay_segment(
     while let Some((frame, payload)) = segment.frame_at(end.offset)? {
         if (frame.sequence, frame.previous) != (end.sequence, end.previous)
             && !store.plant.is(Plant::NoRecordChecksum)
+            && !store.plant.is(Plant::NoChain)
         {
             break;
         }
@@ -310,6 +313,7 @@ fn replay_segment(
             let path = path.clone();
             Error::Replay { path, offset: end.offset, why }
         })?;
+        fail_point("recover.replayed");
         while end.unsure.front().is_some_and(|&(sequence, ..)| sequence < frame.safe) {
             end.unsure.pop_front();
         }
@@ -370,6 +374,7 @@ fn put_right(
         if place == end.last && end.left > 0 {
             let cut = again(|| segment.set_len(end.offset));
             cut.map_err(store.error("cut the unfinished end of", path))?;
+            fail_point("recover.cut");
             let (path, offset) = (store.path(path), end.offset);
             report.dropped = Some(Dropped { path, offset, bytes: end.left });
         }
@@ -378,6 +383,7 @@ fn put_right(
         {
             let from = if place == unsure { offset } else { segment::HEADER_BYTES as u64 };
             write_again(&*segment, from).map_err(store.error("write again", path))?;
+            fail_point("recover.written_again");
         }
         store.sync(&*segment, path)?;
         file = Some((number, segment));
@@ -385,9 +391,11 @@ fn put_right(
     // From the last to the first, so that none is missing if this is cut short.
     for &number in later.iter().rev() {
         store.remove(&segment_path(number))?;
+        fail_point("recover.later_removed");
         store.sync_dir(LOG)?;
     }
     remove_unneeded(store, manifest)?;
+    fail_point("recover.put_right");
     let Some((segment, file)) = file else {
         let why = "the manifest names it";
         let path = store.path(&segment_path(manifest.first_segment));
@@ -421,12 +429,14 @@ fn remove_unneeded(store: &Store, manifest: &Manifest) -> Result<(), Error> {
     for number in store.numbers(LOG, ".log")? {
         if number < manifest.first_segment {
             store.remove(&segment_path(number))?;
+            fail_point_of("recover.removed", LOG);
         }
     }
     let images: HashSet<u64> = manifest.filters.iter().map(|(_, image)| image.number).collect();
     for number in store.numbers(FILTERS, ".mayhap")? {
         if !images.contains(&number) {
             store.remove(&image_path(number))?;
+            fail_point_of("recover.removed", FILTERS);
         }
     }
     store.remove_temporaries()?;

@@ -6,6 +6,7 @@ use super::recover::{replay_log, verify_images};
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
 use super::{DataFolder, Error, Image, Replay, Report, Store};
+use crate::fail_point::{fail_point, fail_point_of};
 use mayhap::Digest;
 use std::path::PathBuf;
 
@@ -105,6 +106,7 @@ fn cut(
         repaired.lost_log_bytes += keep_copy(store, path, repaired)?;
         if number > bad {
             store.remove(path)?;
+            fail_point("repair.removed");
             store.sync_dir(LOG)?;
         }
     }
@@ -112,6 +114,7 @@ fn cut(
         let path = &segment_path(bad);
         let file = store.open(path)?;
         again(|| file.set_len(offset)).map_err(store.error("cut", path))?;
+        fail_point("repair.cut");
         repaired.lost_log_bytes = repaired.lost_log_bytes.saturating_sub(offset);
         store.sync(&*file, path)
     } else {
@@ -136,6 +139,7 @@ fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, 
         Err(error) => return Err(store.error("open", path)(error)),
     };
     let to = store.disk.create(copy).map_err(store.error("create", copy))?;
+    fail_point_of("repair.copying", path);
     let mut buffer = vec![0; COPY_BYTES];
     let mut done = 0;
     loop {
@@ -148,6 +152,7 @@ fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, 
     }
     store.sync(&*to, copy)?;
     store.sync_dir(DAMAGED)?;
+    fail_point_of("repair.copied", path);
     repaired.copies.push(store.path(copy));
     Ok(done)
 }

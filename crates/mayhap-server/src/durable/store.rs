@@ -12,6 +12,7 @@
 
 use super::disk::{Disk, DiskFile, write_all_at};
 use super::{Error, plant::Plant};
+use crate::fail_point::fail_point_of;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,10 +109,13 @@ impl Store {
     pub(super) fn prepare(&self, path: &str, bytes: &[u8]) -> Result<Arc<dyn DiskFile>, Error> {
         let temporary = &format!("{path}{TEMPORARY}");
         let file = self.disk.create(temporary).map_err(self.error("create", temporary))?;
+        fail_point_of("replace.created", path);
         write_all_at(&*file, bytes, 0).map_err(self.error("write", temporary))?;
+        fail_point_of("replace.written", path);
         if !self.plant.is(Plant::NoSyncBeforeRename) {
             self.sync(&*file, temporary)?;
         }
+        fail_point_of("replace.synced", path);
         Ok(file)
     }
 
@@ -120,7 +124,10 @@ impl Store {
     pub(super) fn put_in_place(&self, path: &str) -> Result<(), Error> {
         let temporary = &format!("{path}{TEMPORARY}");
         self.disk.rename(temporary, path).map_err(self.error("replace", path))?;
-        self.sync_dir(path.rsplit_once('/').map_or("", |(folder, _)| folder))
+        fail_point_of("replace.renamed", path);
+        self.sync_dir(path.rsplit_once('/').map_or("", |(folder, _)| folder))?;
+        fail_point_of("replace.done", path);
+        Ok(())
     }
 
     /// Removes what a crash left half written.

@@ -3,6 +3,7 @@
 use super::contents::Contents;
 use super::fixed::Fixed;
 use super::{Hash, InsertError, Options, Shape, Spec};
+use crate::fail_point::fail_point;
 use mayhap::sizing::scalable::LayerParams;
 use mayhap::{
     AnyFilter, Bitmap, Budget, Build, Charge, ConcurrentScalableBloomFilter, CountingBloomFilter,
@@ -203,7 +204,7 @@ impl Filter {
     /// Of kinds that many threads fill at once and that take digests.
     pub(super) fn insert(&self, digest: Digest) -> Result<bool, InsertError> {
         match self {
-            Self::Growing(filter) => Ok(filter.insert_digest(digest)?),
+            Self::Growing(filter) => Ok(growing(filter, 1, || filter.insert_digest(digest))?),
             Self::Fixed(fixed, _) => fixed.insert(digest),
             _ => Err(InsertError::ReadOnly),
         }
@@ -216,11 +217,15 @@ impl Filter {
         new: &mut Bitmap,
     ) -> Result<(), (usize, InsertError)> {
         match self {
-            Self::Growing(filter) => filter.insert_digests_into(digests, new).map_err(|error| {
-                // Those before it are there, and it is not, or it would have needed no room.
-                let absent = digests.iter().position(|&digest| !filter.contains_digest(digest));
-                (absent.unwrap_or(digests.len()), error.into())
-            }),
+            Self::Growing(filter) => {
+                let done =
+                    growing(filter, digests.len(), || filter.insert_digests_into(digests, new));
+                done.map_err(|error| {
+                    // Those before it are there, and it is not, or it would have needed no room.
+                    let absent = digests.iter().position(|&digest| !filter.contains_digest(digest));
+                    (absent.unwrap_or(digests.len()), error.into())
+                })
+            }
             Self::Fixed(fixed, _) => fixed.insert_many(digests, new),
             _ => Err((0, InsertError::ReadOnly)),
         }
@@ -237,6 +242,27 @@ impl Filter {
             Self::RedisBloom(..) | Self::Foreign(..) => None,
         }
     }
+}
+
+/// Calls `insert` between the points before and after a growth.
+#[inline(always)]
+fn growing<T>(
+    filter: &ConcurrentScalableBloomFilter,
+    keys: usize,
+    insert: impl FnOnce() -> T,
+) -> T {
+    if !cfg!(feature = "fail-points") {
+        return insert();
+    }
+    let layers = filter.num_layers();
+    if filter.inserted_items() + keys as u64 > filter.capacity() {
+        fail_point("growth.before");
+    }
+    let done = insert();
+    if filter.num_layers() > layers {
+        fail_point("growth.published");
+    }
+    done
 }
 
 /// A panic elsewhere leaves bits that are set and counts that are a little off, so that going on

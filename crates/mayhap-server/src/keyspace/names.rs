@@ -11,6 +11,7 @@ use super::filter::{
 use super::load::Incoming;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
 use crate::durable::{Log, Logged, Operation, Refused};
+use crate::fail_point::fail_point;
 use mayhap::Budget;
 use papaya::Guard;
 use std::collections::{BTreeMap, HashMap};
@@ -180,9 +181,12 @@ impl Keyspace {
         let name: Arc<[u8]> = name.into();
         // Before the log has it: a checkpoint that begins in between is to save it.
         self.add_to_index(&name, &entry);
+        fail_point("create.indexed");
         match log.map(|log| write_new(log, &name, &entry, dump)).transpose() {
             Ok(_logged) => {
+                fail_point("create.logged");
                 self.put(name, entry.clone());
+                fail_point("create.done");
                 Ok(entry)
             }
             Err(refused) => {
@@ -229,12 +233,14 @@ impl Keyspace {
         log: Option<&Log>,
     ) -> Result<(), Refused> {
         let _logged = now_in(log, &Operation::Remove { id: entry.id })?;
+        fail_point("remove.logged");
         write(&self.by_id).remove(&entry.id);
         let guard = self.names.guard();
         self.names.remove(name, &guard);
         // So that the memory of a large filter is free when the last one asks no more, and not
         // when many others are removed.
         guard.flush();
+        fail_point("remove.done");
         Ok(())
     }
 
@@ -266,11 +272,14 @@ impl Keyspace {
             return Ok(());
         }
         let _logged = now_in(log, &Operation::Rename { id: entry.id, name: to })?;
+        fail_point("rename.logged");
         let to: Arc<[u8]> = to.into();
         self.add_to_index(&to, &entry);
         // For a moment it has both names, rather than none.
         self.put(to, entry);
+        fail_point("rename.both");
         self.names.pin().remove(from);
+        fail_point("rename.done");
         Ok(())
     }
 
@@ -296,7 +305,9 @@ impl Keyspace {
             return Err(ChangeError::ReadOnly);
         }
         let _logged = now_in(log, &Operation::Expire { id: entry.id, expires_at })?;
+        fail_point("expire.logged");
         entry.set_expires_at(expires_at);
+        fail_point("expire.done");
         Ok(true)
     }
 

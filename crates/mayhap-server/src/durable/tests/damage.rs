@@ -122,6 +122,74 @@ fn mend(disk: &MemoryDisk, plant: Plant, files: &Files, path: &str) -> Result<()
     open(disk, plant).1.map(|_| ()).map_err(|error| format!("repaired, and refused: {error}"))
 }
 
+/// A record of the last segment comes again right after another one, or in its place, or two change
+/// places: each is sound, and none is where it was written.
+fn misplaced(bytes: &[u8], starts: &[usize]) -> Vec<Vec<u8>> {
+    let end = |record: usize| starts.get(record + 1).copied().unwrap_or(bytes.len());
+    let record = |record: usize| &bytes[starts[record]..end(record)];
+    let mut all = Vec::new();
+    for (a, b) in (0..starts.len()).flat_map(|a| (0..starts.len()).map(move |b| (a, b))) {
+        let again = [&bytes[..end(b)], record(a), &bytes[end(b)..]].concat();
+        all.push(again);
+        if a != b {
+            all.push([&bytes[..starts[b]], record(a), &bytes[end(b)..]].concat());
+        }
+        if a < b {
+            let between = &bytes[end(a)..starts[b]];
+            let (before, after) = (&bytes[..starts[a]], &bytes[end(b)..]);
+            all.push([before, record(b), between, record(a), after].concat());
+        }
+    }
+    all
+}
+
+/// Puts records of a closed folder where they were not written: that is refused, or it is told as
+/// what a crash left and nothing is lost or counted twice.
+pub(super) fn misplace_everywhere(seed: u64, plant: Plant) -> Flipped {
+    let run = a_closed_folder(seed);
+    let files = run.disk.files().tidy();
+    let told = run.told();
+    let mut done = Flipped::default();
+    for (path, inode) in files.names.iter().filter(|(path, _)| path.starts_with("log/")) {
+        let bytes = &files.contents[inode];
+        let starts = frames(bytes, log_id(bytes));
+        for (case, changed) in misplaced(bytes, &starts).into_iter().enumerate() {
+            let mut files = files.clone();
+            files.contents.insert(*inode, changed);
+            done.flips += 1;
+            match open(&MemoryDisk::of(files.clone()), plant).1 {
+                Err(Error::Damaged { .. }) => done.refused += 1,
+                Err(error) => done.bad = Some(format!("{path}, case {case}: {error}")),
+                // Only what is after the last record that says what was safe may be cut off.
+                Ok(Report { dropped: Some(_), .. }) => {
+                    done.harmless += 1;
+                    let checked = check(files, &run.names, &told, Promise::Kill, plant);
+                    done.bad = checked.err().map(|why| format!("{path}, case {case}: {why}"));
+                }
+                Ok(_) => done.bad = Some(format!("{path}, case {case}: taken for sound")),
+            }
+            if done.bad.is_some() {
+                return done;
+            }
+        }
+    }
+    done
+}
+
+#[test]
+fn a_record_that_is_moved_or_comes_twice_is_refused_or_dropped() {
+    let mut all = Flipped::default();
+    for seed in seeds() {
+        let done = misplace_everywhere(seed, Plant::None);
+        assert_eq!(done.bad, None, "seed {seed}");
+        all.flips += done.flips;
+        all.refused += done.refused;
+        all.harmless += done.harmless;
+    }
+    println!("{} records misplaced: {} refused, {} dropped", all.flips, all.refused, all.harmless);
+    assert!(all.refused > 0 && all.harmless > 0);
+}
+
 #[test]
 fn every_flipped_byte_is_named_or_does_no_harm() {
     let bits = if is_soak() { 8 } else { 1 };

@@ -1,7 +1,7 @@
 //! Bugs that are put in are found (T19): what the other tests find nothing of, they would find.
 
 use super::crash::cut_everywhere;
-use super::damage::flip_everywhere;
+use super::damage::{flip_everywhere, misplace_everywhere};
 use super::disk::{Fault, MemoryDisk};
 use super::errors::strike;
 use super::run::{Run, Setting};
@@ -50,6 +50,13 @@ fn a_folder_that_is_not_synced_is_found() {
 #[test]
 fn records_without_checksums_are_found() {
     found(Plant::NoRecordChecksum, by_power_cuts);
+}
+
+#[test]
+fn records_that_are_not_chained_are_found() {
+    found(Plant::NoChain, |plant| {
+        (0..ROUNDS).find_map(|seed| misplace_everywhere(seed, plant).bad)
+    });
 }
 
 #[test]

@@ -1,0 +1,72 @@
+#!/bin/sh
+# Puts bugs into a copy of the source, one at a time, and looks whether the tests find them (T19).
+#
+# Each *.patch here says what it breaks, which test has to fail by it and, if it needs any, with
+# which flags of the compiler it is built. A test that fails without the bug, a patch that does not fit any more and a copy that does not compile are errors.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../../../.." && pwd)
+CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
+export CARGO_TARGET_DIR
+copy=$CARGO_TARGET_DIR/planted
+log=$copy/log
+cargo=${CARGO:-cargo}
+
+fail() {
+	echo "$1" >&2
+	[ ! -f "$log" ] || tail -n 30 "$log" >&2
+	exit 1
+}
+
+# `Bug`, `Test` or `Flags` of a patch.
+field() {
+	sed -n "s/^$1: //p" "$2" | head -n 1
+}
+
+# Cargo for a patch. Other flags get a folder of their own, or all would be built again and again.
+build() (
+	flags=$(field Flags "$1")
+	shift
+	if [ -n "$flags" ]; then
+		RUSTFLAGS="${RUSTFLAGS:-} $flags"
+		CARGO_TARGET_DIR=$CARGO_TARGET_DIR/planted-flags
+		export RUSTFLAGS CARGO_TARGET_DIR
+	fi
+	$cargo test --locked "$@"
+)
+
+# Runs the test of a patch alone. Fails if it does, and ends all if it does not compile.
+run() {
+	test=$(field Test "$1")
+	name=${test##* }
+	# shellcheck disable=SC2086 # words of a command
+	build "$1" --quiet ${test% *} --no-run >"$log" 2>&1 || fail "$1: does not compile"
+	# shellcheck disable=SC2086
+	build "$1" ${test% *} -- --exact "$name" >"$log" 2>&1 || return 1
+	grep -q "^test $name \.\.\. ok" "$log" || fail "$1: there is no test $name"
+}
+
+command -v patch >/dev/null || fail 'patch is missing'
+rm -rf "$copy"
+mkdir -p "$copy"
+cp -pR "$root/Cargo.toml" "$root/Cargo.lock" "$root/README.md" "$root/crates" "$root/docs" "$copy"
+cd "$copy"
+
+for patch in "$here"/*.patch; do
+	run "$patch" || fail "$patch: its test fails without the bug"
+done
+found=0
+for patch in "$here"/*.patch; do
+	patch -s -p1 <"$patch" || fail "$patch: does not fit any more"
+	if run "$patch"; then
+		fail "not found: $(field Bug "$patch")"
+	fi
+	echo "found: $(field Bug "$patch")"
+	echo "   by: $(field Test "$patch")"
+	patch -s -R -p1 <"$patch"
+	found=$((found + 1))
+done
+rm -rf "$copy"
+echo "planted: $found of $found found"
+[ "$found" -ge 5 ]
