@@ -19,15 +19,18 @@ pub(super) const COMMANDS: &[Command] = &[
     row("exists", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
     row("touch", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
     row("type", 2, Right::Read, Places::ONE, "Tells the type of a filter.", kind),
-    row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys),
+    row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys)
+        .slow_if(|call| call.are_many()),
     row("scan", -2, Right::Read, Places::NONE, "Lists names, some at a time.", scan),
     row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key),
     row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
     row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename),
     row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
     row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
-    row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
-    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
+    row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
+        .slow_if(|call| call.are_many()),
+    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
+        .slow_if(|call| call.are_many()),
 ];
 
 const NO_SUCH_KEY: &str = "ERR no such key";

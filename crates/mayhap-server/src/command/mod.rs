@@ -31,6 +31,9 @@ pub(crate) use transaction::Queue;
 pub enum After {
     /// The next request.
     Go,
+    /// It takes long, and the turn is hurried: nothing was done and nothing answered. The same
+    /// request is to be carried out on a thread that may take its time.
+    Later,
     /// It is closed once the answers are sent.
     Close,
     /// The server ends, with a checkpoint or without.

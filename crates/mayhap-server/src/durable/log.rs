@@ -4,11 +4,12 @@ use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
 use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use crate::metrics::Times;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Answers wait if what was acknowledged first and is not on the disk is older than this.
 const MAX_UNSYNCED_MS: u64 = 2000;
@@ -112,6 +113,8 @@ pub struct Log {
     pub(super) checkpoint_asked: AtomicBool,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
+    pub(super) sync_times: Times,
+    pub(super) checkpoint_times: Times,
 }
 
 impl Log {
@@ -143,6 +146,8 @@ impl Log {
             checkpoint_asked: AtomicBool::new(false),
             saved,
             closed: AtomicBool::new(false),
+            sync_times: Times::default(),
+            checkpoint_times: Times::default(),
         };
         let checkpoints = log.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         log.tell_saved(&checkpoints.manifest, None);
@@ -354,7 +359,9 @@ impl Log {
         let mut files = inner.older.clone();
         files.push(file);
         drop(inner);
+        let began = Instant::now();
         let done = files.iter().try_for_each(|file| again(|| file.sync()));
+        self.sync_times.took(began.elapsed());
         let mut inner = self.lock();
         inner.syncing_since = None;
         let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };

@@ -203,6 +203,14 @@ impl Keyspace {
         self.load_whole(name, &incoming.loading, now, log).map(Some)
     }
 
+    /// Bytes of the filter whose last chunk this is; none if others follow.
+    pub fn ends_load(&self, name: &[u8], bytes: &[u8]) -> Option<u64> {
+        let all = locked(&self.loading);
+        let loading = &all.get(name)?.loading;
+        let received = loading.received().saturating_add(bytes.len() as u64);
+        (received >= loading.needed()).then_some(loading.needed())
+    }
+
     fn load_whole(
         &self,
         name: &[u8],

@@ -25,6 +25,8 @@ mod keyspace_threads;
 mod support;
 mod wire;
 mod wire_hostile;
+mod wire_jobs;
+mod wire_live;
 mod wire_log;
 mod wire_tls;
 #[cfg(unix)]

@@ -6,6 +6,7 @@ use crate::command::word::one_of;
 use crate::keyspace::{Entry, Info, Shape};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
+use std::sync::Arc;
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let items = call.entry(call.word(1)).map_or(0, |entry| entry.items());
@@ -53,6 +54,16 @@ const FIELDS: [(&str, (Field, &str)); 14] = [
     ("digest", (Field::Digest, "Digest")),
     ("asked", (Field::Asked, "Asked capacity")),
 ];
+
+/// Whether all bits of a large filter are read: to tell how full it is, and whatever is told of a
+/// file of another system.
+pub(in crate::command) fn is_slow(call: &Call<'_, '_>) -> bool {
+    let reads_all = |entry: Arc<Entry>| match one_of(call.word(2), &FIELDS) {
+        Some((Field::Fill | Field::FillAlarm, _)) => true,
+        _ => entry.is_read_only(),
+    };
+    call.are_large(std::iter::once(call.word(1))) && call.entry(call.word(1)).is_some_and(reads_all)
+}
 
 pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
     let field = match call.words.len() {
