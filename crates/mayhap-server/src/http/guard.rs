@@ -70,7 +70,8 @@ fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
         .and_then(|host| host.parse::<Authority>().ok())
         .filter(|host| is_ours(state, host))
         .ok_or_else(|| {
-            let problem = "the Host header is none of our names; allow one with --http-hosts";
+            let problem =
+                "the Host header is none of our names; allow one by the setting http_hosts";
             Failure::new(StatusCode::MISDIRECTED_REQUEST, problem)
         })?;
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);

@@ -75,7 +75,7 @@ impl Keyspace {
     /// # Errors
     ///
     /// [`ChangeError::ReadOnly`] for files; [`ChangeError::TooLarge`] if the copy goes beyond
-    /// `max-memory`; [`ChangeError::Kind`] if no dump was begun, or it was forgotten.
+    /// `max_memory`; [`ChangeError::Kind`] if no dump was begun, or it was forgotten.
     pub fn dump(
         &self,
         entry: &Entry,
@@ -174,7 +174,7 @@ impl Keyspace {
             let loading = Loading::new(bytes, &self.options).map_err(LoadError::Bad)?;
             if loading.needed() > self.budget.left() {
                 let asked = self.budget.used().saturating_add(loading.needed());
-                let (limit, setting) = (self.budget.limit(), "max-memory");
+                let (limit, setting) = (self.budget.limit(), "max_memory");
                 let too_large = TooLarge { asked, limit, setting };
                 return Err(LoadError::Create(CreateError::TooLarge(too_large)));
             }

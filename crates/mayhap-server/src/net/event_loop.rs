@@ -31,6 +31,11 @@ const MAX_TURN_ARRIVALS: usize = 256;
 /// Bytes that a connection may have when all of them together have too many.
 const MODEST_BYTES: usize = 64 << 10;
 
+/// What clients are told whose connection is closed.
+const NO_BUFFERS: &str =
+    "ERR the server has no more memory for requests and answers (max_buffer_bytes)";
+const TOO_SLOW: &str = "ERR the request did not arrive in time (request_timeout)";
+
 /// One loop thread.
 #[derive(Debug)]
 pub(crate) struct Loop<E> {
@@ -401,7 +406,7 @@ impl<E: Engine> Loop<E> {
         if all > self.options.max_buffer_bytes && bytes > MODEST_BYTES {
             let most = self.options.max_buffer_bytes;
             log::warn!("client {} closed: {all} bytes of {most} for buffers", client.id);
-            self.refuse(index, "ERR the server has no more memory for requests and answers");
+            self.refuse(index, NO_BUFFERS);
         }
     }
 
@@ -459,7 +464,7 @@ impl<E: Engine> Loop<E> {
         for (index, why) in overdue {
             match why {
                 Overdue::Gone => self.close(index),
-                Overdue::Request => self.refuse(index, "ERR the request did not arrive in time"),
+                Overdue::Request => self.refuse(index, TOO_SLOW),
             }
         }
     }

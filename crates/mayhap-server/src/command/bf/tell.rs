@@ -3,7 +3,7 @@
 use super::chain::room_within;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
-use crate::keyspace::{Entry, Info, Shape};
+use crate::keyspace::{Entry, Info, LayerInfo, Shape};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
 use std::sync::Arc;
@@ -141,24 +141,20 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
     }
 }
 
-/// A line for the whole and one for the bits. `RedisBloom` has a line for each of its sub-filters,
-/// whose numbers follow from each other; the layers here are told together.
+/// A line for the whole and one for each layer, in the words of `RedisBloom`.
 pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
-    let info = entry.info();
+    let layers = entry.layers();
     let mut reply = call.reply();
-    reply.array(2);
-    reply.bulk(format!("size:{}", info.items).as_bytes());
-    let line = format!(
-        "kind:{} bytes:{} bits:{} layers:{} hashwidth:64 capacity:{} size:{} ratio:{}",
-        info.kind,
-        info.bytes,
-        info.bytes.saturating_mul(8),
-        info.layers,
-        info.capacity,
-        info.items,
-        info.error
-    );
-    reply.bulk(line.as_bytes());
+    reply.array(1 + layers.len());
+    reply.bulk(format!("size:{}", entry.items()).as_bytes());
+    for layer in layers {
+        let LayerInfo { bytes, bits, hashes, capacity, items, error } = layer;
+        let line = format!(
+            "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:64 capacity:{capacity} \
+             size:{items} ratio:{error}"
+        );
+        reply.bulk(line.as_bytes());
+    }
     Ok(())
 }
