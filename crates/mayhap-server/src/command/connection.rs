@@ -5,7 +5,7 @@ use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::is_printable;
 use super::number;
 use super::table::{Command, Places, Right, row};
-use super::word::{is, shown};
+use super::word::{is, logged, shown};
 use crate::config::DEFAULT_USER;
 use crate::metrics::Counter;
 use crate::resp::Words;
@@ -85,7 +85,7 @@ fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
     call.session.failed_logins += 1;
     if call.session.failed_logins == 1 {
         let from = call.session.address.map_or_else(|| "a socket".into(), |at| at.to_string());
-        log::warn!("login failed for user \"{}\" from {from}", shown(name));
+        log::warn!("login failed for user \"{}\" from {from}", logged(name));
     }
     if call.session.failed_logins >= MAX_FAILED_LOGINS {
         call.after = After::Close;

@@ -25,6 +25,7 @@ mod word;
 
 pub use execute::execute;
 pub(crate) use transaction::Queue;
+pub(crate) use word::logged;
 
 /// What becomes of the connection after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use super::jobs::{Aside, Job};
 use crate::command::After;
 use crate::config::Rights;
 use crate::durable::{State, Ticket};
+use crate::metrics::Counter;
 use crate::resp::Reply;
 use crate::{Session, Turn};
 use std::sync::Arc;
@@ -135,6 +136,7 @@ impl<E: Engine> Loop<E> {
             connection.aside = None;
             let mut line = Vec::new();
             Reply::new(&mut line, false).error(BUSY);
+            self.work.turn.counts.add(Counter::Errors, 1);
             self.send(index, &line);
         }
     }

@@ -1,6 +1,7 @@
 //! Filters that move by `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
 use crate::command::{Server, words};
+use mayhap_formats::{Limits, RedisBloomFilter, RedisBloomOptions};
 
 /// All chunks that a server gives of a filter.
 fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
@@ -136,10 +137,7 @@ fn debug_has_a_line_for_each_layer_as_redisbloom_has() {
     for i in 0..250 {
         filter.insert(format!("{i}").as_bytes()).unwrap();
     }
-    for (cursor, bytes) in filter.to_chunks() {
-        let request = [b"BF.LOADCHUNK".to_vec(), b"r".to_vec(), cursor.to_string().into(), bytes];
-        assert_eq!(server.ask(&request), b"+OK\r\n");
-    }
+    load(&mut server, "r", &filter.to_chunks());
     let answer = server.line("BF.DEBUG r");
     assert_eq!(layers(&answer, "hashes"), [8.0, 9.0], "{answer}");
     assert_eq!(layers(&answer, "capacity"), [100.0, 200.0], "{answer}");

@@ -72,7 +72,7 @@ impl Engine for Gated {
     }
 }
 
-fn users() -> Config {
+pub(crate) fn users() -> Config {
     let mut users = Users::new().unwrap();
     users.add("default", b"plain", Rights::ALL).unwrap();
     users.add_hashed("hashed", &hash_password(b"secret").unwrap(), Rights::ALL).unwrap();
@@ -80,7 +80,7 @@ fn users() -> Config {
 }
 
 /// All that a server shares, with a log in this folder.
-fn shared(folder: &std::path::Path) -> Arc<Shared> {
+pub(crate) fn shared(folder: &std::path::Path) -> Arc<Shared> {
     let key = SecretKey::new([7; 16]);
     let recovery = Recovery::new(keyspace::Options::new(key.clone()));
     let durable = durable::Options::new(DigestFunction::sip13(key));
