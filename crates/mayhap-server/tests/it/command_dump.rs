@@ -1,7 +1,7 @@
 //! Filters that move by `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
 use crate::command::{Server, words};
-use mayhap_formats::{Limits, RedisBloomFilter, RedisBloomOptions};
+use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 
 /// All chunks that a server gives of a filter.
 fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {

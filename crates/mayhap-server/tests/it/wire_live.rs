@@ -110,7 +110,7 @@ const SLOW: [&str; 9] = [
     "BF.INFO large FILL",
     "BF.INFO large fillalarm",
     "BF.MERGE union large large2",
-    "AUTH hashed wrong again",
+    "AUTH hashed wrong2",
 ];
 
 #[test]

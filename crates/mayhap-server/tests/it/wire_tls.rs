@@ -65,8 +65,9 @@ pub(crate) fn speak(
 pub(crate) fn old_hello(minor: u8) -> Vec<u8> {
     let mut body = vec![3, minor];
     body.extend([7; 32]);
-    // No session; AES-128 and AES-256 with RSA; no compression.
+    // No session; AES-128 and AES-256 with RSA; no compression; signatures by RSA and ECDSA.
     body.extend([0, 0, 4, 0, 0x2F, 0, 0x35, 1, 0]);
+    body.extend([0, 10, 0, 13, 0, 6, 0, 4, 4, 1, 4, 3]);
     let body_len = body.len() as u8;
     let mut record = vec![22, 3, minor, 0, body_len + 4, 1, 0, 0, body_len];
     record.extend(body);
