@@ -85,7 +85,7 @@ impl Server {
             let thread = thread.spawn(move || turns.run(poll));
             server.threads.push(thread.map_err(system("start a thread"))?);
         }
-        let started = queues.start(&engine, &server.control);
+        let started = queues.start(engine, &server.control);
         server.threads.extend(started.map_err(system("start a thread"))?);
         Ok(server)
     }

@@ -69,11 +69,6 @@ impl<'a> Call<'a, '_> {
         bytes.fold(0, u64::saturating_add) > HASTY_BYTES
     }
 
-    /// Whether there are more filters than others should wait for.
-    pub(super) fn are_many(&self) -> bool {
-        self.shared.keyspace.len() > HASTY_FILTERS
-    }
-
     /// The filter of this name, or the error that there is none.
     pub(super) fn known(&self, name: &[u8]) -> Result<Arc<Entry>, Fault> {
         self.entry(name).ok_or_else(|| "ERR not found".into())

@@ -123,18 +123,13 @@ impl Queues {
     /// Starts the threads.
     pub(crate) fn start<E: Engine>(
         self,
-        engine: &Arc<E>,
+        engine: Arc<E>,
         control: &Arc<Control>,
     ) -> io::Result<Vec<JoinHandle<io::Result<()>>>> {
-        let threads = self.0.into_iter().zip(["logins", "jobs"]).map(|(queue, name)| {
-            let (engine, control) = (Arc::clone(engine), Arc::clone(control));
-            let worker = Worker { engine, control };
-            thread::Builder::new().name(name.to_owned()).spawn(move || {
-                worker.run(&queue);
-                Ok(())
-            })
-        });
-        threads.collect()
+        let [strangers, users] = self.0;
+        let other = Worker { engine: Arc::clone(&engine), control: Arc::clone(control) };
+        let first = Worker { engine, control: Arc::clone(control) };
+        Ok(vec![first.start("logins", strangers)?, other.start("jobs", users)?])
     }
 }
 
@@ -145,6 +140,17 @@ struct Worker<E> {
 }
 
 impl<E: Engine> Worker<E> {
+    fn start(
+        self,
+        name: &str,
+        queue: Receiver<Box<Job>>,
+    ) -> io::Result<JoinHandle<io::Result<()>>> {
+        thread::Builder::new().name(name.to_owned()).spawn(move || {
+            self.run(&queue);
+            Ok(())
+        })
+    }
+
     fn run(&self, queue: &Receiver<Box<Job>>) {
         let mut turn = self.engine.turn();
         for job in queue {
