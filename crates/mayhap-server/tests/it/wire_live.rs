@@ -82,7 +82,7 @@ pub(crate) fn users() -> Config {
 /// All that a server shares, with a log in this folder.
 pub(crate) fn shared(folder: &std::path::Path) -> Arc<Shared> {
     let key = SecretKey::new([7; 16]);
-    let recovery = Recovery::new(keyspace::Options::new(key.clone()));
+    let recovery = Recovery::new(keyspace::Options::new(key));
     let durable = durable::Options::new(DigestFunction::sip13(key));
     let folder = DataFolder::open(folder).unwrap();
     let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
