@@ -1,8 +1,8 @@
 //! Requests that take long: they leave their loop, so that its other connections go on.
 //!
 //! ```text
-//!  loop:    … a request says "later" ─► its connection is not read ─► its answer is sent, the next …
-//!  thread:                        session, words ─► carried out, committed ─► session, answer
+//!  loop:    … a request says "later" ─► its connection is not read ─► its answer, the next …
+//!  thread:            session, words ─► carried out, committed ─► session, answer
 //! ```
 //!
 //! The session goes with the request and comes back with the answer, so a command is the same code

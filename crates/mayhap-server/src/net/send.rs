@@ -118,12 +118,8 @@ impl<E: Engine> Loop<E> {
         if connection.held.is_some() {
             return;
         }
-        let Some(request) = connection.aside.take().and_then(|aside| match *aside {
-            Aside::Due(request) => Some(request),
-            Aside::Out(_) => None,
-        }) else {
-            return;
-        };
+        let due = connection.aside.take_if(|aside| matches!(**aside, Aside::Due(_)));
+        let Some(Aside::Due(request)) = due.map(|aside| *aside) else { return };
         connection.aside =
             Some(Box::new(Aside::Out(request.footprint() + connection.queued_bytes())));
         let nobody = Session::new(connection.client.id, None, Rights::NONE);
@@ -133,6 +129,8 @@ impl<E: Engine> Loop<E> {
             self.jobs.put(Box::new(Job { request, session, client, connection: index }))
         {
             connection.session = job.session;
+            // An `EXEC` that is refused ends its transaction.
+            connection.session.queue = None;
             connection.aside = None;
             let mut line = Vec::new();
             Reply::new(&mut line, false).error(BUSY);

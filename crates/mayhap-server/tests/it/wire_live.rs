@@ -295,3 +295,34 @@ fn a_transaction_with_a_slow_request_leaves_the_loop_as_a_whole() {
     assert!(server.line("EXEC").starts_with("*1\r\n*1\r\n"));
     assert!(server.turn.hurried);
 }
+
+#[test]
+fn a_transaction_that_is_refused_is_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let live = Live(shared(folder.path()));
+    let engine = Arc::new(Gated { live, busy: Mutex::new(()), slow: AtomicUsize::new(0) });
+    let options = Options { threads: 1, max_jobs: 1, ..options() };
+    let server = Server::start_with(options, Arc::clone(&engine)).unwrap();
+    let mut all = [(); 3].map(|()| Raw::connect(server.address().unwrap()));
+    for raw in &mut all {
+        raw.call(&["AUTH", "plain"], "+OK\r\n");
+    }
+    let [first, second, third] = &mut all;
+    let busy = engine.busy.lock().unwrap();
+    first.send("SAVE\r\n");
+    third.until(|| engine.slow.load(Ordering::SeqCst) == 1);
+    second.send("SAVE\r\n");
+    let waits = || engine.clients().list().iter().filter(|of| of.buffered_bytes() > 0).count() == 2;
+    third.until(waits);
+    third.send("MULTI\r\nSAVE\r\nEXEC\r\nPING\r\n");
+    third.expect("+OK\r\n+QUEUED\r\n-ERR too many requests that take long");
+    third.expect(" are waiting already; nothing was done, try again later\r\n+PONG\r\n");
+    drop(busy);
+    first.expect("+OK\r\n");
+    second.expect("+OK\r\n");
+    third.send("MULTI\r\nSAVE\r\nEXEC\r\n");
+    third.expect("+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n");
+    drop(all);
+    server.stop();
+    server.join().unwrap();
+}
