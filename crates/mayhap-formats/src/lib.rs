@@ -52,6 +52,6 @@ pub use pybloom_live::{PyBloomLiveFilter, PyBloomLiveRelease, PyBloomLiveScheme}
 pub use pybloomfiltermmap::{PyBloomFilterMmap, PyBloomFilterMmapScheme};
 pub use rbloom::{RbloomFilter, RbloomScheme};
 pub use reader::Reader;
-pub use redisbloom::{Chunk, RedisBloomFilter, RedisBloomOptions};
+pub use redisbloom::{Chunk, RedisBloomFilter, RedisBloomLayer, RedisBloomOptions};
 pub use redisson::{RedissonConfig, RedissonFilter, RedissonScheme, RedissonSpelling};
 pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};

@@ -2,7 +2,7 @@
 
 use crate::Shared;
 use crate::net::{
-    Control, Engine, Error, Inbox, Listen, Listener, Live, Loop, Options, max_clients,
+    Control, Engine, Error, Inbox, Jobs, Listen, Listener, Live, Loop, Options, max_clients,
 };
 use mio::{Poll, Waker};
 use std::io;
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// A running server: loop threads that clients are connected to.
+/// A running server: loop threads that clients are connected to, and threads for what takes long.
 ///
 /// Dropped, it is told to stop and not waited for.
 #[derive(Debug)]
@@ -74,16 +74,19 @@ impl Server {
         // From here on a failure stops what has started.
         let mut server = Self { addresses, control, threads: Vec::new() };
         let options = Arc::new(options);
-        let engines = std::iter::repeat_n(engine, threads);
-        for (index, (poll, engine)) in polls.into_iter().zip(engines).enumerate() {
-            let listeners = std::mem::take(&mut listeners);
-            let (options, control) = (Arc::clone(&options), server.control());
-            let turns = Loop::new(engine, options, control, index, listeners, &poll)
+        let (jobs, queues) = Jobs::new(options.max_jobs);
+        let ways = std::iter::repeat_n(jobs, threads);
+        for (index, (poll, jobs)) in polls.into_iter().zip(ways).enumerate() {
+            let mine = (std::mem::take(&mut listeners), jobs);
+            let (engine, options) = (Arc::clone(&engine), Arc::clone(&options));
+            let turns = Loop::new(engine, options, server.control(), index, mine, &poll)
                 .map_err(system("watch a listener"))?;
             let thread = thread::Builder::new().name(format!("loop-{index}"));
             let thread = thread.spawn(move || turns.run(poll));
             server.threads.push(thread.map_err(system("start a thread"))?);
         }
+        let started = queues.start(engine, &server.control);
+        server.threads.extend(started.map_err(system("start a thread"))?);
         Ok(server)
     }
 
@@ -112,7 +115,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error`] if a loop thread has failed; the others were stopped then.
+    /// [`Error`] if a thread has failed; the others were stopped then.
     pub fn join(mut self) -> Result<Ended, Error> {
         let mut result = Ok(());
         for thread in self.threads.drain(..) {

@@ -23,4 +23,7 @@ pub struct Turn {
     /// Set by a command whose answer says that something was changed: it may go only once the
     /// change is as safe as the policy promises, and becomes an error if it cannot be.
     pub wrote: bool,
+    /// Other connections wait for the end of this turn: what takes long is not done, but
+    /// [`crate::command::After::Later`].
+    pub hurried: bool,
 }

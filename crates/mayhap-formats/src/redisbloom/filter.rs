@@ -40,6 +40,23 @@ impl RedisBloomOptions {
     }
 }
 
+/// A layer of a [`RedisBloomFilter`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RedisBloomLayer {
+    /// Bytes of its bits.
+    pub num_bytes: u64,
+    /// m, its bits that are used.
+    pub num_bits: u64,
+    /// k, the positions of a key.
+    pub num_hashes: u32,
+    /// The items that it is made for.
+    pub capacity: u64,
+    /// Items that were new when they were added to it.
+    pub num_items: u64,
+    /// Its share of the error rate.
+    pub error_rate: f64,
+}
+
 /// A filter of `RedisBloom`: one layer, or more when it has grown.
 ///
 /// A query hashes the key once and asks the layers from the newest on, up to k cache lines each. It
@@ -124,6 +141,18 @@ impl RedisBloomFilter {
     /// Refuses to grow beyond this many bytes of bits in all.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.limits.max_bytes = max_bytes;
+    }
+
+    /// What each layer is made of and how many items it holds, oldest first.
+    pub fn layers(&self) -> impl ExactSizeIterator<Item = RedisBloomLayer> + '_ {
+        self.layers.iter().map(|Layer { header, bits, .. }| RedisBloomLayer {
+            num_bytes: header.num_bytes,
+            num_bits: if header.n2 == 0 { bits.num_bits() } else { 1 << header.n2 },
+            num_hashes: header.num_hashes,
+            capacity: header.capacity,
+            num_items: header.num_items,
+            error_rate: header.fpp,
+        })
     }
 
     /// The number of layers.

@@ -42,4 +42,4 @@ mod layer;
 
 pub use codec::Chunk;
 pub(crate) use codec::MAGIC;
-pub use filter::{RedisBloomFilter, RedisBloomOptions};
+pub use filter::{RedisBloomFilter, RedisBloomLayer, RedisBloomOptions};

@@ -32,6 +32,11 @@ pub(super) const SYNTAX: &str = "ERR syntax error";
 /// A word should be a whole number.
 pub(super) const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
+/// Bytes of filters that a request may read or copy while others wait: some hundred microseconds.
+pub(super) const HASTY_BYTES: u64 = 1 << 20;
+/// Filters that it may go through meanwhile.
+pub(super) const HASTY_FILTERS: usize = 1000;
+
 /// A request with all that it may look at and change.
 pub(super) struct Call<'a, 'b> {
     /// The words; the first is the command's name.
@@ -56,6 +61,12 @@ impl<'a> Call<'a, '_> {
     /// The filter of this name.
     pub(super) fn entry(&self, name: &[u8]) -> Option<Arc<Entry>> {
         self.shared.keyspace.get(name, self.turn.now)
+    }
+
+    /// Whether these filters together have more bytes than others should wait for.
+    pub(super) fn are_large<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> bool {
+        let bytes = names.filter_map(|name| self.entry(name)).map(|entry| entry.num_bytes());
+        bytes.fold(0, u64::saturating_add) > HASTY_BYTES
     }
 
     /// The filter of this name, or the error that there is none.

@@ -5,7 +5,7 @@ use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::is_printable;
 use super::number;
 use super::table::{Command, Places, Right, row};
-use super::word::{is, shown};
+use super::word::{is, logged, shown};
 use crate::config::DEFAULT_USER;
 use crate::metrics::Counter;
 use crate::resp::Words;
@@ -13,8 +13,9 @@ use crate::resp::Words;
 pub(super) const COMMANDS: &[Command] = &[
     row("ping", -1, Right::Known, Places::NONE, "Answers PONG, or the word given.", ping),
     row("echo", 2, Right::Known, Places::NONE, "Answers the word given.", echo),
-    row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth),
-    row("hello", -1, Right::Open, Places::NONE, "Chooses the protocol, and logs in.", hello),
+    row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth).slow_if(auth_is_slow),
+    row("hello", -1, Right::Open, Places::NONE, "Chooses the protocol, and logs in.", hello)
+        .slow_if(hello_is_slow),
     row("select", 2, Right::Known, Places::NONE, "Chooses database 0, the only one.", select),
     row("quit", -1, Right::Open, Places::NONE, "Closes the connection.", quit),
     row("reset", 1, Right::Open, Places::NONE, "Makes the connection as it began.", reset),
@@ -52,6 +53,20 @@ fn auth(call: &mut Call<'_, '_>) -> Outcome {
     call.ok()
 }
 
+fn auth_is_slow(call: &Call<'_, '_>) -> bool {
+    let users = &call.shared.config.users;
+    match call.words.len() {
+        2 => users.asks_password() && users.is_slow(DEFAULT_USER.as_bytes(), call.word(1)),
+        3 => users.is_slow(call.word(1), call.word(2)),
+        _ => false,
+    }
+}
+
+fn hello_is_slow(call: &Call<'_, '_>) -> bool {
+    let login = Hello::parse(call.words).ok().and_then(|asked| asked.login);
+    login.is_some_and(|(name, password)| call.shared.config.users.is_slow(name, password))
+}
+
 fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {
     let Some(rights) = call.shared.config.users.login(name, password) else {
         call.turn.counts.add(Counter::LoginsFailed, 1);
@@ -70,7 +85,7 @@ fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
     call.session.failed_logins += 1;
     if call.session.failed_logins == 1 {
         let from = call.session.address.map_or_else(|| "a socket".into(), |at| at.to_string());
-        log::warn!("login failed for user \"{}\" from {from}", shown(name));
+        log::warn!("login failed for user \"{}\" from {from}", logged(name));
     }
     if call.session.failed_logins >= MAX_FAILED_LOGINS {
         call.after = After::Close;

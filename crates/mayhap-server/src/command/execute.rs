@@ -13,7 +13,8 @@ use crate::{Session, Shared, Turn};
 /// a `SHUTDOWN` that is carried out, whose answer is the end of the connection.
 ///
 /// The answer must not be sent before [`crate::durable::Recorder::commit`] has said that what the
-/// turn changed is as safe as the policy promises.
+/// turn changed is as safe as the policy promises. In a [`Turn`] that is hurried, what takes long is
+/// left alone: [`After::Later`].
 pub fn execute(
     words: Words<'_>,
     session: &mut Session,
@@ -25,6 +26,10 @@ pub fn execute(
     let mut call = Call { words, session, shared, turn, out, after: After::Go };
     let outcome = choose(&call).and_then(|command| {
         if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
+            return Ok(());
+        }
+        if call.turn.hurried && command.is_slow(&call) {
+            call.after = After::Later;
             return Ok(());
         }
         call.turn.counts.add(command.right.family(), 1);

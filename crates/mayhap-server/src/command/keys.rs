@@ -1,6 +1,6 @@
 //! What is done to filters by their names.
 
-use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
+use super::call::{Call, Fault, HASTY_FILTERS, NO_INTEGER, Outcome, SYNTAX};
 use super::client::unknown_subcommand;
 use super::number;
 use super::table::{Command, Places, Right, row};
@@ -19,15 +19,17 @@ pub(super) const COMMANDS: &[Command] = &[
     row("exists", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
     row("touch", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
     row("type", 2, Right::Read, Places::ONE, "Tells the type of a filter.", kind),
-    row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys),
+    row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys)
+        .slow_if(are_many),
     row("scan", -2, Right::Read, Places::NONE, "Lists names, some at a time.", scan),
     row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key),
     row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
     row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename),
     row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
     row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
-    row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
-    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush),
+    row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
+        .slow_if(are_many),
+    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush).slow_if(are_many),
 ];
 
 const NO_SUCH_KEY: &str = "ERR no such key";
@@ -35,6 +37,11 @@ const NO_SUCH_KEY: &str = "ERR no such key";
 const SCAN_COUNT: usize = 10;
 /// The most that one `SCAN` looks at, whatever it says.
 const MAX_SCAN_COUNT: usize = 10_000;
+
+/// Whether there are more filters than others should wait for.
+fn are_many(call: &Call<'_, '_>) -> bool {
+    call.shared.keyspace.len() > HASTY_FILTERS
+}
 
 fn del(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;

@@ -25,12 +25,16 @@ mod word;
 
 pub use execute::execute;
 pub(crate) use transaction::Queue;
+pub(crate) use word::logged;
 
 /// What becomes of the connection after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum After {
     /// The next request.
     Go,
+    /// It takes long, and the turn is hurried: nothing was done and nothing answered. The same
+    /// request is to be carried out on a thread that may take its time.
+    Later,
     /// It is closed once the answers are sent.
     Close,
     /// The server ends, with a checkpoint or without.

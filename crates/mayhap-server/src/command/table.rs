@@ -77,9 +77,23 @@ pub(super) struct Command {
     /// For `COMMAND DOCS`.
     pub(super) summary: &'static str,
     pub(super) run: fn(&mut Call<'_, '_>) -> Outcome,
+    /// Whether a request takes longer than its neighbours should wait; none if no request does.
+    pub(super) slow: Option<fn(&Call<'_, '_>) -> bool>,
 }
 
 impl Command {
+    /// A command of which some requests take long.
+    pub(super) const fn slow_if(mut self, slow: fn(&Call<'_, '_>) -> bool) -> Self {
+        self.slow = Some(slow);
+        self
+    }
+
+    /// Whether this request takes longer than its neighbours should wait.
+    #[inline]
+    pub(super) fn is_slow(&self, call: &Call<'_, '_>) -> bool {
+        self.slow.is_some_and(|slow| slow(call))
+    }
+
     /// Whether a request of so many words has as many as it must.
     pub(super) const fn takes(&self, words: usize) -> bool {
         let words = words.cast_signed() as i64;
@@ -96,7 +110,7 @@ pub(super) const fn row(
     summary: &'static str,
     run: fn(&mut Call<'_, '_>) -> Outcome,
 ) -> Command {
-    Command { name, arity, right, keys, summary, run }
+    Command { name, arity, right, keys, summary, run, slow: None }
 }
 
 /// The families, each with its group for `COMMAND DOCS`.

@@ -11,7 +11,8 @@ use crate::resp::Words;
 
 pub(super) const COMMANDS: &[Command] = &[
     row("multi", 1, Right::Known, Places::NONE, "Keeps what follows for EXEC.", multi),
-    row("exec", 1, Right::Known, Places::NONE, "Carries out what was kept since MULTI.", exec),
+    row("exec", 1, Right::Known, Places::NONE, "Carries out what was kept since MULTI.", exec)
+        .slow_if(|call| call.session.queue.as_ref().is_some_and(|queue| queue.slow)),
     row("discard", 1, Right::Known, Places::NONE, "Forgets what was kept since MULTI.", discard),
 ];
 
@@ -28,6 +29,8 @@ pub(crate) struct Queue {
     ends: Vec<usize>,
     /// One was refused: nothing is carried out.
     failed: bool,
+    /// One takes long.
+    slow: bool,
 }
 
 impl Queue {
@@ -61,7 +64,7 @@ impl Queue {
 
 /// Keeps a request if it is to wait for `EXEC`; whether it was.
 pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, Fault> {
-    let limits = &call.shared.config;
+    let (limits, slow) = (&call.shared.config, command.is_slow(call));
     let Some(queue) = &mut call.session.queue else { return Ok(false) };
     match command.name {
         "multi" | "exec" | "discard" | "quit" | "reset" => return Ok(false),
@@ -80,6 +83,7 @@ pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, F
         return Err(too_large("bytes", limits.max_request_bytes, "max_request_bytes"));
     }
     queue.push(call.words);
+    queue.slow |= slow;
     call.reply().simple("QUEUED");
     Ok(true)
 }
@@ -108,6 +112,8 @@ fn exec(call: &mut Call<'_, '_>) -> Outcome {
     }
     call.reply().array(queue.ends.len());
     let begin = call.out.len();
+    // One that has become slow since it was kept is carried out here nevertheless.
+    let hurried = std::mem::replace(&mut call.turn.hurried, false);
     for words in queue.requests() {
         if call.out.len() - begin > MAX_ANSWER_BYTES {
             call.reply().error("ERR not carried out: the answers before are more than 64 MiB");
@@ -118,6 +124,7 @@ fn exec(call: &mut Call<'_, '_>) -> Outcome {
             call.after = after;
         }
     }
+    call.turn.hurried = hurried;
     Ok(())
 }
 

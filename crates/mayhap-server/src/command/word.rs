@@ -21,6 +21,11 @@ pub(super) fn shown(word: &[u8]) -> String {
     text
 }
 
+/// A word for a message, between quotes that it cannot end: at most 128 bytes of it.
+pub(crate) fn logged(word: &[u8]) -> impl std::fmt::Display + '_ {
+    word[..word.len().min(SHOWN_BYTES)].escape_ascii()
+}
+
 /// Whether a word is this one, whatever the case of its letters.
 pub(super) fn is(word: &[u8], name: &str) -> bool {
     word.eq_ignore_ascii_case(name.as_bytes())

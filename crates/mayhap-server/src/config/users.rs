@@ -125,6 +125,16 @@ impl Users {
         if self.asks_password() { Rights::NONE } else { Rights::ALL }
     }
 
+    /// Whether [`Users::login`] would take its time over an Argon2 hash, or wait for one that does.
+    pub fn is_slow(&self, name: &[u8], password: &[u8]) -> bool {
+        let user = self.list.iter().find(|user| user.name.as_bytes() == name);
+        match user.map(|user| &user.secret) {
+            Some(Secret::Plain(_)) => false,
+            Some(Secret::Hashed { seen, .. }) => !was_right(seen, &self.tag(password)),
+            None => self.any_hash().is_some(),
+        }
+    }
+
     /// What this user may do, if the password is right.
     ///
     /// Takes as long for a name that nobody has. A check of an Argon2 hash takes about 20 ms, and
@@ -147,10 +157,7 @@ impl Users {
             // Somebody's, so that a name that nobody has is refused as slowly.
             None => (self.any_hash()?, None),
         };
-        if let Some(seen) = seen
-            && let Some(right) = *lock(seen)
-            && bool::from(right.ct_eq(&tag))
-        {
+        if seen.is_some_and(|seen| was_right(seen, &tag)) {
             return user.map(|user| user.rights.clone());
         }
         // Held during the check: one at a time, 19 MiB each.
@@ -175,6 +182,10 @@ impl Users {
     fn tag(&self, password: &[u8]) -> Tag {
         Sha256::new().chain_update(self.salt).chain_update(password).finalize().into()
     }
+}
+
+fn was_right(seen: &Mutex<Option<Tag>>, tag: &Tag) -> bool {
+    lock(seen).is_some_and(|right| bool::from(right.ct_eq(tag)))
 }
 
 /// The Argon2id hash of a password, as `password_hash = …` has it.

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 /// What a checkpoint did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -76,7 +77,9 @@ impl Log {
     /// [`Error::Io`], say of a full disk; [`Error::Refused`] if the log may have lost something.
     pub fn checkpoint(&self, filters: &dyn Filters) -> Result<Saves, Error> {
         let mut checkpoints = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let began = Instant::now();
         let result = self.checkpoint_with(&mut checkpoints, filters);
+        self.checkpoint_times.took(began.elapsed());
         let error = result.as_ref().err().map(ToString::to_string);
         self.tell_saved(&checkpoints.manifest, error);
         result

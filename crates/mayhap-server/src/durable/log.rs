@@ -5,11 +5,12 @@ use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
 use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
 use crate::fail_point::fail_point;
+use crate::metrics::Times;
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Answers wait if what was acknowledged first and is not on the disk is older than this.
 const MAX_UNSYNCED_MS: u64 = 2000;
@@ -113,6 +114,8 @@ pub struct Log {
     pub(super) checkpoint_asked: AtomicBool,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
+    pub(super) sync_times: Times,
+    pub(super) checkpoint_times: Times,
 }
 
 impl Log {
@@ -144,6 +147,8 @@ impl Log {
             checkpoint_asked: AtomicBool::new(false),
             saved,
             closed: AtomicBool::new(false),
+            sync_times: Times::default(),
+            checkpoint_times: Times::default(),
         };
         let checkpoints = log.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
         log.tell_saved(&checkpoints.manifest, None);
@@ -358,7 +363,9 @@ impl Log {
         files.push(file);
         drop(inner);
         fail_point("log.syncing");
+        let began = Instant::now();
         let done = files.iter().try_for_each(|file| again(|| file.sync()));
+        self.sync_times.took(began.elapsed());
         fail_point("log.synced");
         let mut inner = self.lock();
         inner.syncing_since = None;

@@ -3,6 +3,7 @@
 use super::Policy;
 use super::log::{Log, Trouble};
 use super::manifest::Manifest;
+use crate::metrics::Took;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::SystemTime;
@@ -39,6 +40,10 @@ pub struct Stats {
     pub checkpoint_error: Option<String>,
     /// Bytes of all images.
     pub image_bytes: u64,
+    /// How long syncs of the log took.
+    pub syncs: Took,
+    /// How long checkpoints took.
+    pub checkpoints: Took,
 }
 
 impl Log {
@@ -62,6 +67,8 @@ impl Log {
             checkpoint_at: saved.at,
             checkpoint_error: saved.error,
             image_bytes: saved.image_bytes,
+            syncs: self.sync_times.get(),
+            checkpoints: self.checkpoint_times.get(),
         }
     }
 

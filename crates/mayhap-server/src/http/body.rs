@@ -2,7 +2,7 @@
 
 use super::{Failure, State};
 use crate::resp::Words;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine;
@@ -63,6 +63,10 @@ pub(super) async fn read(body: Body, limit: usize, time: Duration) -> Result<Vec
         let problem = format!("the body is above the limit of {limit} bytes");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, problem)
     };
+    // Not waited for, if it says so itself.
+    if HttpBody::size_hint(&body).lower() > limit as u64 {
+        return Err(too_large());
+    }
     let mut bytes = Vec::new();
     let mut body = body.into_data_stream();
     let all = async {

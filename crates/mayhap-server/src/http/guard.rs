@@ -1,6 +1,7 @@
 //! Who may ask at all: names by which we are called, origins, users.
 
 use super::{Failure, State};
+use crate::command::logged;
 use crate::config::{DEFAULT_USER, Rights, is_loopback};
 use crate::metrics::Counter;
 use axum::extract::{Extension, Request, State as From};
@@ -70,7 +71,8 @@ fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
         .and_then(|host| host.parse::<Authority>().ok())
         .filter(|host| is_ours(state, host))
         .ok_or_else(|| {
-            let problem = "the Host header is none of our names; allow one with --http-hosts";
+            let problem =
+                "the Host header is none of our names; allow one by the setting http_hosts";
             Failure::new(StatusCode::MISDIRECTED_REQUEST, problem)
         })?;
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -143,7 +145,7 @@ async fn check_user(
         return Ok(rights);
     }
     state.shared.metrics.http().add(Counter::LoginsFailed, 1);
-    log::warn!("HTTP login failed for user \"{}\" from {peer}", name.escape_ascii());
+    log::warn!("HTTP login failed for user \"{}\" from {peer}", logged(&name));
     tokio::time::sleep(FAILED_LOGIN_DELAY).await;
     Err(Failure::new(StatusCode::UNAUTHORIZED, "the user or the password is wrong"))
 }

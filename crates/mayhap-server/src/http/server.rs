@@ -1,5 +1,6 @@
 //! The thread of HTTP: its listener, connections and their end.
 
+use super::body::request_time;
 use super::{State, routes};
 use crate::Shared;
 use crate::metrics::Counter;
@@ -21,7 +22,8 @@ use tokio_rustls::TlsAcceptor;
 
 /// Connections at once: people and scrapers, not fleets.
 const MAX_CONNECTIONS: usize = 512;
-/// The head of a request has arrived within this time, and so has a TLS handshake.
+/// The head of a request has arrived within this time, or `request_timeout` if that is less, and so
+/// has a TLS handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The head of a request is no longer; hyper's least is 8 KiB.
 const MAX_HEAD_BYTES: usize = 64 << 10;
@@ -118,7 +120,8 @@ async fn serve(
             millis => Some(Duration::from_millis(millis)),
         };
         let (stop, router) = (stop.clone(), router.clone());
-        let connection = Connection { peer, place, stop, router, write_timeout };
+        let head_timeout = HEAD_TIMEOUT.min(request_time(&state));
+        let connection = Connection { peer, place, stop, router, head_timeout, write_timeout };
         tokio::spawn(connection.begin(stream, tls.clone()));
     }
     drop(listener);
@@ -131,6 +134,7 @@ struct Connection {
     place: OwnedSemaphorePermit,
     stop: watch::Receiver<bool>,
     router: Router,
+    head_timeout: Duration,
     /// A client that takes nothing of an answer for so long is left.
     write_timeout: Option<Duration>,
 }
@@ -142,13 +146,13 @@ impl Connection {
             None => {
                 // A Redis client, or a page that makes a browser speak its protocol.
                 let mut first = [0];
-                let peeked = tokio::time::timeout(HEAD_TIMEOUT, stream.peek(&mut first)).await;
+                let peeked = tokio::time::timeout(self.head_timeout, stream.peek(&mut first)).await;
                 if matches!(peeked, Ok(Ok(1..))) && first != *b"*" {
                     self.run(stream).await;
                 }
             }
             Some(tls) => {
-                let stream = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(stream)).await;
+                let stream = tokio::time::timeout(self.head_timeout, tls.accept(stream)).await;
                 if let Ok(Ok(stream)) = stream {
                     self.run(stream).await;
                 }
@@ -163,7 +167,7 @@ impl Connection {
         let stream = Box::pin(stream);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIMEOUT)
+            .header_read_timeout(self.head_timeout)
             .max_buf_size(MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
         let mut connection = std::pin::pin!(connection);

@@ -64,6 +64,11 @@ impl Entry {
         self.expires_at.load(Ordering::Relaxed)
     }
 
+    /// Bytes of its memory.
+    pub fn num_bytes(&self) -> u64 {
+        self.filter.num_bytes()
+    }
+
     pub(super) fn set_expires_at(&self, expires_at: u64) {
         self.expires_at.store(expires_at, Ordering::Relaxed);
     }

@@ -7,7 +7,7 @@ use std::fmt;
 /// A limit that was in the way: what was asked, the limit, and the setting that says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
-    /// Bytes asked for; with `max-memory` those of all filters together.
+    /// Bytes asked for; with `max_memory` those of all filters together.
     pub asked: u64,
     /// The most that is allowed.
     pub limit: u64,
@@ -78,8 +78,8 @@ impl TooLarge {
     fn of(error: &mayhap::Error) -> Option<Self> {
         let &mayhap::Error::TooLarge { field, limit, found: asked } = error else { return None };
         let setting = match field {
-            Budget::FIELD => "max-memory",
-            "filter bytes" => "max-filter-bytes",
+            Budget::FIELD => "max_memory",
+            "filter bytes" => "max_filter_bytes",
             _ => return None,
         };
         Some(Self { asked, limit, setting })
@@ -130,7 +130,7 @@ impl From<Refused> for ChangeError {
 impl fmt::Display for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { asked, limit, setting } = self;
-        let whose = if *setting == "max-memory" { "all filters" } else { "the filter" };
+        let whose = if *setting == "max_memory" { "all filters" } else { "the filter" };
         write!(f, "{whose} would take {asked} bytes, above the limit of {limit} ({setting})")
     }
 }

@@ -75,7 +75,7 @@ impl Keyspace {
     /// # Errors
     ///
     /// [`ChangeError::ReadOnly`] for files; [`ChangeError::TooLarge`] if the copy goes beyond
-    /// `max-memory`; [`ChangeError::Kind`] if no dump was begun, or it was forgotten.
+    /// `max_memory`; [`ChangeError::Kind`] if no dump was begun, or it was forgotten.
     pub fn dump(
         &self,
         entry: &Entry,
@@ -174,7 +174,7 @@ impl Keyspace {
             let loading = Loading::new(bytes, &self.options).map_err(LoadError::Bad)?;
             if loading.needed() > self.budget.left() {
                 let asked = self.budget.used().saturating_add(loading.needed());
-                let (limit, setting) = (self.budget.limit(), "max-memory");
+                let (limit, setting) = (self.budget.limit(), "max_memory");
                 let too_large = TooLarge { asked, limit, setting };
                 return Err(LoadError::Create(CreateError::TooLarge(too_large)));
             }
@@ -201,6 +201,14 @@ impl Keyspace {
         }
         drop(all);
         self.load_whole(name, &incoming.loading, now, log).map(Some)
+    }
+
+    /// Bytes of the filter whose last chunk this is; none if others follow.
+    pub fn ends_load(&self, name: &[u8], bytes: &[u8]) -> Option<u64> {
+        let all = locked(&self.loading);
+        let loading = &all.get(name)?.loading;
+        let received = loading.received().saturating_add(bytes.len() as u64);
+        (received >= loading.needed()).then_some(loading.needed())
     }
 
     fn load_whole(

@@ -41,7 +41,7 @@ impl Loading {
                 let (found, limit) = (decoded.body_bytes(), options.max_filter_bytes);
                 return Err(format!(
                     "the filter would take {found} bytes, above the limit of {limit} \
-                     (max-filter-bytes)"
+                     (max_filter_bytes)"
                 ));
             }
             decoded.file_bytes() - HEADER_BYTES as u64

@@ -343,7 +343,8 @@ impl Keyspace {
     pub(super) fn check_name(&self, name: &[u8]) -> Result<(), CreateError> {
         let (found, limit) = (name.len(), self.options.max_name_bytes);
         if found > limit {
-            let message = format!("the name has {found} bytes, above the limit of {limit}");
+            let message =
+                format!("the name has {found} bytes, above the limit of {limit} (max_name_bytes)");
             return Err(CreateError::Spec(message));
         }
         Ok(())

@@ -7,7 +7,7 @@ use mayhap::SecretKey;
 pub struct Options {
     /// The most bytes of one filter.
     pub max_filter_bytes: u64,
-    /// The most bytes of all filters together: `max-memory`.
+    /// The most bytes of all filters together: `max_memory`.
     pub max_memory: u64,
     /// The most bytes of a name.
     pub max_name_bytes: usize,

@@ -46,9 +46,9 @@ pub(super) fn insert(
             InsertError::TooLarge(if most < max_filter_bytes {
                 let budget = charge.budget();
                 let asked = budget.used().saturating_add(found / 8);
-                TooLarge { asked, limit: budget.limit(), setting: "max-memory" }
+                TooLarge { asked, limit: budget.limit(), setting: "max_memory" }
             } else {
-                TooLarge { asked, limit: max_filter_bytes, setting: "max-filter-bytes" }
+                TooLarge { asked, limit: max_filter_bytes, setting: "max_filter_bytes" }
             })
         }
         error => InsertError::Grow(error.to_string()),

@@ -54,13 +54,53 @@ impl Counts {
     }
 }
 
+/// How long things took, by class of time, and all of them together.
+#[derive(Debug, Default)]
+pub struct Times {
+    classes: [AtomicU64; CLASSES],
+    nanoseconds: AtomicU64,
+}
+
+/// The same as numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Took {
+    classes: [u64; CLASSES],
+    nanoseconds: u64,
+}
+
+// ORDERING: Relaxed everywhere. A number stands for itself; readers may see one a moment late.
+impl Times {
+    /// One more that took so long.
+    pub fn took(&self, time: Duration) {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        let class = (u64::BITS - micros.leading_zeros()) as usize;
+        self.classes[class.min(CLASSES - 1)].fetch_add(1, Ordering::Relaxed);
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.nanoseconds.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// The numbers, with those of others.
+    fn add_to(&self, sum: &mut Took) {
+        for (sum, class) in sum.classes.iter_mut().zip(&self.classes) {
+            *sum += class.load(Ordering::Relaxed);
+        }
+        sum.nanoseconds = sum.nanoseconds.wrapping_add(self.nanoseconds.load(Ordering::Relaxed));
+    }
+
+    /// The numbers.
+    pub fn get(&self) -> Took {
+        let mut took = Took::default();
+        self.add_to(&mut took);
+        took
+    }
+}
+
 /// What one thread has counted. Two cache lines apart from others, as processors fetch in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Lane {
     counts: [AtomicU64; COUNTERS],
-    classes: [AtomicU64; CLASSES],
-    nanoseconds: AtomicU64,
+    times: Times,
 }
 
 // ORDERING: Relaxed everywhere. A number stands for itself; readers may see one a moment late.
@@ -81,11 +121,7 @@ impl Lane {
 
     /// One more turn, or request, that took so long.
     pub fn took(&self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let class = (u64::BITS - micros.leading_zeros()) as usize;
-        self.classes[class.min(CLASSES - 1)].fetch_add(1, Ordering::Relaxed);
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds.fetch_add(nanos, Ordering::Relaxed);
+        self.times.took(time);
     }
 }
 
@@ -93,6 +129,8 @@ impl Lane {
 #[derive(Debug)]
 pub struct Metrics {
     lanes: Box<[Lane]>,
+    /// Requests that were carried out beside the loops.
+    pub jobs: Times,
     claimed: AtomicUsize,
     started: Instant,
 }
@@ -107,7 +145,8 @@ impl Metrics {
     /// With lanes for so many loop threads, and one for HTTP.
     pub fn new(loops: usize) -> Self {
         let lanes = (0..=loops).map(|_| Lane::default()).collect();
-        Self { lanes, claimed: AtomicUsize::new(0), started: Instant::now() }
+        let (claimed, jobs) = (AtomicUsize::new(0), Times::default());
+        Self { lanes, jobs, claimed, started: Instant::now() }
     }
 
     /// The number of a lane for a loop thread of its own.
@@ -139,16 +178,10 @@ impl Metrics {
     }
 
     /// Turns by class of time, and their time together; of loops, or of HTTP.
-    fn times(&self, of_http: bool) -> ([u64; CLASSES], Duration) {
+    fn times(&self, of_http: bool) -> Took {
         let (loops, http) = self.lanes.split_at(self.lanes.len() - 1);
-        let mut classes = [0; CLASSES];
-        let mut nanos = 0;
-        for lane in if of_http { http } else { loops } {
-            for (sum, class) in classes.iter_mut().zip(&lane.classes) {
-                *sum += class.load(Ordering::Relaxed);
-            }
-            nanos += lane.nanoseconds.load(Ordering::Relaxed);
-        }
-        (classes, Duration::from_nanos(nanos))
+        let mut sum = Took::default();
+        (if of_http { http } else { loops }).iter().for_each(|lane| lane.times.add_to(&mut sum));
+        sum
     }
 }

@@ -1,6 +1,6 @@
 //! The numbers as Prometheus reads them: text format 0.0.4.
 
-use super::{CLASSES, Counter};
+use super::{CLASSES, Counter, Took};
 use crate::Shared;
 use crate::config::Rights;
 use crate::durable::Stats;
@@ -9,7 +9,7 @@ use std::fmt::{Display, Write};
 use std::time::Duration;
 
 /// A family of the page: its name, kind and what it is.
-struct Family(&'static str, &'static str, &'static str);
+struct Family<'a>(&'a str, &'a str, &'a str);
 
 /// Writes all numbers; of filters one by one only those that the user may see, and no more than
 /// `metrics_filters` of them.
@@ -59,18 +59,18 @@ fn counters(shared: &Shared, out: &mut String) {
 }
 
 fn times(shared: &Shared, out: &mut String) {
-    for (of_http, name, help) in [
-        (false, "mayhap_turn_seconds", "A loop's turn: from its sockets' bytes to its answers"),
-        (true, "mayhap_http_request_seconds", "An HTTP request, from its head to its answer"),
-    ] {
-        let (classes, time) = shared.metrics.times(of_http);
-        histogram(out, &Family(name, "histogram", help), &classes, time);
-    }
+    let metrics = &shared.metrics;
+    let turns = "A loop's turn: from its sockets' bytes to its answers";
+    histogram(out, "turn", turns, &metrics.times(false));
+    let requests = "An HTTP request, from its head to its answer";
+    histogram(out, "http_request", requests, &metrics.times(true));
+    histogram(out, "job", "A request carried out beside the loops", &metrics.jobs.get());
 }
 
-fn histogram(out: &mut String, family: &Family, classes: &[u64; CLASSES], time: Duration) {
-    head(out, family);
-    let name = family.0;
+fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
+    let name = format!("mayhap_{name}_seconds");
+    head(out, &Family(&name, "histogram", help));
+    let classes = &took.classes;
     let bucket = format!("{name}_bucket");
     let mut sum = 0;
     for (class, count) in classes.iter().enumerate().take(CLASSES - 1) {
@@ -80,6 +80,7 @@ fn histogram(out: &mut String, family: &Family, classes: &[u64; CLASSES], time: 
     }
     sum += classes[CLASSES - 1];
     line(out, &bucket, &[("le", "+Inf")], sum);
+    let time = Duration::from_nanos(took.nanoseconds);
     line(out, &format!("{name}_sum"), &[], time.as_secs_f64());
     line(out, &format!("{name}_count"), &[], sum);
 }
@@ -116,6 +117,8 @@ fn log(stats: &Stats, out: &mut String) {
         one(out, &format!("mayhap_{name}"), "gauge", help, value);
     }
     one(out, "mayhap_log_frames_total", "counter", "Writes to the log", stats.frames);
+    histogram(out, "log_sync", "A sync of the log: how long the disk took", &stats.syncs);
+    histogram(out, "checkpoint", "A checkpoint, also one that failed", &stats.checkpoints);
 }
 
 /// Bits of filters that a page reads, to tell how full they are: a tenth of a second.
@@ -162,7 +165,7 @@ fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let told = told(shared, rights);
     one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
-    let families: [(Family, Value); 8] = [
+    let families: [(Family<'_>, Value); 8] = [
         (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
             Some(told.info.items as f64)
         }),
@@ -212,7 +215,7 @@ fn one(out: &mut String, name: &str, kind: &str, help: &str, value: impl Display
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}");
 }
 
-fn head(out: &mut String, Family(name, kind, help): &Family) {
+fn head(out: &mut String, Family(name, kind, help): &Family<'_>) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 

@@ -140,6 +140,7 @@ impl Clients {
     }
 
     pub(super) fn remove(&self, client: &Client) {
+        client.killed.store(true, Ordering::Relaxed);
         lock(&self.all).remove(&client.id);
         self.buffered.fetch_sub(client.buffered.load(Ordering::Relaxed), Ordering::Relaxed);
         self.leave();
@@ -165,6 +166,11 @@ impl Client {
     /// What it said of itself.
     pub fn told(&self) -> Told {
         lock(&self.told).clone()
+    }
+
+    /// Whether nobody waits for its answers any more, or is to.
+    pub(super) fn is_gone(&self) -> bool {
+        self.killed.load(Ordering::Relaxed)
     }
 
     /// Takes over what a turn has brought.

@@ -1,5 +1,6 @@
 //! One connection: its socket, what of a request has arrived, what of the answers is unsent.
 
+use super::jobs::Aside;
 use super::stream::Stream;
 use super::{Client, Options};
 use crate::Session;
@@ -32,6 +33,8 @@ pub(super) struct Connection {
     sent: usize,
     /// Answers that wait for the log.
     pub(super) held: Option<Box<Held>>,
+    /// A request that takes long.
+    pub(super) aside: Option<Box<Aside>>,
     pub(super) phase: Phase,
     /// There may be something to read.
     pub(super) readable: bool,
@@ -99,6 +102,7 @@ impl Connection {
             unsent: Vec::new(),
             sent: 0,
             held: None,
+            aside: None,
             phase: Phase::Open,
             // Something may have arrived before the socket was registered.
             readable: true,
@@ -117,9 +121,15 @@ impl Connection {
         self.sent < self.unsent.len() || self.stream.wants_write()
     }
 
-    /// Whether requests have to wait: for the log, or for the client to take answers.
+    /// Whether requests have to wait: for the log, for one that takes long, or for the client to
+    /// take answers.
     pub(super) const fn is_paused(&self) -> bool {
-        self.held.is_some() || self.unsent.len() - self.sent > MAX_UNSENT_BYTES
+        self.owes() || self.unsent.len() - self.sent > MAX_UNSENT_BYTES
+    }
+
+    /// Whether an answer is to come that is not there, or may not go.
+    pub(super) const fn owes(&self) -> bool {
+        self.held.is_some() || self.aside.is_some()
     }
 
     /// Bytes that it takes besides itself.
@@ -127,9 +137,15 @@ impl Connection {
         let partial = self.partial.as_ref().map_or(0, |partial| {
             partial.bytes.capacity() + partial.places.capacity() * size_of::<(u32, u32)>()
         });
-        let queue = self.session.queue.as_ref().map_or(0, |queue| queue.footprint());
+        let queue = self.queued_bytes();
         let held = self.held.as_ref().map_or(0, |held| held.bytes.len());
-        partial + queue + held + self.unsent.capacity()
+        let aside = self.aside.as_ref().map_or(0, |aside| aside.footprint());
+        partial + queue + held + aside + self.unsent.capacity()
+    }
+
+    /// Bytes of what waits for `EXEC`.
+    pub(super) fn queued_bytes(&self) -> usize {
+        self.session.queue.as_ref().map_or(0, |queue| queue.footprint())
     }
 
     /// Sends answers after those that are unsent.

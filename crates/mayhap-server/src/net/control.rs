@@ -1,5 +1,6 @@
 //! What reaches a loop thread from outside.
 
+use super::jobs::Done;
 use super::stream::Stream;
 use mio::Waker;
 use std::net::SocketAddr;
@@ -18,12 +19,18 @@ pub(crate) struct Arrival {
 pub(crate) struct Inbox {
     waker: Waker,
     arrivals: Mutex<Vec<Arrival>>,
+    done: Mutex<Vec<Done>>,
     kills: AtomicBool,
 }
 
 impl Inbox {
     pub(crate) const fn new(waker: Waker) -> Self {
-        Self { waker, arrivals: Mutex::new(Vec::new()), kills: AtomicBool::new(false) }
+        Self {
+            waker,
+            arrivals: Mutex::new(Vec::new()),
+            done: Mutex::new(Vec::new()),
+            kills: AtomicBool::new(false),
+        }
     }
 
     /// Ends its wait. A loop that cannot be woken ends its wait at its next tick.
@@ -50,6 +57,15 @@ impl Inbox {
 
     pub(super) fn take_arrivals(&self) -> Vec<Arrival> {
         std::mem::take(&mut *self.arrivals.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Hands over what took long; the loop is woken by the caller.
+    pub(super) fn put_done(&self, done: Done) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push(done);
+    }
+
+    pub(super) fn take_done(&self) -> Vec<Done> {
+        std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

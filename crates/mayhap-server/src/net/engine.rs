@@ -41,6 +41,11 @@ pub trait Engine: Send + Sync + 'static {
         let _ = (turn, took);
     }
 
+    /// A request that took long has ended, after so much time on a thread of its own.
+    fn end_job(&self, turn: &mut Turn, took: Duration) {
+        let _ = (turn, took);
+    }
+
     /// Whether answers may go that wait for this place.
     fn state(&self, ticket: Ticket) -> State;
 
@@ -85,6 +90,11 @@ impl Engine for Live {
         let lane = self.0.metrics.lane(turn.lane);
         lane.take(&mut turn.counts);
         lane.took(took);
+    }
+
+    fn end_job(&self, turn: &mut Turn, took: Duration) {
+        self.0.metrics.lane(turn.lane).take(&mut turn.counts);
+        self.0.metrics.jobs.took(took);
     }
 
     fn state(&self, ticket: Ticket) -> State {

@@ -2,8 +2,10 @@
 
 use super::connection::{Connection, Overdue, Phase, Writes};
 use super::control::Arrival;
+use super::jobs::{Aside, Jobs};
 use super::pipeline::{End, Work};
 use super::{Control, Engine, Inbox, Listener, Options};
+use crate::Turn;
 use crate::resp::Reply;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
@@ -29,13 +31,19 @@ const MAX_TURN_ARRIVALS: usize = 256;
 /// Bytes that a connection may have when all of them together have too many.
 const MODEST_BYTES: usize = 64 << 10;
 
+/// What clients are told whose connection is closed.
+const NO_BUFFERS: &str =
+    "ERR the server has no more memory for requests and answers (max_buffer_bytes)";
+const TOO_SLOW: &str = "ERR the request did not arrive in time (request_timeout)";
+
 /// One loop thread.
 #[derive(Debug)]
 pub(crate) struct Loop<E> {
     pub(super) engine: Arc<E>,
     pub(super) options: Arc<Options>,
-    control: Arc<Control>,
-    inbox: Arc<Inbox>,
+    pub(super) control: Arc<Control>,
+    pub(super) inbox: Arc<Inbox>,
+    pub(super) jobs: Jobs,
     listeners: Vec<Listener>,
     registry: Registry,
     pub(super) connections: Slab<Connection>,
@@ -94,7 +102,8 @@ impl Clock {
     }
 }
 
-fn wall_ms() -> u64 {
+/// Milliseconds since 1970.
+pub(super) fn wall_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
@@ -105,16 +114,17 @@ impl<E: Engine> Loop<E> {
         options: Arc<Options>,
         control: Arc<Control>,
         index: usize,
-        listeners: Vec<Listener>,
+        (listeners, jobs): (Vec<Listener>, Jobs),
         poll: &Poll,
     ) -> io::Result<Self> {
         let registry = poll.registry().try_clone()?;
         let mut this = Self {
-            work: Work::new(engine.turn()),
+            work: Work::new(Turn { hurried: true, ..engine.turn() }),
             engine,
             options,
             inbox: Arc::clone(&control.inboxes[index]),
             control,
+            jobs,
             listeners,
             registry,
             connections: Slab::new(),
@@ -156,6 +166,7 @@ impl<E: Engine> Loop<E> {
             if self.accepting {
                 self.accept();
             }
+            self.take_done();
             self.serve_queue();
             let is_turn = !self.segments.is_empty();
             self.end_turn();
@@ -325,7 +336,9 @@ impl<E: Engine> Loop<E> {
         let start = self.work.out.len();
         let arrived = &self.buffer[..arrived];
         let ran = self.work.carry_out(connection, arrived, &*self.engine, &self.options);
-        connection.backlog = ran.end == End::Enough;
+        connection.backlog =
+            matches!(ran.end, End::Enough | End::Later) && connection.partial.is_some();
+        connection.aside = ran.later.map(|request| Box::new(Aside::Due(request)));
         if connection.partial.is_none() || connection.backlog {
             connection.began_ms = 0;
         } else if connection.began_ms == 0 || ran.requests > 0 {
@@ -352,7 +365,7 @@ impl<E: Engine> Loop<E> {
     /// A client that sends no more still gets what it has asked for.
     fn end_of_input(&mut self, index: usize) {
         let Some(connection) = self.connections.get_mut(index) else { return };
-        if connection.has_unsent() || connection.held.is_some() {
+        if connection.has_unsent() || connection.owes() {
             connection.readable = false;
             connection.phase = Phase::Closing;
         } else {
@@ -393,14 +406,14 @@ impl<E: Engine> Loop<E> {
         if all > self.options.max_buffer_bytes && bytes > MODEST_BYTES {
             let most = self.options.max_buffer_bytes;
             log::warn!("client {} closed: {all} bytes of {most} for buffers", client.id);
-            self.refuse(index, "ERR the server has no more memory for requests and answers");
+            self.refuse(index, NO_BUFFERS);
         }
     }
 
     /// Says why, and closes.
     fn refuse(&mut self, index: usize, text: &str) {
         let Some(connection) = self.connections.get_mut(index) else { return };
-        if connection.has_unsent() || connection.held.is_some() || connection.phase != Phase::Open {
+        if connection.has_unsent() || connection.owes() || connection.phase != Phase::Open {
             return self.close(index);
         }
         let mut line = Vec::new();
@@ -431,7 +444,7 @@ impl<E: Engine> Loop<E> {
             self.accepting = false;
         }
         if self.stopping_since.is_some() {
-            self.close_those(|connection| !connection.has_unsent() && connection.held.is_none());
+            self.close_those(|connection| !connection.has_unsent() && !connection.owes());
         }
         if self.now_ms.saturating_sub(self.last_tick_ms) < self.tick_ms() {
             return;
@@ -451,7 +464,7 @@ impl<E: Engine> Loop<E> {
         for (index, why) in overdue {
             match why {
                 Overdue::Gone => self.close(index),
-                Overdue::Request => self.refuse(index, "ERR the request did not arrive in time"),
+                Overdue::Request => self.refuse(index, TOO_SLOW),
             }
         }
     }

@@ -8,7 +8,8 @@
 //! A connection belongs to one loop thread for its life, and has memory only while a request of it
 //! is unfinished or answers of it are unsent: reading goes into one buffer of the loop, answers of
 //! a turn stand in another. Answers that depend on the log wait for it (`always`) or become errors
-//! (a full disk); other connections go on.
+//! (a full disk); other connections go on. So they do while a request takes long: it is carried out
+//! on another thread (`jobs.rs`).
 //!
 //! `event_loop.rs` is the turn, `pipeline.rs` what happens to the bytes of one connection,
 //! `connection.rs` and `stream.rs` the connection and its socket, `listen.rs` where clients arrive,
@@ -19,6 +20,7 @@ mod connection;
 mod control;
 mod engine;
 mod event_loop;
+mod jobs;
 mod listen;
 mod options;
 mod pipeline;
@@ -34,4 +36,5 @@ pub use tls::tls_config;
 
 pub(crate) use control::Inbox;
 pub(crate) use event_loop::{Loop, WAKE};
+pub(crate) use jobs::Jobs;
 pub(crate) use listen::{Listener, max_clients};

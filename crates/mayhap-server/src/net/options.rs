@@ -32,6 +32,8 @@ pub struct Options {
     pub max_buffer_bytes: usize,
     /// The largest request of those who may do anything.
     pub limits: Limits,
+    /// Requests that take long and wait for their thread; more are refused.
+    pub max_jobs: usize,
     /// How long a request that began may take to arrive.
     pub request_timeout: Duration,
     /// How long a client may take none of the answers that wait for it.
@@ -52,6 +54,7 @@ impl Default for Options {
             max_clients: 10_000,
             max_buffer_bytes: 512 << 20,
             limits: Limits::default(),
+            max_jobs: 128,
             request_timeout: Duration::from_secs(30),
             write_timeout: Duration::from_secs(30),
             idle_timeout: None,

@@ -1,6 +1,7 @@
 //! What happens to the bytes of one connection in one turn.
 
 use super::connection::{Connection, MAX_UNSENT_BYTES, Partial, Writes};
+use super::jobs::Request;
 use super::{Engine, Options};
 use crate::command::After;
 use crate::resp::{Limits, Malformed, Parser, Reply};
@@ -26,6 +27,8 @@ pub(super) struct Ran {
     /// The answers that depend on the log.
     pub(super) writes: Option<Writes>,
     pub(super) end: End,
+    /// The request that takes long.
+    pub(super) later: Option<Request>,
 }
 
 /// Why no more of a connection's requests are carried out in this turn.
@@ -35,6 +38,8 @@ pub(super) enum End {
     Waiting,
     /// There are enough answers for one turn.
     Enough,
+    /// One takes long: the rest comes after it.
+    Later,
     /// It is closed once the answers are sent.
     Close,
     /// So is the server.
@@ -94,7 +99,7 @@ struct Job<'a, E> {
 impl<E: Engine> Job<'_, E> {
     fn run(&mut self, data: &[u8], parser: &mut Parser, places: &mut Vec<(u32, u32)>) -> Ran {
         let start = self.out.len();
-        let mut ran = Ran { used: 0, requests: 0, writes: None, end: End::Waiting };
+        let mut ran = Ran { used: 0, requests: 0, writes: None, end: End::Waiting, later: None };
         while let Some(rest) = data.get(ran.used..).filter(|rest| !rest.is_empty()) {
             if self.out.len() - start > MAX_UNSENT_BYTES {
                 ran.end = End::Enough;
@@ -120,12 +125,16 @@ impl<E: Engine> Job<'_, E> {
             let before = self.out.len();
             self.turn.wrote = false;
             let after = self.engine.execute(words, self.session, self.turn, self.out);
+            if after == After::Later {
+                (ran.later, ran.end) = (Some(Request::of(words)), End::Later);
+                break;
+            }
             ran.requests += 1;
             if self.out.len() > before {
                 count(&mut ran.writes, self.turn.wrote, before - start);
             }
             match after {
-                After::Go => {}
+                After::Go | After::Later => {}
                 After::Close => ran.end = End::Close,
                 After::Shutdown { save } => ran.end = End::Shutdown { save },
             }

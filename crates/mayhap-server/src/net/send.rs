@@ -3,8 +3,14 @@
 use super::Engine;
 use super::connection::{Held, Phase, Writes};
 use super::event_loop::{Loop, Segment};
+use super::jobs::{Aside, Job};
+use crate::command::After;
+use crate::config::Rights;
 use crate::durable::{State, Ticket};
+use crate::metrics::Counter;
 use crate::resp::Reply;
+use crate::{Session, Turn};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Memory for answers that a loop keeps between turns.
@@ -14,11 +20,31 @@ const KEPT_BYTES: usize = 1 << 20;
 const LOG_FAILED: &str = "MISCONF The log of changes failed on the disk: it is not known whether \
                           this change is safe. Look into the server's log, then restart it.";
 
+/// What clients are told if too many requests that take long wait already.
+const BUSY: &str =
+    "ERR too many requests that take long are waiting already; nothing was done, try again later";
+
 /// What the log says of the changes of a turn.
-enum Outcome {
+#[derive(Debug)]
+pub(super) enum Outcome {
     Safe,
     Waiting(Ticket),
     Refused(String),
+}
+
+impl Outcome {
+    /// Writes what a turn has changed.
+    pub(super) fn of(engine: &impl Engine, turn: &mut Turn) -> Self {
+        match engine.commit(turn) {
+            Ok(None) => Self::Safe,
+            Ok(Some(ticket)) => match engine.state(ticket) {
+                State::Safe => Self::Safe,
+                State::Waiting => Self::Waiting(ticket),
+                State::Refused => Self::Refused(LOG_FAILED.to_owned()),
+            },
+            Err(refused) => Self::Refused(format!("MISCONF {refused}")),
+        }
+    }
 }
 
 impl<E: Engine> Loop<E> {
@@ -27,19 +53,12 @@ impl<E: Engine> Loop<E> {
         if self.segments.is_empty() {
             return;
         }
-        let outcome = match self.engine.commit(&mut self.work.turn) {
-            Ok(None) => Outcome::Safe,
-            Ok(Some(ticket)) => match self.engine.state(ticket) {
-                State::Safe => Outcome::Safe,
-                State::Waiting => Outcome::Waiting(ticket),
-                State::Refused => Outcome::Refused(LOG_FAILED.to_owned()),
-            },
-            Err(refused) => Outcome::Refused(format!("MISCONF {refused}")),
-        };
+        let outcome = Outcome::of(&*self.engine, &mut self.work.turn);
         let mut segments = std::mem::take(&mut self.segments);
         let mut out = std::mem::take(&mut self.work.out);
         for segment in segments.drain(..) {
             self.answer(&segment, &out[segment.answers.clone()], &outcome);
+            self.begin_job(segment.connection);
             self.account(segment.connection);
         }
         // ORDERING: Relaxed. A count for people.
@@ -88,6 +107,62 @@ impl<E: Engine> Loop<E> {
                     self.send(index, &refused(&held.bytes, held.writes, LOG_FAILED));
                 }
             }
+            self.begin_job(index);
+            self.account(index);
+        }
+    }
+
+    /// Hands a request that takes long to its thread, once the answers before it may go.
+    fn begin_job(&mut self, index: usize) {
+        let Some(connection) = self.connections.get_mut(index) else { return };
+        if connection.held.is_some() {
+            return;
+        }
+        let due = connection.aside.take_if(|aside| matches!(**aside, Aside::Due(_)));
+        let Some(Aside::Due(request)) = due.map(|aside| *aside) else { return };
+        connection.aside =
+            Some(Box::new(Aside::Out(request.footprint() + connection.queued_bytes())));
+        let nobody = Session::new(connection.client.id, None, Rights::NONE);
+        let session = std::mem::replace(&mut connection.session, nobody);
+        let client = Arc::clone(&connection.client);
+        if let Err(job) =
+            self.jobs.put(Box::new(Job { request, session, client, connection: index }))
+        {
+            connection.session = job.session;
+            // An `EXEC` that is refused ends its transaction.
+            connection.session.queue = None;
+            connection.aside = None;
+            let mut line = Vec::new();
+            Reply::new(&mut line, false).error(BUSY);
+            self.work.turn.counts.add(Counter::Errors, 1);
+            self.send(index, &line);
+        }
+    }
+
+    /// Takes back what took long, and answers it.
+    pub(super) fn take_done(&mut self) {
+        for done in self.inbox.take_done() {
+            let index = done.connection;
+            let connection = self.connections.get_mut(index);
+            // Another client may have taken the place of one that is gone.
+            let Some(connection) = connection.filter(|to| to.client.id == done.client.id) else {
+                continue;
+            };
+            connection.session = done.session;
+            connection.aside = None;
+            connection.active_ms = self.now_ms;
+            connection.client.update(&connection.session, 1, self.work.turn.now);
+            let clients = self.engine.clients();
+            // ORDERING: Relaxed. Counts for people.
+            clients.requests.fetch_add(1, Ordering::Relaxed);
+            clients.bytes_out.fetch_add(done.answer.len() as u64, Ordering::Relaxed);
+            if let After::Shutdown { save } = done.after {
+                self.control.shut_down(save);
+            }
+            let close = matches!(done.after, After::Close | After::Shutdown { .. });
+            let answers = 0..done.answer.len();
+            let segment = Segment { connection: index, answers, writes: done.writes, close };
+            self.answer(&segment, &done.answer, &done.outcome);
             self.account(index);
         }
     }
@@ -117,7 +192,7 @@ impl<E: Engine> Loop<E> {
         let Some(connection) = self.connections.get_mut(index) else { return };
         if connection.has_unsent() {
             self.watching = true;
-        } else if connection.phase == Phase::Closing && connection.held.is_none() {
+        } else if connection.phase == Phase::Closing && !connection.owes() {
             return self.begin_linger(index);
         }
         self.enqueue(index);

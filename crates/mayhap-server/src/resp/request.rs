@@ -243,7 +243,7 @@ impl Parser {
             let end = start.saturating_add(length as usize);
             let next = end.saturating_add(2);
             if next > limits.max_request_bytes as usize {
-                return malformed("request too large");
+                return malformed("request too large (max_request_bytes)");
             }
             match input.get(end..next) {
                 None => break,

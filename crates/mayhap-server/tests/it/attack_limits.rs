@@ -88,7 +88,7 @@ fn absurd_numbers_in_commands_make_small_filters_or_clear_errors() {
                         if answer.contains("would take") {
                             too_large += 1;
                             let told =
-                                format!("above the limit of {MAX_FILTER_BYTES} (max-filter-bytes)");
+                                format!("above the limit of {MAX_FILTER_BYTES} (max_filter_bytes)");
                             assert!(answer.contains(&told), "{answer}");
                         } else {
                             refused += 1;
@@ -115,8 +115,8 @@ fn absurd_numbers_in_commands_make_small_filters_or_clear_errors() {
 fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     let mut server = server();
     for (line, told) in [
-        ("BF.RESERVE f 0.01 1000000000000000000", "max-filter-bytes"),
-        ("BF.RESERVE f 1e-300 1000000", "max-filter-bytes"),
+        ("BF.RESERVE f 0.01 1000000000000000000", "max_filter_bytes"),
+        ("BF.RESERVE f 1e-300 1000000", "max_filter_bytes"),
         ("BF.RESERVE f NaN 100", "ERR bad error rate"),
         ("BF.RESERVE f 2 100", "ERR error rate must be in the range (0.000000, 1.000000)"),
         (
@@ -135,9 +135,9 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
             "BF.RESERVE f 1e-300 100 WINDOW 100",
             "ERR could not create filter: error rate is 1e-300, below the lowest",
         ),
-        ("BF.RESERVE f 0.01 1000000000000000000 NONSCALING", "max-filter-bytes"),
-        ("BF.RESERVE f 0.01 1000000000000000000 COUNTING", "max-filter-bytes"),
-        ("BF.RESERVE f 0.01 1000 WINDOW 1000000000000000000", "max-filter-bytes"),
+        ("BF.RESERVE f 0.01 1000000000000000000 NONSCALING", "max_filter_bytes"),
+        ("BF.RESERVE f 0.01 1000000000000000000 COUNTING", "max_filter_bytes"),
+        ("BF.RESERVE f 0.01 1000 WINDOW 1000000000000000000", "max_filter_bytes"),
         ("BF.RESERVE f 0.01 9223372036854775808", "ERR bad capacity"),
     ] {
         let answer = server.line(line);
@@ -153,7 +153,7 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
         let words = answer.split([' ', ',', ';']);
         let lowest = words.filter_map(|word| word.parse::<f64>().ok()).nth(1).unwrap();
         let again = server.line(&format!("BF.RESERVE f {:e} 2048{kind}", lowest * 1.01));
-        assert!(again == "+OK\r\n" || again.contains("max-filter-bytes"), "{answer}{again}");
+        assert!(again == "+OK\r\n" || again.contains("max_filter_bytes"), "{answer}{again}");
         server.line("DEL f");
     }
     // 9.6 bits a key.

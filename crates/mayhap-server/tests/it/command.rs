@@ -284,7 +284,7 @@ fn limits_of_memory_are_told_with_their_names() {
     });
     let refused = server.line("BF.RESERVE big 0.01 1000000000");
     assert!(refused.starts_with("-ERR Insufficient memory to create filter: "), "{refused}");
-    assert!(refused.contains("1048576") && refused.contains("max-filter-bytes"), "{refused}");
+    assert!(refused.contains("1048576") && refused.contains("max_filter_bytes"), "{refused}");
     let mut made = 0;
     let refused = loop {
         match server.line(&format!("BF.RESERVE f{made} 0.01 500000 NONSCALING")) {
@@ -293,7 +293,7 @@ fn limits_of_memory_are_told_with_their_names() {
         }
     };
     assert!((3..6).contains(&made));
-    assert!(refused.contains("max-memory") && refused.contains("3145728"), "{refused}");
+    assert!(refused.contains("max_memory") && refused.contains("3145728"), "{refused}");
     assert_eq!(server.line(&format!("EXISTS f{made}")), ":0\r\n");
     // One that is full of what it may hold says so, and goes on answering.
     let mut server = Server::with(Config::default(), |options| options.max_filter_bytes = 20_000);
@@ -303,7 +303,7 @@ fn limits_of_memory_are_told_with_their_names() {
     });
     let (added, refused) = refused.unwrap();
     assert!(refused.starts_with("-ERR problem inserting into filter: "), "{refused}");
-    assert!(refused.contains("max-filter-bytes") && added > 2_048, "{refused}");
+    assert!(refused.contains("max_filter_bytes") && added > 2_048, "{refused}");
     assert_eq!(server.line("BF.EXISTS f 1"), ":1\r\n");
 }
 

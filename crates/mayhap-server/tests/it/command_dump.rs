@@ -1,6 +1,7 @@
 //! Filters that move by `BF.SCANDUMP` and `BF.LOADCHUNK`.
 
 use crate::command::{Server, words};
+use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 
 /// All chunks that a server gives of a filter.
 fn dump(server: &mut Server, name: &str) -> Vec<(i64, Vec<u8>)> {
@@ -99,4 +100,47 @@ fn a_dump_with_any_byte_changed_is_refused_or_harmless() {
         }
         assert_eq!(server.line("EXISTS g"), ":0\r\n", "byte {at} of the header");
     }
+}
+
+/// The number behind `field:` in each line of `BF.DEBUG`, but for the first line.
+fn layers(answer: &str, field: &str) -> Vec<f64> {
+    let lines = answer.lines().filter(|line| line.starts_with("bytes:"));
+    let of = |line: &str| {
+        let mut fields = line.split(' ').filter_map(|part| part.split_once(':'));
+        fields.find(|(name, _)| *name == field).unwrap().1.parse().unwrap()
+    };
+    lines.map(of).collect()
+}
+
+#[test]
+fn debug_has_a_line_for_each_layer_as_redisbloom_has() {
+    let mut server = Server::new();
+    for i in 0..20_000 {
+        server.line(&format!("BF.ADD f {i}"));
+    }
+    let answer = server.line("BF.DEBUG f");
+    let (sizes, ratios) = (layers(&answer, "size"), layers(&answer, "ratio"));
+    let card: f64 = server.line("BF.CARD f").trim_start_matches(':').trim_end().parse().unwrap();
+    assert!(sizes.len() > 2, "{answer}");
+    assert_eq!(sizes.iter().sum::<f64>(), card, "{answer}");
+    assert!(answer.contains(&format!("size:{card}\r\n")), "{answer}");
+    assert!(ratios.iter().sum::<f64>() <= 0.01, "{answer}");
+    let filled = layers(&answer, "capacity");
+    let newest = sizes.len() - 1;
+    assert_eq!(sizes[..newest], filled[..newest], "all but the newest are full: {answer}");
+    let bytes: f64 = layers(&answer, "bytes").iter().sum();
+    assert!(server.line("BF.INFO f SIZE").ends_with(&format!(":{bytes}\r\n")), "{answer}");
+
+    // k and rates that BF.RESERVE key 0.01 100 EXPANSION 2 has in RedisBloom.
+    let options = RedisBloomOptions::new(0.01, 100);
+    let mut filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
+    for i in 0..250 {
+        filter.insert(format!("{i}").as_bytes()).unwrap();
+    }
+    load(&mut server, "r", &filter.to_chunks());
+    let answer = server.line("BF.DEBUG r");
+    assert_eq!(layers(&answer, "hashes"), [8.0, 9.0], "{answer}");
+    assert_eq!(layers(&answer, "capacity"), [100.0, 200.0], "{answer}");
+    assert_eq!(layers(&answer, "ratio"), [0.005, 0.0025], "{answer}");
+    assert_eq!(layers(&answer, "hashwidth"), [64.0, 64.0], "{answer}");
 }

@@ -112,7 +112,7 @@ fn a_filter_of_redisbloom_comes_in_answers_and_goes_out_as_it_was() {
 fn a_filter_of_redisbloom_grows_within_both_limits() {
     let mut turn = turn();
     for (max_filter_bytes, max_memory, setting) in
-        [(20_000, 1 << 30, "max-filter-bytes"), (1 << 30, 30_000, "max-memory")]
+        [(20_000, 1 << 30, "max_filter_bytes"), (1 << 30, 30_000, "max_memory")]
     {
         let options = Options { max_filter_bytes, max_memory, ..Options::new(KEY) };
         let keyspace = Keyspace::new(options);

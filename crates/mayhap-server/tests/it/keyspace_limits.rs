@@ -13,15 +13,15 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     let keyspace = Keyspace::new(options);
     let refused = keyspace.create(b"a", Spec::growing(10_000_000, 0.01, 2), 1, None).unwrap_err();
     let CreateError::TooLarge(TooLarge { asked, limit, setting }) = &refused else { panic!() };
-    assert!(*asked > 10_000_000 && *limit == 1 << 20 && *setting == "max-filter-bytes");
-    assert!(refused.to_string().contains("1048576 (max-filter-bytes)"), "{refused}");
+    assert!(*asked > 10_000_000 && *limit == 1 << 20 && *setting == "max_filter_bytes");
+    assert!(refused.to_string().contains("1048576 (max_filter_bytes)"), "{refused}");
     for name in [b"a", b"b"] {
         keyspace.create(name, Spec::fixed(700_000, 0.01), 1, None).unwrap();
     }
     let used = keyspace.used_bytes();
     let refused = keyspace.create(b"c", Spec::fixed(700_000, 0.01), 1, None).unwrap_err();
     let CreateError::TooLarge(TooLarge { asked, limit, setting }) = &refused else { panic!() };
-    assert!(*asked > used && *limit == 1 << 21 && *setting == "max-memory", "{refused}");
+    assert!(*asked > used && *limit == 1 << 21 && *setting == "max_memory", "{refused}");
     assert!(keyspace.create(&vec![b'x'; 65_537], Spec::fixed(1, 0.1), 1, None).is_err());
     assert!(keyspace.create(&vec![0xFF; 65_536], Spec::fixed(1, 0.1), 1, None).is_ok());
 }
@@ -30,8 +30,8 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
 fn growth_stops_at_either_limit_and_the_filter_goes_on_answering() {
     let mut turn = turn();
     for (options, expected) in [
-        (Options { max_filter_bytes: 100_000, ..Options::new(KEY) }, "max-filter-bytes"),
-        (Options { max_memory: 100_000, ..Options::new(KEY) }, "max-memory"),
+        (Options { max_filter_bytes: 100_000, ..Options::new(KEY) }, "max_filter_bytes"),
+        (Options { max_memory: 100_000, ..Options::new(KEY) }, "max_memory"),
     ] {
         let keyspace = Keyspace::new(options);
         let entry = keyspace.create(b"a", Spec::growing(1, 0.01, 2), 1, None).unwrap();

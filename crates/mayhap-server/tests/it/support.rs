@@ -19,7 +19,8 @@ pub(crate) fn options() -> Options {
 }
 
 /// An engine without filters: `PING`, `ECHO word`, `BIG bytes`, `COUNT word…`, `ADD` (which
-/// depends on the log), `BUSY`, `LOGIN`, `NAME word`, `QUIT`, `SHUTDOWN`.
+/// depends on the log), `BUSY`, `LOGIN`, `NAME word`, `WHO`, `QUIT`, `SHUTDOWN`, and `SLOW word…`:
+/// the request of these words, on a thread that takes its time.
 #[derive(Default)]
 pub(crate) struct Echo {
     clients: Clients,
@@ -34,9 +35,9 @@ pub(crate) struct Echo {
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
     /// Commits that had something to write.
     pub(crate) commits: AtomicU64,
-    /// `BUSY` takes as long as this is locked.
+    /// `BUSY` and `SLOW` take as long as this is locked.
     pub(crate) busy: Mutex<()>,
-    /// What was to be added, and `BUSY`.
+    /// What was to be added, and `BUSY` and `SLOW`.
     pub(crate) requests: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -80,6 +81,14 @@ impl Engine for Echo {
         turn: &mut Turn,
         out: &mut Vec<u8>,
     ) -> After {
+        if words.get(0) == Some(b"SLOW") {
+            if turn.hurried {
+                return After::Later;
+            }
+            self.requests.lock().unwrap().push(b"SLOW".to_vec());
+            drop(self.busy.lock().unwrap());
+            return self.execute(words.from(1), session, turn, out);
+        }
         let mut reply = Reply::new(out, session.resp3);
         let number = |index| std::str::from_utf8(words.get(index).unwrap()).unwrap().parse();
         match words.get(0).unwrap() {
@@ -106,6 +115,7 @@ impl Engine for Echo {
                 session.name = words.get(1).unwrap().to_vec();
                 reply.simple("OK");
             }
+            b"WHO" => reply.bulk(&session.name),
             b"QUIT" => {
                 reply.simple("OK");
                 return After::Close;

@@ -167,7 +167,7 @@ fn a_request_that_never_ends_is_closed_and_an_idle_client_is_not() {
             Err(error) => panic!("{error}"),
         }
     };
-    let answer = "-ERR the request did not arrive in time\r\n";
+    let answer = "-ERR the request did not arrive in time (request_timeout)\r\n";
     assert_eq!(&got[..bytes], answer.as_bytes());
     assert_eq!(silent.rest(), answer);
     idle.call(&["PING"], "+PONG\r\n");

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-fn file(name: &str) -> PathBuf {
+pub(crate) fn file(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "data", "tls", name].iter().collect()
 }
 
@@ -40,6 +40,15 @@ fn connect(
     running: &Running,
     version: &'static SupportedProtocolVersion,
 ) -> StreamOwned<ClientConnection, TcpStream> {
+    speak(running.connect().socket, "localhost", version)
+}
+
+/// TLS over a socket, with a server that we know by this name.
+pub(crate) fn speak(
+    socket: TcpStream,
+    name: &'static str,
+    version: &'static SupportedProtocolVersion,
+) -> StreamOwned<ClientConnection, TcpStream> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(file("ca.pem")).unwrap()).unwrap();
     let config = ClientConfig::builder_with_details(Arc::new(default_provider()), Arc::new(Then))
@@ -47,10 +56,26 @@ fn connect(
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let name = ServerName::try_from("localhost").unwrap();
+    let name = ServerName::try_from(name).unwrap();
     let session = ClientConnection::new(Arc::new(config), name).unwrap();
-    StreamOwned::new(session, running.connect().socket)
+    StreamOwned::new(session, socket)
 }
+
+/// The greeting of a client that knows nothing newer than this version: 3.1 is TLS 1.0, 3.2 is 1.1.
+pub(crate) fn old_hello(minor: u8) -> Vec<u8> {
+    let mut body = vec![3, minor];
+    body.extend([7; 32]);
+    // No session; AES-128 and AES-256 with RSA; no compression; signatures by RSA and ECDSA.
+    body.extend([0, 0, 4, 0, 0x2F, 0, 0x35, 1, 0]);
+    body.extend([0, 10, 0, 13, 0, 6, 0, 4, 4, 1, 4, 3]);
+    let body_len = body.len() as u8;
+    let mut record = vec![22, 3, minor, 0, body_len + 4, 1, 0, 0, body_len];
+    record.extend(body);
+    record
+}
+
+/// The alert "protocol version".
+pub(crate) const PROTOCOL_VERSION: [u8; 2] = [2, 70];
 
 fn expect(stream: &mut impl Read, answer: &[u8]) {
     let mut got = vec![0; answer.len()];
@@ -97,6 +122,28 @@ fn who_speaks_no_tls_is_sent_away() {
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset),
     }
     assert!(!got.windows(4).any(|part| part == b"PONG"));
+    let mut stream = connect(&running, &TLS13);
+    stream.write_all(b"PING\r\n").unwrap();
+    expect(&mut stream, b"+PONG\r\n");
+}
+
+#[test]
+fn versions_before_tls_1_2_are_told_so_and_refused() {
+    let running = server();
+    for minor in [0, 1, 2] {
+        let mut raw = running.connect();
+        raw.send(old_hello(minor));
+        let mut got = Vec::new();
+        let _ = raw.socket.read_to_end(&mut got);
+        assert!(got.starts_with(&[21, 3]) && got.ends_with(&PROTOCOL_VERSION), "{got:?}");
+    }
+}
+
+#[test]
+fn a_server_of_another_name_is_not_trusted() {
+    let running = server();
+    let mut stream = speak(running.connect().socket, "elsewhere.example", &TLS13);
+    assert!(stream.write_all(b"PING\r\n").is_err());
     let mut stream = connect(&running, &TLS13);
     stream.write_all(b"PING\r\n").unwrap();
     expect(&mut stream, b"+PONG\r\n");

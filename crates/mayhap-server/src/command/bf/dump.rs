@@ -4,9 +4,20 @@
 //! once it is whole and sound. `RedisBloom`'s dumps are taken too; such a filter keeps its hash.
 
 use super::fault::NOT_FOUND;
-use crate::command::call::{Call, Fault, Outcome};
+use crate::command::call::{Call, Fault, HASTY_BYTES, Outcome};
 use crate::command::number;
 use crate::keyspace::LoadError;
+
+/// Whether a dump begins, with a copy of a large filter.
+pub(in crate::command) fn is_begin(call: &Call<'_, '_>) -> bool {
+    number::integer(call.word(2)) == Some(0) && call.are_large(std::iter::once(call.word(1)))
+}
+
+/// Whether this is the last chunk of a large filter, which is looked through then.
+pub(in crate::command) fn is_end(call: &Call<'_, '_>) -> bool {
+    let bytes = call.shared.keyspace.ends_load(call.word(1), call.word(3));
+    bytes.is_some_and(|bytes| bytes > HASTY_BYTES)
+}
 
 pub(in crate::command) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {
     let cursor = number::integer(call.word(2)).ok_or("Second argument must be numeric")?;

@@ -30,11 +30,15 @@ pub(super) const COMMANDS: &[Command] = &[
     row("bf.mexists", -3, Read, ONE, "Asks for items.", ask::exists_many),
     row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove),
     row("bf.card", 2, Read, ONE, "Counts the items that were new.", tell::card),
-    row("bf.info", -2, Read, ONE, "Describes a filter.", tell::info),
-    row("bf.debug", 2, Read, ONE, "Describes the layers of a filter.", tell::debug),
-    row("bf.scandump", 3, Read, ONE, "Tells a part of a filter's bytes.", dump::scan_dump),
-    row("bf.loadchunk", 4, Write, ONE, "Takes a part of a filter's bytes.", dump::load_chunk),
-    row("bf.merge", -3, Write, Places::ALL, "Adds filters to a filter.", merge::merge),
+    row("bf.info", -2, Read, ONE, "Describes a filter.", tell::info).slow_if(tell::is_slow),
+    row("bf.debug", 2, Read, ONE, "Describes the layers of a filter.", tell::debug)
+        .slow_if(tell::is_slow),
+    row("bf.scandump", 3, Read, ONE, "Tells a part of a filter's bytes.", dump::scan_dump)
+        .slow_if(dump::is_begin),
+    row("bf.loadchunk", 4, Write, ONE, "Takes a part of a filter's bytes.", dump::load_chunk)
+        .slow_if(dump::is_end),
+    row("bf.merge", -3, Write, Places::ALL, "Adds filters to a filter.", merge::merge)
+        .slow_if(|call| call.are_large(call.words.from(2).iter())),
     row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add),
     row("bf.mexistshash", 3, Read, ONE, "Asks for items by their digests.", digests::exists),
     row("bf.which", -4, Read, Places::NONE, "Asks several filters for items.", which::which),

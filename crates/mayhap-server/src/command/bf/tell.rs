@@ -3,9 +3,10 @@
 use super::chain::room_within;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
-use crate::keyspace::{Entry, Info, Shape};
+use crate::keyspace::{Entry, Info, LayerInfo, Shape};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
+use std::sync::Arc;
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let items = call.entry(call.word(1)).map_or(0, |entry| entry.items());
@@ -53,6 +54,16 @@ const FIELDS: [(&str, (Field, &str)); 14] = [
     ("digest", (Field::Digest, "Digest")),
     ("asked", (Field::Asked, "Asked capacity")),
 ];
+
+/// Whether all bits of a large filter are read: to tell how full it is, and whatever is told of a
+/// file of another system.
+pub(in crate::command) fn is_slow(call: &Call<'_, '_>) -> bool {
+    let reads_all = |entry: Arc<Entry>| match one_of(call.word(2), &FIELDS) {
+        Some((Field::Fill | Field::FillAlarm, _)) => true,
+        _ => entry.is_read_only(),
+    };
+    call.are_large(std::iter::once(call.word(1))) && call.entry(call.word(1)).is_some_and(reads_all)
+}
 
 pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
     let field = match call.words.len() {
@@ -130,24 +141,20 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
     }
 }
 
-/// A line for the whole and one for the bits. `RedisBloom` has a line for each of its sub-filters,
-/// whose numbers follow from each other; the layers here are told together.
+/// A line for the whole and one for each layer, in the words of `RedisBloom`.
 pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
-    let info = entry.info();
+    let layers = entry.layers();
     let mut reply = call.reply();
-    reply.array(2);
-    reply.bulk(format!("size:{}", info.items).as_bytes());
-    let line = format!(
-        "kind:{} bytes:{} bits:{} layers:{} hashwidth:64 capacity:{} size:{} ratio:{}",
-        info.kind,
-        info.bytes,
-        info.bytes.saturating_mul(8),
-        info.layers,
-        info.capacity,
-        info.items,
-        info.error
-    );
-    reply.bulk(line.as_bytes());
+    reply.array(1 + layers.len());
+    reply.bulk(format!("size:{}", entry.items()).as_bytes());
+    for layer in layers {
+        let LayerInfo { bytes, bits, hashes, capacity, items, error } = layer;
+        let line = format!(
+            "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:64 capacity:{capacity} \
+             size:{items} ratio:{error}"
+        );
+        reply.bulk(line.as_bytes());
+    }
     Ok(())
 }

@@ -149,6 +149,6 @@ fn many_small_words_are_a_large_request_too() {
     let limits = Limits { max_request_bytes: 100, ..Limits::default() };
     let word = b"$4\r\nabcd\r\n";
     let input = [b"*11\r\n".to_vec(), word.repeat(11)].concat();
-    assert_eq!(refused(&input, &limits), "request too large");
+    assert_eq!(refused(&input, &limits), "request too large (max_request_bytes)");
     assert_eq!(parse(&[b"*9\r\n".to_vec(), word.repeat(9)].concat(), &[], &limits).0.len(), 1);
 }

@@ -276,6 +276,7 @@ pub(super) const INFO: &[Case] = &[
     each("BF.INFO f FPP", "*1|$?|?", "%1|+False positive rate now|?"),
     each("BF.INFO f FILL", "*1|$?|?", "%1|+Fill ratio|?"),
     each("BF.INFO f FILLALARM", "*1|:0", "%1|+Fill alarm|#f"),
+    both("BF.DEBUG f", "*2|$6|size:1|$?|bytes:..."),
     both("BF.INFO f JUNK", "-Invalid information value"),
     both("BF.INFO f CAP", "-Invalid information value"),
     both("BF.INFO f ''", "-Invalid information value"),

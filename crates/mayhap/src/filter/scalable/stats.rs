@@ -139,6 +139,11 @@ impl ConcurrentScalableBloomFilter {
         self.limits().first_items
     }
 
+    /// As [`ScalableBloomFilter::layers`], at about this moment.
+    pub fn layers(&self) -> impl Iterator<Item = (LayerParams, u64)> + '_ {
+        self.published().map(|shared| (shared.layer.params, shared.inserted_items()))
+    }
+
     /// The keys that the layers were made for, all together.
     pub fn capacity(&self) -> u64 {
         self.published().map(|shared| shared.layer.params.expected_items()).sum()

@@ -1,0 +1,181 @@
+//! T14: every command, and every path of HTTP, by every sort of user.
+//!
+//! The rights stand here a second time, by hand: a command or a path without a row here fails.
+
+use crate::command::{Server, all_commands};
+use crate::http;
+use mayhap_server::Config;
+use mayhap_server::config::{Rights, Users};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What a row needs: nothing, some right, or this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    Any,
+    Read,
+    Write,
+    ReadAndWrite,
+    Admin,
+}
+
+impl Needs {
+    const fn is_given(self, rights: &Rights) -> bool {
+        let Rights { read, write, admin, .. } = *rights;
+        match self {
+            Self::Nothing => true,
+            Self::Any => read || write || admin,
+            Self::Read => read,
+            Self::Write => write,
+            Self::ReadAndWrite => read && write,
+            Self::Admin => admin,
+        }
+    }
+}
+
+const COMMANDS: &[(Needs, &str)] = &[
+    (Needs::Nothing, "auth hello quit reset"),
+    (Needs::Any, "client command discard echo exec info lastsave multi ping select time"),
+    (
+        Needs::Read,
+        "bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump bf.which dbsize \
+         exists expiretime keys memory pexpiretime pttl randomkey scan touch ttl type",
+    ),
+    (
+        Needs::Write,
+        "bf.add bf.insert bf.loadchunk bf.madd bf.maddhash bf.merge bf.rem bf.reserve del expire \
+         expireat persist pexpire pexpireat rename renamenx unlink",
+    ),
+    (Needs::Admin, "bgsave config flushall flushdb save shutdown"),
+    // By their second word.
+    (Needs::Admin, "client|list client|kill"),
+];
+
+/// Users with every set of rights, and one without any; none is told by the empty name.
+fn sorts() -> Vec<(String, Rights)> {
+    let set = |bits: u8| Rights {
+        read: bits & 1 != 0,
+        write: bits & 2 != 0,
+        admin: bits & 4 != 0,
+        prefix: None,
+    };
+    (0..8).map(|bits| (format!("user{bits}"), set(bits))).collect()
+}
+
+fn config() -> Config {
+    let mut users = Users::new().unwrap();
+    for (name, rights) in sorts() {
+        users.add(&name, b"a password", rights).unwrap();
+    }
+    Config { users: Arc::new(users), ..Config::default() }
+}
+
+#[test]
+fn every_command_asks_for_its_right_of_every_sort_of_user() {
+    let rows = COMMANDS.iter().flat_map(|(needs, names)| {
+        names.split_whitespace().map(move |name| (name.replace('|', " "), *needs))
+    });
+    let rows: Vec<_> = rows.collect();
+    let listed: BTreeSet<_> =
+        rows.iter().map(|(name, _)| name.split(' ').next().unwrap().to_owned()).collect();
+    let there: BTreeSet<_> = all_commands(&mut Server::new()).into_iter().collect();
+    assert_eq!(listed, there, "each command has a row");
+    let mut tried = 0;
+    for (name, needs) in &rows {
+        for (user, rights) in std::iter::once((String::new(), Rights::NONE)).chain(sorts()) {
+            // Each number of words: one of them fits the command, and all ask for the right.
+            let mut met = false;
+            for more in ["", " a", " a b", " a b c", " 1 a b"] {
+                let mut server = Server::with(config(), |_| {});
+                if !user.is_empty() {
+                    let request = [&b"AUTH"[..], user.as_bytes(), b"a password"];
+                    assert_eq!(server.ask(&request.map(<[u8]>::to_vec)), b"+OK\r\n");
+                }
+                let answer = server.line(&format!("{name}{more}"));
+                if answer.contains("wrong number of arguments") {
+                    continue;
+                }
+                met = true;
+                let is_refused = if user.is_empty() && name != "hello" {
+                    answer.starts_with("-NOAUTH ")
+                } else {
+                    answer.starts_with("-NOPERM User ") || answer.starts_with("-NOAUTH Auth")
+                };
+                let is_given = needs.is_given(&rights);
+                assert_eq!(is_refused, !is_given, "{name}{more} by {rights:?}: {answer}");
+                tried += 1;
+            }
+            assert!(met, "{name} was never asked for");
+        }
+    }
+    assert!(tried >= 9 * rows.len());
+}
+
+const PATHS: [(Needs, &str); 17] = [
+    (Needs::Nothing, "GET /"),
+    (Needs::Nothing, "GET /style.css"),
+    (Needs::Nothing, "GET /healthz"),
+    (Needs::Nothing, "GET /readyz"),
+    (Needs::Nothing, "GET /openapi.json"),
+    (Needs::Read, "GET /metrics"),
+    (Needs::Read, "GET /v1/filters"),
+    (Needs::Read, "GET /v1/filters/{name}"),
+    (Needs::Write, "PUT /v1/filters/{name}"),
+    (Needs::Write, "DELETE /v1/filters/{name}"),
+    (Needs::Write, "POST /v1/filters/{name}/add"),
+    (Needs::Read, "POST /v1/filters/{name}/check"),
+    (Needs::ReadAndWrite, "POST /v1/filters/{name}/merge"),
+    (Needs::Read, "GET /v1/filters/{name}/file"),
+    (Needs::Write, "PUT /v1/filters/{name}/file"),
+    // Nothing of ours, so it is not told to strangers either.
+    (Needs::Any, "GET /none"),
+    (Needs::Any, "GET /v1/filters/{name}/none"),
+];
+
+#[test]
+fn every_path_asks_for_its_right_of_every_sort_of_user() {
+    use base64::Engine;
+    let server = http::Server::start(config());
+    let description = server.get("/openapi.json").json();
+    let paths = description["paths"].as_object().unwrap();
+    let methods = |(path, item): (&String, &Value)| {
+        let methods = item.as_object().unwrap().keys().filter(|key| *key != "parameters");
+        methods.map(|method| format!("{} {path}", method.to_uppercase())).collect::<Vec<_>>()
+    };
+    for line in paths.iter().flat_map(methods) {
+        assert!(PATHS.iter().any(|(_, row)| *row == line), "{line} has no row");
+    }
+    for (needs, line) in PATHS {
+        let line = line.replace("{name}", "f");
+        for (user, rights) in std::iter::once((String::new(), Rights::NONE)).chain(sorts()) {
+            let login =
+                base64::engine::general_purpose::STANDARD.encode(format!("{user}:a password"));
+            let login = format!("Basic {login}");
+            let kind = if line.ends_with("file") {
+                "application/octet-stream"
+            } else {
+                "application/json"
+            };
+            let all = [("Content-Type", kind), ("Authorization", &*login)];
+            let headers = if user.is_empty() { &all[..1] } else { &all[..] };
+            let body: &[u8] = match line.rsplit('/').next().unwrap() {
+                "add" | "check" => br#"{"items":[]}"#,
+                "merge" => br#"{"from":["f"]}"#,
+                _ => b"{}",
+            };
+            let status = server.ask(&line, headers, body).status;
+            let expected = match (user.is_empty(), needs) {
+                (true, Needs::Nothing) => 0,
+                (true, _) => 401,
+                (false, Needs::Any) => 404,
+                (false, _) if needs.is_given(&rights) => 0,
+                (false, _) => 403,
+            };
+            let is_refused = matches!(status, 401 | 403);
+            assert_eq!(is_refused, matches!(expected, 401 | 403), "{line} {rights:?}: {status}");
+            assert!(!is_refused || status == expected, "{line} {rights:?}: {status}");
+        }
+    }
+}
