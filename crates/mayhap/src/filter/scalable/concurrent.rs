@@ -336,10 +336,11 @@ impl ConcurrentScalableBloomFilter {
 
     /// The number of layers now.
     pub fn num_layers(&self) -> usize {
-        // ORDERING: Relaxed. Only where to begin: a layer is reached through its slot, whose load
-        // is an Acquire that sees the layer whole. One that this thread has to see, since a key
-        // was put into it before, is found by going on from a number that is too small.
-        let mut count = self.num_layers.load(Ordering::Relaxed) as usize;
+        // ORDERING: Acquire, with the Release of `grow_to`: the slots of the layers that are
+        // counted are seen filled. (Relaxed, a slot could be seen empty on machines that reorder
+        // loads.) One that this thread has to see, since a key was put into it before, and that is
+        // not counted yet, is found by going on.
+        let mut count = self.num_layers.load(Ordering::Acquire) as usize;
         while count < MAX_LAYERS && self.layers[count].get().is_some() {
             count += 1;
         }
@@ -386,7 +387,7 @@ impl ConcurrentScalableBloomFilter {
             let layer = self.layer_after(count - 1)?.clone();
             // Nobody else fills it.
             let _ = self.layers[count - 1].set(Box::new(layer));
-            self.num_layers.fetch_max(count as u64, Ordering::Relaxed);
+            self.num_layers.fetch_max(count as u64, Ordering::Release);
         }
         Ok(())
     }
