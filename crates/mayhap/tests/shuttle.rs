@@ -43,6 +43,13 @@ fn model(check: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 #[test]
+fn what_is_said_to_be_there_is_found_while_a_layer_is_added() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::what_is_said_to_be_there_is_found_while_a_layer_is_added(threads));
+    });
+}
+
+#[test]
 fn no_key_is_lost_while_a_layer_is_added() {
     (4..=8)
         .for_each(|threads| model(move || growth::no_key_is_lost_while_a_layer_is_added(threads)));
