@@ -98,23 +98,30 @@ pub(crate) fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(t
     let new = told.fold(usize::from(mine), |new, told| new + usize::from(told));
     assert!(new >= 1, "a key that was not there is new to someone");
     assert!(filter.contains_digest(digest(0)) && filter.contains_digest(digest(100)));
-    assert_eq!(filter.num_layers(), 2);
+    // Places that are reserved for a moment may fill a layer before its keys do.
+    assert!((2..=3).contains(&filter.num_layers()));
 }
 
 /// Memory for one more layer and not two: nobody is refused since another makes the same layer, and
 /// it is charged once.
 pub(crate) fn a_layer_is_charged_once_however_many_need_it(threads: usize) {
+    // As many keys as fill layers up to the one before one that has room for all.
+    let full = threads.next_power_of_two() as u64 - 1;
+    let fill = |filter: &ConcurrentScalableBloomFilter, keys| {
+        let missing = |_: &usize| filter.inserted_items() < keys;
+        (100..).take_while(missing).for_each(|i| assert!(filter.insert_digest(digest(i)).is_ok()));
+    };
+    let larger = chain();
+    fill(&larger, full + 1);
     let mut filter = chain();
-    let first = filter.num_bytes();
-    let budget = Budget::new(first + 64);
-    filter.set_charge(budget.charge(first).unwrap());
-    filter.insert_digest(digest(100)).unwrap();
+    fill(&filter, full);
+    let budget = Budget::new(larger.num_bytes());
+    filter.set_charge(budget.charge(filter.num_bytes()).unwrap());
     let filter = Arc::new(filter);
-    // Two keys, which the next layer has room for.
     let insert = |i: usize| {
         let filter = filter.clone();
         move || {
-            filter.insert_digest(digest(i % 2)).expect("there is room for the layer");
+            filter.insert_digest(digest(i)).expect("there is room for the layer");
         }
     };
     let others: Vec<_> = (1..threads).map(|i| spawn(insert(i))).collect();
