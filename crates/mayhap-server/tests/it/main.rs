@@ -18,6 +18,7 @@ mod http_guard;
 mod http_metrics;
 mod keyspace;
 mod keyspace_dump;
+mod keyspace_growth;
 mod keyspace_limits;
 mod keyspace_promise;
 mod keyspace_recovery;
