@@ -198,7 +198,7 @@ mod scenarios {
     #[test]
     fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new() {
         let mut builder = loom::model::Builder::new();
-        (builder.preemption_bound, builder.max_permutations) = (Some(1), Some(30_000));
+        (builder.preemption_bound, builder.max_permutations) = (Some(1), Some(5_000));
         builder.check(|| {
             growth::of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(2);
         });
