@@ -5,12 +5,12 @@ FUZZ_SECONDS ?= 10
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc servers unit points planted examples portable neon loom miri sanitize fuzz \
+.PHONY: help demo build test lint doc servers unit points planted examples portable neon loom shuttle miri sanitize fuzz \
 	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
-	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, fuzzing'
+	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, shuttle, fuzzing'
 	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark); clients of the server'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
@@ -28,7 +28,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit points examples doc portable neon loom miri fuzz deny
+test: lint unit points examples doc portable neon loom shuttle miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -80,6 +80,12 @@ neon:
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap --release --locked --test loom
+
+# Random schedules, for each scenario with 4, 5, 6, 7 and 8 threads; a failing one is printed.
+SCHEDULES ?= 1000
+shuttle:
+	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
+		$(CARGO) test -p mayhap --release --locked --test shuttle
 
 # Nightly tools gate where they exist; elsewhere the line says what was not run. Under Miri only
 # features that the compiler was told of are detected, so AVX2 is a run of its own.
@@ -142,6 +148,7 @@ soak:
 	MAYHAP_SOAK=1 KILLS=$(KILLS) MINUTES=$(MINUTES) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
+	$(MAKE) shuttle SCHEDULES=50000
 
 # What we and others can do, found out by running them.
 compare:

@@ -1,6 +1,87 @@
-//! Atomics, from `core` or, under `--cfg loom`, from the model checker.
+//! What threads share: atomics, a slot that is filled once, a lock. From `core` and `std`, or from
+//! the checkers loom and shuttle under `--cfg loom` and `--cfg shuttle`.
 
-#[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+#[cfg(shuttle)]
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A place that is filled once: what is in it was written before it is seen.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) type Slot<T> = once_cell::race::OnceBox<T>;
+
+/// The same for the checkers: the flag is what they see of it.
+#[cfg(any(loom, shuttle))]
+#[derive(Debug)]
+pub(crate) struct Slot<T> {
+    value: std::sync::OnceLock<alloc::boxed::Box<T>>,
+    filled: AtomicBool,
+}
+
+#[cfg(any(loom, shuttle))]
+impl<T> Slot<T> {
+    pub(crate) fn new() -> Self {
+        Self { value: std::sync::OnceLock::new(), filled: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn with_value(value: alloc::boxed::Box<T>) -> Self {
+        Self { value: value.into(), filled: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn get(&self) -> Option<&T> {
+        let filled = self.filled.load(Ordering::Acquire);
+        filled.then(|| self.value.get().map(|value| &**value)).flatten()
+    }
+
+    pub(crate) fn set(&self, value: alloc::boxed::Box<T>) -> Result<(), alloc::boxed::Box<T>> {
+        // No other thread runs between the two: switches are at what the checker sees.
+        self.value.set(value)?;
+        self.filled.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+#[cfg(all(feature = "std", not(any(loom, shuttle))))]
+type Inner = std::sync::Mutex<()>;
+#[cfg(loom)]
+type Inner = loom::sync::Mutex<()>;
+#[cfg(shuttle)]
+type Inner = shuttle::sync::Mutex<()>;
+/// Without `std` a thread cannot sleep, so it asks again and again.
+#[cfg(not(any(feature = "std", loom, shuttle)))]
+type Inner = AtomicBool;
+
+/// A lock for what is done by one thread at a time.
+#[derive(Debug)]
+pub(crate) struct Lock(Inner);
+
+impl Lock {
+    pub(crate) fn new() -> Self {
+        Self(Inner::default())
+    }
+
+    pub(crate) fn with<R>(&self, f: impl FnOnce() -> R) -> R {
+        #[cfg(any(feature = "std", loom, shuttle))]
+        {
+            // It guards no data, so that a panic elsewhere leaves nothing that is half done.
+            let _held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            f()
+        }
+        #[cfg(not(any(feature = "std", loom, shuttle)))]
+        {
+            struct Held<'a>(&'a AtomicBool);
+            impl Drop for Held<'_> {
+                fn drop(&mut self) {
+                    self.0.store(false, Ordering::Release);
+                }
+            }
+            while self.0.swap(true, Ordering::Acquire) {
+                core::hint::spin_loop();
+            }
+            let _held = Held(&self.0);
+            f()
+        }
+    }
+}

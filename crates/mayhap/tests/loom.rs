@@ -8,6 +8,15 @@
 //! Qadeer 2007), and it is seconds instead of days. Filters are 64 bits with k = 2, and one block.
 #![cfg(loom)]
 
+mod schedules;
+
+/// What the scenarios are made of.
+mod checker {
+    pub(crate) use loom::sync::atomic::{self, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use loom::sync::{Arc, Mutex};
+    pub(crate) use loom::thread::spawn;
+}
+
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
@@ -15,10 +24,16 @@ use mayhap::{
     Blocked, Build, Digest, DigestFunction, Filter, FilterParams, Layout, LayoutKind, OwnedBlocks,
     SharedBlocks, Standard,
 };
+use schedules::log::Plant;
 
 fn model(check: impl Fn() + Sync + Send + 'static) {
+    with_preemptions(3, check);
+}
+
+fn with_preemptions(most: usize, check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    let bound = std::env::var("PREEMPTIONS").map(|text| text.parse().expect("a number"));
+    builder.preemption_bound = Some(bound.unwrap_or(most));
     builder.check(check);
 }
 
@@ -162,4 +177,96 @@ fn a_snapshot_while_inserting_holds_what_came_before<L: LayoutKind + 'static>() 
             assert_eq!(found & !all, 0);
         }
     });
+}
+
+/// The chain that grows, and the order of bits, log and checkpoint.
+mod scenarios {
+    use super::schedules::{growth, log};
+    use super::{Plant, model, with_preemptions};
+
+    #[test]
+    fn what_is_said_to_be_there_is_found_while_a_layer_is_added() {
+        model(|| growth::what_is_said_to_be_there_is_found_while_a_layer_is_added(2));
+    }
+
+    #[test]
+    fn no_key_is_lost_while_a_layer_is_added() {
+        with_preemptions(1, || growth::no_key_is_lost_while_a_layer_is_added(2));
+    }
+
+    /// Both look at all bits of both layers: more schedules than can be tried, so the first of them.
+    #[test]
+    fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new() {
+        let mut builder = loom::model::Builder::new();
+        (builder.preemption_bound, builder.max_permutations) = (Some(1), Some(5_000));
+        builder.check(|| {
+            growth::of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(2);
+        });
+    }
+
+    #[test]
+    fn a_layer_is_charged_once_however_many_need_it() {
+        with_preemptions(1, || growth::a_layer_is_charged_once_however_many_need_it(2));
+    }
+
+    #[test]
+    fn a_layer_that_is_made_ahead_is_made_once() {
+        model(|| growth::a_layer_that_is_made_ahead_is_made_once(2));
+    }
+
+    #[test]
+    fn a_copy_while_a_layer_is_added_holds_what_came_before() {
+        model(|| growth::a_copy_while_a_layer_is_added_holds_what_came_before(2));
+    }
+
+    #[test]
+    fn a_union_with_a_copy_while_others_insert_loses_nothing() {
+        model(|| growth::a_union_with_a_copy_while_others_insert_loses_nothing(2));
+    }
+
+    #[test]
+    fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked() {
+        model(|| growth::a_filter_that_is_dropped_lives_until_the_last_one_has_asked(2));
+    }
+
+    #[test]
+    fn what_is_acknowledged_during_a_checkpoint_is_kept() {
+        model(|| log::what_is_acknowledged_during_a_checkpoint_is_kept(3, Plant::None));
+    }
+
+    #[test]
+    fn what_is_acknowledged_as_not_new_is_kept() {
+        model(|| log::what_is_acknowledged_as_not_new_is_kept(3, Plant::None));
+    }
+
+    #[test]
+    fn checkpoints_and_repeated_keys_lose_nothing() {
+        with_preemptions(2, || log::checkpoints_and_repeated_keys_lose_nothing(3, Plant::None));
+    }
+
+    #[test]
+    #[should_panic(expected = "is lost")]
+    fn a_copy_before_the_log_turns_is_found() {
+        let plant = Plant::CopiedBeforeTurning;
+        model(move || log::what_is_acknowledged_during_a_checkpoint_is_kept(3, plant));
+    }
+
+    #[test]
+    #[should_panic(expected = "is lost")]
+    fn segments_that_go_before_the_manifest_are_found() {
+        let plant = Plant::DroppedEarly;
+        model(move || log::what_is_acknowledged_during_a_checkpoint_is_kept(3, plant));
+    }
+
+    #[test]
+    #[should_panic(expected = "is lost")]
+    fn a_count_after_the_bits_is_found() {
+        model(|| log::what_is_acknowledged_as_not_new_is_kept(3, Plant::CountedLate));
+    }
+
+    #[test]
+    #[should_panic(expected = "is lost")]
+    fn insertions_that_count_as_safe_too_early_are_found() {
+        model(|| log::what_is_acknowledged_as_not_new_is_kept(3, Plant::SettledEarly));
+    }
 }

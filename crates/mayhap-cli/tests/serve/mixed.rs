@@ -235,7 +235,9 @@ fn live(
     if life == 0 {
         assert_eq!(first.ask("BF.RESERVE web 0.001 10000"), ok());
     } else {
-        workers.iter_mut().for_each(|worker| worker.check(&mut first));
+        for worker in &mut workers {
+            worker.check(&mut first);
+        }
     }
     drop(first);
     let (port, http) = (server.port(CLIENTS), server.port("HTTP: http://127.0.0.1:"));
@@ -291,7 +293,9 @@ fn under_a_mixed_load_memory_files_and_threads_stay_what_they_were() {
         }
     }
     let server = Server::start(folder.path(), &["--default-error", "1e-9"]);
-    workers.iter_mut().for_each(|worker| worker.check(&mut server.connect()));
+    for worker in &mut workers {
+        worker.check(&mut server.connect());
+    }
     server.stop();
     assert!(workers.iter().all(|worker| worker.asked > 100));
 }

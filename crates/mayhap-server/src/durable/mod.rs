@@ -6,8 +6,8 @@
 //! Filters ─► checkpoint ─► image, manifest ─► Replay
 //! ```
 //!
-//! `recorder.rs` is what a turn of a thread writes at once, `log.rs` puts it in order, writes,
-//! syncs and refuses, `threads.rs` does so each second. `checkpoint.rs` makes images and drops the
+//! `recorder.rs` is what a turn of a thread writes at once, `log.rs` puts it in order, writes
+//! and refuses, `sync.rs` gets it onto the disk, `threads.rs` does so each second. `checkpoint.rs` makes images and drops the
 //! log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
 //! in files: `store.rs` (the folder), `segment.rs`, `frame.rs` and `item.rs` (the log),
 //! `manifest.rs`, `image.rs`. Everything goes through `disk.rs`, so that the tests in `tests/` can
@@ -32,6 +32,7 @@ mod replay;
 mod segment;
 mod stats;
 mod store;
+mod sync;
 #[cfg(test)]
 mod tests;
 mod threads;

@@ -3,6 +3,7 @@
 //! `insert.rs` is the way in, `info.rs` what it knows of itself, `dump.rs` its bytes.
 
 use super::filter::{Filter, read};
+use super::growth::Growth;
 use super::load::Outgoing;
 use super::{Shape, Spec};
 use crate::Turn;
@@ -29,6 +30,7 @@ pub struct Entry {
     pub(super) outgoing: Mutex<Option<Outgoing>>,
     /// The limit of one filter, where the filter does not have it.
     pub(super) max_bytes: u64,
+    pub(super) growth: Arc<Growth>,
 }
 
 impl Entry {
@@ -38,6 +40,7 @@ impl Entry {
         expires_at: u64,
         filter: Filter,
         max_bytes: u64,
+        growth: Arc<Growth>,
     ) -> Self {
         let digest_function = filter.digest_function();
         let (expires_at, unsafe_count) = (AtomicU64::new(expires_at), Arc::default());
@@ -50,6 +53,7 @@ impl Entry {
             unsafe_count,
             outgoing: Mutex::default(),
             max_bytes,
+            growth,
         }
     }
 

@@ -37,7 +37,7 @@ impl Keyspace {
         if self.get(&name, 0).is_some() {
             return Err(at(&"there is a filter of this name; rename the file"));
         }
-        let entry = Entry::new(*next_id, spec, 0, filter, self.options.max_filter_bytes);
+        let entry = self.entry(*next_id, spec, 0, filter);
         *next_id += 1;
         let entry = Arc::new(entry);
         self.add_to_index(&name, &entry);

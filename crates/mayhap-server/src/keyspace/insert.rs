@@ -1,18 +1,6 @@
-//! The way of keys into a filter, and into the log.
-//!
-//! # "Not new", and safe
-//!
-//! A thread sets bits first and writes its records at the end of its turn. Meanwhile another thread
-//! may be asked to insert the same key, find it there, and answer "not new": an acknowledgement,
-//! although a crash would take the key. So `unsafe_count` has the insertions that are in the bits
-//! and not yet in the log, and while it is not 0 what is "not new" is recorded again.
-//!
-//! ORDERING. The inserting thread adds to the count, then a Release fence, then sets bits by
-//! read-modify-writes. Whoever sees such a bit and then has an Acquire fence synchronises with it,
-//! through later changes of the same word too, since they are all read-modify-writes. Its load of
-//! the count then sees the addition, or the subtraction after it, which comes when the record is in
-//! the log. A record that could not be written is never subtracted but by an image that has it.
+//! The way of keys into a filter, and into the log; `announced.rs` is what keeps "not new" safe.
 
+use super::announced::{Announced, others_are_unsafe};
 use super::filter::{Filter, locked, write};
 use super::{Entry, InsertError};
 use crate::Turn;
@@ -20,47 +8,9 @@ use crate::durable::Recorder;
 use crate::resp::Words;
 use mayhap::{Bitmap, Digest};
 use mayhap_formats::ForeignFilter;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// What [`Recorder::ordered`] is told: the time in milliseconds, or this for a removal.
 pub(super) const REMOVAL: u64 = u64::MAX;
-
-/// Insertions that were announced and are not in the log's hands yet.
-struct Announced<'a> {
-    count: &'a AtomicU64,
-    left: u64,
-}
-
-impl<'a> Announced<'a> {
-    fn new(count: &'a AtomicU64, insertions: usize) -> Self {
-        count.fetch_add(insertions as u64, Ordering::Relaxed);
-        fence(Ordering::Release);
-        Self { count, left: insertions as u64 }
-    }
-
-    /// Whether a bit that was seen may be of an insertion of another turn that is not safe.
-    fn others_are_unsafe(&self) -> bool {
-        others_are_unsafe(self.count, self.left)
-    }
-
-    fn hand_over(&mut self, recorded: usize) {
-        self.left -= recorded as u64;
-    }
-}
-
-impl Drop for Announced<'_> {
-    fn drop(&mut self) {
-        if self.left != 0 {
-            self.count.fetch_sub(self.left, Ordering::Relaxed);
-        }
-    }
-}
-
-#[inline]
-fn others_are_unsafe(count: &AtomicU64, own: u64) -> bool {
-    fence(Ordering::Acquire);
-    count.load(Ordering::Relaxed) != own
-}
 
 impl Entry {
     /// Inserts a key; `true` if it is new. What a crash must not take is in [`Turn::recorder`].
@@ -87,7 +37,11 @@ impl Entry {
         if self.is_ordered() {
             return self.insert_in_order(&[digest], turn);
         }
-        let Some(recorder) = &mut turn.recorder else { return self.filter.insert(digest) };
+        let Some(recorder) = &mut turn.recorder else {
+            let new = self.filter.insert(digest)?;
+            self.ask_growth();
+            return Ok(new);
+        };
         // A key that is there, as most are, writes to nothing that threads share.
         if self.filter.contains(digest, 0) && !others_are_unsafe(&self.unsafe_count, 0) {
             return Ok(false);
@@ -97,6 +51,9 @@ impl Entry {
         if new || announced.others_are_unsafe() {
             recorder.insert(&self.unsafe_count, self.id, &[digest]);
             announced.hand_over(1);
+        }
+        if new {
+            self.ask_growth();
         }
         Ok(new)
     }
@@ -143,7 +100,11 @@ impl Entry {
             return done.map(|_| ());
         }
         let Turn { recorder, digests, answers, .. } = turn;
-        let Some(recorder) = recorder else { return self.filter.insert_many(digests, answers) };
+        let Some(recorder) = recorder else {
+            let done = self.filter.insert_many(digests, answers);
+            self.ask_growth();
+            return done;
+        };
         let mut announced = Announced::new(&self.unsafe_count, digests.len());
         let done = self.filter.insert_many(digests, answers);
         if let Err((inserted, _)) = done {
@@ -156,6 +117,7 @@ impl Entry {
             recorder.insert(&self.unsafe_count, self.id, digests);
             announced.hand_over(digests.len());
         }
+        self.ask_growth();
         done
     }
 

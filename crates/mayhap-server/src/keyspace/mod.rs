@@ -3,9 +3,10 @@
 //! `names.rs` is names to filters, `scan.rs` goes over all of them. `entry.rs` is one filter with
 //! what belongs to it, `spec.rs` what it was asked to be, `filter.rs` the kinds, `fixed.rs` and
 //! `redisbloom.rs` two of them, `insert.rs` the way in, `info.rs` what a filter knows of itself.
-//! `contents.rs` is a filter as bytes, `load.rs` and `loading.rs` dumps that go out and come in,
+//! `growth.rs` makes layers before they are needed. `contents.rs` is a filter as bytes, `load.rs` and `loading.rs` dumps that go out and come in,
 //! `files.rs` filters that lie in the data folder, `recovery.rs` those that come back at start.
 
+mod announced;
 mod contents;
 mod entry;
 mod error;
@@ -13,6 +14,7 @@ mod files;
 mod filter;
 mod fixed;
 mod glob;
+mod growth;
 mod info;
 mod insert;
 mod layers;
@@ -29,6 +31,7 @@ pub use entry::Entry;
 pub use error::{ChangeError, CreateError, InsertError, TooLarge};
 pub use filter::FEWEST_ITEMS;
 pub use glob::matches;
+pub use growth::Growing;
 pub use info::{Info, Measured};
 pub use layers::LayerInfo;
 pub use load::{CHUNK_BYTES, LoadError};
@@ -37,3 +40,5 @@ pub use options::Options;
 pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
+
+use std::sync::atomic;

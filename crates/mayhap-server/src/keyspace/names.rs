@@ -8,6 +8,7 @@
 use super::filter::{
     Filter, Sized, charge, digest_function, explained, locked, read, sized, write,
 };
+use super::growth::Growth;
 use super::load::Incoming;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
 use crate::durable::{Log, Logged, Operation, Refused};
@@ -34,6 +35,7 @@ pub struct Keyspace {
     pub(super) options: Options,
     pub(super) budget: Arc<Budget>,
     sizes: Mutex<Vec<(Shape, Sized)>>,
+    pub(super) growth: Arc<Growth>,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
 }
@@ -51,6 +53,7 @@ impl Keyspace {
             options,
             budget: Budget::new(options.max_memory),
             sizes: Mutex::default(),
+            growth: Arc::default(),
             loading: Mutex::default(),
         }
     }
@@ -177,7 +180,7 @@ impl Keyspace {
         }
         let id = *next_id;
         *next_id += 1;
-        let entry = Arc::new(Entry::new(id, spec, 0, filter, self.options.max_filter_bytes));
+        let entry = Arc::new(self.entry(id, spec, 0, filter));
         let name: Arc<[u8]> = name.into();
         // Before the log has it: a checkpoint that begins in between is to save it.
         self.add_to_index(&name, &entry);
@@ -194,6 +197,11 @@ impl Keyspace {
                 Err(refused.into())
             }
         }
+    }
+
+    pub(super) fn entry(&self, id: u64, spec: Spec, expires_at: u64, filter: Filter) -> Entry {
+        let (max_bytes, growth) = (self.options.max_filter_bytes, self.growth.clone());
+        Entry::new(id, spec, expires_at, filter, max_bytes, growth)
     }
 
     pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {

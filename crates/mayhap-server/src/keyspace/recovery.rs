@@ -4,7 +4,7 @@ use super::contents::{Contents, limits};
 use super::filter::{Ordered, digest_function, locked, sized};
 use super::insert::REMOVAL;
 use super::loading::Loading;
-use super::{Entry, Keyspace, Options, Shape, Spec};
+use super::{Keyspace, Options, Shape, Spec};
 use crate::durable::{Filters, Image, Replay, Saved, Snapshot, read_native};
 use mayhap::{AnyFilter, Bitmap, Digest};
 use mayhap_formats::{ForeignFilter, RedisBloomFilter};
@@ -255,7 +255,7 @@ impl Keyspace {
             let charge = keyspace.budget.charge(0).map_err(|error| error.to_string())?;
             charge.force(contents.num_bytes());
             let filter = contents.into_filter(&spec, &options, charge);
-            let entry = Entry::new(id, spec, expires_at, filter, options.max_filter_bytes);
+            let entry = keyspace.entry(id, spec, expires_at, filter);
             let (name, entry): (Arc<[u8]>, _) = (name.into(), Arc::new(entry));
             keyspace.add_to_index(&name, &entry);
             keyspace.put(name, entry);

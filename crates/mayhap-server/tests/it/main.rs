@@ -22,6 +22,7 @@ mod http_metrics;
 mod http_tls;
 mod keyspace;
 mod keyspace_dump;
+mod keyspace_growth;
 mod keyspace_limits;
 mod keyspace_promise;
 mod keyspace_recovery;

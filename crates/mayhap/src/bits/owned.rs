@@ -79,7 +79,7 @@ impl OwnedBlocks {
         Ok(copy)
     }
 
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, shuttle)))]
     pub(super) fn as_ptr(&self) -> *mut Block {
         self.blocks.as_ptr()
     }

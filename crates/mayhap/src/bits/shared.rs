@@ -1,5 +1,5 @@
 //! Blocks that many threads write at once.
-#![cfg_attr(not(loom), expect(unsafe_code, reason = "memory seen as atomics"))]
+#![cfg_attr(not(any(loom, shuttle)), expect(unsafe_code, reason = "memory seen as atomics"))]
 
 use super::{Block, OwnedBlocks, Storage};
 use crate::sync::{AtomicU64, Ordering};
@@ -7,13 +7,13 @@ use crate::sync::{AtomicU64, Ordering};
 /// Blocks whose words are atomics: read and written through `&self` from any thread.
 #[derive(Debug)]
 pub struct SharedBlocks {
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, shuttle)))]
     blocks: OwnedBlocks,
-    #[cfg(loom)]
+    #[cfg(any(loom, shuttle))]
     words: alloc::vec::Vec<AtomicU64>,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 impl SharedBlocks {
     pub(crate) fn new(blocks: OwnedBlocks) -> Self {
         Self { blocks }
@@ -34,9 +34,9 @@ impl SharedBlocks {
     }
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 impl SharedBlocks {
-    #[allow(clippy::needless_pass_by_value, reason = "as without loom")]
+    #[allow(clippy::needless_pass_by_value, reason = "as without a checker")]
     pub(crate) fn new(blocks: OwnedBlocks) -> Self {
         let words = super::block::words(blocks.as_ref());
         Self { words: words.iter().map(|&word| AtomicU64::new(word)).collect() }
@@ -50,6 +50,27 @@ impl SharedBlocks {
 
     pub(crate) fn words(&self) -> &[AtomicU64] {
         &self.words
+    }
+}
+
+/// Words in the smallest page that systems have.
+const PAGE_WORDS: usize = 4096 / 8;
+/// Pages that are touched between two questions whether to go on: up to a huge page.
+const PAGES_AT_ONCE: usize = 512;
+
+impl SharedBlocks {
+    /// Writes to each page, so that no later write has to wait for the system to find one; `false`
+    /// if `go_on` said so before the end. Changes nothing, and others may set bits meanwhile.
+    pub(crate) fn touch(&self, go_on: &dyn Fn() -> bool) -> bool {
+        self.words().chunks(PAGE_WORDS * PAGES_AT_ONCE).all(|words| {
+            for page in words.chunks(PAGE_WORDS) {
+                // A write even where nothing changes, unlike "or with 0", which compilers make a
+                // read of. ORDERING: Relaxed, as it publishes nothing; a word that is not 0 was
+                // written to.
+                let _ = page[0].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+            }
+            go_on()
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Plain loops compiled for the CPU at hand.
 #![cfg_attr(
-    all(target_arch = "x86_64", not(loom)),
+    all(target_arch = "x86_64", not(any(loom, shuttle))),
     expect(unsafe_code, reason = "calls to functions with target features")
 )]
 
@@ -22,7 +22,7 @@
 /// ```
 #[inline]
 pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
-    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
         if super::avx512::is_available() {
             // SAFETY: the CPU has these features.
@@ -36,13 +36,13 @@ pub fn on_this_cpu<T>(computation: impl FnOnce() -> T) -> T {
     computation()
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 fn on_avx512<T>(computation: impl FnOnce() -> T) -> T {
     computation()
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn on_avx2<T>(computation: impl FnOnce() -> T) -> T {
     computation()

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 macro_rules! has_features {
     ($($feature:tt),*) => {{
         #[cfg(all(feature = "std", target_arch = "x86_64"))]
@@ -19,14 +19,14 @@ macro_rules! has_features {
     }};
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 mod avx2;
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 mod avx512;
 mod batch;
 mod cpu;
 mod digest;
-#[cfg(all(target_arch = "aarch64", not(loom)))]
+#[cfg(all(target_arch = "aarch64", not(any(loom, shuttle))))]
 mod neon;
 mod pair;
 mod popcount;
@@ -100,11 +100,11 @@ impl Backend {
     /// All kernels for this k that this CPU can run, the fastest first; the last is scalar.
     pub(crate) fn all(num_hashes: u32) -> impl Iterator<Item = Self> {
         [
-            #[cfg(all(target_arch = "x86_64", not(loom)))]
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
             (avx512::is_available(), &avx512::KERNELS),
-            #[cfg(all(target_arch = "x86_64", not(loom)))]
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
             (avx2::is_available(), &avx2::KERNELS),
-            #[cfg(all(target_arch = "aarch64", not(loom)))]
+            #[cfg(all(target_arch = "aarch64", not(any(loom, shuttle))))]
             (neon::is_available(), &neon::KERNELS),
             (true, &scalar::KERNELS),
         ]

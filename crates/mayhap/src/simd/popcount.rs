@@ -1,6 +1,6 @@
 //! Counting bits: loops compiled for a CPU that has an instruction for it.
 #![cfg_attr(
-    all(target_arch = "x86_64", not(loom)),
+    all(target_arch = "x86_64", not(any(loom, shuttle))),
     expect(unsafe_code, reason = "calls to functions with target features")
 )]
 
@@ -9,7 +9,7 @@
 /// word.
 #[inline]
 pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
-    #[cfg(all(target_arch = "x86_64", not(loom)))]
+    #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
         if has_features!("avx512f", "avx512vl", "avx512vpopcntdq", "popcnt") {
             // SAFETY: the CPU has these features.
@@ -23,13 +23,13 @@ pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
     count()
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 #[target_feature(enable = "avx512f,avx512vl,avx512vpopcntdq,popcnt")]
 fn with_avx512<R>(count: impl FnOnce() -> R) -> R {
     count()
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 #[target_feature(enable = "popcnt")]
 fn with_popcnt<R>(count: impl FnOnce() -> R) -> R {
     count()

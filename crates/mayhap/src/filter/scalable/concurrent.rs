@@ -1,23 +1,23 @@
 //! The chain that many threads fill while it grows.
 
 use super::layer::{self, CHUNK, Layer, Pending, count_ones};
-use super::{Limits, ScalableBloomFilter, check_num_layers};
+use super::{Limits, ScalableBloomFilter};
 use crate::bits::Bitmap;
-use crate::sizing::scalable::{self, LayerParams, MAX_LAYERS};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sizing::scalable::{LayerParams, MAX_LAYERS};
+use crate::sync::{AtomicBool, AtomicU64, Lock, Ordering, Slot};
 use crate::{
     BlockedBloomFilter, Charge, ConcurrentBlockedBloomFilter, Digest, DigestFunction, Error, Key,
 };
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use once_cell::race::OnceBox;
 
-/// [`ScalableBloomFilter`] with `insert(&self)`, lock-free while it grows.
+/// [`ScalableBloomFilter`] with `insert(&self)`, without locks but where a layer is added.
 ///
 /// Layers and rates are those of the exclusive form. A thread that finds the newest layer full
-/// makes the next one and publishes it; where several do so at once one of theirs is kept, and no
-/// thread waits for another. (The others' memory, never touched, is given back.)
+/// makes the next one and publishes it; others that need it too wait for that. It is a moment:
+/// memory is asked for and not written to. A thread that has time can make the layer before it is
+/// needed, and have its memory ready: [`ConcurrentScalableBloomFilter::grow_ahead`].
 ///
 /// A thread reserves room before it inserts, so no layer ever holds more keys than it was made for
 /// and the rate is kept at every moment. At most 512 places a thread are reserved and not used
@@ -46,14 +46,16 @@ use once_cell::race::OnceBox;
 /// ```
 #[derive(Debug)]
 pub struct ConcurrentScalableBloomFilter {
-    /// Filled from the front. `Arc`, since what is in a `OnceBox` cannot be taken out again.
-    layers: [OnceBox<Arc<SharedLayer>>; MAX_LAYERS],
+    /// Filled from the front. `Arc`, since what is in a slot cannot be taken out again.
+    layers: [Slot<Arc<SharedLayer>>; MAX_LAYERS],
     /// Layers published so far, or fewer: where to look for more from.
     num_layers: AtomicU64,
-    limits: Limits,
-    digest_function: DigestFunction,
+    pub(super) limits: Limits,
+    pub(super) digest_function: DigestFunction,
     /// What all layers take of a budget, if there is one.
-    charge: Option<Charge>,
+    pub(super) charge: Option<Charge>,
+    /// Held by who makes or publishes a layer.
+    pub(super) growing: Lock,
 }
 
 #[derive(Debug)]
@@ -63,13 +65,18 @@ pub(super) struct SharedLayer {
     taken: AtomicU64,
     /// The layer after this one, once it was sized: that takes milliseconds, and where there is no
     /// memory for it every further key asks.
-    next: OnceBox<LayerParams>,
+    pub(super) next: Slot<LayerParams>,
+    /// That layer, once it was made: published as soon as this one is full.
+    pub(super) ahead: Slot<Arc<SharedLayer>>,
+    /// Whether somebody was told that it is time to make it.
+    pub(super) asked: AtomicBool,
 }
 
 impl SharedLayer {
-    fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
+    pub(super) fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
         let taken = AtomicU64::new(layer.inserted_items);
-        Arc::new(Self { layer: layer.into_concurrent(), taken, next: OnceBox::new() })
+        let (next, ahead, asked) = (Slot::new(), Slot::new(), AtomicBool::new(false));
+        Arc::new(Self { layer: layer.into_concurrent(), taken, next, ahead, asked })
     }
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
@@ -102,7 +109,7 @@ impl SharedLayer {
     }
 
     /// The rate when it is full.
-    fn promised_fpp(&self) -> f64 {
+    pub(super) fn promised_fpp(&self) -> f64 {
         let params = &self.layer.params;
         params.expected_fpp(self.inserted_items().max(params.expected_items()))
     }
@@ -133,10 +140,11 @@ impl ConcurrentScalableBloomFilter {
         let mut layers = layers.into_iter();
         // A chain has at most `MAX_LAYERS` layers, so all of them find a slot.
         let slots = core::array::from_fn(|_| match layers.next() {
-            Some(layer) => OnceBox::with_value(Box::new(SharedLayer::new(layer))),
-            None => OnceBox::new(),
+            Some(layer) => Slot::with_value(Box::new(SharedLayer::new(layer))),
+            None => Slot::new(),
         });
-        Self { layers: slots, num_layers, limits, digest_function, charge: None }
+        let growing = Lock::new();
+        Self { layers: slots, num_layers, limits, digest_function, charge: None, growing }
     }
 
     /// The same filter for one owner, without copying its bits.
@@ -145,7 +153,7 @@ impl ConcurrentScalableBloomFilter {
         let shared: Vec<Arc<SharedLayer>> =
             layers.iter().filter_map(|slot| slot.get().cloned()).collect();
         drop(layers);
-        // With the slots gone these are the only ones.
+        // With the slots gone, and with each layer its hold on the next, these are the only ones.
         let owned = shared.into_iter().filter_map(Arc::into_inner).map(|shared| {
             let inserted_items = shared.inserted_items();
             shared.layer.into_exclusive(inserted_items)
@@ -328,10 +336,11 @@ impl ConcurrentScalableBloomFilter {
 
     /// The number of layers now.
     pub fn num_layers(&self) -> usize {
-        // ORDERING: Relaxed. Only where to begin: a layer is reached through its slot, whose load
-        // is an Acquire that sees the layer whole. One that this thread has to see, since a key
-        // was put into it before, is found by going on from a number that is too small.
-        let mut count = self.num_layers.load(Ordering::Relaxed) as usize;
+        // ORDERING: Acquire, with the Release of `grow_to`: the slots of the layers that are
+        // counted are seen filled. (Relaxed, a slot could be seen empty on machines that reorder
+        // loads.) One that this thread has to see, since a key was put into it before, and that is
+        // not counted yet, is found by going on.
+        let mut count = self.num_layers.load(Ordering::Acquire) as usize;
         while count < MAX_LAYERS && self.layers[count].get().is_some() {
             count += 1;
         }
@@ -348,7 +357,7 @@ impl ConcurrentScalableBloomFilter {
     }
 
     /// Layers `from..to`, oldest first.
-    fn slice(
+    pub(super) fn slice(
         &self,
         from: usize,
         to: usize,
@@ -357,55 +366,29 @@ impl ConcurrentScalableBloomFilter {
     }
 
     /// The last of `count` layers, of which there is always one.
-    fn newest(&self, count: usize) -> &SharedLayer {
+    pub(super) fn newest(&self, count: usize) -> &SharedLayer {
         let newest = self.layers[count - 1].get();
         newest.expect("layers are counted after they are published")
     }
 
     /// The number of layers, having added one if there are no more than `count`.
     fn more_than(&self, count: usize) -> Result<usize, Error> {
-        let now = self.num_layers();
-        if now > count {
-            return Ok(now);
+        if self.num_layers() <= count {
+            // Sizing takes longer than the rest, and needs no lock.
+            self.next_after(count)?;
+            self.growing.with(|| self.grow_to(count + 1))?;
         }
-        let params = self.next_after(count)?;
-        check_num_layers(count + 1)?;
-        self.limits.check_bytes(self.num_bytes().saturating_add(params.num_bytes()))?;
-        let step = self.newest(count).layer.step + 1;
-        self.charge.as_ref().map_or(Ok(()), |charge| charge.add(params.num_bytes()))?;
-        // Whoever is first: the loser's layer is as good, and empty.
-        let kept = Layer::empty(params, step, self.digest_function)
-            .map(|layer| self.layers[count].set(Box::new(SharedLayer::new(layer))).is_ok());
-        if let (Ok(false) | Err(_), Some(charge)) = (&kept, &self.charge) {
-            charge.give_back(params.num_bytes());
-        }
-        kept?;
-        self.num_layers.fetch_max(count as u64 + 1, Ordering::Relaxed);
         Ok(self.num_layers())
     }
 
-    /// Sizes the next layer if the newest is half full, so that the thread which finds it full need
-    /// not: that takes milliseconds. For a thread that has time; nothing depends on it.
-    pub fn prepare_growth(&self) {
-        let count = self.num_layers();
-        let newest = self.newest(count);
-        if newest.inserted_items() >= newest.layer.params.expected_items() / 2 {
-            // What is wrong is told to whoever needs the layer.
-            let _ = self.next_after(count);
+    /// Publishes the layer that makes it `count`, unless that was done. With `growing` held.
+    fn grow_to(&self, count: usize) -> Result<(), Error> {
+        if self.num_layers() < count {
+            let layer = self.layer_after(count - 1)?.clone();
+            // Nobody else fills it.
+            let _ = self.layers[count - 1].set(Box::new(layer));
+            self.num_layers.fetch_max(count as u64, Ordering::Release);
         }
-    }
-
-    /// The layer after the first `count`, when those are full.
-    fn next_after(&self, count: usize) -> Result<LayerParams, Error> {
-        let newest = self.newest(count);
-        if let Some(&params) = newest.next.get() {
-            return Ok(params);
-        }
-        let promised = self.slice(0, count).map(SharedLayer::promised_fpp).sum();
-        let Limits { first_items, target_fpp, .. } = self.limits;
-        let step = newest.layer.step + 1;
-        let params = scalable::chain_layer(first_items, target_fpp, step, promised)?;
-        let _ = newest.next.set(Box::new(params));
-        Ok(params)
+        Ok(())
     }
 }

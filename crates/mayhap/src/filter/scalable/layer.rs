@@ -126,6 +126,11 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
         new
     }
 
+    /// Writes to each page of its memory, until `go_on` says `false`.
+    pub(super) fn touch(&self, go_on: &dyn Fn() -> bool) {
+        self.parts.iter().all(|part| part.blocks.touch(go_on));
+    }
+
     /// A copy, to whose count the caller sees.
     pub(super) fn snapshot(&self) -> Result<Layer<BlockedBloomFilter>, Error> {
         let parts = self.parts.iter().map(Filter::snapshot).collect::<Result<_, _>>()?;

@@ -149,9 +149,12 @@ impl ConcurrentScalableBloomFilter {
         self.published().map(|shared| shared.layer.params.expected_items()).sum()
     }
 
-    /// Bytes of memory of all layers.
+    /// Bytes of memory of all layers, with the one that was made ahead.
     pub fn num_bytes(&self) -> u64 {
-        self.published().map(|shared| shared.layer.params.num_bytes()).sum()
+        let count = self.num_layers();
+        let ahead = self.newest(count).ahead.get().map(|ahead| &**ahead);
+        let layers = self.slice(0, count).chain(ahead);
+        layers.map(|shared| shared.layer.params.num_bytes()).sum()
     }
 
     /// Insertions that were answered "new" so far, with up to 512 more for each thread that is

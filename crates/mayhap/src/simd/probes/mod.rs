@@ -2,10 +2,10 @@
 //!
 //! `scalar` is the definition; `avx512` computes 8 positions at once and gathers their words.
 
-#[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
 mod avx512;
 mod scalar;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
 use crate::Digest;
@@ -51,7 +51,7 @@ impl Probes {
     fn all(num_bits: u64, num_hashes: u32) -> impl Iterator<Item = Self> {
         assert!((1..=MAX_NUM_HASHES).contains(&num_hashes), "FilterParams::new checks k");
         [
-            #[cfg(all(target_arch = "x86_64", not(any(loom, miri))))]
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
             (avx512::is_available(), &avx512::KERNEL),
             (true, &scalar::KERNEL),
         ]

@@ -1,0 +1,94 @@
+//! How what the log has written gets onto the disk, and who is told.
+
+use super::disk::again;
+use super::log::{Inner, Trouble, refusal};
+use super::recorder::{Batch, Unsafe};
+use super::{Log, Refused, plant::Plant};
+use crate::fail_point::fail_point;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Instant, SystemTime};
+
+impl Log {
+    /// Makes all that was written survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] from then on, until the folder is opened again: what the kernel could not write
+    /// it may have forgotten.
+    pub fn sync(&self) -> Result<(), Refused> {
+        let turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
+        if let Some(trouble @ Trouble::Sync { .. }) = &inner.trouble {
+            return Err(refusal(trouble));
+        }
+        if inner.dirty_since.is_none() && inner.older.is_empty() {
+            return Ok(());
+        }
+        inner.syncing_since = inner.dirty_since.take();
+        self.tell_unsynced(&inner);
+        let (older, file, target) = (inner.older.len(), inner.file.clone(), inner.sequence);
+        let mut files = inner.older.clone();
+        files.push(file);
+        drop(inner);
+        fail_point("log.syncing");
+        let began = Instant::now();
+        let done = files.iter().try_for_each(|file| again(|| file.sync()));
+        self.sync_times.took(began.elapsed());
+        fail_point("log.synced");
+        let mut inner = self.lock();
+        inner.syncing_since = None;
+        let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };
+        let result = match done {
+            Ok(()) => {
+                inner.older.drain(..older);
+                inner.last_sync = Some(SystemTime::now());
+                self.set_synced(&mut inner, target);
+                Ok(())
+            }
+            Err(error) => {
+                self.set_trouble(&mut inner, Trouble::Sync { why: error.to_string() });
+                self.refuse(&inner)
+            }
+        };
+        drop(inner);
+        drop(turn);
+        self.tell_progress();
+        result
+    }
+
+    /// Everything before this frame is safe, by a sync or by images.
+    pub(super) fn set_synced(&self, inner: &mut Inner, target: u64) {
+        self.synced.fetch_max(target, Ordering::AcqRel);
+        while inner.waiting.front().is_some_and(|(ticket, _)| *ticket <= target) {
+            if let Some((_, counts)) = inner.waiting.pop_front() {
+                counts.iter().for_each(Unsafe::settle);
+            }
+        }
+        self.tell_unsynced(inner);
+    }
+
+    pub(super) fn tell_unsynced(&self, inner: &Inner) {
+        let since = inner.syncing_since.or(inner.dirty_since).unwrap_or(u64::MAX);
+        self.unsynced_since.store(since, Ordering::Release);
+    }
+
+    /// Says in an empty frame that all before it is on the disk, unless a frame has said so: then
+    /// none of it can be taken for a write that was cut off.
+    pub(super) fn vouch(&self) {
+        let mut inner = self.lock();
+        let synced = self.synced.load(Ordering::Acquire);
+        if inner.trouble.is_none() && inner.sequence == synced && inner.vouched < synced {
+            let mut batch = Batch::default();
+            batch.begin();
+            batch.seal(self.id);
+            let dirty_since = inner.dirty_since;
+            if self.write(&mut inner, &mut batch).is_ok() {
+                // Nobody waits for it, and losing it does no harm.
+                inner.dirty_since = dirty_since;
+                inner.vouched = inner.sequence;
+                self.tell_unsynced(&inner);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The thread that makes layers before they are needed.
+
+use super::keyspace::{KEY, turn};
+use mayhap::{Digest, DigestFunction};
+use mayhap_server::Shared;
+use mayhap_server::config::Config;
+use mayhap_server::keyspace::{Entry, Growing, Keyspace, Options, Spec};
+use mayhap_server::metrics::Metrics;
+use mayhap_server::net::Clients;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const ITEMS: u64 = 2_000_000;
+
+fn shared(max_memory: u64) -> Arc<Shared> {
+    let options = Options { max_memory, ..Options::new(KEY) };
+    Arc::new(Shared {
+        config: Config::default(),
+        keyspace: Keyspace::new(options),
+        log: None,
+        metrics: Metrics::new(1),
+        clients: Clients::default(),
+    })
+}
+
+fn insert(entry: &Entry, keys: std::ops::Range<u64>) {
+    let mut turn = turn();
+    turn.digests = keys.map(digest).collect();
+    entry.insert_digests(&mut turn).unwrap();
+}
+
+fn digest(key: u64) -> Digest {
+    DigestFunction::sip13(KEY).digest(&key)
+}
+
+/// Waits for what another thread does.
+fn until(what: &str, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(60), "not in a minute: {what}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn the_next_layer_is_there_before_it_is_needed_and_goes_with_its_filter() {
+    let shared = shared(u64::MAX);
+    let keyspace = &shared.keyspace;
+    let growing = Growing::start(&shared).unwrap();
+    let entry = keyspace.create(b"a", Spec::growing(ITEMS, 0.01, 2), 1, None).unwrap();
+    let first = keyspace.used_bytes();
+    insert(&entry, 0..ITEMS / 4 * 3);
+    assert_eq!(keyspace.used_bytes(), first, "too early");
+    insert(&entry, ITEMS / 4 * 3..ITEMS / 10 * 9);
+    until("a layer ahead", || keyspace.used_bytes() > first);
+    let made = keyspace.used_bytes();
+    assert_eq!((entry.info().layers, entry.info().bytes), (1, made));
+    insert(&entry, ITEMS / 10 * 9..ITEMS / 10 * 12);
+    assert_eq!((entry.info().layers, entry.info().bytes), (2, made));
+    assert_eq!(keyspace.used_bytes(), made, "charged once");
+    assert!((0..ITEMS / 10 * 12).all(|key| entry.contains_digest(digest(key), 1)));
+    drop(entry);
+    assert!(keyspace.remove(b"a", 1, None).unwrap());
+    until("all memory given back", || keyspace.used_bytes() == 0);
+    drop(growing);
+}
+
+#[test]
+fn a_filter_that_is_removed_while_its_layer_is_made_gives_all_back() {
+    let shared = shared(u64::MAX);
+    let keyspace = &shared.keyspace;
+    let growing = Growing::start(&shared).unwrap();
+    for _ in 0..4 {
+        let entry = keyspace.create(b"a", Spec::growing(ITEMS, 0.01, 2), 1, None).unwrap();
+        insert(&entry, 0..ITEMS / 10 * 9);
+        drop(entry);
+        assert!(keyspace.remove(b"a", 1, None).unwrap());
+    }
+    until("all memory given back", || keyspace.used_bytes() == 0);
+    drop(growing);
+    // Without the thread filters grow as ever.
+    let entry = keyspace.create(b"a", Spec::growing(ITEMS, 0.01, 2), 1, None).unwrap();
+    insert(&entry, 0..ITEMS / 10 * 11);
+    assert_eq!(entry.info().layers, 2);
+}

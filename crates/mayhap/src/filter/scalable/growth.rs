@@ -1,0 +1,126 @@
+//! The next layer of a chain that many threads fill: sized, made, and its memory made ready.
+
+use super::concurrent::SharedLayer;
+use super::layer::Layer;
+use super::{ConcurrentScalableBloomFilter, Limits, check_num_layers};
+use crate::Error;
+use crate::sizing::scalable::{self, LayerParams};
+use crate::sync::Ordering;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+
+/// After a layer of fewer bytes the next one is not made ahead: its memory is there at once.
+const LARGE_BYTES: u64 = if cfg!(any(loom, shuttle)) { 0 } else { 2 << 20 };
+
+impl SharedLayer {
+    /// Whether it is so full that the next layer should be made, and large enough for that to
+    /// matter.
+    fn is_nearly_full(&self) -> bool {
+        let capacity = self.layer.params.expected_items();
+        self.inserted_items() >= capacity - capacity / 8
+            && self.layer.params.num_bytes() >= LARGE_BYTES
+    }
+}
+
+impl ConcurrentScalableBloomFilter {
+    /// Sizes the next layer if the newest is half full, so that the thread which finds it full need
+    /// not: that takes milliseconds. For a thread that has time; nothing depends on it.
+    pub fn prepare_growth(&self) {
+        let count = self.num_layers();
+        let newest = self.newest(count);
+        if newest.inserted_items() >= newest.layer.params.expected_items() / 2 {
+            // What is wrong is told to whoever needs the layer.
+            let _ = self.next_after(count);
+        }
+    }
+
+    /// Whether it is time for [`ConcurrentScalableBloomFilter::grow_ahead`]: the newest layer is
+    /// seven eighths full, and has at least 2 MiB. Says so once for each layer.
+    ///
+    /// For whoever inserts, to tell the thread that has time; it costs a look at the counter that
+    /// the insertion wrote.
+    #[inline]
+    pub fn growth_is_due(&self) -> bool {
+        let newest = self.newest(self.num_layers());
+        newest.is_nearly_full()
+            && !newest.asked.load(Ordering::Relaxed)
+            && !newest.asked.swap(true, Ordering::Relaxed)
+    }
+
+    /// Makes the next layer before it is needed, so that the thread which finds the newest full
+    /// only publishes it. For a thread that has time; nothing depends on it.
+    ///
+    /// Does nothing before the newest layer is seven eighths full and has 2 MiB, and where a limit
+    /// is near: if what is left of the budget is not twice the layer. The layer is charged as
+    /// always, once, and counted in [`ConcurrentScalableBloomFilter::num_bytes`] from then on. Then
+    /// each page of it is written to, so that insertions need not wait for the system to find
+    /// memory; it may be in use by then. `go_on` is asked every 2 MiB and ends that with `false`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{ConcurrentScalableBloomFilter, DigestFunction};
+    ///
+    /// let n = 2_000_000;
+    /// let seen = ConcurrentScalableBloomFilter::new(n, 0.01, DigestFunction::default())?;
+    /// seen.insert_batch(&(0..n / 10 * 9).collect::<Vec<_>>())?;
+    /// let before = seen.num_bytes();
+    /// assert!(seen.growth_is_due() && !seen.growth_is_due());
+    /// seen.grow_ahead(|| true);
+    /// assert!(seen.num_bytes() > before && seen.num_layers() == 1);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn grow_ahead(&self, go_on: impl Fn() -> bool) {
+        let count = self.num_layers();
+        let newest = self.newest(count);
+        if !newest.is_nearly_full() || newest.ahead.get().is_some() {
+            return;
+        }
+        // What is wrong is told to whoever needs the layer.
+        let Ok(params) = self.next_after(count) else { return };
+        let left = self.charge.as_ref().map_or(u64::MAX, |charge| charge.budget().left());
+        if left / 2 < params.num_bytes() {
+            return;
+        }
+        if let Ok(ahead) = self.growing.with(|| self.layer_after(count)) {
+            ahead.layer.touch(&go_on);
+        }
+    }
+
+    /// The layer after the first `count`, which may be published or not. With `growing` held, so
+    /// that it is made and charged once.
+    pub(super) fn layer_after(&self, count: usize) -> Result<&Arc<SharedLayer>, Error> {
+        let newest = self.newest(count);
+        if let Some(layer) = newest.ahead.get() {
+            return Ok(layer);
+        }
+        let params = self.next_after(count)?;
+        check_num_layers(count + 1)?;
+        self.limits.check_bytes(self.num_bytes().saturating_add(params.num_bytes()))?;
+        self.charge.as_ref().map_or(Ok(()), |charge| charge.add(params.num_bytes()))?;
+        match Layer::empty(params, newest.layer.step + 1, self.digest_function) {
+            Ok(layer) => {
+                let _ = newest.ahead.set(Box::new(SharedLayer::new(layer)));
+            }
+            Err(error) => {
+                self.charge.iter().for_each(|charge| charge.give_back(params.num_bytes()));
+                return Err(error);
+            }
+        }
+        Ok(newest.ahead.get().expect("it was filled"))
+    }
+
+    /// What the layer after the first `count` is made of, when those are full.
+    pub(super) fn next_after(&self, count: usize) -> Result<LayerParams, Error> {
+        let newest = self.newest(count);
+        if let Some(&params) = newest.next.get() {
+            return Ok(params);
+        }
+        let promised = self.slice(0, count).map(SharedLayer::promised_fpp).sum();
+        let Limits { first_items, target_fpp, .. } = self.limits;
+        let step = newest.layer.step + 1;
+        let params = scalable::chain_layer(first_items, target_fpp, step, promised)?;
+        let _ = newest.next.set(Box::new(params));
+        Ok(params)
+    }
+}

@@ -1,0 +1,160 @@
+//! The scenarios of `schedules/` with more threads than loom can exhaust, on random schedules:
+//!
+//! ```text
+//! RUSTFLAGS="--cfg shuttle" cargo test -p mayhap --release --test shuttle
+//! ```
+//!
+//! `SCHEDULES=50000` is for each scenario and number of threads; `SEED=N` are others. Half of them
+//! switch threads anywhere, half have few switches at random places (Burckhardt, Kothari, Musuvathi
+//! & Nagarakatte 2010, PCT). A schedule that fails is printed, for `shuttle::replay`. All accesses
+//! are in one order here: what weak memory does is loom's part.
+#![cfg(shuttle)]
+
+mod schedules;
+
+/// What the scenarios are made of.
+mod checker {
+    pub(crate) use shuttle::sync::atomic::{self, AtomicU64, AtomicUsize, Ordering};
+    pub(crate) use shuttle::sync::{Arc, Mutex};
+    pub(crate) use shuttle::thread::spawn;
+}
+
+use schedules::log::Plant;
+use schedules::{growth, log};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::{Config, Runner};
+
+/// Switches that PCT makes.
+const DEPTH: usize = 3;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn model(check: impl Fn() + Send + Sync + Clone + 'static) {
+    let (schedules, seed) = (number("SCHEDULES", 100) as usize, number("SEED", 1));
+    let mut config = Config::new();
+    // A chain has room for all its layers in place.
+    config.stack_size = 1 << 18;
+    let random = RandomScheduler::new_from_seed(seed, schedules.div_ceil(2));
+    Runner::new(random, config.clone()).run(check.clone());
+    let pct = PctScheduler::new_from_seed(seed, DEPTH, schedules / 2);
+    Runner::new(pct, config).run(check);
+}
+
+#[test]
+fn what_is_said_to_be_there_is_found_while_a_layer_is_added() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::what_is_said_to_be_there_is_found_while_a_layer_is_added(threads));
+    });
+}
+
+#[test]
+fn no_key_is_lost_while_a_layer_is_added() {
+    (4..=8)
+        .for_each(|threads| model(move || growth::no_key_is_lost_while_a_layer_is_added(threads)));
+}
+
+#[test]
+fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new() {
+    (4..=8).for_each(|threads| {
+        model(move || {
+            growth::of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(threads)
+        })
+    });
+}
+
+#[test]
+fn a_layer_is_charged_once_however_many_need_it() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::a_layer_is_charged_once_however_many_need_it(threads))
+    });
+}
+
+#[test]
+fn a_layer_that_is_made_ahead_is_made_once() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::a_layer_that_is_made_ahead_is_made_once(threads))
+    });
+}
+
+#[test]
+fn a_copy_while_a_layer_is_added_holds_what_came_before() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::a_copy_while_a_layer_is_added_holds_what_came_before(threads))
+    });
+}
+
+#[test]
+fn a_union_with_a_copy_while_others_insert_loses_nothing() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::a_union_with_a_copy_while_others_insert_loses_nothing(threads))
+    });
+}
+
+#[test]
+fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked() {
+    (4..=8).for_each(|threads| {
+        model(move || growth::a_filter_that_is_dropped_lives_until_the_last_one_has_asked(threads))
+    });
+}
+
+#[test]
+fn what_is_acknowledged_during_a_checkpoint_is_kept() {
+    (4..=8).for_each(|threads| {
+        model(move || log::what_is_acknowledged_during_a_checkpoint_is_kept(threads, Plant::None))
+    });
+}
+
+#[test]
+fn what_is_acknowledged_as_not_new_is_kept() {
+    (4..=8).for_each(|threads| {
+        model(move || log::what_is_acknowledged_as_not_new_is_kept(threads, Plant::None))
+    });
+}
+
+#[test]
+fn checkpoints_and_repeated_keys_lose_nothing() {
+    (4..=8).for_each(|threads| {
+        model(move || log::checkpoints_and_repeated_keys_lose_nothing(threads, Plant::None))
+    });
+}
+
+#[test]
+#[should_panic(expected = "is lost")]
+fn a_copy_before_the_log_turns_is_found() {
+    (4..=8).for_each(|threads| {
+        model(move || {
+            log::what_is_acknowledged_during_a_checkpoint_is_kept(
+                threads,
+                Plant::CopiedBeforeTurning,
+            )
+        })
+    });
+}
+
+#[test]
+#[should_panic(expected = "is lost")]
+fn segments_that_go_before_the_manifest_are_found() {
+    (4..=8).for_each(|threads| {
+        model(move || {
+            log::what_is_acknowledged_during_a_checkpoint_is_kept(threads, Plant::DroppedEarly)
+        })
+    });
+}
+
+#[test]
+#[should_panic(expected = "is lost")]
+fn a_count_after_the_bits_is_found() {
+    (4..=8).for_each(|threads| {
+        model(move || log::what_is_acknowledged_as_not_new_is_kept(threads, Plant::CountedLate))
+    });
+}
+
+#[test]
+#[should_panic(expected = "is lost")]
+fn insertions_that_count_as_safe_too_early_are_found() {
+    (4..=8).for_each(|threads| {
+        model(move || log::what_is_acknowledged_as_not_new_is_kept(threads, Plant::SettledEarly))
+    });
+}
