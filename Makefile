@@ -1,6 +1,8 @@
 # `make demo` and `make test` are all a newcomer needs.
 CARGO ?= cargo
 FUZZ_SECONDS ?= 10
+# Points at which tests end the server; a release build refuses them.
+POINTS = --features mayhap-cli/fail-points
 # With 0, tests of servers that are not installed are skipped.
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
@@ -28,11 +30,11 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit points examples doc portable neon loom shuttle miri fuzz deny
+test: lint unit examples doc portable neon loom shuttle miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --workspace --all-targets $(POINTS) --locked -- -D warnings
 	$(CARGO) clippy -p mayhap --no-default-features --locked -- -D warnings
 
 # The servers that tests start: Redis and PostgreSQL.
@@ -40,13 +42,12 @@ servers:
 	@[ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ] || sh crates/test-servers/install.sh
 
 unit: servers
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --workspace $(POINTS) --locked
 	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
 
-# The server ends at points of its own, which only this build of it has.
+# Only the ends of the server at points of its own.
 points:
-	$(CARGO) clippy -p mayhap-server -p mayhap-cli --features mayhap-cli/fail-points --all-targets --locked -- -D warnings
-	$(CARGO) test -p mayhap-cli --features fail-points --locked --test serve points:: -- --nocapture
+	$(CARGO) test -p mayhap-cli $(POINTS) --locked --test serve points:: -- --nocapture
 
 # Bugs in a copy of the source, each to be found by the test that it names.
 planted:

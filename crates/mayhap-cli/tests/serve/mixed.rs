@@ -235,7 +235,7 @@ fn live(
     if life == 0 {
         assert_eq!(first.ask("BF.RESERVE web 0.001 10000"), ok());
     } else {
-        for worker in &mut workers {
+        for worker in &mut *workers {
             worker.check(&mut first);
         }
     }
