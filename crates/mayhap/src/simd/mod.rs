@@ -33,7 +33,7 @@ mod popcount;
 mod prefetch;
 mod probes;
 mod scalar;
-#[cfg(all(target_arch = "x86_64", not(loom)))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 mod shared;
 #[cfg(test)]
 mod tests;

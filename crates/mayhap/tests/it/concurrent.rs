@@ -3,7 +3,7 @@
 use super::{cases, digests, empty, shape, shapes, with_layout};
 use mayhap::{Digest, FilterParams, Layout, LayoutKind};
 use proptest::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 proptest! {
     #![proptest_config(cases(60))]
@@ -84,22 +84,32 @@ fn shared_equals_owned<L: LayoutKind>(
 /// A word that both threads write all the time: load and store instead of `fetch_or` loses bits.
 #[test]
 fn no_bit_is_lost_where_every_insertion_meets_another() {
-    let (rounds, keys) = if cfg!(miri) { (1, 40) } else { (50, 2000) };
+    let (rounds, keys) = if cfg!(miri) { (1, 40) } else { (400, 2000) };
     for (layout, bits) in [(Layout::Standard, 64 * 200), (Layout::Blocked, 512 * 20)] {
         with_layout!(hammer(shape(layout, bits, 8), rounds, keys));
     }
 }
 
+const THREADS: u64 = 2;
+
 fn hammer<L: LayoutKind>(params: FilterParams, rounds: u64, keys: u64) {
     for round in 0..rounds {
         let filter = empty::<L>(params).into_concurrent();
         let digest = |i: u64| filter.digest(&(round << 32 | i));
+        // All at once, which takes less time than to start a thread.
+        let here = AtomicU64::new(0);
         std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let (filter, digest) = (&filter, &digest);
+            for thread in 0..THREADS {
+                let (filter, digest, here) = (&filter, &digest, &here);
                 scope.spawn(move || {
-                    for i in (thread..keys).step_by(4) {
-                        filter.insert_digest(digest(i));
+                    let digests: Vec<Digest> =
+                        (thread..keys).step_by(THREADS as usize).map(digest).collect();
+                    here.fetch_add(1, Ordering::Relaxed);
+                    while here.load(Ordering::Relaxed) < THREADS {
+                        std::thread::yield_now();
+                    }
+                    for digest in digests {
+                        filter.insert_digest(digest);
                     }
                 });
             }
