@@ -242,7 +242,19 @@ pub(super) struct End {
     pub(super) older_bytes: u64,
     /// Frames that no later one says to be on the disk: sequence, place in `segments`, offset.
     unsure: VecDeque<(u64, usize, u64)>,
+    /// Whether the last frame is empty, and says no more than what was on the disk.
+    said: bool,
     replayed: Replayed,
+}
+
+impl End {
+    /// Up to which frame all are said to be on the disk, so that it need not be said again.
+    fn vouched(&self) -> u64 {
+        match self.unsure.front() {
+            Some(&(sequence, ..)) if self.unsure.len() > usize::from(self.said) => sequence,
+            _ => self.sequence,
+        }
+    }
 }
 
 /// Replays all segments up to the end, or to what a crash cut short, or to damage; changes no
@@ -270,6 +282,7 @@ pub(super) fn replay_log(
         left: 0,
         older_bytes: 0,
         unsure: VecDeque::new(),
+        said: false,
         replayed: Replayed::default(),
     };
     let mut before = 0;
@@ -318,6 +331,7 @@ fn replay_segment(
             end.unsure.pop_front();
         }
         end.unsure.push_back((frame.sequence, end.last, end.offset));
+        end.said = payload.is_empty();
         let before = end.offset >> 20;
         end.offset += frame.bytes() as u64;
         (end.sequence, end.previous) = (frame.sequence + 1, frame.checksum);
@@ -407,7 +421,7 @@ fn put_right(
         end: end.offset,
         previous: end.previous,
         sequence: end.sequence,
-        vouched: end.sequence,
+        vouched: end.vouched(),
         older_bytes: end.older_bytes,
         older: Vec::new(),
         dirty_since: None,

@@ -103,7 +103,10 @@ pub(super) fn contains_shared(
     contains: impl Fn(&[AtomicU64; 8], Digest) -> bool,
 ) -> u64 {
     let (blocks, _) = words.as_chunks::<8>();
-    assert!(cfg!(any(loom, shuttle)) || blocks.as_ptr().addr().is_multiple_of(64), "blocks are aligned");
+    assert!(
+        cfg!(any(loom, shuttle)) || blocks.as_ptr().addr().is_multiple_of(64),
+        "blocks are aligned"
+    );
     let mut found = 0;
     for (bit, &digest) in digests.iter().take(GROUP).enumerate() {
         let block = &blocks[positions::block(digest, blocks.len() as u64) as usize];

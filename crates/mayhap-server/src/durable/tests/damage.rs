@@ -206,6 +206,16 @@ fn every_flipped_byte_is_named_or_does_no_harm() {
     assert!(all.refused > 0 && all.repaired > 0);
 }
 
+/// What a crash left was found sound and is on the disk, and nothing was written since: an empty
+/// record says so all the same, or damage to it would pass for an unfinished end.
+#[test]
+fn what_was_found_after_a_crash_is_vouched_for_though_nothing_follows() {
+    // A run that ends with a crash, a start and a clean end.
+    let found = flip_everywhere(4_946_341_571_229_003_077, Plant::None, 1);
+    assert_eq!(found.bad, None);
+    assert!(found.refused > 0);
+}
+
 #[test]
 fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
     let mut cuts = 0;
