@@ -54,53 +54,36 @@ fn small_filters_stay_within_a_tenth_of_the_textbook_formula() {
     }
 }
 
+/// Poisson, for many blocks: Σ Pois(j; λ) (1 − (1 − 1/s)^j)^lanes.
+fn direct_sum(lambda: f64, lane_bits: f64, lanes: f64) -> f64 {
+    let mut poisson = libm::exp(-lambda);
+    let mut sum = 0.0;
+    for j in 1..1000 {
+        poisson *= lambda / f64::from(j);
+        let miss = libm::pow(1.0 - 1.0 / lane_bits, f64::from(j));
+        sum += poisson * libm::pow(1.0 - miss, lanes);
+    }
+    sum
+}
+
 #[test]
 fn the_blocked_model_equals_direct_sums() {
-    // Poisson, for many blocks: Σ Pois(j; λ) (1 − (1 − 1/64)^j)^8.
-    for lambda in [5.0, 20.0, 50.7, 100.0f64] {
-        let mut poisson = libm::exp(-lambda);
-        let mut sum = 0.0;
-        for j in 1..1000 {
-            poisson *= lambda / f64::from(j);
-            sum += poisson * libm::pow(1.0 - libm::pow(63.0 / 64.0, f64::from(j)), 8.0);
-        }
-        let blocks = 10_000_000;
-        let items = (lambda * blocks as f64) as u64;
-        let model = blocked::expected_fpp(blocks, 8, items) - digest_collisions(items);
-        assert!((model / sum - 1.0).abs() < 1e-5, "λ {lambda}: {model:e} {sum:e}");
-    }
-    // Narrow lanes: Σ Pois(j; λ) (1 − (1 − 1/s)^j)^8.
-    for (layout, slots) in [(Layout::Blocked128, 16.0), (Layout::Blocked64, 8.0f64)] {
-        for lambda in [0.5, 4.0, 11.0, 30.0f64] {
-            let mut poisson = libm::exp(-lambda);
-            let mut sum = 0.0;
-            for j in 1..200 {
-                poisson *= lambda / f64::from(j);
-                let miss = libm::pow(1.0 - 1.0 / slots, f64::from(j));
-                sum += poisson * libm::pow(1.0 - miss, 8.0);
-            }
-            let blocks = 10_000_000;
+    let blocks = 10_000_000;
+    for (layout, num_hashes, lane_bits, lambdas) in [
+        (Layout::Blocked, 8, 64.0, [5.0, 20.0, 50.7, 100.0f64]),
+        (Layout::Blocked, 4, 128.0, [10.0, 40.0, 80.0, 200.0]),
+        (Layout::Blocked128, 8, 16.0, [0.5, 4.0, 11.0, 30.0]),
+        (Layout::Blocked64, 8, 8.0, [0.5, 4.0, 11.0, 30.0]),
+    ] {
+        for lambda in lambdas {
+            let sum = direct_sum(lambda, lane_bits, f64::from(num_hashes));
             let items = (lambda * blocks as f64) as u64;
-            let model = expected_fpp(layout, blocks * layout.block_bits(), 8, items);
+            let num_bits = blocks * layout.block_bits();
+            let model = expected_fpp(layout, num_bits, num_hashes, items);
             let model = model - digest_collisions(items);
-            assert!((model / sum - 1.0).abs() < 1e-5, "{layout} λ {lambda}: {model:e} {sum:e}");
+            let k = num_hashes;
+            assert!((model / sum - 1.0).abs() < 1e-5, "{layout} {k} λ {lambda}: {model:e} {sum:e}");
         }
-    }
-    // k = 4, four lanes of 128: Σ Pois(j; λ) (1 − (1 − 1/128)^j)^4.
-    for lambda in [10.0, 80.0, 200.0f64] {
-        let mut poisson = libm::exp(-lambda);
-        let mut sum = 0.0;
-        for j in 1..1000 {
-            poisson *= lambda / f64::from(j);
-            sum += poisson * libm::pow(1.0 - libm::pow(127.0 / 128.0, f64::from(j)), 4.0);
-        }
-        let blocks = 10_000_000;
-        let items = (lambda * blocks as f64) as u64;
-        let model = blocked::expected_fpp(blocks, 4, items) - digest_collisions(items);
-        assert!((model / sum - 1.0).abs() < 1e-5, "k 4 λ {lambda}: {model:e} {sum:e}");
-        assert_eq!(expected_fpp(Layout::Blocked, blocks * 512, 4, items), {
-            blocked::expected_fpp(blocks, 4, items)
-        });
     }
     // One block: no mean to take.
     let one = blocked::expected_fpp(1, 4, 50);
