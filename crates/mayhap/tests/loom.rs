@@ -1,7 +1,7 @@
 //! Every interleaving of a few concurrent calls on tiny filters, by the model checker loom:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" cargo test -p mayhap --release --test loom
+//! RUSTFLAGS="--cfg loom" cargo test -p mayhap --test loom
 //! ```
 //!
 //! At most three threads and three preemptions: few bugs need more (Musuvathi &

@@ -1,7 +1,7 @@
 //! The scenarios of `schedules/` with more threads than loom can exhaust, on random schedules:
 //!
 //! ```text
-//! RUSTFLAGS="--cfg shuttle" cargo test -p mayhap --release --test shuttle
+//! RUSTFLAGS="--cfg shuttle" cargo test -p mayhap --test shuttle
 //! ```
 //!
 //! `SCHEDULES=50000` is for each scenario and number of threads; `SEED=N` are others. Half of them

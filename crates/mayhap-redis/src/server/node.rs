@@ -59,6 +59,11 @@ impl Node {
     }
 }
 
+/// Pipelines that wait for the connection to take them. Where there is no place, who waits for one
+/// can be overtaken by who comes later, and a call's pipelines have to arrive in their order. They
+/// take memory only while they wait.
+const MOST_WAITING: usize = 1 << 20;
+
 type Connecting = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
 
 /// A connection, whichever it is just now.
@@ -81,7 +86,8 @@ impl Line {
     fn new(client: &Client, connect_timeout: Duration, response_timeout: Duration) -> Self {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(connect_timeout))
-            .set_response_timeout(Some(response_timeout));
+            .set_response_timeout(Some(response_timeout))
+            .set_pipeline_buffer_size(MOST_WAITING);
         let connecting = connect(client, &config);
         let state = Mutex::new(State { connecting, age: 0, silent: None });
         Self { config, response_timeout, state }

@@ -88,6 +88,28 @@ async fn a_filter_on_a_server_answers_as_a_local_one() {
     }
 }
 
+/// More pipelines than a connection takes at once, each of which has the keys of the one before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_key_that_is_twice_in_a_large_batch_the_first_is_new() {
+    const PART: usize = 64;
+    if !ready(&["redis-server"]) {
+        return;
+    }
+    let redis = RedisServer::start(&RedisOptions::default()).unwrap();
+    let server = connect(&redis).await;
+    let sparse = FilterParams::new(Layout::Blocked, 1 << 24, 16, 10_000, 0.01).unwrap();
+    let options = NativeOptions::new(sparse);
+    for round in 0..20 {
+        let filter = NativeFilter::create(&server, "twice", &options).await.unwrap();
+        let keys = digests(round * 10_000..(round + 1) * 10_000 - 16);
+        let batch: Vec<Digest> = keys.chunks(PART).flat_map(|part| [part, part].concat()).collect();
+        let new = filter.insert_digests(&batch).await.unwrap().new;
+        let wrong = (0..batch.len()).find(|i| new.get(*i) != (i / PART).is_multiple_of(2));
+        assert_eq!(wrong, None, "round {round}");
+        filter.delete().await.unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_key_is_answered_as_a_batch_is() {
     if !ready(&["redis-server"]) {
