@@ -150,7 +150,7 @@ impl Backend {
     ///
     /// # Panics
     ///
-    /// If the words are not aligned to 64 bytes, as blocks are.
+    /// If the words are not aligned to 64 bytes, as blocks are, and if there are more digests.
     pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
         unsafe { (self.0.contains_shared)(words, digests) }

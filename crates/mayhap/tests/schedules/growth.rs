@@ -56,6 +56,13 @@ fn layers_for(keys: usize) -> usize {
     (keys + 1).next_power_of_two().ilog2() as usize
 }
 
+/// A budget has all layers of the filter once, and nothing when it has gone.
+fn is_charged_once(budget: &Budget, filter: Arc<ConcurrentScalableBloomFilter>) {
+    assert_eq!(budget.used(), filter.num_bytes());
+    drop(filter);
+    assert_eq!(budget.used(), 0);
+}
+
 /// One makes the next layer ahead while the others fill the newest: it is made once, charged once,
 /// and no key is lost.
 pub(crate) fn a_layer_that_is_made_ahead_is_made_once(threads: usize) {
@@ -82,9 +89,7 @@ pub(crate) fn a_layer_that_is_made_ahead_is_made_once(threads: usize) {
     others.into_iter().for_each(|other| other.join().unwrap());
     ahead.join().unwrap();
     assert!((1..threads).all(|i| filter.contains_digest(digest(i))));
-    assert_eq!(budget.used(), filter.num_bytes());
-    drop(filter);
-    assert_eq!(budget.used(), 0);
+    is_charged_once(&budget, filter);
 }
 
 /// All insert one key into a full layer: at least one is told "new".
@@ -130,9 +135,7 @@ pub(crate) fn a_layer_is_charged_once_however_many_need_it(threads: usize) {
     let others: Vec<_> = (1..threads).map(|i| spawn(insert(i))).collect();
     insert(0)();
     others.into_iter().for_each(|other| other.join().unwrap());
-    assert_eq!(budget.used(), filter.num_bytes());
-    drop(filter);
-    assert_eq!(budget.used(), 0);
+    is_charged_once(&budget, filter);
 }
 
 /// One copies the chain while the others insert: what was there before is in the copy, each layer

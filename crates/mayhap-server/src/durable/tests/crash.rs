@@ -235,6 +235,11 @@ pub(super) fn seeds() -> Vec<u64> {
     vec![1, 2, 3, fresh]
 }
 
+/// One seed is repeated: what all seeds together have to reach is not asked of it.
+pub(super) fn is_repeated() -> bool {
+    std::env::var_os("SEED").is_some()
+}
+
 pub(super) fn is_soak() -> bool {
     std::env::var_os("MAYHAP_SOAK").is_some()
 }
@@ -269,5 +274,5 @@ fn no_power_cut_takes_what_was_promised() {
          again, {continued} went on and were cut everywhere again",
         states[0], states[1], states[2]
     );
-    assert!(all >= 100_000, "{all}");
+    assert!(is_repeated() || all >= 100_000, "{all}");
 }

@@ -1,6 +1,6 @@
 //! Every byte is flipped, every end is cut (T05).
 
-use super::crash::{is_soak, seeds};
+use super::crash::{is_repeated, is_soak, seeds};
 use super::disk::{Files, MemoryDisk};
 use super::model::Model;
 use super::run::{Promise, Run, Setting, check, folder, options};
@@ -187,7 +187,7 @@ fn a_record_that_is_moved_or_comes_twice_is_refused_or_dropped() {
         all.harmless += done.harmless;
     }
     println!("{} records misplaced: {} refused, {} dropped", all.flips, all.refused, all.harmless);
-    assert!(all.refused > 0 && all.harmless > 0);
+    assert!(is_repeated() || all.refused > 0 && all.harmless > 0);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn every_flipped_byte_is_named_or_does_no_harm() {
         all.repaired += flipped.repaired;
     }
     println!("{all:?}");
-    assert!(all.refused > 0 && all.repaired > 0);
+    assert!(is_repeated() || all.refused > 0 && all.repaired > 0);
 }
 
 /// What a crash left was found sound and is on the disk, and nothing was written since: an empty
@@ -242,5 +242,5 @@ fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
         }
     }
     println!("{cuts} cuts through a last record");
-    assert!(cuts > 300, "{cuts}");
+    assert!(is_repeated() || cuts > 300, "{cuts}");
 }

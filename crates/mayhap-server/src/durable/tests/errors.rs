@@ -1,6 +1,6 @@
 //! Every call to the disk fails, once or from then on (T03).
 
-use super::crash::{Found, cut_at_end, is_soak, seeds};
+use super::crash::{Found, cut_at_end, is_repeated, is_soak, seeds};
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::run::{Promise, Run, Setting, check};
 use crate::durable::Policy;
@@ -75,5 +75,5 @@ fn no_failing_call_takes_what_was_promised() {
         }
     }
     println!("{faults} calls that failed, {states} states after them");
-    assert!(faults >= 300, "{faults}");
+    assert!(is_repeated() || faults >= 300, "{faults}");
 }
