@@ -93,6 +93,8 @@ pub struct Config {
     pub keepalive_ms: u64,
     /// Loop threads; one per core unless said.
     pub threads: Option<usize>,
+    /// Microseconds for which a loop looks for more before it sleeps.
+    pub busy_poll_us: u32,
     /// Of filters that are made by an add.
     pub default_error: f64,
     /// Of filters that are made by an add.
@@ -152,6 +154,7 @@ impl Default for Config {
             idle_timeout_ms: 0,
             keepalive_ms: 300_000,
             threads: None,
+            busy_poll_us: 20,
             default_error: 0.01,
             default_capacity: 100,
             default_expansion: 2,

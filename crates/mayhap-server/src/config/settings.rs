@@ -74,6 +74,7 @@ pub const SETTINGS: &[Setting] = &[
     row!(http_port as "http", "PORT", PLACES, "Port of HTTP; none without", some(number), maybe),
     row!(http_hosts, "NAMES", PLACES, "Names by which HTTP may call us, as a,b", names, joined),
     row!(threads, "N", PLACES, "Loop threads [one per core]", some(at_least_one), maybe),
+    row!(busy_poll_us, "N", PLACES, "µs a loop looks for more before it sleeps", micros, shown),
     row!(tls_cert, "FILE", SAFETY, "Certificates in PEM, ours first", some(text), path),
     row!(tls_key, "FILE", SAFETY, "Private key in PEM", some(text), path),
     row!(tls_port, "PORT", SAFETY, "TLS here and not on --port", some(number), maybe),
@@ -136,6 +137,13 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
         _ => Err("is no whole number from 1 to 1024".into()),
+    }
+}
+
+fn micros(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(micros @ 0..=1000) => Ok(micros),
+        _ => Err("is no whole number of microseconds from 0 to 1000".into()),
     }
 }
 

@@ -4,6 +4,7 @@ use super::connection::{Connection, Overdue, Phase, Writes};
 use super::control::Arrival;
 use super::jobs::{Aside, Jobs};
 use super::pipeline::{End, Work};
+use super::wait::Waiting;
 use super::{Control, Engine, Inbox, Listener, Options};
 use crate::Turn;
 use crate::resp::Reply;
@@ -150,11 +151,10 @@ impl<E: Engine> Loop<E> {
     /// Works until the server is to stop.
     pub(crate) fn run(mut self, mut poll: Poll) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
+        let mut waiting = Waiting::new(self.options.busy_poll);
+        let mut is_turn = false;
         loop {
-            match poll.poll(&mut events, self.timeout()) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                result => result?,
-            }
+            waiting.wait(&mut poll, &mut events, self.timeout(), is_turn)?;
             (self.now_ms, self.work.turn.now) = self.clock.now();
             let began = Instant::now();
             for event in &events {
@@ -168,7 +168,7 @@ impl<E: Engine> Loop<E> {
             }
             self.take_done();
             self.serve_queue();
-            let is_turn = !self.segments.is_empty();
+            is_turn = !self.segments.is_empty();
             self.end_turn();
             if is_turn {
                 self.engine.end(&mut self.work.turn, began.elapsed());

@@ -26,6 +26,8 @@ pub struct Options {
     pub listen: Vec<Listen>,
     /// Loop threads; 0 for one per core.
     pub threads: usize,
+    /// How long a loop looks for more before it sleeps: 20 µs; zero to sleep at once.
+    pub busy_poll: Duration,
     /// Connections at once. Fewer if the system allows fewer open files.
     pub max_clients: usize,
     /// Bytes of unfinished requests and unsent answers of all connections together.
@@ -51,6 +53,7 @@ impl Default for Options {
         Self {
             listen: Vec::new(),
             threads: 0,
+            busy_poll: Duration::from_micros(20),
             max_clients: 10_000,
             max_buffer_bytes: 512 << 20,
             limits: Limits::default(),

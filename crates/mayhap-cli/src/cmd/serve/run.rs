@@ -114,6 +114,8 @@ fn network(config: &Config) -> Result<net::Options, Error> {
     Ok(net::Options {
         listen,
         threads: config.threads.unwrap_or_else(cores),
+        // On one core it would take the time of whom it waits for.
+        busy_poll: Duration::from_micros(if cores() > 1 { config.busy_poll_us.into() } else { 0 }),
         max_clients: config.max_clients as usize,
         max_buffer_bytes: usize::try_from(config.max_buffer_bytes).unwrap_or(usize::MAX),
         limits: Limits {

@@ -1,0 +1,133 @@
+//! How a loop waits for its sockets: it looks again for a moment before it sleeps.
+//!
+//! Who wakes a sleeping thread pays for it, and on loopback that is the client. So after a turn a
+//! loop looks for at most `busy_poll` (20 µs) whether there is more, giving way to other threads in
+//! between. One client that waits for each answer had 24,000 instead of 16,000 a second in this way,
+//! 50 clients 8 % more (2 CPUs, loopback). Where it does not help it is not done: after each look in
+//! vain twice as many turns go by without one, up to 63.
+
+use mio::{Events, Poll};
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Looks in vain are followed by at most `2^MAX_DOUBLINGS − 1` turns without one.
+const MAX_DOUBLINGS: u32 = 6;
+
+/// Waits for events, and remembers whether looking again was worth it.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    busy_poll: Duration,
+    /// Looks in vain since the last that found something.
+    in_vain: u32,
+    /// Turns that go by without a look.
+    pass: u32,
+}
+
+impl Waiting {
+    /// Looks again for so long; never if that is zero.
+    pub(super) fn new(busy_poll: Duration) -> Self {
+        Self { busy_poll, in_vain: 0, pass: 0 }
+    }
+
+    /// Waits until there is an event or the time is over. A call that was interrupted brings none.
+    pub(super) fn wait(
+        &mut self,
+        poll: &mut Poll,
+        events: &mut Events,
+        timeout: Option<Duration>,
+        after_work: bool,
+    ) -> io::Result<()> {
+        if after_work && timeout != Some(Duration::ZERO) && self.is_due() {
+            let found = look(poll, events, self.busy_poll)?;
+            self.learn(found);
+            if found {
+                return Ok(());
+            }
+        }
+        uninterrupted(poll.poll(events, timeout))
+    }
+
+    fn is_due(&mut self) -> bool {
+        let due = self.pass == 0 && !self.busy_poll.is_zero();
+        self.pass = self.pass.saturating_sub(1);
+        due
+    }
+
+    fn learn(&mut self, found: bool) {
+        self.in_vain = if found { 0 } else { (self.in_vain + 1).min(MAX_DOUBLINGS) };
+        self.pass = (1 << self.in_vain) - 1;
+    }
+}
+
+/// Whether there is an event within this time.
+fn look(poll: &mut Poll, events: &mut Events, busy_poll: Duration) -> io::Result<bool> {
+    let start = Instant::now();
+    loop {
+        uninterrupted(poll.poll(events, Some(Duration::ZERO)))?;
+        if !events.is_empty() {
+            return Ok(true);
+        }
+        if start.elapsed() >= busy_poll {
+            return Ok(false);
+        }
+        std::thread::yield_now();
+    }
+}
+
+fn uninterrupted(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Looks among so many turns of which none, or each, finds something.
+    fn looks(waiting: &mut Waiting, turns: u32, found: bool) -> u32 {
+        let mut looks = 0;
+        for _ in 0..turns {
+            if waiting.is_due() {
+                looks += 1;
+                waiting.learn(found);
+            }
+        }
+        looks
+    }
+
+    #[test]
+    fn looking_in_vain_becomes_rare_and_one_find_brings_it_back() {
+        let mut waiting = Waiting::new(Duration::from_micros(20));
+        assert_eq!(looks(&mut waiting, 1000, true), 1000);
+        // After 1, 3, 7, 15, 31, 63, 63, … turns without.
+        assert_eq!(looks(&mut waiting, 10_000, false), 6 + (10_000 - 63) / 64);
+        while !waiting.is_due() {}
+        waiting.learn(true);
+        assert_eq!(looks(&mut waiting, 1000, true), 1000);
+    }
+
+    #[test]
+    fn zero_means_never() {
+        assert_eq!(looks(&mut Waiting::new(Duration::ZERO), 1000, true), 0);
+    }
+
+    #[test]
+    fn an_event_is_found_by_a_look_and_by_a_sleep() {
+        let mut poll = Poll::new().unwrap();
+        let waker = mio::Waker::new(poll.registry(), mio::Token(7)).unwrap();
+        let mut events = Events::with_capacity(8);
+        for busy_poll in [Duration::ZERO, Duration::from_secs(3600)] {
+            let mut waiting = Waiting::new(busy_poll);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    std::thread::sleep(Duration::from_millis(20));
+                    waker.wake().unwrap();
+                });
+                waiting.wait(&mut poll, &mut events, None, true).unwrap();
+            });
+            assert_eq!(events.iter().next().unwrap().token(), mio::Token(7));
+        }
+    }
+}
