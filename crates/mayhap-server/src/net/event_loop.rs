@@ -152,9 +152,8 @@ impl<E: Engine> Loop<E> {
     pub(crate) fn run(mut self, mut poll: Poll) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         let mut waiting = Waiting::new(self.options.busy_poll);
-        let mut is_turn = false;
         loop {
-            waiting.wait(&mut poll, &mut events, self.timeout(), is_turn)?;
+            waiting.wait(&mut poll, &mut events, self.timeout())?;
             (self.now_ms, self.work.turn.now) = self.clock.now();
             let began = Instant::now();
             for event in &events {
@@ -168,11 +167,13 @@ impl<E: Engine> Loop<E> {
             }
             self.take_done();
             self.serve_queue();
-            is_turn = !self.segments.is_empty();
+            let served = self.segments.len();
             self.end_turn();
-            if is_turn {
-                self.engine.end(&mut self.work.turn, began.elapsed());
+            let took = began.elapsed();
+            if served != 0 {
+                self.engine.end(&mut self.work.turn, took);
             }
+            waiting.after(served, took);
             self.release_held();
             self.tick();
             if self.is_done() {
