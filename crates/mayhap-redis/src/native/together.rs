@@ -2,8 +2,8 @@
 //!
 //! A call with one key costs the client about as much as one with ten, most of it for waking tasks
 //! and system calls. So keys that are given while others are on their way wait for no timer, only
-//! for one of [`DRIVERS`] pipelines to come back, and then go out in one. A key that is alone goes
-//! out at once.
+//! for one of a few pipelines to come back, and then go out in one. A key that is alone goes out at
+//! once.
 
 use super::filter::NativeFilter;
 use super::round::{Act, Answer};
@@ -14,10 +14,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-/// Pipelines of single calls on their way at once, for each act.
-const DRIVERS: usize = 2;
-/// Keys of one such pipeline at most.
-const LARGEST: usize = 1000;
+/// Pipelines of single calls on their way at once, and keys of one at most.
+///
+/// An insertion is more work for the server than for us: while it does a part, we make the next. 200
+/// callers had 1.7 times as many a second as with 1,000 keys at most. A query is less: the fewer
+/// pipelines, the better.
+fn most(act: Act) -> (usize, usize) {
+    match act {
+        Act::Insert => (4, 100),
+        Act::Ask => (2, 1000),
+    }
+}
 
 /// Keys that wait for the next pipeline of a handle.
 #[derive(Debug, Default)]
@@ -51,7 +58,7 @@ impl NativeFilter {
         let is_driven = {
             let mut queue = self.inner.together.queue(act);
             queue.waiting.push_back((digest, sender));
-            let is_driven = queue.drivers >= DRIVERS;
+            let is_driven = queue.drivers >= most(act).0;
             queue.drivers += usize::from(!is_driven);
             is_driven
         };
@@ -79,7 +86,7 @@ impl Driver {
         loop {
             let batch: Vec<Waiting> = {
                 let mut queue = self.filter.inner.together.queue(self.act);
-                let count = queue.waiting.len().min(LARGEST);
+                let count = queue.waiting.len().min(most(self.act).1);
                 if count == 0 {
                     // Under the lock: who comes next starts another one.
                     queue.drivers -= 1;
