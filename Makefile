@@ -54,10 +54,12 @@ planted:
 	CARGO='$(CARGO)' sh crates/mayhap/tests/planted/run.sh
 
 # At full size, and they judge themselves: an attack on a guarded database, a crawler that is killed.
+# As `unit` has built them.
 examples: servers
 	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED examples: they need servers'; else \
-		$(CARGO) run -p mayhap-redis --locked --example cache_guard && \
-		$(CARGO) run -p mayhap-redis --locked --example crawler; fi
+		$(CARGO) build --workspace $(POINTS) --locked --example cache_guard --example crawler && \
+		$${CARGO_TARGET_DIR:-target}/debug/examples/cache_guard && \
+		$${CARGO_TARGET_DIR:-target}/debug/examples/crawler; fi
 
 doc:
 	RUSTDOCFLAGS='-D warnings' $(CARGO) doc --workspace --no-deps --locked
