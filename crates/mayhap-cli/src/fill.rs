@@ -209,15 +209,15 @@ impl<S: Serialize> Summary<S> {
         if json {
             return Talk::json(self, true);
         }
-        talk.say(&format!(
-            "{}: {} new, {} already there ({} lines, {:.2} s)\n{}",
+        let line = format!(
+            "{}: {} new, {} already there ({} lines, {:.2} s)",
             self.file,
             grouped(self.new),
             grouped(self.already_there),
             grouped(self.lines_read),
             self.seconds,
-            text(&self.state),
-        ));
+        );
+        talk.report(&line, &text(&self.state));
         Ok(())
     }
 }
@@ -239,7 +239,7 @@ impl Summary<State> {
             ));
         }
         if !json && self.lines_read == 0 && self.state.items == 0 {
-            talk.say(&format!("{}: empty\n{}", self.file, self.state.text()));
+            talk.report(&format!("{}: empty", self.file), &self.state.text());
             return Ok(());
         }
         self.print_with(State::text, talk, json)

@@ -1,6 +1,7 @@
 //! Talk to the user, on stderr; data never goes here.
 
 use crate::error::Error;
+use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 /// When to use colour.
@@ -48,25 +49,33 @@ impl Talk {
         self.quiet
     }
 
-    /// Says something, unless asked to be quiet.
+    /// Says a line, unless asked to be quiet.
     pub fn say(self, text: &str) {
         if !self.quiet {
-            print(&format!("{text}\n"));
+            print(&format!("{}\n", printable(text)));
+        }
+    }
+
+    /// Says a line and below it others, of ours alone, unless asked to be quiet.
+    pub fn report(self, line: &str, below: &str) {
+        if !self.quiet {
+            print(&format!("{}\n{below}\n", printable(line)));
         }
     }
 
     /// Warns, unless asked to be quiet.
     pub fn warn(self, text: &str) {
         if !self.quiet {
-            print(&format!("{} {text}\n", self.paint("33", "warning:")));
+            print(&format!("{} {}\n", self.paint("33", "warning:"), printable(text)));
         }
     }
 
     /// Reports why the command stopped, and the next step.
     pub fn error(self, error: &Error) {
-        let mut text = format!("{} {error}\n", self.paint("1;31", "mayhap:"));
+        let problem = error.to_string();
+        let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(&problem));
         if let Some(hint) = error.hint() {
-            text.extend([&self.paint("36", "hint:"), " ", &hint, "\n"]);
+            text.extend([&self.paint("36", "hint:"), " ", &printable(&hint), "\n"]);
         }
         print(&text);
     }
@@ -90,6 +99,28 @@ impl Talk {
     fn paint(self, code: &str, text: &str) -> String {
         if self.color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
     }
+}
+
+/// A line in which control characters are written out: names of files may have any, and are not to
+/// move the cursor or to begin a line that looks like ours.
+pub fn printable(line: &str) -> Cow<'_, str> {
+    if !line.contains(char::is_control) {
+        return line.into();
+    }
+    let mut text = String::with_capacity(line.len() + 8);
+    for char in line.chars() {
+        if char.is_control() {
+            text.extend(char.escape_default());
+        } else {
+            text.push(char);
+        }
+    }
+    text.into()
+}
+
+/// A row of a report: what, and what it is.
+pub fn row(name: &str, value: &str) -> String {
+    format!("{name:<12}{}\n", printable(value))
 }
 
 /// Writes to stderr; where that fails there is nobody left to tell.

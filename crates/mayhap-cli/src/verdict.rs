@@ -4,7 +4,7 @@ use crate::cmd::Outcome;
 use crate::error::Error;
 use crate::measure::Count;
 use crate::presence::Presence;
-use crate::talk::{Talk, grouped, print_stdout, rate};
+use crate::talk::{Talk, grouped, print_stdout, rate, row};
 use serde::Serialize;
 
 /// The verdict on a rate that is right.
@@ -73,11 +73,10 @@ impl<F: Serialize> Report<F> {
     }
 
     fn text(&self) -> String {
-        let line = |name: &str, value: &str| format!("{name:<12}{value}\n");
-        let mut text = line("file", &self.file);
+        let mut text = row("file", &self.file);
         let keys = self.keys.iter().flat_map(Presence::rows);
-        text.extend(self.rows.iter().cloned().chain(keys).map(|(name, value)| line(name, &value)));
-        text + &line("verdict", self.verdict)
+        text.extend(self.rows.iter().cloned().chain(keys).map(|(name, value)| row(name, &value)));
+        text + &row("verdict", self.verdict)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::kind::{self, Detail, matrix};
 use crate::number::format_bytes;
 #[cfg(feature = "redis")]
 use crate::remote;
-use crate::talk::{Talk, grouped, print_stdout, rate};
+use crate::talk::{Talk, grouped, print_stdout, rate, row};
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
 use serde::Serialize;
@@ -296,8 +296,7 @@ impl Info {
             let bytes = format_bytes(self.unsaved_log_bytes);
             rows.push(("log", format!("{bytes} newer than the file, counted above")));
         }
-        let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
-        rows.iter().map(line).collect()
+        rows.iter().map(|(name, value)| row(name, value)).collect()
     }
 }
 

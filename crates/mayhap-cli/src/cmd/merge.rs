@@ -331,14 +331,14 @@ impl Summary {
                 Some(items) => format!("about {} of them distinct", grouped(items.round() as u64)),
                 None => format!("{} after", grouped(self.state.items)),
             };
-            talk.say(&format!(
-                "{}: {} filters with {} keys counted, {after} ({:.2} s)\n{}",
+            let line = format!(
+                "{}: {} filters with {} keys counted, {after} ({:.2} s)",
                 self.file,
                 self.merged.len(),
                 grouped(counted),
                 self.seconds,
-                self.state.text(),
-            ));
+            );
+            talk.report(&line, &self.state.text());
         }
         let of = expected_items.map_or(String::new(), |items| {
             let (now, made_for) = (format_count(self.state.items), format_count(items));

@@ -46,7 +46,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.whole.json {
         Talk::json(&pulled, true)?;
     } else {
-        talk.say(&pulled.text());
+        pulled.say(talk);
     }
     Ok(Outcome::Done)
 }

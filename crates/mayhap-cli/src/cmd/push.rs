@@ -72,7 +72,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.whole.json {
         Talk::json(&pushed, true)?;
     } else {
-        talk.say(&pushed.text());
+        pushed.say(talk);
     }
     Ok(Outcome::Done)
 }

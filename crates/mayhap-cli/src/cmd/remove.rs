@@ -130,13 +130,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         };
         Talk::json(&summary, true)?;
     } else {
-        talk.say(&format!(
-            "{file}: {} removed, {} not there ({} lines, {seconds:.2} s)\n{}",
+        let line = format!(
+            "{file}: {} removed, {} not there ({} lines, {seconds:.2} s)",
             grouped(removed),
             grouped(not_there),
             grouped(lines),
-            state.text(),
-        ));
+        );
+        talk.report(&line, &state.text());
     }
     result.map(|()| Outcome::Done)
 }

@@ -4,7 +4,7 @@ use super::ForeignFile;
 use super::file::describe;
 use crate::error::Error;
 use crate::number::format_bytes;
-use crate::talk::{Talk, grouped, print_stdout, rate};
+use crate::talk::{self, Talk, grouped, print_stdout, rate};
 use mayhap_formats::KeyType;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -167,6 +167,5 @@ fn text(file: &ForeignFile, numbers: &Numbers) -> String {
     if let Some(problem) = numbers.overfilled() {
         row("warning", problem);
     }
-    let line = |(name, value): &(String, String)| format!("{name:<12}{value}\n");
-    rows.iter().map(line).collect()
+    rows.iter().map(|(name, value)| talk::row(name, value)).collect()
 }

@@ -83,12 +83,9 @@ pub fn run(
     if job.json {
         Talk::json(&summary, true)?;
     } else {
-        talk.say(&format!(
-            "{}: {} filters merged\n{}",
-            summary.file,
-            grouped(summary.merged.len() as u64),
-            summary.numbers.text()
-        ));
+        let merged = grouped(summary.merged.len() as u64);
+        let line = format!("{}: {merged} filters merged", summary.file);
+        talk.report(&line, &summary.numbers.text());
     }
     Ok(Outcome::Done)
 }

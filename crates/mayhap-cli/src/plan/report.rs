@@ -3,11 +3,10 @@
 use super::cost::Amount;
 use super::recipe::recipe;
 use crate::number::{format_bytes, format_count};
-use crate::talk::{grouped, rate};
+use crate::talk::{grouped, rate, row};
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Fits, Needs, Plan, Reason, memory};
 use serde::Serialize;
-use std::fmt::Write;
 
 /// Bytes of a key where nobody says: about a number in text, less than most URLs.
 const USUAL_KEY_BYTES: f64 = 32.0;
@@ -214,11 +213,7 @@ impl Report {
             }
             (None, None) => {}
         }
-        let mut text = String::new();
-        for (name, value) in rows {
-            let _ = writeln!(text, "{name:<12}{value}");
-        }
-        text
+        rows.iter().map(|(name, value)| row(name, value)).collect()
     }
 
     fn rows_of_best(&self, best: &Numbers, rows: &mut Vec<(&str, String)>) {

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::number::format_bytes;
 use crate::span::format_millis;
-use crate::talk::{Talk, grouped, print_stdout, rate};
+use crate::talk::{Talk, grouped, print_stdout, rate, row};
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_redis::Persistence;
 use serde::Serialize;
@@ -138,7 +138,6 @@ impl Info {
             ("expires", expires),
             ("keeps", keeps.into()),
         ];
-        let line = |(name, value): &(&str, String)| format!("{name:<12}{value}\n");
-        rows.iter().map(line).collect()
+        rows.iter().map(|(name, value)| row(name, value)).collect()
     }
 }

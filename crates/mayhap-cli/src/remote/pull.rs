@@ -46,14 +46,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Pulled, Error> {
 }
 
 impl Pulled {
-    /// In words.
-    pub fn text(&self) -> String {
-        format!(
-            "{}: read from {} ({:.2} s)\n{}",
-            self.file,
-            self.url,
-            self.seconds,
-            self.state.text()
-        )
+    /// Tells it in words.
+    pub fn say(&self, talk: Talk) {
+        let line = format!("{}: read from {} ({:.2} s)", self.file, self.url, self.seconds);
+        talk.report(&line, &self.state.text());
     }
 }

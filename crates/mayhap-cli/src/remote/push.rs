@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::progress::Progress;
 use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::talk::{Talk, grouped};
 use mayhap_redis::NativeFilter;
 use serde::Serialize;
 
@@ -81,20 +81,19 @@ fn refuse_existing(connection: &Connection) -> Error {
 }
 
 impl Pushed {
-    /// In words.
-    pub fn text(&self) -> String {
-        use crate::talk::grouped;
+    /// Tells it in words.
+    pub fn say(&self, talk: Talk) {
         let done = if self.merged { "added to" } else { "sent to" };
         let expires =
             self.ttl_ms.map(|ttl| format!(", expires in {}", crate::span::format_millis(ttl)));
-        format!(
-            "{}: {done} {} ({} values{}, {:.2} s)\n{}",
+        let line = format!(
+            "{}: {done} {} ({} values{}, {:.2} s)",
             self.file,
             self.url,
             grouped(self.num_shards),
             expires.unwrap_or_default(),
             self.seconds,
-            self.state.text(),
-        )
+        );
+        talk.report(&line, &self.state.text());
     }
 }

@@ -74,7 +74,14 @@ pub const SETTINGS: &[Setting] = &[
     row!(http_port as "http", "PORT", PLACES, "Port of HTTP; none without", some(number), maybe),
     row!(http_hosts, "NAMES", PLACES, "Names by which HTTP may call us, as a,b", names, joined),
     row!(threads, "N", PLACES, "Loop threads [one per core]", some(at_least_one), maybe),
-    row!(busy_poll_us, "N", PLACES, "µs a loop looks for more before it sleeps", micros, shown),
+    row!(
+        busy_poll_us,
+        "N",
+        PLACES,
+        "Microseconds a loop looks for more before it sleeps",
+        micros,
+        shown
+    ),
     row!(tls_cert, "FILE", SAFETY, "Certificates in PEM, ours first", some(text), path),
     row!(tls_key, "FILE", SAFETY, "Private key in PEM", some(text), path),
     row!(tls_port, "PORT", SAFETY, "TLS here and not on --port", some(number), maybe),

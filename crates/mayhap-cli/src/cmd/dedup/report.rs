@@ -4,7 +4,7 @@ use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
 use crate::number::{format_bytes, format_count};
-use crate::talk::{Talk, grouped, rate};
+use crate::talk::{Talk, grouped, print, rate};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -81,7 +81,7 @@ impl Run<'_> {
         }
         if !self.talk.is_quiet() {
             let repeated = self.args.repeated;
-            self.talk.say(&self.summary(seconds, complete).text(repeated));
+            print(&(self.summary(seconds, complete).text(repeated) + "\n"));
         }
         Ok(())
     }
