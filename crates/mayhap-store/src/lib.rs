@@ -39,6 +39,7 @@
 //!   renamed, and the folder is synced. A crash can leave that file behind; it is never read, and
 //!   the next save removes it. If the path is a symbolic link, the file it points to is replaced,
 //!   and the link stays. The permissions of a replaced file are kept, not its owner or attributes.
+//!   A name has at most 243 bytes, where the file system allows 255.
 //! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
 //!   versions are errors that say so; nothing is allocated before the header is found sound and the
 //!   file as long as it says.
