@@ -1,6 +1,7 @@
 //! `mayhap serve` under load, beside Redis on the same machine in one run.
 
 mod process;
+mod times;
 
 use lexopt::prelude::*;
 use mayhap_bench::ratio::{self, Ratio, Side};
@@ -11,6 +12,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::time::Instant;
+use times::Waits;
 
 /// Keys, digests or items of a batch command.
 const ITEMS: usize = 100;
@@ -208,6 +210,49 @@ fn idle(server: &Process) -> Result<f64, Error> {
     Ok((server.resident()?.saturating_sub(before)) as f64 / IDLE as f64)
 }
 
+/// What is measured beside the cases.
+struct Once {
+    /// Digests a second, µs of CPU for one.
+    digests: Vec<(f64, f64)>,
+    /// Bytes of an idle connection.
+    idle: f64,
+    /// Pipelines of 100, single calls.
+    growth: [Waits; 2],
+    /// Seconds.
+    starts: Vec<f64>,
+}
+
+impl Once {
+    fn digest_cpu(&self) -> f64 {
+        stats::median(self.digests.iter().map(|figure| figure.1).collect())
+    }
+
+    fn text(&self) -> String {
+        let rate = stats::median(self.digests.iter().map(|figure| figure.0).collect());
+        let mut out = format!(
+            "\nDigests, {DIGESTS} a command, one connection: {rate:.0} a second, {:.4} µs of CPU \
+             each.\nAn idle connection, of {IDLE} after one command each: {:.0} bytes.\n",
+            self.digest_cpu(),
+            self.idle
+        );
+        for (what, waits) in ["100 in a pipeline", "one at a time"].iter().zip(self.growth) {
+            let Waits { usual, rare, longest } = waits;
+            let _ = writeln!(
+                out,
+                "BF.ADD while a filter grows from 1 M to 8 M keys, everysec, {what}: half wait \
+                 {usual:.3} ms, one of 1,000 {rare:.2} ms or more, the longest {longest:.1} ms."
+            );
+        }
+        let starts: Vec<String> = self.starts.iter().map(|it| format!("{it:.2}")).collect();
+        let _ = writeln!(
+            out,
+            "Start with 1 GiB of filters in 8 files, to the answer about a key: {} s.",
+            starts.join(", ")
+        );
+        out
+    }
+}
+
 fn main() -> Result<(), Error> {
     let options = options()?;
     let facts = machine::facts();
@@ -219,7 +264,7 @@ fn main() -> Result<(), Error> {
         logged: Process::mayhap(&options.mayhap, Some((&folder, "everysec")))?,
     };
     let mut cases = cases();
-    let (mut of_digests, mut of_idle) = (vec![], vec![]);
+    let mut of_digests = vec![];
     for round in 0..options.rounds {
         for case in &mut cases {
             let figure = measure(&servers, case, options.scale)?;
@@ -228,10 +273,17 @@ fn main() -> Result<(), Error> {
         of_digests.push(digests(&servers.memory)?);
         eprintln!("round {} of {}", round + 1, options.rounds);
     }
-    of_idle.push(idle(&servers.memory)?);
-    drop(servers);
+    let once = Once {
+        digests: of_digests,
+        idle: idle(&servers.memory)?,
+        growth: times::growth(&servers.logged)?,
+        starts: {
+            drop(servers);
+            times::starts(&options.mayhap, &folder.join("start"))?
+        },
+    };
     std::fs::remove_dir_all(&folder)?;
-    let report = report(&options, &facts, &cases, &of_digests, stats::median(of_idle));
+    let report = report(&options, &facts, &cases, &once);
     println!("{report}");
     if let Some(out) = &options.out {
         std::fs::write(out.join("server.md"), report)?;
@@ -243,8 +295,7 @@ fn report(
     options: &Options,
     facts: &[(&'static str, String)],
     cases: &[Case],
-    digests: &[(f64, f64)],
-    idle: f64,
+    once: &Once,
 ) -> String {
     let mut out = format!(
         "# The server under load\n\nMade by `bench/server.sh`: `redis-benchmark -c 50` on the CPU that the \
@@ -270,17 +321,11 @@ fn report(
             case.cpu()
         );
     }
-    let rate = stats::median(digests.iter().map(|figure| figure.0).collect());
-    let cpu = stats::median(digests.iter().map(|figure| figure.1).collect());
-    let _ = writeln!(
-        out,
-        "\nDigests, {DIGESTS} a command, one connection: {rate:.0} a second, {cpu:.4} µs of CPU each."
-    );
-    let _ = writeln!(out, "An idle connection, of {IDLE} after one command each: {idle:.0} bytes.");
-    out + "\n## Ratios\n\n" + &ratio::table(&ratios(cases, cpu, idle))
+    out += &once.text();
+    out + "\n## Ratios\n\n" + &ratio::table(&ratios(cases, once))
 }
 
-fn ratios(cases: &[Case], digest_cpu: f64, idle: f64) -> Vec<Ratio> {
+fn ratios(cases: &[Case], once: &Once) -> Vec<Ratio> {
     let find = |who, name: &str, pipeline| {
         cases.iter().find(|case| case.who == who && case.name == name && case.pipeline == pipeline)
     };
@@ -319,7 +364,11 @@ fn ratios(cases: &[Case], digest_cpu: f64, idle: f64) -> Vec<Ratio> {
             push(name.into(), "µs of CPU an item", value, Side::AtMost, target);
         }
     }
-    push("digests".into(), "M a second and core", 1.0 / digest_cpu, Side::AtLeast, 20.0);
-    push("an idle connection".into(), "KiB", idle / 1024.0, Side::AtMost, 15.0);
+    push("digests".into(), "M a second and core", 1.0 / once.digest_cpu(), Side::AtLeast, 20.0);
+    push("an idle connection".into(), "KiB", once.idle / 1024.0, Side::AtMost, 15.0);
+    let rare = once.growth[0].rare.max(once.growth[1].rare);
+    push("BF.ADD while a filter grows".into(), "p99.9, ms", rare, Side::AtMost, 5.0);
+    let start = stats::median(once.starts.clone());
+    push("start with 1 GiB of filters".into(), "s", start, Side::AtMost, 1.5);
     ratios
 }

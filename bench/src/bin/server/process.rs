@@ -69,6 +69,15 @@ impl Process {
         }
     }
 
+    /// [`Process::ask`], of which one answer is right.
+    pub(crate) fn expect(&self, command: &[u8], right: &[u8]) -> Result<(), Error> {
+        let mut stream = self.connect()?;
+        stream.write_all(command)?;
+        let mut answer = vec![0; right.len()];
+        stream.read_exact(&mut answer)?;
+        if answer == right { Ok(()) } else { Err(String::from_utf8_lossy(&answer).into()) }
+    }
+
     /// Seconds of CPU so far, of all threads.
     pub(crate) fn cpu(&self) -> Result<f64, Error> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
