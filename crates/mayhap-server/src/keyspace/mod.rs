@@ -4,7 +4,7 @@
 //! what belongs to it, `spec.rs` what it was asked to be, `filter.rs` the kinds, `fixed.rs` and
 //! `redisbloom.rs` two of them, `insert.rs` the way in, `info.rs` what a filter knows of itself.
 //! `growth.rs` makes layers before they are needed. `contents.rs` is a filter as bytes, `load.rs` and `loading.rs` dumps that go out and come in,
-//! `files.rs` filters that lie in the data folder, `recovery.rs` those that come back at start.
+//! `sizes.rs` sizes that were worked out, `files.rs` filters that lie in the data folder, `recovery.rs` those that come back at start.
 
 mod announced;
 mod contents;
@@ -25,6 +25,7 @@ mod options;
 mod recovery;
 mod redisbloom;
 mod scan;
+mod sizes;
 mod spec;
 
 pub use entry::Entry;

@@ -5,11 +5,10 @@
 //! checkpoints and scans go over; a filter is in it before the log has its creation, and by name
 //! only after.
 
-use super::filter::{
-    Filter, Sized, charge, digest_function, explained, locked, read, sized, write,
-};
+use super::filter::{Filter, charge, digest_function, explained, locked, read, write};
 use super::growth::Growth;
 use super::load::Incoming;
+use super::sizes::Sizes;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
 use crate::durable::{Log, Logged, Operation, Refused};
 use crate::fail_point::fail_point;
@@ -34,14 +33,11 @@ pub struct Keyspace {
     pub(super) changing: Mutex<u64>,
     pub(super) options: Options,
     pub(super) budget: Arc<Budget>,
-    sizes: Mutex<Vec<(Shape, Sized)>>,
+    pub(super) sizes: Sizes,
     pub(super) growth: Arc<Growth>,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
 }
-
-/// Shapes whose sizes are kept.
-const KNOWN_SIZES: usize = 16;
 
 impl Keyspace {
     /// An empty one.
@@ -52,7 +48,7 @@ impl Keyspace {
             changing: Mutex::new(1),
             options,
             budget: Budget::new(options.max_memory),
-            sizes: Mutex::default(),
+            sizes: Sizes::default(),
             growth: Arc::default(),
             loading: Mutex::default(),
         }
@@ -115,29 +111,12 @@ impl Keyspace {
         if self.get(name, now).is_some() {
             return Err(CreateError::Exists);
         }
-        let sized = self.sized(&spec)?;
+        let sized = self.sizes.get(&spec);
+        let sized = sized.map_err(|error| explained(&spec, &self.options, error))?;
         let charge = charge(sized.num_bytes(), &self.options, &self.budget)?;
         let contents = sized.build(digest_function(spec.hash, &self.options))?;
         let filter = contents.into_filter(&spec, &self.options, charge);
         self.publish(name, spec, filter, now, log, None)
-    }
-
-    /// Sizing takes milliseconds, and most filters are as the last ones.
-    fn sized(&self, spec: &Spec) -> Result<Sized, mayhap::Error> {
-        let shape = spec.shape;
-        let known = |sizes: &Vec<(Shape, Sized)>| {
-            sizes.iter().find(|known| known.0 == shape).map(|known| known.1.clone())
-        };
-        if let Some(sized) = known(&locked(&self.sizes)) {
-            return Ok(sized);
-        }
-        let sized = sized(spec).map_err(|error| explained(spec, &self.options, error))?;
-        let mut sizes = locked(&self.sizes);
-        if sizes.len() >= KNOWN_SIZES {
-            sizes.remove(0);
-        }
-        sizes.push((shape, sized.clone()));
-        Ok(sized)
     }
 
     /// The filter of this name, or a new one.

@@ -1,9 +1,10 @@
 //! Filters that come back at start: from images, then from the log.
 
 use super::contents::{Contents, limits};
-use super::filter::{Ordered, digest_function, locked, sized};
+use super::filter::{Ordered, digest_function, locked};
 use super::insert::REMOVAL;
 use super::loading::Loading;
+use super::sizes::Sizes;
 use super::{Keyspace, Options, Shape, Spec};
 use crate::durable::{Filters, Image, Replay, Saved, Snapshot, read_native};
 use mayhap::{AnyFilter, Bitmap, Digest};
@@ -18,6 +19,7 @@ use std::sync::{Arc, Mutex};
 #[derive(Debug)]
 pub struct Recovery {
     options: Options,
+    sizes: Sizes,
     filters: Mutex<Filled>,
 }
 
@@ -52,7 +54,7 @@ enum State {
 impl Recovery {
     /// Nothing yet.
     pub fn new(options: Options) -> Self {
-        Self { options, filters: Mutex::default() }
+        Self { options, sizes: Sizes::default(), filters: Mutex::default() }
     }
 
     /// Calls `f` with the contents of a filter, if it is known; an empty one if nothing was said.
@@ -65,7 +67,7 @@ impl Recovery {
         let Filled { by_id, new, .. } = &mut *filled;
         let Some(coming) = by_id.get_mut(&id) else { return Ok(()) };
         if matches!(coming.state, State::New) {
-            coming.state = State::Ready(empty(&coming.spec, &self.options)?);
+            coming.state = State::Ready(empty(&coming.spec, &self.options, &self.sizes)?);
         }
         match &mut coming.state {
             State::Ready(contents) => f(contents, coming.mark, new),
@@ -75,9 +77,9 @@ impl Recovery {
     }
 }
 
-fn empty(spec: &Spec, options: &Options) -> Result<Contents, String> {
+fn empty(spec: &Spec, options: &Options, sizes: &Sizes) -> Result<Contents, String> {
     let function = digest_function(spec.hash, options);
-    sized(spec).and_then(|sized| sized.build(function)).map_err(|error| error.to_string())
+    sizes.get(spec).and_then(|sized| sized.build(function)).map_err(|error| error.to_string())
 }
 
 impl Replay for Recovery {
@@ -241,15 +243,16 @@ impl Keyspace {
     ///
     /// What is wrong with a filter, as a sentence: too little memory.
     pub fn restored(recovery: Recovery, next_id: u64) -> Result<Self, String> {
-        let Recovery { options, filters } = recovery;
-        let keyspace = Self::new(options);
+        let Recovery { options, sizes, filters } = recovery;
+        let mut keyspace = Self::new(options);
+        keyspace.sizes = sizes;
         let filled = filters.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         *locked(&keyspace.changing) = next_id.max(filled.next_id).max(1);
         for (id, Coming { name, spec, expires_at, state, .. }) in filled.by_id {
             let contents = match state {
                 State::Ready(contents) => contents,
                 State::New if matches!(spec.shape, Shape::RedisBloom | Shape::File) => continue,
-                State::New => empty(&spec, &options)?,
+                State::New => empty(&spec, &options, &keyspace.sizes)?,
                 State::Loading(_) => continue,
             };
             let charge = keyspace.budget.charge(0).map_err(|error| error.to_string())?;

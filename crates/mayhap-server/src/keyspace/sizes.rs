@@ -1,0 +1,64 @@
+//! Sizes that were worked out: that takes milliseconds, and most filters are as the last ones.
+
+use super::filter::{Sized, locked, sized};
+use super::{Shape, Spec};
+use mayhap::Error;
+use std::sync::Mutex;
+
+/// Shapes whose sizes are kept.
+const KNOWN: usize = 16;
+
+/// The sizes of the newest shapes.
+#[derive(Debug, Default)]
+pub(super) struct Sizes(Mutex<Vec<(Shape, Sized)>>);
+
+impl Sizes {
+    /// The size of a filter; nothing is allocated.
+    pub(super) fn get(&self, spec: &Spec) -> Result<Sized, Error> {
+        self.get_or(spec, sized)
+    }
+
+    fn get_or(
+        &self,
+        spec: &Spec,
+        sized: impl FnOnce(&Spec) -> Result<Sized, Error>,
+    ) -> Result<Sized, Error> {
+        let shape = spec.shape;
+        if let Some((_, known)) = locked(&self.0).iter().find(|known| known.0 == shape) {
+            return Ok(known.clone());
+        }
+        // Without the lock: others need not wait.
+        let sized = sized(spec)?;
+        let mut known = locked(&self.0);
+        if known.len() >= KNOWN {
+            known.remove(0);
+        }
+        known.push((shape, sized.clone()));
+        Ok(sized)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn a_shape_is_sized_once_while_it_is_among_the_newest() {
+        let (sizes, worked_out) = (Sizes::default(), Cell::new(0));
+        let get = |capacity| {
+            let spec = Spec::fixed(capacity, 0.01);
+            let found = sizes.get_or(&spec, |spec| {
+                worked_out.set(worked_out.get() + 1);
+                sized(spec)
+            });
+            assert_eq!(found.unwrap().num_bytes(), sized(&spec).unwrap().num_bytes());
+            worked_out.get()
+        };
+        assert_eq!((get(1000), get(1000), get(2000), get(1000)), (1, 1, 2, 2));
+        for i in 0..KNOWN as u64 {
+            get(10_000 + i);
+        }
+        assert_eq!(get(1000), 2 + KNOWN as u64 + 1);
+    }
+}
