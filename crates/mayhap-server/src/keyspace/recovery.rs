@@ -286,3 +286,26 @@ impl Filters for Keyspace {
         Ok(contents.map(|contents| Box::new(contents) as Box<dyn Snapshot>))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mayhap::SecretKey;
+
+    #[test]
+    fn filters_that_are_made_and_removed_again_and_again_are_sized_once() {
+        let recovery = Recovery::new(Options::new(SecretKey::new([7; 16])));
+        let spec = Spec::growing(10_000, 0.001, 2).encode();
+        for id in 1..=1000 {
+            recovery.create(id, b"scratch", &spec, 0).unwrap();
+            recovery.insert(id, &[Digest::new(id)]).unwrap();
+            if id < 1000 {
+                recovery.remove(id);
+            }
+        }
+        assert_eq!(recovery.sizes.known(), 1);
+        let keyspace = Keyspace::restored(recovery, 1001).unwrap();
+        let entry = keyspace.get(b"scratch", 1).unwrap();
+        assert_eq!((entry.id, keyspace.sizes.known()), (1000, 1));
+    }
+}

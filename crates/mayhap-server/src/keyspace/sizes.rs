@@ -36,6 +36,12 @@ impl Sizes {
         known.push((shape, sized.clone()));
         Ok(sized)
     }
+
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> usize {
+        locked(&self.0).len()
+    }
 }
 
 #[cfg(test)]
