@@ -151,7 +151,7 @@ soak:
 	MAYHAP_SOAK=1 KILLS=$(KILLS) MINUTES=$(MINUTES) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
-	$(MAKE) shuttle SCHEDULES=50000
+	$(MAKE) shuttle SCHEDULES=10000
 
 # What we and others can do, found out by running them.
 compare:

@@ -246,7 +246,7 @@ pub(super) fn is_soak() -> bool {
 
 #[test]
 fn no_power_cut_takes_what_was_promised() {
-    let (rounds, steps) = if is_soak() { (400, 120) } else { (3, 60) };
+    let (rounds, steps) = if is_soak() { (20, 120) } else { (3, 60) };
     let mut states = [0; 3];
     let (mut reopened, mut continued) = (0, 0);
     for seed in seeds() {

@@ -53,7 +53,7 @@ fn after(run: &Run, setting: &Setting, fault: Fault, states: &mut usize) -> Resu
 
 #[test]
 fn no_failing_call_takes_what_was_promised() {
-    let (rounds, steps) = if is_soak() { (40, 80) } else { (1, 40) };
+    let (rounds, steps) = if is_soak() { (8, 80) } else { (1, 40) };
     let (mut faults, mut states) = (0, 0);
     // The first seed and the fresh one; all of them in a soak.
     for seed in seeds().into_iter().step_by(if is_soak() { 1 } else { 3 }) {
