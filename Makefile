@@ -144,14 +144,16 @@ chaos: servers
 	sh bench/redis-faults.sh
 
 # The server and what it keeps: kills, power cuts, a fault at every call, crash states of the log;
-# a mixed load for so many minutes.
+# in so many runs; a mixed load for so many minutes.
 KILLS ?= 300
 MINUTES ?= 30
+ROUNDS ?= 20
 soak:
 	MAYHAP_SOAK=1 KILLS=$(KILLS) MINUTES=$(MINUTES) \
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
-	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
-	$(MAKE) shuttle SCHEDULES=10000
+	MAYHAP_SOAK=1 ROUNDS=$(ROUNDS) \
+		$(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
+	$(MAKE) shuttle SCHEDULES=50000
 
 # What we and others can do, found out by running them.
 compare:

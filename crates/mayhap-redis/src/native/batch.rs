@@ -16,6 +16,9 @@ use std::time::Instant;
 /// Keys of one pipeline: about 10 MB of commands.
 const KEYS_AT_ONCE: usize = 1 << 14;
 
+/// Switches that may come in the middle of a query of more than one pipeline.
+const SWITCHES: usize = 100;
+
 impl NativeFilter {
     /// Inserts keys that are digests already. After an error any of them may be in it.
     ///
@@ -44,48 +47,63 @@ impl NativeFilter {
 
     /// Asks for keys that are digests already: bit `i` is the answer for `digests[i]`.
     ///
-    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip to each node for 16,384 keys.
+    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip to
+    /// each node for 16,384 keys. One filter answers all of them: if it is switched to another
+    /// meanwhile, they are asked for again.
     ///
     /// # Errors
     ///
-    /// As [`NativeFilter::insert_digests`].
+    /// As [`NativeFilter::insert_digests`]; [`Error::Busy`], too, if one switch after another comes
+    /// in the middle of more than 16,384 keys.
     pub async fn contains_digests(&self, digests: &[Digest]) -> Result<Bitmap, Error> {
         let mut found = Bitmap::new();
-        found.clear_to(digests.len());
-        self.in_parts(digests, Act::Ask, |i, answer| {
-            if answer.yes {
-                found.set(i);
+        for _ in 0..SWITCHES {
+            found.clear_to(digests.len());
+            let set = |i, answer: Answer| {
+                if answer.yes {
+                    found.set(i);
+                }
+            };
+            if self.in_parts(digests, Act::Ask, set).await? {
+                return Ok(found);
             }
-        })
-        .await?;
-        Ok(found)
+        }
+        Err(Error::Busy { name: self.inner.name.clone(), what: "switches" })
     }
 
+    /// Whether one generation answered all of them.
     async fn in_parts(
         &self,
         digests: &[Digest],
         act: Act,
         mut done: impl FnMut(usize, Answer),
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
+        let (mut first, mut is_one) = (None, true);
         for (part, digests) in digests.chunks(KEYS_AT_ONCE).enumerate() {
-            self.rounds(digests, act, |i, answer| done(part * KEYS_AT_ONCE + i, answer)).await?;
+            let done = |i, answer| done(part * KEYS_AT_ONCE + i, answer);
+            let generation = self.rounds(digests, act, done).await?;
+            is_one &= *first.get_or_insert(generation) == generation;
+            if !is_one && act == Act::Ask {
+                break;
+            }
         }
-        Ok(())
+        Ok(is_one)
     }
 
-    /// Repeats with those whose shard was gone or fenced, until none is left.
+    /// Inserts again what came to shards that were gone or fenced, until nothing is left; asks again
+    /// for all of them, so that one generation answers. Which one was the last.
     async fn rounds(
         &self,
         digests: &[Digest],
         act: Act,
         mut done: impl FnMut(usize, Answer),
-    ) -> Result<(), Error> {
+    ) -> Result<i64, Error> {
         let until = Instant::now() + self.inner.server.options().deadline;
         let mut left: Vec<usize> = (0..digests.len()).collect();
         // What insertions into fenced shards found, and of which generation they were.
         let mut before: Vec<(i64, Answer)> = Vec::new();
         let mut replicas = act == Act::Ask && self.inner.server.options().read_replicas;
-        while !left.is_empty() {
+        loop {
             let current = self.current();
             let made = &current.made;
             let round = Round::new(made, digests, &left, act, replicas);
@@ -93,6 +111,9 @@ impl NativeFilter {
             let (answers, mut known) = round.answers(replies)?;
             self.look_again(made, &mut known).await?;
             let generation = made.meta.generation;
+            let bad = bad_shards(&known);
+            let look = Look { is_query: act == Act::Ask, from_replica: replicas };
+            let holds = bad.is_empty() || self.resolve(&current, &bad, look, until).await?;
             let mut rest = Vec::new();
             for (&Sent { shard, i }, &answer) in round.sent.iter().zip(&answers) {
                 let mut answer = answer;
@@ -102,31 +123,27 @@ impl NativeFilter {
                     answer.yes |= first.yes;
                     answer.repeated |= first.repeated;
                 }
-                if known[shard].trailer == Some(Trailer::Ours) {
+                let is_done = match act {
+                    Act::Ask => holds,
+                    Act::Insert => known[shard].trailer == Some(Trailer::Ours),
+                };
+                if is_done {
                     done(i, answer);
                 } else {
-                    rest.push((i, shard, answer));
+                    rest.push((i, answer));
                 }
             }
             if rest.is_empty() {
-                return Ok(());
+                return Ok(generation);
             }
-            let look = Look { is_query: act == Act::Ask, from_replica: replicas };
-            let holds = self.resolve(&current, &bad_shards(&known), look, until).await?;
             replicas = false;
-            left.clear();
             before.resize(digests.len(), (0, Answer::default()));
-            for (i, shard, answer) in rest {
-                let is_fenced = matches!(known[shard].trailer, Some(Trailer::Fenced(_)));
-                if act == Act::Ask && holds && is_fenced {
-                    done(i, answer);
-                } else {
-                    before[i] = (generation, answer);
-                    left.push(i);
-                }
+            left.clear();
+            for (i, answer) in rest {
+                before[i] = (generation, answer);
+                left.push(i);
             }
         }
-        Ok(())
     }
 
     /// Reads the trailers of shards once more, a command of which was sent again.

@@ -287,6 +287,59 @@ async fn a_switch_loses_nothing_that_is_acknowledged_after_it() {
     assert_eq!(when(&redis, "*"), ["-1"]);
 }
 
+/// The filters have no key in common: an answer of two of them has some of the keys.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_is_answered_by_the_old_filter_or_the_new_one() {
+    let Some(redis) = start() else { return };
+    let server = connect(&redis).await;
+    // The last one is asked in parts.
+    let sets = [digests(0..400), digests(1_000..3_000), digests(10_000..50_000)];
+    let all: Vec<u64> = sets.iter().map(|set| set.len() as u64).collect();
+    let filter = NativeFilter::create(&server, "a", &options(400_000)).await.unwrap();
+    filter.insert_bulk(&sets.concat()).await.unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let calls = Arc::new([const { AtomicU64::new(0) }; 3]);
+    let mut task = 0..;
+    let tasks = sets.map(|set| {
+        let (filter, stop, calls) = (filter.clone(), stop.clone(), calls.clone());
+        let task = task.next().unwrap();
+        tokio::spawn(async move {
+            let mut counts = Vec::new();
+            while !stop.load(Ordering::SeqCst) {
+                counts.push(filter.contains_digests(&set).await.unwrap().count_ones() as u64);
+                calls[task].fetch_add(1, Ordering::SeqCst);
+            }
+            counts
+        })
+    });
+    for round in 1..=20 {
+        let hold = Duration::from_secs(3600);
+        let rebuilt = options(400_000 + round);
+        let hidden = NativeFilter::rebuild(&server, "a", &rebuilt, hold).await.unwrap();
+        if round % 2 == 0 {
+            hidden
+                .insert_bulk(&[digests(0..3_000), digests(10_000..50_000)].concat())
+                .await
+                .unwrap();
+        }
+        hidden.swap().await.unwrap();
+        // Each has one call that begins after this switch: the next switch meets another one.
+        let marks = calls.each_ref().map(|calls| calls.load(Ordering::SeqCst) + 2);
+        while calls.iter().zip(marks).any(|(calls, mark)| calls.load(Ordering::SeqCst) < mark) {
+            tokio::task::yield_now().await;
+        }
+    }
+    stop.store(true, Ordering::SeqCst);
+    for (task, all) in tasks.into_iter().zip(all) {
+        let counts = task.await.unwrap();
+        let (some, none) = (counts.contains(&all), counts.iter().any(|count| *count < all / 10));
+        assert!(some && none, "one of the filters was never asked: {counts:?}");
+        // The rate of false positives is 0.1 %.
+        let is_whole = |&count: &u64| count == all || count <= all / 100 + 3;
+        assert!(counts.iter().all(is_whole), "{counts:?} of {all}");
+    }
+}
+
 // On one thread, so that no reply comes while the call is polled.
 #[tokio::test]
 async fn a_switch_that_dies_at_any_step_loses_nothing_that_is_acknowledged_after_it() {

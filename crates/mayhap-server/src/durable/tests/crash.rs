@@ -244,9 +244,15 @@ pub(super) fn is_soak() -> bool {
     std::env::var_os("MAYHAP_SOAK").is_some()
 }
 
+/// How many runs of each sort a soak makes: `ROUNDS`.
+pub(super) fn soak_rounds() -> Option<u64> {
+    let rounds = std::env::var("ROUNDS").map(|rounds| rounds.parse().expect("ROUNDS is a number"));
+    is_soak().then(|| rounds.unwrap_or(20))
+}
+
 #[test]
 fn no_power_cut_takes_what_was_promised() {
-    let (rounds, steps) = if is_soak() { (20, 120) } else { (3, 60) };
+    let (rounds, steps) = soak_rounds().map_or((3, 60), |rounds| (rounds, 120));
     let mut states = [0; 3];
     let (mut reopened, mut continued) = (0, 0);
     for seed in seeds() {

@@ -1,6 +1,6 @@
 //! Every call to the disk fails, once or from then on (T03).
 
-use super::crash::{Found, cut_at_end, is_repeated, is_soak, seeds};
+use super::crash::{Found, cut_at_end, is_repeated, is_soak, seeds, soak_rounds};
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::run::{Promise, Run, Setting, check};
 use crate::durable::Policy;
@@ -53,7 +53,7 @@ fn after(run: &Run, setting: &Setting, fault: Fault, states: &mut usize) -> Resu
 
 #[test]
 fn no_failing_call_takes_what_was_promised() {
-    let (rounds, steps) = if is_soak() { (8, 80) } else { (1, 40) };
+    let (rounds, steps) = soak_rounds().map_or((1, 40), |rounds| (rounds.div_ceil(2), 80));
     let (mut faults, mut states) = (0, 0);
     // The first seed and the fresh one; all of them in a soak.
     for seed in seeds().into_iter().step_by(if is_soak() { 1 } else { 3 }) {
