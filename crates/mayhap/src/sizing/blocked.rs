@@ -16,7 +16,8 @@
 //! Filters*). Blocks with many keys weigh most: the textbook formula ignores them and
 //! under-sizes (asked 1 %, got 1.29 %).
 
-use super::{MAX_NUM_BITS, smallest, with_digest_collisions};
+use super::search::fewest;
+use super::{MAX_NUM_BITS, with_digest_collisions};
 use crate::{Error, Layout};
 
 /// The most lanes in a block: a k below it has a lane for each bit.
@@ -127,8 +128,8 @@ pub(super) fn solve_bits(
         .iter()
         .filter_map(|&k| {
             let lane_bits = layout.lane_bits(k);
-            let meets = |blocks| expected_fpp_of_lanes(blocks, lane_bits, k, items) <= target_fpp;
-            Some((smallest(low.max(1), limit, meets)? * block_bits, k))
+            let fpp = |blocks| expected_fpp_of_lanes(blocks, lane_bits, k, items);
+            Some((fewest(low.max(1), limit, target_fpp, fpp)? * block_bits, k))
         })
         .min()
         .ok_or(too_large)

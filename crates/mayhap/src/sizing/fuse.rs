@@ -4,7 +4,8 @@
 //! slots. The fingerprint is independent of the slots, so whatever they hold this happens with
 //! probability 2^−w: exactly, for every filter, without a spread between filters.
 
-use super::{MAX_NUM_BITS, largest, with_digest_collisions};
+use super::search::largest;
+use super::{MAX_NUM_BITS, with_digest_collisions};
 use crate::Error;
 
 /// How many bits a fingerprint of a [`crate::BinaryFuse`] has: this alone decides its rate.

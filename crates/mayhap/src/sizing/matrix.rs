@@ -15,7 +15,8 @@
 //! The time of a query is that of its rows, each a cache line of its own, so [`solve`] takes the
 //! fewest rows that cost at most a tenth more bits.
 
-use super::{blocked, check_target, smallest, standard};
+use super::search::fewest;
+use super::{blocked, check_target, standard};
 use crate::Error;
 
 /// Rows of a lane: the values of 6 bits of a product.
@@ -80,8 +81,8 @@ pub fn num_groups(expected_items: u64, target_fpp: f64, num_hashes: u32) -> Resu
     if low > high {
         return Err(too_large);
     }
-    let meets = |groups| expected_fpp(groups, num_hashes, expected_items) <= target_fpp;
-    smallest(low.max(1), high, meets).ok_or(too_large)
+    let fpp = |groups| expected_fpp(groups, num_hashes, expected_items);
+    fewest(low.max(1), high, target_fpp, fpp).ok_or(too_large)
 }
 
 /// The groups and the rows per key for sets of `expected_items` at `target_fpp`: the fewest rows

@@ -19,12 +19,15 @@ pub mod fuse;
 pub mod matrix;
 mod params;
 pub mod scalable;
+mod search;
 pub mod standard;
 pub mod window;
 
 pub use params::FilterParams;
+pub(crate) use search::largest;
 
 use crate::{Error, Layout};
+use search::fewest;
 
 /// The largest `num_hashes`: beyond it a lower rate comes from more bits alone.
 ///
@@ -90,9 +93,8 @@ pub fn for_items_and_hashes(
     let ideal = standard::ideal_num_bits(expected_items, target_fpp);
     let (low, high) = (layout.min_bits() / unit, MAX_NUM_BITS / unit);
     let low = low.max((ideal / unit as f64) as u64).max(1);
-    let meets =
-        |units| expected_fpp(layout, units * unit, num_hashes, expected_items) <= target_fpp;
-    let found = if low > high { None } else { smallest(low, high, meets) };
+    let fpp = |units| expected_fpp(layout, units * unit, num_hashes, expected_items);
+    let found = if low > high { None } else { fewest(low, high, target_fpp, fpp) };
     let too_large = Error::TooLarge { field: "num_bits", limit: MAX_NUM_BITS, found: ideal as u64 };
     let num_bits = found.ok_or(too_large)? * unit;
     FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
@@ -242,40 +244,6 @@ fn digest_collisions(items: u64) -> f64 {
 fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
     let collisions = digest_collisions(items);
     (fpp + (1.0 - fpp) * collisions).min(1.0)
-}
-
-/// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` goes from false to true once.
-fn smallest(low: u64, high: u64, meets: impl Fn(u64) -> bool) -> Option<u64> {
-    let (mut below, mut step) = (low, 1u64);
-    if meets(low) {
-        return Some(low);
-    }
-    // Doubling first: the answer is near `low`, which callers choose as a lower bound.
-    let mut above = loop {
-        let next = below.saturating_add(step).min(high);
-        if meets(next) {
-            break next;
-        }
-        if next == high {
-            return None;
-        }
-        below = next;
-        step = step.saturating_mul(2);
-    };
-    while above - below > 1 {
-        let middle = below + (above - below) / 2;
-        if meets(middle) {
-            above = middle;
-        } else {
-            below = middle;
-        }
-    }
-    Some(above)
-}
-
-/// The largest `x ≥ 1` with `meets(x)`, or 0; `meets` goes from true to false once.
-pub(crate) fn largest(meets: impl Fn(u64) -> bool) -> u64 {
-    smallest(0, 1 << 62, |x| !meets(x + 1)).unwrap_or(1 << 62)
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! answered "maybe" with probability E[(X/m)^k]; the textbook `(1 − (1 − 1/m)^(kn))^k` puts the
 //! mean inside the power and is too low by Jensen's inequality, which matters for small filters.
 
-use super::{MAX_NUM_BITS, MAX_NUM_HASHES, smallest, with_digest_collisions};
+use super::search::fewest;
+use super::{MAX_NUM_BITS, MAX_NUM_HASHES, with_digest_collisions};
 use crate::Error;
 
 const MIN_NUM_BITS: u64 = 64;
@@ -129,9 +130,7 @@ fn bits_for(items: u64, target_fpp: f64, num_hashes: u32) -> Option<u64> {
     if low > MAX_NUM_BITS {
         return None;
     }
-    smallest(low.max(MIN_NUM_BITS), MAX_NUM_BITS, |m| {
-        expected_fpp(m, num_hashes, items) <= target_fpp
-    })
+    fewest(low.max(MIN_NUM_BITS), MAX_NUM_BITS, target_fpp, |m| expected_fpp(m, num_hashes, items))
 }
 
 fn better_of_neighbours(ideal: f64, fpp: impl Fn(u32) -> f64) -> u32 {

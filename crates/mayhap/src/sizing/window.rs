@@ -13,7 +13,8 @@
 //! of the key that is asked for differ from one another, and an upper bound where some coincide (a
 //! chance of k² / (2 · rows)).
 
-use super::{MAX_NUM_BITS, MAX_NUM_HASHES, check_fpp, check_target, smallest, standard};
+use super::search::fewest;
+use super::{MAX_NUM_BITS, MAX_NUM_HASHES, check_fpp, check_target, standard};
 use crate::Error;
 
 /// Columns of a window: the bits of a row.
@@ -119,9 +120,8 @@ fn rows_for(load: Load, items: u64, column_target: f64, num_hashes: u32) -> Opti
     if low > MAX_NUM_ROWS {
         return None;
     }
-    smallest(low.max(MIN_NUM_ROWS), MAX_NUM_ROWS, |rows| {
-        column_fpp(rows, num_hashes, load) <= column_target
-    })
+    let fpp = |rows| column_fpp(rows, num_hashes, load);
+    fewest(low.max(MIN_NUM_ROWS), MAX_NUM_ROWS, column_target, fpp)
 }
 
 fn column_fpp(num_rows: u64, num_hashes: u32, load: Load) -> f64 {
