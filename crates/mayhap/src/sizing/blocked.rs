@@ -24,8 +24,8 @@ use crate::{Error, Layout};
 const LANES: u32 = 8;
 /// Above this many keys per block every lane is full to the last digit of an `f64`.
 const FULL_BLOCK_ITEMS: f64 = 8192.0;
-/// Terms this much smaller than the largest cannot show in the sum, however high their rate.
-const NEGLIGIBLE: f64 = 1e-40;
+/// Terms this much smaller than the sum cannot show in it.
+const NEGLIGIBLE: f64 = 1e-20;
 
 /// The false-positive probability of `num_blocks` blocks of `blocked` with `items` distinct keys.
 ///
@@ -55,7 +55,7 @@ pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, i
         return if items == 0 { 0.0 } else { 1.0 };
     }
     let mean = items as f64 / num_blocks as f64;
-    let in_block = |j| block_fpp(j, lane_bits as f64, num_hashes);
+    let in_block = block_fpp(lane_bits as f64, num_hashes);
     let fpp = if mean > FULL_BLOCK_ITEMS || num_blocks == 1 {
         in_block(mean)
     } else {
@@ -64,18 +64,22 @@ pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, i
     with_digest_collisions(fpp, items)
 }
 
-/// What a block that holds `items` keys answers to an absent key.
-fn block_fpp(items: f64, lane_bits: f64, num_hashes: u32) -> f64 {
+/// What a block answers to an absent key, by the keys that it holds.
+fn block_fpp(lane_bits: f64, num_hashes: u32) -> impl Fn(f64) -> f64 {
     let log_miss = libm::log1p(-1.0 / lane_bits);
-    let lane = if num_hashes <= LANES {
-        -libm::expm1(items * log_miss)
-    } else {
-        let one = -libm::expm1(2.0 * items * log_miss);
-        let q1 = libm::exp(2.0 * items * log_miss);
-        let q2 = libm::exp(2.0 * items * libm::log1p(-2.0 / lane_bits));
-        one / lane_bits + (1.0 - 2.0 * q1 + q2).max(0.0) * (1.0 - 1.0 / lane_bits)
-    };
-    libm::pow(lane.clamp(0.0, 1.0), f64::from(num_hashes.min(LANES)))
+    let log_miss_both = libm::log1p(-2.0 / lane_bits);
+    move |items| {
+        let lane = if num_hashes <= LANES {
+            -libm::expm1(items * log_miss)
+        } else {
+            // 1 − q1 and 1 − q2; 1 − 2·q1 + q2 is twice the one less the other.
+            let one = -libm::expm1(2.0 * items * log_miss);
+            let either = -libm::expm1(2.0 * items * log_miss_both);
+            one / lane_bits + (2.0 * one - either).max(0.0) * (1.0 - 1.0 / lane_bits)
+        };
+        let lane = lane.clamp(0.0, 1.0);
+        (0..num_hashes.min(LANES)).fold(1.0, |all, _| all * lane)
+    }
 }
 
 /// `Σ_j Binomial(j; n, 1/B) g(j)`, by the ratio of neighbouring terms from the mode outward: no
@@ -85,7 +89,9 @@ fn mean_over_blocks(n: f64, num_blocks: f64, g: impl Fn(f64) -> f64) -> f64 {
     let mode = libm::floor((n + 1.0) / num_blocks).min(n);
     let (mut weights, mut sum) = (1.0, g(mode));
     let (mut weight, mut j) = (1.0, mode);
-    while j < n && weight > NEGLIGIBLE {
+    // A block's rate grows with its keys up to 1, so here a term is at most its weight, and below
+    // the mode at most as much of the sum as its weight.
+    while j < n && weight > NEGLIGIBLE * sum {
         weight *= (n - j) / (j + 1.0) * odds;
         j += 1.0;
         weights += weight;
