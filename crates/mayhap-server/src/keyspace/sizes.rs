@@ -1,4 +1,4 @@
-//! Sizes that were worked out: that takes milliseconds, and most filters are as the last ones.
+//! Sizes that were worked out: that takes a millisecond, and most filters are as the last ones.
 
 use super::filter::{Sized, locked, sized};
 use super::{Shape, Spec};
