@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs every fuzz target for some seconds from its kept corpus: fuzz/run.sh [seconds] [target...]
-# Needs a stable toolchain and nothing else. A crash ends it with the input's path and exit status 1;
+# Needs a stable toolchain and nothing else. After a crash it ends with the input's path and exit status 1;
 # replay with the program and that path. New inputs go to fuzz/target/found/<target>, which is kept
 # between runs; `cargo fuzz run <target>` works too.
 set -eu
@@ -18,8 +18,8 @@ flags='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
 RUSTFLAGS="${RUSTFLAGS:-} $(echo $flags)" CARGO_TARGET_DIR="$target_dir" \
     cargo build --release --locked --target "$host" --bins
 
-status=0
-for target in $targets; do
+run() {
+    target=$1
     found=target/found/$target
     crashes=target/crashes/$target
     log=target/$target.log
@@ -36,12 +36,28 @@ for target in $targets; do
         covered=$(echo "$line" | sed -n 's/.*cov: \([0-9]*\).*/\1/p')
         if [ "${covered:-0}" -lt 50 ]; then
             echo "fuzz $target: FAILED: coverage is ${covered:-0}, the build is not instrumented"
-            status=1
+            return 1
         fi
     else
         tail -n 40 "$log"
         echo "fuzz $target: FAILED, the input is in fuzz/$crashes/"
-        status=1
+        return 1
     fi
+}
+
+# As many at once as there are processors: each takes the same time.
+status=0
+set -- $targets
+while [ $# -gt 0 ]; do
+    pids=
+    for _ in $(seq "$(nproc)"); do
+        [ $# -gt 0 ] || break
+        run "$1" &
+        pids="$pids $!"
+        shift
+    done
+    for pid in $pids; do
+        wait "$pid" || status=1
+    done
 done
 exit $status
