@@ -1,0 +1,51 @@
+//! The source is as ARCHITECTURE.md and CONTRIBUTING.md say.
+
+mod architecture;
+mod atomics;
+mod circles;
+mod files;
+mod maps;
+mod unsafe_code;
+mod words;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use tidy::workspace;
+
+/// Files of the workspace with this ending, without those that tools and builds write.
+fn files(ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    walk(&workspace(), ending, &mut found);
+    found.sort();
+    assert!(found.len() > 10, "{} files end in {ending}: the search finds too few", found.len());
+    found
+}
+
+fn walk(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    const NOT_OURS: [&str; 5] = [".git", "target", "node_modules", "corpus", "golden"];
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let (name, path) = (entry.file_name(), entry.path());
+        if entry.file_type().unwrap().is_dir() {
+            if !NOT_OURS.iter().any(|skipped| name == *skipped) {
+                walk(&path, ending, found);
+            }
+        } else if name.to_str().is_some_and(|name| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// A path as messages show it: below the workspace.
+fn shown(path: &Path) -> String {
+    path.strip_prefix(workspace()).unwrap_or(path).display().to_string()
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", shown(path)))
+}
+
+/// Fails with all findings, each on a line.
+fn check(rule: &str, findings: &[String]) {
+    assert!(findings.is_empty(), "{rule}: {} findings\n{}", findings.len(), findings.join("\n"));
+}
