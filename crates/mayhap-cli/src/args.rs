@@ -161,6 +161,9 @@ pub struct OpenArgs {
     /// Refuse larger filters of other systems [default: the memory of this machine]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
+    /// Go on without a log that is not there: what was recorded in it is lost
+    #[arg(long)]
+    pub without_log: bool,
     #[command(flatten)]
     foreign: ForeignArgs,
     /// How servers are spoken to.

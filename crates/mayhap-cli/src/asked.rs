@@ -32,11 +32,12 @@ impl AskedFile {
         path: &Path,
         key: Option<SecretKey>,
         opener: Opener<'_>,
+        (without_log, talk): (bool, Talk),
     ) -> Result<(Self, Option<KeyOptions>), Error> {
         if let Some(foreign) = opener.open_for_keys(path)? {
             return Ok((Self::Foreign(Box::new(foreign)), None));
         }
-        let filter = ReadFilter::open(path, key)?;
+        let filter = ReadFilter::open(path, key, without_log, talk)?;
         let name = path.display().to_string();
         let options = KeyOptions::from_header(&name, filter.header().key_options())?;
         Ok((Self::Native(filter), Some(options)))
@@ -117,7 +118,7 @@ pub fn open_all(
         let (name, file, own) = if let Some((filter, own)) = on_server {
             (filter.name().to_owned(), AskedFile::Remote(filter), Some(own))
         } else {
-            let (file, own) = AskedFile::open(path, key, opener)?;
+            let (file, own) = AskedFile::open(path, key, opener, (args.without_log, talk))?;
             (path.display().to_string(), file, own)
         };
         let own = match own {

@@ -211,7 +211,14 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Unlike { .. } => {
             "make them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
         }
-        Store::PendingLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
+        Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
+        Store::MissingLog { .. } => {
+            "or go on with what is in the file: --without-log; for good, and without the lost keys, \
+             with mayhap add --without-log FILE /dev/null"
+        }
+        Store::UnreadLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
+        Store::Replaced { .. } => "add again what has to be in the filter that is there now",
+        Store::LogLost { .. } => "go on with what the file has: --without-log",
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
@@ -220,6 +227,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             }
             mayhap::Error::WrongLength { .. }
             | mayhap::Error::HeaderDamaged
+            | mayhap::Error::IdentityDamaged
             | mayhap::Error::BadField { .. }
             | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
             _ => return None,

@@ -15,9 +15,6 @@ use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Keys after which they are recorded, in a filter with a log.
-const RECORD_KEYS: usize = 4096;
-
 /// What was read and how much of it was new.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -42,7 +39,11 @@ pub fn fill(
     advice: &'static str,
 ) -> Result<(), Error> {
     reader.digest_by(inserter.seen().digest_function());
-    while let Some(batch) = reader.next_batch(|| inserter.record())? {
+    while let Some(batch) = reader.next_batch_in_pauses(|paused| {
+        let due = inserter.due_in_pause(paused);
+        inserter.settle(due).map(|()| due.pause())
+    })? {
+        inserter.ready()?;
         let mut from = 0;
         if batch.is_keyless() {
             from = batch.len();
@@ -62,12 +63,11 @@ pub fn fill(
             from += count;
             inserter.warn_if_near_full(talk, || progress.clear());
         }
-        if inserter.unrecorded() >= RECORD_KEYS {
-            inserter.record()?;
-        }
+        let due = inserter.due();
+        inserter.settle(due)?;
         progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
     }
-    inserter.record()
+    Ok(())
 }
 
 /// What is in regular files, seen by reading them once before they are read again.

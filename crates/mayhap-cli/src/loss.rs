@@ -25,6 +25,11 @@ impl Loss {
         Self { items, fpp, ..Self::default() }
     }
 
+    /// Goes on with a filter into which others have inserted: `items` keys and this rate.
+    pub fn go_on_at(&mut self, items: u64, fpp: f64) {
+        (self.items, self.fpp) = (items, fpp);
+    }
+
     /// Whether the filter has grown enough for the rate to be looked at again: by 10 %.
     #[inline]
     pub fn is_due(&self, items: u64) -> bool {

@@ -9,12 +9,11 @@ use crate::loss::Loss;
 use crate::memory;
 use crate::number::format_count;
 use crate::remote::OnServer;
+use crate::session::{Due, Writer};
 use crate::talk::{Talk, rate};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
-use mayhap_store::LiveLog;
-
-/// A checkpoint is due when the log is as long as the filter, but not for less than this.
-const MIN_LOG_BYTES: u64 = 64 << 20;
+use mayhap_store::Operation;
+use std::time::Duration;
 
 /// Room in the first filter of a growing chain: 3 MiB at 1e-4, and each further one is larger.
 pub const FIRST_ITEMS: u64 = 1 << 20;
@@ -185,6 +184,13 @@ impl Seen {
         Ok(())
     }
 
+    /// Removes many digests, from a counting filter; which were there.
+    pub fn remove(&mut self, digests: &[Digest], removed: &mut Bitmap) {
+        if let Self::Kind(filter) = self {
+            filter.remove_digests_into(digests, removed);
+        }
+    }
+
     /// [`Seen::insert`] where a key that is there already counts nothing.
     fn insert_absent(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         match self {
@@ -204,17 +210,11 @@ impl Seen {
         }
     }
 
-    /// Saves it as a checkpoint of its log.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`].
-    pub fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+    /// The latest time that it was given, for windows of time; 0 for all others.
+    fn now(&self) -> u64 {
         match self {
-            Self::Fixed(filter) => Ok(log.checkpoint(filter)?),
-            Self::Growing(chain) => Ok(log.checkpoint(chain)?),
-            Self::Kind(filter) => filter.checkpoint(log),
-            Self::Remote(filter) => filter.look(),
+            Self::Kind(filter) => filter.now(),
+            Self::Fixed(_) | Self::Growing(_) | Self::Remote(_) => 0,
         }
     }
 
@@ -233,7 +233,7 @@ impl Seen {
 #[derive(Debug)]
 pub struct Inserter {
     seen: Seen,
-    log: Option<LiveLog>,
+    writer: Option<Writer>,
     overfill: bool,
     absent_only: bool,
     /// Keys at the start and those inserted as new since: what is forgotten still counts.
@@ -243,8 +243,6 @@ pub struct Inserter {
     digest_function: DigestFunction,
     digests: Vec<Digest>,
     new: Bitmap,
-    /// Inserted since the last [`Inserter::record`].
-    unrecorded: Vec<Digest>,
 }
 
 impl Inserter {
@@ -260,14 +258,13 @@ impl Inserter {
             loss: Loss::starting_at(items, seen.fpp_at(items)),
             digest_function: seen.digest_function(),
             seen,
-            log: None,
+            writer: None,
             overfill,
             absent_only: false,
             counted: items,
             warn_at,
             digests: Vec::new(),
             new: Bitmap::new(),
-            unrecorded: Vec::new(),
         }
     }
 
@@ -287,10 +284,10 @@ impl Inserter {
         self
     }
 
-    /// Keeps a log of what is inserted.
+    /// Keeps the file of the filter in step with it, in turns with others.
     #[must_use]
-    pub fn with_log(mut self, log: Option<LiveLog>) -> Self {
-        self.log = log;
+    pub fn with_writer(mut self, writer: Writer) -> Self {
+        self.writer = Some(writer);
         self
     }
 
@@ -320,11 +317,6 @@ impl Inserter {
             }
             None => format!(", {} keys, p {fpp}", format_count(self.seen.items())),
         }
-    }
-
-    /// Keys that [`Inserter::record`] would record.
-    pub fn unrecorded(&self) -> usize {
-        self.unrecorded.len()
     }
 
     /// Digests the lines that [`Inserter::insert`] then works on.
@@ -376,11 +368,12 @@ impl Inserter {
                 });
             }
         }
-        if self.log.is_some() {
+        if let Some(writer) = &mut self.writer {
+            let time = self.seen.now();
             if self.seen.repeats_change_it(self.absent_only) {
-                self.unrecorded.extend_from_slice(&digests[..count]);
+                writer.note(Operation::Insert, time, digests[..count].iter().copied());
             } else {
-                self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
+                writer.note(Operation::Insert, time, self.new.iter_ones().map(|i| digests[i]));
             }
         }
         self.counted += self.new.count_ones() as u64;
@@ -418,37 +411,64 @@ impl Inserter {
         ));
     }
 
-    /// Makes what was inserted last: to be called when the lines are out. Nothing without a file.
+    /// Takes the lock of the filter's file, unless it is held or there is none, and brings the filter
+    /// to where others left it. To be called before [`Inserter::insert`].
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
-    pub fn record(&mut self) -> Result<(), Error> {
-        let Some(log) = &mut self.log else { return Ok(()) };
-        if !self.unrecorded.is_empty() {
-            log.record(&self.unrecorded)?;
-            self.unrecorded.clear();
+    /// Those of [`Writer::ready`].
+    #[inline]
+    pub fn ready(&mut self) -> Result<(), Error> {
+        match &self.writer {
+            Some(writer) if !writer.is_ready() => self.catch_up(),
+            _ => Ok(()),
         }
-        let bytes = log.log_bytes();
-        let is_due = match &self.seen {
-            Seen::Kind(filter) => filter.wants_checkpoint(bytes / 8),
-            _ => false,
-        };
-        if is_due || bytes > MIN_LOG_BYTES.max(self.seen.num_bytes()) {
-            self.seen.checkpoint(log)?;
+    }
+
+    fn catch_up(&mut self) -> Result<(), Error> {
+        self.advance_loss();
+        let items = self.seen.items();
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if writer.ready(&mut self.seen)? {
+            // What others inserted is there, and was not lost here.
+            self.counted += self.seen.items().saturating_sub(items);
+            self.loss.go_on_at(self.counted, self.seen.fpp_at(self.counted));
         }
         Ok(())
     }
 
-    /// Saves the whole filter, to be called when everything inserted is out and recorded; counts the
-    /// bits of one on a server.
+    /// What is due after a batch.
+    #[inline]
+    pub fn due(&mut self) -> Due {
+        self.writer.as_mut().map_or(Due::Nothing, Writer::due)
+    }
+
+    /// What is due when the next lines have not been there for so long.
+    pub fn due_in_pause(&self, paused: Duration) -> Due {
+        self.writer.as_ref().map_or(Due::Nothing, |writer| writer.due_in_pause(paused))
+    }
+
+    /// Does what is due: to be called when the lines are out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn settle(&mut self, due: Due) -> Result<(), Error> {
+        match &mut self.writer {
+            Some(writer) => writer.settle(&mut self.seen, due),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves the whole filter, to be called when everything inserted is out; counts the bits of one
+    /// on a server.
     ///
     /// # Errors
     ///
     /// [`Error::Store`], [`Error::Remote`].
-    pub fn checkpoint(&mut self) -> Result<(), Error> {
-        match (&mut self.log, &mut self.seen) {
-            (Some(log), seen) => seen.checkpoint(log),
+    pub fn finish(&mut self) -> Result<(), Error> {
+        match (self.writer.take(), &mut self.seen) {
+            (Some(writer), seen) => writer.finish(seen),
             (None, Seen::Remote(filter)) => filter.look(),
             (None, _) => Ok(()),
         }

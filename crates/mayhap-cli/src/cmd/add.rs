@@ -8,11 +8,11 @@ use crate::foreign;
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
-use crate::live::{self, Opened};
 use crate::memory;
 use crate::progress::Progress;
 use crate::remote::{self, OnServer, ReplicaArgs};
 use crate::seen::{Inserter, Seen};
+use crate::session::{LockArgs, Recording, Waiting, Writer};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
@@ -74,6 +74,8 @@ pub struct Args {
     replicas: ReplicaArgs,
     #[command(flatten)]
     lines: LineArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -90,7 +92,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return add_to_server(args, found, (sources, total_bytes), talk);
     }
     if let Some(file) = args.open.opener(talk).open_for_keys(&args.file)? {
-        let job = foreign::add::Job { overfill: args.overfill, json: args.json, total_bytes };
+        let job = foreign::add::Job {
+            overfill: args.overfill,
+            json: args.json,
+            total_bytes,
+            lock: args.lock,
+            opener: args.open.opener(talk),
+        };
         return foreign::add::run(file, sources, &args.lines, &job, talk);
     }
     let name = args.file.display().to_string();
@@ -100,25 +108,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
-    let opened = live::open_if_live(&args.file, key)?;
-    live::tell(talk, &name, &opened.recovery);
-    let Opened { mut seen, log, .. } = opened;
+    // Of files alone nothing has to be kept before the end.
+    let recording =
+        if total_bytes.is_some() { Recording::WhenOthersWait } else { Recording::Streams };
+    let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
+    let how = (recording, args.open.without_log);
+    let (mut seen, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
     seen.set_max_bytes(limit);
-    let is_live = log.is_some();
-    let inserter = Inserter::new(seen, args.overfill).with_log(log);
+    let inserter = Inserter::new(seen, args.overfill).with_writer(writer);
     let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
     let (counts, seconds, result) = adding.fill(advice);
-    let Adding { inserter, .. } = &mut adding;
-    inserter.record()?;
-    inserter.checkpoint()?;
-    match inserter.seen_mut() {
-        _ if is_live => {}
-        Seen::Fixed(filter) => super::save(&args.file, filter, &options, true)?,
-        Seen::Kind(filter) => filter.save(&args.file, &options, true)?,
-        Seen::Growing(_) | Seen::Remote(_) => {}
-    }
+    adding.inserter.finish()?;
     adding.report(name, counts, seconds, result)
 }
 
@@ -139,7 +141,7 @@ fn add_to_server(
     let (counts, seconds, result) = adding.fill(advice);
     if !matches!(result, Err(Error::Remote { .. })) {
         // Counts its bits, for the report.
-        adding.inserter.checkpoint()?;
+        adding.inserter.finish()?;
     }
     adding.report(name, counts, seconds, result)
 }

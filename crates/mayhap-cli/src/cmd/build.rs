@@ -10,8 +10,10 @@ use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
+use mayhap::native::{Header, Native};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,6 +61,8 @@ pub struct Args {
     lines: LineArgs,
     #[command(flatten)]
     digest: DigestArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -72,6 +76,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::input("build", &args.files)?;
     let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
     let stop = Stop::on_signals()?;
+    let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
     let reader_stop = Some(Arc::clone(&stop));
     let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
     let mut progress = Progress::new(talk, total_bytes);
@@ -85,7 +90,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         progress.clear();
         reader.keyless().warn(talk);
         stop.check()?;
-        return finish(args, &mut filter, counts, &mut progress, talk);
+        return finish(args, &mut filter, counts, &mut progress, &waiting, talk);
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
@@ -119,12 +124,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
     match inserter.seen_mut() {
-        Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
+        Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, &waiting, talk),
         seen => {
             let seconds = progress.elapsed();
             progress.clear();
             if let Some(filter) = seen.filter() {
-                super::save(&args.output, filter, &options, args.force)?;
+                let header = Header::of(filter, &options.to_header());
+                waiting.save(&args.output, &header, &filter.segments(), args.force)?;
                 let state = State::of(filter);
                 Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
             }
@@ -139,11 +145,14 @@ fn finish(
     filter: &mut dyn KindFilter,
     counts: Counts,
     progress: &mut Progress,
+    waiting: &Waiting,
     talk: Talk,
 ) -> Result<Outcome, Error> {
     let seconds = progress.elapsed();
     progress.clear();
-    filter.save(&args.output, &args.lines.key_options(), args.force)?;
+    let options = filter.key_options(args.lines.key_options());
+    let header = filter.header(&options.to_header());
+    waiting.save(&args.output, &header, &filter.segments(), args.force)?;
     let name = args.output.display().to_string();
     Summary::new(name, counts, seconds, true, filter.state()).print(talk, args.json)?;
     Ok(Outcome::Done)

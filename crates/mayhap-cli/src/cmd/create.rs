@@ -8,8 +8,10 @@ use crate::kind;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::remote::{ReplicaArgs, ServerArgs, parse_time};
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
+use mayhap::native::{Header, Native};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,6 +58,8 @@ pub struct Args {
     lines: LineArgs,
     #[command(flatten)]
     digest: DigestArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -82,11 +86,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     // Once it is being written it is written whole: no half of it is left beside its name.
-    let _stop = Stop::on_signals()?;
+    let stop = Stop::on_signals()?;
+    let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
     if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
         super::refuse_existing(&args.file, args.force)?;
         let mut filter = make.build(&args.size, &args.digest)?;
-        filter.save(&args.file, &options, args.force)?;
+        let header = filter.header(&filter.key_options(options).to_header());
+        waiting.save(&args.file, &header, &filter.segments(), args.force)?;
         let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, filter.state());
         summary.print(talk, args.json)?;
         return Ok(Outcome::Done);
@@ -99,7 +105,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     super::refuse_existing(&args.file, args.force)?;
     let filter = args.size.build(args.size.items, &args.digest)?;
-    super::save(&args.file, &filter, &options, args.force)?;
+    let header = Header::of(&filter, &options.to_header());
+    waiting.save(&args.file, &header, &filter.segments(), args.force)?;
     let state = State::of(&filter);
     Summary::new(name, Counts::default(), Duration::ZERO, true, state).print(talk, args.json)?;
     Ok(Outcome::Done)

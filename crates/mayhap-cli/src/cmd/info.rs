@@ -7,13 +7,14 @@ use crate::fill::State;
 use crate::filter_file::ReadFilter;
 use crate::foreign;
 use crate::keys::{KeyOptions, escape};
-use crate::kind::{self, Detail, matrix};
+use crate::kind::{Detail, matrix};
 use crate::number::format_bytes;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::talk::{Talk, grouped, print_stdout, rate, row};
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
+use mayhap_store::{LogFound, Snapshot};
 use serde::Serialize;
 use serde_json::Value;
 use std::num::NonZeroU32;
@@ -81,6 +82,11 @@ struct Info {
     separator: &'static str,
     crlf: &'static str,
     key: Key,
+    /// Of the file; `null` if it is no state.
+    state_id: Option<String>,
+    state_epoch: Option<u64>,
+    /// What stands where its log would.
+    log: &'static str,
     unsaved_log_bytes: u64,
     checksums: &'static str,
     /// What only this kind has.
@@ -131,16 +137,16 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // A keyed filter tells its numbers without the key, but not what its bits say.
     let known = key.is_some() || header.digest_function(None).is_ok();
     let options = KeyOptions::from_header(&name, header.key_options())?;
-    let log_bytes = mayhap_store::pending_log_bytes(&args.file)?;
     let mut info = Info::of_header(name, &header, &options);
-    info.unsaved_log_bytes = log_bytes;
+    info.look_at_log(&Snapshot::open(&args.file)?);
     info.checksums = if args.fast { "not checked" } else { "good" };
     let mut estimate = None;
     if known && header.kind() == Kind::Matrix {
-        let matrix = kind::load_as(&args.file, key)?;
+        let matrix = mayhap_store::load_as(&args.file, key)?.filter;
         info.look_into(&matrix::state(&matrix), None, matrix::details(&matrix));
     } else if known {
-        let filter = ReadFilter::open(&args.file, key)?;
+        // What is missing of it is said, and that is all that can be.
+        let filter = ReadFilter::open(&args.file, key, true, talk)?;
         estimate = filter.estimated_items();
         info.look_into(&filter.state(), estimate, filter.details());
     }
@@ -195,11 +201,32 @@ impl Info {
             separator: if options.nul { "nul" } else { "lf" },
             crlf: if options.strip_cr { "strip" } else { "keep" },
             key: Key::of(options),
+            state_id: None,
+            state_epoch: None,
+            log: "none",
             unsaved_log_bytes: 0,
             checksums: "not checked",
             details: serde_json::Map::new(),
             detail_rows: Vec::new(),
         }
+    }
+
+    /// Which state it is, and what is there of its log.
+    fn look_at_log(&mut self, snapshot: &Snapshot) {
+        let identity = snapshot.header().identity();
+        self.state_id = identity.map(|identity| format!("{:032x}", identity.id));
+        self.state_epoch = identity.map(|identity| identity.epoch);
+        self.log = match snapshot.log() {
+            LogFound::Records { bytes: unsaved } => {
+                self.unsaved_log_bytes = unsaved;
+                "there"
+            }
+            LogFound::Stale => "in the file",
+            LogFound::Foreign { .. } => "of another filter",
+            LogFound::Missing { .. } => "missing",
+            LogFound::Newer { .. } => "of a newer file",
+            _ => "none",
+        };
     }
 
     /// What the bits tell.
@@ -295,6 +322,8 @@ impl Info {
         if self.unsaved_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);
             rows.push(("log", format!("{bytes} newer than the file, counted above")));
+        } else if self.log == "missing" {
+            rows.push(("log", "missing: what was recorded in it is not counted".into()));
         }
         rows.iter().map(|(name, value)| row(name, value)).collect()
     }

@@ -4,19 +4,20 @@ use super::{Outcome, refuse_existing};
 use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::fill::State;
+use crate::filter_file;
 use crate::foreign;
-use crate::keys::KeyOptions;
-use crate::kind::{self, KindFilter, ScalableFile};
+use crate::kind::{KindFilter, ScalableFile};
 use crate::memory;
 use crate::number::format_count;
 use crate::progress::Progress;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::remote::ReplicaArgs;
+use crate::session::{LockArgs, Waiting};
 use crate::talk::{Talk, grouped, rate};
-use mayhap::native::{Header, Kind, Native};
+use mayhap::native::{Header, Kind};
 use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
-use mayhap_store::Merged;
+use mayhap_store::{FilterLock, Insert, MergeOptions, Merged};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +72,8 @@ pub struct Args {
     open: OpenArgs,
     #[command(flatten)]
     replicas: ReplicaArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// What was merged, as `--json` prints it.
@@ -108,11 +111,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return merge_with_server(args, talk);
     }
     refuse_existing(&args.output, args.force)?;
+    // Before anything is read: the output may be one of the inputs.
+    let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
     let opener = args.open.opener(talk);
     if let Some(first) = opener.open(&args.files[0])? {
         let job = foreign::merge::Job {
             files: &args.files,
             output: &args.output,
+            lock: &lock,
             force: args.force,
             json: args.json,
         };
@@ -127,9 +133,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut progress = Progress::new(talk, Some(bytes));
     let (items, estimated_items, state) = match headers[0].kind() {
         Kind::Bloom => {
-            let merge = if args.force { mayhap_store::merge } else { mayhap_store::merge_new };
-            let merged =
-                merge(&args.files, &args.output, key, |done, _| progress.tick_bytes(done))?;
+            let (replace, without_log) = (args.force, args.open.without_log);
+            let options = MergeOptions { secret_key: key, replace, without_log };
+            let merged = lock.merge(&args.files, options, |done, _| progress.tick_bytes(done))?;
             let estimate = merged.estimated_items.items;
             (
                 merged.inserted_items.clone(),
@@ -139,13 +145,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
         Kind::Counting => {
             let union = CountingBloomFilter::union_with;
-            let (filter, items) = load_all(args, &headers, key, union)?;
-            (items, None, save(args, &headers[0], Box::new(filter))?)
+            let (filter, items) = load_all((args, talk), &headers, key, union)?;
+            (items, None, save((args, &lock), &headers[0], Box::new(filter))?)
         }
         Kind::Scalable => {
             let union = ScalableBloomFilter::union_with;
-            let (filter, items) = load_all(args, &headers, key, union)?;
-            (items, None, save(args, &headers[0], Box::new(ScalableFile::new(filter)))?)
+            let (filter, items) = load_all((args, talk), &headers, key, union)?;
+            let filter = Box::new(ScalableFile::new(filter));
+            (items, None, save((args, &lock), &headers[0], filter)?)
         }
         kind => return Err(refuse_kind(kind, &first)),
     };
@@ -174,10 +181,11 @@ fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let (key, server) = (args.open.secret_key()?, &args.open.server);
-    let how = remote::union::Reading { key, server, max_bytes: args.open.max_bytes(), talk };
+    let (max_bytes, without_log) = (args.open.max_bytes(), args.open.without_log);
+    let how = remote::union::Reading { key, server, max_bytes, without_log, talk };
     let started = std::time::Instant::now();
     let output = (args.output.as_path(), args.force);
-    let merged = remote::union::merge(&args.files, output, how, args.replicas)?;
+    let merged = remote::union::merge(&args.files, output, how, (args.replicas, args.lock))?;
     let part = |(path, items): (&PathBuf, u64)| Part { file: remote::shown(path), items };
     let summary = Summary {
         file: remote::shown(&args.output),
@@ -243,27 +251,29 @@ fn state(merged: &Merged) -> State {
 }
 
 /// The union of all files, in memory, and how many keys each had.
-fn load_all<F: Native>(
-    args: &Args,
+fn load_all<F: Insert>(
+    (args, talk): (&Args, Talk),
     headers: &[Header],
     key: Option<SecretKey>,
     union: impl Fn(&mut F, &F) -> Result<(), mayhap::Error>,
 ) -> Result<(F, Vec<u64>), Error> {
     let limit = args.open.max_bytes();
     let mut sum: Option<F> = None;
-    let mut bytes = 0;
+    let (mut bytes, mut items) = (0, Vec::new());
     for (path, header) in args.files.iter().zip(headers) {
         check_alike(args, path, header, &headers[0])?;
         // The sum may have to hold all of them, one beside the other, and the next one is read.
         bytes = header.body_bytes().saturating_add(bytes);
         memory::check(bytes, limit)?;
-        let more: F = kind::load_as(path, key)?;
+        let snapshot = filter_file::open_snapshot(path, args.open.without_log, talk)?;
+        let mut more: F = snapshot.image().load(key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut more, record))?;
+        items.push(more.fields().inserted_items);
         match &mut sum {
             None => sum = Some(more),
             Some(sum) => union(sum, &more).map_err(|source| unlike(args, path, &source))?,
         }
     }
-    let items = headers.iter().map(Header::inserted_items).collect();
     match sum {
         Some(sum) => Ok((sum, items)),
         None => Err(Error::usage("which filters? None is named", "name the files to merge")),
@@ -294,10 +304,13 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
     ))
 }
 
-fn save(args: &Args, header: &Header, mut filter: Box<dyn KindFilter>) -> Result<State, Error> {
-    let name = args.files[0].display().to_string();
-    let options = KeyOptions::from_header(&name, header.key_options())?;
-    filter.save(&args.output, &options, args.force)?;
+fn save(
+    (args, lock): (&Args, &FilterLock),
+    header: &Header,
+    mut filter: Box<dyn KindFilter>,
+) -> Result<State, Error> {
+    let header = filter.header(header.key_options());
+    lock.save(&header, &filter.segments(), args.force)?;
     Ok(filter.state())
 }
 

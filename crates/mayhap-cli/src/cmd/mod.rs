@@ -27,13 +27,11 @@ pub mod which;
 
 use crate::error::Error;
 use crate::input::Source;
-use crate::keys::KeyOptions;
 use crate::output::already_there;
 use crate::remote::gate;
 use crate::talk::{self, Color, Talk};
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
-use mayhap::native::Native;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -317,20 +315,4 @@ pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
         Some(Err(source)) => Err(Error::io("create", &name)(source)),
         _ => Ok(()),
     }
-}
-
-/// Saves a filter; replaces a file only if `force` is set.
-pub(crate) fn save<F: Native>(
-    path: &Path,
-    filter: &F,
-    options: &KeyOptions,
-    force: bool,
-) -> Result<(), Error> {
-    let options = options.to_header();
-    let saved = if force {
-        mayhap_store::save(path, filter, &options)
-    } else {
-        mayhap_store::save_new(path, filter, &options)
-    };
-    Ok(saved?)
 }

@@ -1,7 +1,8 @@
 //! More keys into a filter of another system.
 
 use super::info::{FULL_FILL, Numbers};
-use super::{ForeignFile, KeyBytes, NotKeys};
+use super::turns::Turns;
+use super::{ForeignFile, KeyBytes, NotKeys, Opener};
 use crate::args::LineArgs;
 use crate::cmd::Outcome;
 use crate::error::Error;
@@ -11,6 +12,7 @@ use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::number::format_count;
 use crate::progress::Progress;
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
 
@@ -19,13 +21,17 @@ const MIN_LOOK_KEYS: u64 = 4096;
 
 /// What `mayhap add` was asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Job {
+pub struct Job<'a> {
     /// Go on when the filter is full.
     pub overfill: bool,
     /// Print the summary as JSON, on stdout.
     pub json: bool,
     /// The size of the input, if it is known.
     pub total_bytes: Option<u64>,
+    /// How long to wait for others.
+    pub lock: LockArgs,
+    /// What reads the file again when others have changed it.
+    pub opener: Opener<'a>,
 }
 
 /// Adds the keys of `sources` and saves the filter as its system would have.
@@ -37,7 +43,7 @@ pub fn run(
     file: ForeignFile,
     sources: Vec<Source>,
     lines: &LineArgs,
-    job: &Job,
+    job: &Job<'_>,
     talk: Talk,
 ) -> Result<Outcome, Error> {
     file.check_change()?;
@@ -51,16 +57,18 @@ pub fn run(
         ));
     }
     let stop = Stop::on_signals()?;
+    let waiting = Waiting::new("add", job.lock, talk, Some(&stop));
+    let turns = Turns::new(waiting, job.opener, job.total_bytes.is_none());
     let mut reader = LineReader::new(sources, &options, lines.max_line(), Some(stop));
     let mut progress = Progress::new(talk, job.total_bytes);
-    let mut adder = Adder::new(file, job.overfill, talk);
+    let mut adder = Adder::new(file, turns, job.overfill, talk);
     let result = adder.fill(&mut reader, &mut progress);
     let seconds = progress.elapsed();
     progress.clear();
     reader.keyless().warn(talk);
-    let Adder { file, counts, not_keys, .. } = adder;
+    let Adder { mut file, mut turns, counts, not_keys, .. } = adder;
     not_keys.warn(file.name(), talk);
-    file.save_back()?;
+    turns.end(&mut file)?;
     let numbers = Numbers::of(&file);
     if let Some(problem) = numbers.overfilled() {
         talk.warn(&format!("{}: {problem}", file.name()));
@@ -75,8 +83,9 @@ pub fn run(
 }
 
 /// Inserts, with an eye on how full the filter is.
-struct Adder {
+struct Adder<'a> {
     file: ForeignFile,
+    turns: Turns<'a>,
     keys: KeyBytes,
     not_keys: NotKeys,
     counts: Counts,
@@ -90,8 +99,8 @@ struct Adder {
     look_at: u64,
 }
 
-impl Adder {
-    fn new(file: ForeignFile, overfill: bool, talk: Talk) -> Self {
+impl<'a> Adder<'a> {
+    fn new(file: ForeignFile, turns: Turns<'a>, overfill: bool, talk: Talk) -> Self {
         let expected_items = file.expected_items();
         // One whose estimate fails has all bits set.
         let items = file.filter().estimated_items().unwrap_or(u64::MAX);
@@ -106,15 +115,23 @@ impl Adder {
             look_at: if expected_items.is_none() { 1 } else { u64::MAX },
             expected_items,
             file,
+            turns,
         }
     }
 
     fn fill(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
         loop {
             let raw_bytes = reader.raw_bytes();
-            let Some(batch) = reader.next_batch(|| Ok(()))? else { return Ok(()) };
+            let (file, turns) = (&mut self.file, &mut self.turns);
+            let batch = reader.next_batch_in_pauses(|paused| turns.in_pause(file, paused))?;
+            let Some(batch) = batch else { return Ok(()) };
+            if turns.begin(file)? {
+                self.items = file.filter().estimated_items().unwrap_or(u64::MAX);
+            }
+            self.turns.changed();
             self.insert(&batch)?;
             self.warn_if_full(progress);
+            self.turns.after_batch(&mut self.file)?;
             progress.tick(self.counts.lines, raw_bytes, String::new);
         }
     }

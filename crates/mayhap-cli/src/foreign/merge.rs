@@ -5,6 +5,7 @@ use super::{ForeignFile, Opener};
 use crate::cmd::Outcome;
 use crate::error::Error;
 use crate::talk::{Talk, grouped};
+use mayhap_store::FilterLock;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,8 @@ pub struct Job<'a> {
     pub files: &'a [PathBuf],
     /// The file to make.
     pub output: &'a Path,
+    /// Its lock.
+    pub lock: &'a FilterLock,
     /// Replace it.
     pub force: bool,
     /// Print the summary as JSON, on stdout.
@@ -73,7 +76,7 @@ pub fn run(
         union.map_err(|source| unlike(&sum, &more, &source))?;
         merged.push(Part::of(&more));
     }
-    sum.save(job.output, job.force)?;
+    sum.save(job.lock, job.force)?;
     let numbers = Numbers::of(&sum);
     let file = job.output.display().to_string();
     if let Some(problem) = numbers.overfilled() {

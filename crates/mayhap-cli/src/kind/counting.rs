@@ -1,14 +1,12 @@
 //! Filters that keys can be removed from.
 
 use super::{Detail, KindFilter};
-use crate::error::Error;
 use crate::fill::State;
-use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use crate::talk::grouped;
-use mayhap::{Bitmap, CountingBloomFilter, Digest, DigestFunction};
-use mayhap_store::LiveLog;
-use std::path::Path;
+use mayhap::native::{Header, Native};
+use mayhap::{Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, SecretKey};
+use mayhap_store::{Image, Record};
 
 impl KindFilter for CountingBloomFilter {
     fn name(&self) -> &'static str {
@@ -102,11 +100,20 @@ impl KindFilter for CountingBloomFilter {
         ]
     }
 
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
-        crate::cmd::save(path, self, options, force)
+    fn header(&mut self, key_options: &str) -> Header {
+        Header::of(self, key_options)
     }
 
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
-        Ok(log.checkpoint(self)?)
+    fn segments(&self) -> Vec<&[Block]> {
+        Native::segments(self)
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
+        *self = image.load(key, |_, _| {})?;
+        Ok(())
+    }
+
+    fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        mayhap_store::apply(self, record)
     }
 }

@@ -7,9 +7,9 @@ use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use crate::span::format_millis;
 use crate::talk::grouped;
-use mayhap::{Bitmap, Digest, DigestFunction, Window, WindowBloomFilter};
-use mayhap_store::LiveLog;
-use std::path::Path;
+use mayhap::native::{Header, Native};
+use mayhap::{Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
+use mayhap_store::{Image, Record};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A window, and whether its time is this program's: milliseconds since 1970.
@@ -17,8 +17,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct WindowFile {
     filter: WindowBloomFilter,
     unix_ms: bool,
-    /// That of the file, in a window of time.
-    saved_generation: u64,
 }
 
 /// The time. A clock before 1970 stands still.
@@ -31,14 +29,7 @@ impl WindowFile {
     /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
     /// nothing is known otherwise.
     pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
-        let mut window = Self { filter, unix_ms, saved_generation: 0 };
-        window.saved_generation = window.generation();
-        window
-    }
-
-    /// Generations since the beginning of time.
-    fn generation(&self) -> u64 {
-        self.filter.now() / self.filter.generation_size()
+        Self { filter, unix_ms }
     }
 
     /// The time in the filter's unit: of a unit that is not known, the latest one that was told.
@@ -172,27 +163,32 @@ impl KindFilter for WindowFile {
         details
     }
 
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
-        crate::cmd::save(
-            path,
-            &self.filter,
-            &KeyOptions { unix_ms: self.unix_ms, ..options.clone() },
-            force,
-        )
+    fn now(&self) -> u64 {
+        self.filter.now()
     }
 
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
-        log.checkpoint(&self.filter)?;
-        self.saved_generation = self.generation();
+    fn key_options(&self, options: KeyOptions) -> KeyOptions {
+        KeyOptions { unix_ms: self.unix_ms, ..options }
+    }
+
+    fn header(&mut self, key_options: &str) -> Header {
+        Header::of(&self.filter, key_options)
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        self.filter.segments()
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
+        self.filter = image.load(key, |_, _| {})?;
         Ok(())
     }
 
-    /// A window of time forgets what the log has, and a replay would put all of it into one
-    /// generation: so no log lasts longer than a generation.
-    fn wants_checkpoint(&self, logged: u64) -> bool {
-        let of_generation = self.filter.expected_items() / u64::from(self.filter.num_generations());
-        matches!(self.filter.window(), Window::Time { .. })
-            && logged >= of_generation
-            && self.generation() != self.saved_generation
+    fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        if record.time.is_none() {
+            // A log of 0.1, which has no times: what is replayed is as young as this.
+            self.filter.advance(self.time());
+        }
+        mayhap_store::apply(&mut self.filter, record)
     }
 }

@@ -9,8 +9,9 @@ use crate::keys::{Cutter, KeyOptions, Keyless};
 use crate::signals::Stop;
 use mayhap::DigestFunction;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Lines in a batch: many cache misses of the filter in flight, the batch's bytes still in L2.
 const BATCH_LINES: usize = 1024;
@@ -18,6 +19,10 @@ const BATCH_LINES: usize = 1024;
 /// Chunks that may wait between the threads: one that is ready while one is worked on evens out
 /// what little the two differ; more took as long, and memory.
 const WAITING_CHUNKS: usize = 1;
+
+/// How long lines may not be there before the caller is asked again, and how often from then on.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const NEXT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The lines of some sources, one after another.
 ///
@@ -105,7 +110,24 @@ impl LineReader {
         &mut self,
         before_wait: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Option<Batch<'_>>, Error> {
-        if self.next == self.chunk.len() && !self.receive(before_wait)? {
+        let mut before_wait = Some(before_wait);
+        self.next_batch_in_pauses(|_| match before_wait.take() {
+            Some(before_wait) => before_wait().map(|()| Pause::Wait),
+            None => Ok(Pause::Wait),
+        })
+    }
+
+    /// [`LineReader::next_batch`] that calls `in_pause` with the time that the next lines have not
+    /// been there: at first 0, then again and again as long as it returns [`Pause::CallAgain`].
+    ///
+    /// # Errors
+    ///
+    /// As [`LineReader::next_batch`].
+    pub fn next_batch_in_pauses(
+        &mut self,
+        in_pause: impl FnMut(Duration) -> Result<Pause, Error>,
+    ) -> Result<Option<Batch<'_>>, Error> {
+        if self.next == self.chunk.len() && !self.receive(in_pause)? {
             return Ok(None);
         }
         let first_line = self.lines + 1;
@@ -139,7 +161,10 @@ impl LineReader {
     }
 
     /// Takes the next chunk over; `false` at the end.
-    fn receive(&mut self, before_wait: impl FnOnce() -> Result<(), Error>) -> Result<bool, Error> {
+    fn receive(
+        &mut self,
+        in_pause: impl FnMut(Duration) -> Result<Pause, Error>,
+    ) -> Result<bool, Error> {
         if let Some(cutter) = self.cutter.take() {
             self.thread = Some(start(cutter)?);
         }
@@ -148,10 +173,7 @@ impl LineReader {
         let _ = thread.used.send(std::mem::take(&mut self.chunk));
         self.next = 0;
         let received = match thread.chunks.try_recv() {
-            Err(TryRecvError::Empty) => {
-                before_wait()?;
-                thread.chunks.recv().ok()
-            }
+            Err(TryRecvError::Empty) => wait(&thread.chunks, in_pause)?,
             received => received.ok(),
         };
         if let Some(chunk) = received {
@@ -164,6 +186,31 @@ impl LineReader {
         }
         Ok(false)
     }
+}
+
+/// What to do while the next lines are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pause {
+    /// Wait for them.
+    Wait,
+    /// Call again if they are not there soon.
+    CallAgain,
+}
+
+/// Waits for the next chunk; `None` at the end.
+fn wait(
+    chunks: &Receiver<Result<Chunk, Error>>,
+    mut in_pause: impl FnMut(Duration) -> Result<Pause, Error>,
+) -> Result<Option<Result<Chunk, Error>>, Error> {
+    let (mut paused, mut pause) = (Duration::ZERO, FIRST_PAUSE);
+    while in_pause(paused)? == Pause::CallAgain {
+        match chunks.recv_timeout(pause) {
+            Err(RecvTimeoutError::Timeout) => paused += pause,
+            received => return Ok(received.ok()),
+        }
+        pause = NEXT_PAUSE;
+    }
+    Ok(chunks.recv().ok())
 }
 
 /// Starts the thread that reads.

@@ -34,8 +34,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let place = Place::of(&args.url)?;
     let stop = Stop::on_signals()?;
     let key = args.whole.secret_key()?;
-    let reading =
-        Reading { key, server: &args.whole.server, max_bytes: args.whole.max_bytes(), talk };
+    let reading = Reading {
+        key,
+        server: &args.whole.server,
+        max_bytes: args.whole.max_bytes(),
+        without_log: false,
+        talk,
+    };
     let mut progress = Progress::new(talk, None);
     let whole = Whole::read(&args.file, reading, (&stop, &mut progress))?;
     let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;

@@ -3,12 +3,13 @@
 use super::{Connection, OnServer, Place, RemoteFile, ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::fill::State;
-use crate::keys::KeyOptions;
+use crate::filter_file::open_snapshot;
 use crate::memory;
 use crate::progress::Progress;
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
-use mayhap::native::{Header, Kind};
+use mayhap::native::{self, Header, Kind};
 use mayhap::{AnyFilter, Block, OwnedBlocks, SecretKey};
 use mayhap_redis::{NativeFilter, NativeOptions};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub struct Reading<'a> {
     pub server: &'a ServerArgs,
     /// The largest filter that is allowed.
     pub max_bytes: u64,
+    /// Read files without a log that is not there.
+    pub without_log: bool,
     /// Who is told.
     pub talk: Talk,
 }
@@ -63,9 +66,11 @@ impl Whole {
             mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
         check_kind(&name, &header)?;
         memory::check(header.body_bytes(), how.max_bytes)?;
-        let loaded = mayhap_store::load_live(path, how.key)?.0;
-        let key_options = loaded.header.key_options().to_owned();
-        Ok(Self { name, key_options, filter: loaded.filter })
+        let snapshot = open_snapshot(path, how.without_log, how.talk)?;
+        let mut filter = snapshot.image().load(how.key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
+        let key_options = snapshot.header().key_options().to_owned();
+        Ok(Self { name, key_options, filter })
     }
 
     /// Copies a filter from a server, with as many keys as its bits speak of.
@@ -214,9 +219,12 @@ pub fn merge(
     files: &[PathBuf],
     (output, force): (&Path, bool),
     how: Reading<'_>,
-    replicas: ReplicaArgs,
+    (replicas, lock): (ReplicaArgs, LockArgs),
 ) -> Result<Merged, Error> {
     let stop = Stop::on_signals()?;
+    // Before anything is read: the output may be one of the inputs.
+    let waiting = Waiting::new("merge", lock, how.talk, Some(&stop));
+    let lock = if super::is_url(output) { None } else { Some(waiting.lock(output)?) };
     let mut progress = Progress::new(how.talk, None);
     let mut whole: Option<Whole> = None;
     let mut items = Vec::new();
@@ -231,7 +239,11 @@ pub fn merge(
     let Some(whole) = whole else {
         return Err(Error::usage("which filters? None is named", "name the filters to merge"));
     };
-    let state = if super::is_url(output) {
+    let state = if let Some(lock) = lock {
+        let header = native::Header::of(&whole.filter, &whole.key_options);
+        lock.save(&header, &[whole.filter.blocks()], force)?;
+        State::of(&whole.filter)
+    } else {
         let connection = Connection::open(Place::of(output)?, how.server, replicas, how.talk)?;
         let filter = if let Some(filter) = connection.find(how.key)? {
             whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
@@ -241,10 +253,6 @@ pub fn merge(
             whole.upload(&connection, &options, (&stop, &mut progress))?
         };
         RemoteFile::of(&connection, filter)?.0.state()
-    } else {
-        let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
-        crate::cmd::save(output, &whole.filter, &options, force)?;
-        State::of(&whole.filter)
     };
     let estimate = whole.filter.estimated_items().items;
     let estimated_items = estimate.is_finite().then_some(estimate);

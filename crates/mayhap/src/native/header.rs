@@ -77,10 +77,8 @@ impl Header {
         let found = key_options.len();
         assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
         let fields = filter.fields();
-        // A chain of 59 layers, which only unions make, leaves no room for an identity.
-        let is_full = fields.layers.len() > MAX_LAYERS_WITH_IDENTITY;
         Self {
-            version: if is_full { VERSION - 1 } else { VERSION },
+            version: version_for(&fields),
             identity: None,
             kind: F::KIND,
             fields,
@@ -90,6 +88,12 @@ impl Header {
             table_checksum: 0,
             key_options: key_options.into(),
         }
+    }
+
+    /// The same filter as in a new file: of the version that is written, and of no state.
+    #[must_use]
+    pub fn renewed(self) -> Self {
+        Self { version: version_for(&self.fields), identity: None, ..self }
     }
 
     /// The same header with another count of insertions, as of a file that is made of files.
@@ -389,6 +393,12 @@ impl Header {
             key_options: key_options.into(),
         })
     }
+}
+
+/// The version that is written. A chain of 59 layers, which only unions make, leaves no room for an
+/// identity.
+const fn version_for(fields: &Fields) -> u16 {
+    if fields.layers.len() > MAX_LAYERS_WITH_IDENTITY { VERSION - 1 } else { VERSION }
 }
 
 fn array_at<const N: usize>(header: &[u8; HEADER_BYTES], offset: usize) -> [u8; N] {

@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::remote::{ReplicaArgs, ServerArgs};
 use crate::seen::Seen;
+use crate::session::LockArgs;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use pump::{Run, Set};
@@ -117,6 +118,11 @@ pub struct Args {
     server: ServerArgs,
     #[command(flatten)]
     replicas: ReplicaArgs,
+    #[command(flatten)]
+    lock: LockArgs,
+    /// Go on without a log of --state that is not there: what it had is lost
+    #[arg(long, requires = "state")]
+    without_log: bool,
 }
 
 impl Args {
@@ -169,8 +175,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         if let Set::Filter(inserter) = &mut run.set
             && !matches!(result, Err(Error::Remote { .. }))
         {
-            inserter.record()?;
-            inserter.checkpoint()?;
+            inserter.finish()?;
         }
     }
     if let Set::Filter(inserter) = &run.set

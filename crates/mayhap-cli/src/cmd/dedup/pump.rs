@@ -7,10 +7,8 @@ use crate::lines::LineReader;
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
 use crate::seen::{Inserter, Seen};
+use crate::session::Due;
 use crate::talk::Talk;
-
-/// New lines after which the output is flushed and they are recorded.
-const RECORD_LINES: usize = 4096;
 
 /// What remembers the lines.
 pub(super) enum Set {
@@ -42,11 +40,13 @@ impl Run<'_> {
         let Set::Filter(inserter) = &mut self.set else { return self.pump_exact() };
         reader.digest_by(inserter.seen().digest_function());
         loop {
-            let batch = reader.next_batch(|| {
+            let batch = reader.next_batch_in_pauses(|paused| {
                 output.flush()?;
-                inserter.record()
+                let due = inserter.due_in_pause(paused);
+                inserter.settle(due).map(|()| due.pause())
             })?;
             let Some(batch) = batch else { return Ok(()) };
+            inserter.ready()?;
             let mut from = 0;
             if batch.is_keyless() {
                 from = batch.len();
@@ -80,9 +80,10 @@ impl Run<'_> {
             }
             // What is on a server is recorded already.
             let is_recorded = matches!(inserter.seen(), Seen::Remote(_));
-            if is_recorded || inserter.unrecorded() >= RECORD_LINES {
+            let due = inserter.due();
+            if is_recorded || due != Due::Nothing {
                 output.flush()?;
-                inserter.record()?;
+                inserter.settle(due)?;
             }
             progress.tick(self.lines, reader.raw_bytes(), || inserter.load());
         }
