@@ -40,10 +40,13 @@ pub(super) fn open(
     }
     if let Some(path) = &args.state {
         let waiting = Waiting::new("dedup", args.lock, talk, Some(stop));
-        let (seen, writer, options) = if path.exists() {
-            open_state(args, &size, path, (&waiting, talk))?
-        } else {
-            new_state(args, &size, path, &waiting)?
+        let new = if path.exists() { None } else { Some(new_state(args, &size, path, &waiting)) };
+        let (seen, writer, options) = match new {
+            // One that another run has made meanwhile will do.
+            None | Some(Err(Error::Store(mayhap_store::Error::Exists { .. }))) => {
+                open_state(args, &size, path, (&waiting, talk))?
+            }
+            Some(new) => new?,
         };
         let inserter = Inserter::new(seen, args.overfill).absent_only().with_writer(writer);
         return Ok((inserter, options));
@@ -124,7 +127,7 @@ fn new_state(
             ),
         ));
     }
-    super::super::refuse_existing(path, false)?;
+    super::super::refuse_existing(path, true)?;
     options.unix_ms = matches!(make, Some(Make::WindowMillis(..)));
     let mut seen = match make {
         Some(make) => Seen::Kind(make.build(size, &args.digest)?),
