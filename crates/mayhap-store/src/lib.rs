@@ -71,6 +71,8 @@ mod log;
 mod map;
 mod mapped;
 mod merge;
+#[cfg(test)]
+mod model;
 mod save;
 mod sniff;
 mod state;

@@ -59,6 +59,20 @@ impl Temporary {
         sync_folder(&*self.disk, &self.target)
     }
 
+    /// Gives the synced file another name in the same folder, in place of what has that, and opens it
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(crate) fn commit_to(mut self, path: &Path) -> Result<Box<dyn DiskFile>, Error> {
+        self.target = path.into();
+        self.file.sync_all().map_err(Error::io("sync", &self.path))?;
+        self.rename()?;
+        sync_folder(&*self.disk, path)?;
+        self.disk.open(path, How::Change).map_err(Error::io("open", path))
+    }
+
     fn rename(&mut self) -> Result<(), Error> {
         self.disk.rename(&self.path, &self.target).map_err(Error::io("replace", &self.target))?;
         self.renamed = true;

@@ -24,6 +24,7 @@ mod plan;
 mod plot;
 mod remote;
 mod remote_faults;
+mod rounds;
 mod serve;
 mod state;
 mod support;

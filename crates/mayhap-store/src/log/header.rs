@@ -133,7 +133,7 @@ impl Header {
 pub(crate) enum Front {
     /// A log's header.
     Header(Header),
-    /// What a creation leaves that was cut short: a log in which nothing was ever recorded.
+    /// What 0.1 left where a creation was cut short: a log in which nothing was ever recorded.
     Unfinished,
     /// Something of the user's.
     NotALog,
@@ -150,7 +150,8 @@ pub(crate) fn read_front(file: &dyn DiskFile, path: &Path) -> Result<Front, Erro
     let start = &bytes[..found.min(MAGIC.len())];
     let is_zero = bytes[..found].iter().all(|&byte| byte == 0);
     let is_ours = MAGIC.starts_with(start) || is_zero && found <= HEADER_BYTES;
-    if !is_ours {
+    // An empty file may be what the output of a command goes to.
+    if found == 0 || !is_ours {
         return Ok(Front::NotALog);
     }
     let decoded = match bytes.first_chunk() {

@@ -6,8 +6,8 @@
 //! Each epoch's log is a file of its own, which is removed when the next image has its records.
 //!
 //! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
-//! next one. So a bad record can be told apart: nothing sound after it, and it is a write that was
-//! cut off; something sound after it, and it is damage.
+//! next one. So a bad record can be told apart: nothing sound after it, or zeros where a sector was to
+//! be, and it is the end that a crash left; something sound after it, and it is damage.
 
 mod header;
 mod record;
@@ -17,8 +17,9 @@ pub(crate) use header::{Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read
 pub use record::Operation;
 pub(crate) use replay::{Replayed, first, replay};
 
-use crate::Error;
-use crate::disk::{Disk, DiskFile, How, Lock, is_at, sync_folder, write_all_at};
+use crate::disk::{Disk, DiskFile, Lock, is_at, write_all_at};
+use crate::temporary::Temporary;
+use crate::{Error, FilterLock};
 use mayhap::Digest;
 use record::MAX_DIGESTS;
 use std::fs::Permissions;
@@ -56,40 +57,34 @@ pub(crate) struct Log {
     path: PathBuf,
     header: Header,
     end: Position,
+    /// Records of a lower number are on the disk.
+    safe: u64,
     poisoned: bool,
     buffer: Vec<u8>,
 }
 
 impl Log {
-    /// Makes an empty log, safe from power cuts, for its owner alone if `private`.
+    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner alone
+    /// if `private`. It has its name only once its header is on the disk, so that a file of that name
+    /// in which there is nothing is somebody else's.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], [`Error::NoSpace`]: then there is none.
+    /// [`Error::Io`], [`Error::NoSpace`]: then there is none, or one without records.
     pub(crate) fn create(
-        disk: &dyn Disk,
+        lock: &FilterLock,
         path: &Path,
         header: Header,
         (private, permissions): (bool, Option<Permissions>),
     ) -> Result<Self, Error> {
-        let file = disk.open(path, How::CreateNew { private });
-        let file = file.map_err(Error::io("create", path))?;
-        let log = Self::at(file, path, header, first(&header));
-        let written = log.write_header(permissions).and_then(|()| sync_folder(disk, path));
-        written.inspect_err(|_| {
-            // Best effort: what is left has no records, and the next writer removes it.
-            let _ = disk.remove(path);
-        })?;
-        Ok(log)
-    }
-
-    fn write_header(&self, permissions: Option<Permissions>) -> Result<(), Error> {
+        let temporary = Temporary::create(lock, private)?;
+        let file = temporary.file();
         if let Some(permissions) = permissions {
-            self.file.set_permissions(permissions).map_err(Error::io("protect", &self.path))?;
+            file.set_permissions(permissions).map_err(Error::io("protect", path))?;
         }
-        write_all_at(&*self.file, &self.header.encode(), 0)
-            .map_err(Error::write(&self.path, HEADER_BYTES as u64))?;
-        self.file.sync_all().map_err(Error::io("sync", &self.path))
+        write_all_at(file, &header.encode(), 0).map_err(Error::write(path, HEADER_BYTES as u64))?;
+        let file = temporary.commit_to(path)?;
+        Ok(Self::at(file, path, header, first(&header)))
     }
 
     /// A log whose last sound record ends there; what stands after it is cut off.
@@ -112,7 +107,7 @@ impl Log {
         // Tells others that this process goes on with the log; a process that ends, however it
         // does, gives it up. On file systems without locks nobody looks.
         let _ = file.try_lock(Lock::Shared);
-        Self { file, path: path.into(), header, end, poisoned: false, buffer: Vec::new() }
+        Self { file, path: path.into(), header, end, safe: 0, poisoned: false, buffer: Vec::new() }
     }
 
     /// Goes on after what others have appended, and cuts off what one that was killed has left.
@@ -163,7 +158,7 @@ impl Log {
         let Position { mut previous, mut sequence, .. } = self.end;
         for (operation, time, digests) in runs {
             for digests in digests.chunks(MAX_DIGESTS) {
-                let place = (previous, sequence);
+                let place = (previous, sequence, self.safe);
                 previous = record::encode(&mut self.buffer, place, (operation, time), digests);
                 sequence += 1;
             }
@@ -188,7 +183,9 @@ impl Log {
         self.file.sync_data().map_err(|source| {
             self.poisoned = true;
             Error::io("sync", &self.path)(source)
-        })
+        })?;
+        self.safe = self.end.sequence;
+        Ok(())
     }
 
     /// The length of the file: 64 without records.

@@ -8,8 +8,10 @@ pub(crate) const MAX_DIGESTS: usize = 1 << 16;
 pub(super) const MAX_RECORD_BYTES: usize = digests_at(VERSION) + MAX_DIGESTS * 8 + 8;
 const MAGIC: [u8; 4] = *b"\x89mhr";
 const MAGIC_OFFSET: usize = 20;
+const SEQUENCE: usize = 8;
 const OPERATION: usize = 24;
 const TIME: usize = 32;
+const SAFE: usize = 40;
 
 /// What is done with the digests of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +25,13 @@ pub enum Operation {
 
 /// Where the digests of a record begin in this version of the log.
 const fn digests_at(version: u16) -> usize {
-    if version == 1 { 24 } else { 40 }
+    if version == 1 { 24 } else { 48 }
+}
+
+/// Whether the 8 bytes at this place of a record may be zeros: its number if it is the first one,
+/// its time, and what is safe before it. Checksums and digests are not, but once in 2^64.
+pub(super) const fn may_be_zero(at: u64, sequence: u64) -> bool {
+    at == SEQUENCE as u64 && sequence == 0 || at == TIME as u64 || at == SAFE as u64
 }
 
 /// A record that is sound in itself.
@@ -37,6 +45,8 @@ pub(super) struct Sound<'a> {
     pub(super) operation: Result<Operation, u64>,
     /// When; version 1 does not say.
     pub(super) time: Option<u64>,
+    /// Records of a lower number were on the disk when this one was written.
+    pub(super) safe: u64,
     digests: &'a [[u8; 8]],
 }
 
@@ -49,7 +59,7 @@ impl Sound<'_> {
 /// Appends a record of at most [`MAX_DIGESTS`] to `out` and returns its checksum.
 pub(super) fn encode(
     out: &mut Vec<u8>,
-    (previous, sequence): (u64, u64),
+    (previous, sequence, safe): (u64, u64, u64),
     (operation, time): (Operation, u64),
     digests: &[Digest],
 ) -> u64 {
@@ -61,6 +71,7 @@ pub(super) fn encode(
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&u64::from(operation as u16).to_le_bytes());
     out.extend_from_slice(&time.to_le_bytes());
+    out.extend_from_slice(&safe.to_le_bytes());
     out.extend(digests.iter().flat_map(|digest| digest.get().to_le_bytes()));
     let checksum = xxh3_64(&out[start..]);
     out.extend_from_slice(&checksum.to_le_bytes());
@@ -86,17 +97,17 @@ pub(super) fn decode(bytes: &[u8], version: u16) -> Option<Sound<'_>> {
         return None;
     }
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| prefix[at + i]));
-    let (operation, time) = if version == 1 {
-        (Ok(Operation::Insert), None)
+    let (operation, time, safe) = if version == 1 {
+        (Ok(Operation::Insert), None, 0)
     } else {
         let operation = match u64_at(OPERATION) {
             1 => Ok(Operation::Insert),
             2 => Ok(Operation::Remove),
             other => Err(other),
         };
-        (operation, Some(u64_at(TIME)))
+        (operation, Some(u64_at(TIME)), u64_at(SAFE))
     };
-    let (previous, sequence) = (u64_at(0), u64_at(8));
+    let (previous, sequence) = (u64_at(0), u64_at(SEQUENCE));
     let bytes = digests_at + count * 8 + 8;
-    Some(Sound { previous, sequence, checksum, bytes, operation, time, digests })
+    Some(Sound { previous, sequence, checksum, bytes, operation, time, safe, digests })
 }

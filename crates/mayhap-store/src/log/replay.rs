@@ -10,6 +10,9 @@ use std::path::Path;
 /// Bytes of the log in memory: room for several of the longest records.
 const WINDOW_BYTES: usize = 4 * MAX_RECORD_BYTES;
 
+/// What a disk writes whole or not at all.
+const SECTOR_BYTES: u64 = 512;
+
 /// Where a replay ended, and how.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replayed {
@@ -54,7 +57,7 @@ pub(crate) fn replay(
         apply(&Record { operation, time: sound.time, digests: &digests }, end)?;
     }
     let offset = end.bytes;
-    if let Some(next_sound_offset) = find_sound(&mut window, offset, version)? {
+    if let Some(next_sound_offset) = find_damage(&mut window, end, version)? {
         return Err(Error::LogDamaged { path: path.into(), offset, next_sound_offset });
     }
     let dropped_bytes = file_bytes.saturating_sub(offset);
@@ -66,14 +69,45 @@ pub(crate) fn first(header: &Header) -> Position {
     Position { bytes: HEADER_BYTES as u64, previous: header.checksum(), sequence: 0 }
 }
 
-/// The offset of the first sound record after `offset`, at whatever byte it starts.
-fn find_sound(window: &mut Window<'_>, offset: u64, version: u16) -> Result<Option<u64>, Error> {
-    for candidate in offset + 1..window.file_bytes {
-        if record::decode(window.at(candidate)?, version).is_some() {
+/// The offset of a sound record that shows that what stands at `end` is damage; `None` if it is the
+/// end that a crash left.
+///
+/// A write that a kill cut off has nothing sound after it. When the power fails, a disk may have a
+/// later write and lack an earlier one: then the sectors that it lacks are zeros. Records that a
+/// later one says were on the disk are lost by neither.
+fn find_damage(window: &mut Window<'_>, end: Position, version: u16) -> Result<Option<u64>, Error> {
+    let mut first = None;
+    let mut candidate = end.bytes + 1;
+    while candidate < window.file_bytes {
+        let Some(sound) = record::decode(window.at(candidate)?, version) else {
+            candidate += 1;
+            continue;
+        };
+        let (is_safe, bytes) = (sound.safe > end.sequence, sound.bytes);
+        if is_safe || first.is_none() && !is_lost(window, end, candidate)? {
             return Ok(Some(candidate));
         }
+        first = Some(candidate);
+        candidate += bytes as u64;
     }
     Ok(None)
+}
+
+/// Whether one of the sectors between the end and the next sound record was never written whole:
+/// what stands last in it are zeros, beyond those that a record may have there.
+fn is_lost(window: &mut Window<'_>, end: Position, next: u64) -> Result<bool, Error> {
+    let mut boundary = (end.bytes + 1).next_multiple_of(SECTOR_BYTES);
+    while boundary <= next {
+        let mut at = boundary - 8;
+        while at > end.bytes && record::may_be_zero(at - end.bytes, end.sequence) {
+            at -= 8;
+        }
+        if window.at(at)?.starts_with(&[0; 8]) {
+            return Ok(true);
+        }
+        boundary += SECTOR_BYTES;
+    }
+    Ok(false)
 }
 
 /// A part of the file in memory that moves with what is asked for.

@@ -2,8 +2,8 @@
 
 use super::memory::Memory;
 use super::relation::{LogFound, examine};
-use super::session::Session;
-use crate::disk::{How, look_for};
+use super::session::{Name, Session};
+use crate::disk::How;
 use crate::log::{Header, Log, Meaning, Owner};
 use crate::{Error, FilterLock, Image};
 use mayhap::native::{self, Identity};
@@ -30,11 +30,12 @@ impl Session {
     /// the image, both on the disk before there is a record. A cut in between leaves a log without
     /// records, which says nothing, whosever it is.
     pub(super) fn begin_log(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
-        self.check_free()?;
-        // What is left of one: empty, or of an image before this one.
-        if look_for(&*self.disk, &self.log_path, false)?.is_some() {
-            self.disk.remove(&self.log_path).map_err(Error::io("remove", &self.log_path))?;
+        // Whatever came there since: no file of somebody else is replaced.
+        let found = examine(&*self.disk, (&self.log_path, How::Read), self.image.header())?.0;
+        if matches!(found, LogFound::Foreign { .. } | LogFound::NotALog) {
+            self.blocked = Some(found);
         }
+        self.check_free()?;
         if let Some(file) = self.image.open_to_rewrite(&*self.disk)? {
             let identity = self.identity.unwrap_or_else(|| self.new_identity());
             let log = self.create_log(identity)?;
@@ -63,7 +64,7 @@ impl Session {
         let owner = Owner::Image { id: identity.id, epoch: identity.epoch };
         let looks = self.image.file().look().map_err(Error::io("look at", self.image.path()))?;
         let access = (header.digest_id() != 1, looks.permissions);
-        Log::create(&*self.disk, &self.log_path, Header { meaning, owner }, access)
+        Log::create(self.held(), &self.log_path, Header { meaning, owner }, access)
     }
 
     /// Saves the filter as the next image of its state, or of a new one if `named`; else as a file
@@ -78,7 +79,7 @@ impl Session {
         } else {
             // One of an image before that, or of version 1.
             let found = examine(&*self.disk, (&self.log_path, How::Read), self.image.header());
-            matches!(found, Ok((LogFound::Stale, _)))
+            matches!(found, Ok((LogFound::Stale | LogFound::Empty, _)))
         };
         if is_in_image {
             // If it stays, it is ignored, and removed by the next writer.
@@ -111,7 +112,7 @@ impl Session {
         self.image = Image::open(&*self.disk, &path)?;
         self.identity = self.image.header().identity();
         self.pending.clear();
-        self.must_save = false;
+        (self.must_save, self.name) = (false, Name::Synced);
         self.contributed |= identity.is_some();
         Ok(())
     }

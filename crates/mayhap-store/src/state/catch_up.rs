@@ -3,7 +3,7 @@
 use super::memory::Memory;
 use super::options::Found;
 use super::relation::{LogFound, OpenLog, examine};
-use super::session::Session;
+use super::session::{Name, Session};
 use super::{Recovery, check_log};
 use crate::disk::How;
 use crate::log::{Log, Owner, Record, first, replay};
@@ -24,7 +24,9 @@ impl Session {
             LogFound::Missing { .. } if self.options.without_log => {
                 (self.identity, self.must_save) = (None, true);
             }
-            LogFound::Stale => {
+            LogFound::Stale | LogFound::Empty => {
+                // As long as a power cut can bring back the image before, it is not stale.
+                self.settle()?;
                 // If it stays, it is ignored.
                 let _ = self.disk.remove(&self.log_path);
             }
@@ -99,7 +101,7 @@ impl Session {
         }
         memory.load(&image)?;
         self.image = image;
-        self.must_save = false;
+        (self.must_save, self.name) = (false, Name::MayBeLost);
         self.follow(memory)?;
         Ok(Found::Changed)
     }

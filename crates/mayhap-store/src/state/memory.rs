@@ -86,9 +86,9 @@ pub fn apply<F: Insert>(filter: &mut F, record: &Record<'_>) -> Result<u64, mayh
 
 /// The filter of a [`crate::LiveFilter`].
 #[derive(Debug)]
-pub(super) struct Held<F> {
-    pub(super) filter: F,
-    pub(super) secret_key: Option<SecretKey>,
+pub(crate) struct Held<F> {
+    pub(crate) filter: F,
+    pub(crate) secret_key: Option<SecretKey>,
 }
 
 impl<F: Insert> Memory for Held<F> {

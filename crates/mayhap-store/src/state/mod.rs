@@ -22,6 +22,8 @@ mod session;
 mod snapshot;
 
 pub use live::LiveFilter;
+#[cfg(test)]
+pub(crate) use memory::Held;
 pub use memory::{Insert, Memory, apply};
 pub use options::{Finished, Found, SessionOptions};
 pub use relation::LogFound;
@@ -30,7 +32,7 @@ pub use session::{Opening, Session};
 pub use snapshot::{Snapshot, load_live, load_live_as};
 
 use crate::Error;
-use crate::disk::{Disk, How};
+use crate::disk::{Disk, How, sync_folder};
 use crate::file::resolve_links;
 use std::path::{Path, PathBuf};
 
@@ -91,9 +93,16 @@ pub(crate) fn remove_log_of(
     let Some(header) = replaced else { return Ok(()) };
     let log_path = log_path_of(path)?;
     let is_its = match examine(disk, (&log_path, How::Read), header) {
-        Ok((found, _)) => matches!(found, LogFound::Records { .. } | LogFound::Stale),
+        Ok((found, _)) => {
+            matches!(found, LogFound::Records { .. } | LogFound::Stale | LogFound::Empty)
+        }
         // A damaged log, or one of other keys: nobody can say whose it is, so it stays.
         Err(_) => false,
     };
-    if is_its { disk.remove(&log_path).map_err(Error::io("remove", &log_path)) } else { Ok(()) }
+    if !is_its {
+        return Ok(());
+    }
+    disk.remove(&log_path).map_err(Error::io("remove", &log_path))?;
+    // A log that came back would stand in the way of the next one.
+    sync_folder(disk, path)
 }

@@ -12,8 +12,10 @@ use xxhash_rust::xxh3::xxh3_64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogFound {
-    /// The file is the whole filter: there is no log, or one without records.
+    /// There is no log: the file is the whole filter.
     None,
+    /// A log without records, of whatever filter: it says nothing. A crash came before the first one.
+    Empty,
     /// The file lacks what these records say.
     Records {
         /// Bytes of them, with what an unfinished write may have left behind them.
@@ -74,7 +76,7 @@ pub(crate) fn examine(
         image.version() >= native::VERSION && !identity.is_some_and(|identity| identity.log_begun);
     let header = match read_front(&*file, log_path) {
         Ok(Front::NotALog) => return Ok((without(LogFound::NotALog), None)),
-        Ok(Front::Unfinished) => return Ok((without(LogFound::None), None)),
+        Ok(Front::Unfinished) => return Ok((without(LogFound::Empty), None)),
         Ok(Front::Header(header)) => header,
         Err(Error::Format { .. }) if is_none_of_its => {
             return Ok((LogFound::Foreign { id: None }, None));
@@ -94,7 +96,7 @@ pub(crate) fn examine(
             Some(ours) if ours.id == id && ours.epoch == epoch => LogFound::Records { bytes },
             Some(ours) if ours.id == id && epoch < ours.epoch => without(LogFound::Stale),
             // One without records says nothing, whosever it is.
-            _ if bytes == 0 => without(LogFound::None),
+            _ if bytes == 0 => without(LogFound::Empty),
             Some(ours) if ours.id == id => LogFound::Newer { image: ours.epoch, log: epoch },
             _ => without(LogFound::Foreign { id: Some(id) }),
         },
@@ -111,7 +113,7 @@ pub(crate) fn examine(
 /// versions.
 fn of_version_1(image: &native::Header, (log_id, checkpoint): (u64, u64), bytes: u64) -> LogFound {
     if bytes == 0 {
-        return LogFound::None;
+        return LogFound::Empty;
     }
     if image.version() >= native::VERSION {
         // The state that it became has its id in its own.

@@ -19,6 +19,15 @@ use std::time::Duration;
 /// before the lock is given up is saved as a whole.
 const MAX_PENDING: usize = 1 << 20;
 
+/// Whether the name of an image is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    /// A power cut may bring back the image before: whoever wrote this one may have been killed
+    /// before the folder was synced.
+    MayBeLost,
+    Synced,
+}
+
 /// A turn, or many turns, at changing a state whose filter is in memory elsewhere.
 ///
 /// # The contract
@@ -104,6 +113,7 @@ pub struct Session {
     pub(super) pending: Pending,
     /// Memory has more than image, log and `pending` together.
     pub(super) must_save: bool,
+    pub(super) name: Name,
     /// Memory was being brought up to date, and that failed.
     pub(super) is_behind: bool,
     /// Others may rely on what this session recorded or saved.
@@ -165,6 +175,9 @@ impl Session {
         let header = memory.header(key_options);
         match examine(&*disk, (&log_path, How::Read), &header)?.0 {
             LogFound::None => {}
+            LogFound::Empty => {
+                disk.remove(&log_path).map_err(Error::io("remove", &log_path))?;
+            }
             LogFound::NotALog => return Err(Error::NotALog { path: log_path }),
             _ => return Err(Error::OrphanLog { path: log_path }),
         }
@@ -172,7 +185,8 @@ impl Session {
         let header = header.with_identity(Some(identity)).map_err(Error::format(lock.path()))?;
         crate::save::save_image(&lock, &header, &memory.segments(), false)?;
         let image = Image::open(&*disk, lock.path())?;
-        Ok(Self::of(disk, options, (log_path, image), lock))
+        let session = Self::of(disk, options, (log_path, image), lock);
+        Ok(Self { name: Name::Synced, ..session })
     }
 
     fn of(
@@ -193,6 +207,7 @@ impl Session {
             log_of_version_1: None,
             pending: Pending::default(),
             must_save: false,
+            name: Name::MayBeLost,
             is_behind: false,
             contributed: false,
             lock: Some(lock),
@@ -203,6 +218,11 @@ impl Session {
     /// How keys are cut from input lines.
     pub fn key_options(&self) -> &str {
         &self.key_options
+    }
+
+    /// The file that the filter in memory was loaded from or saved to last, open.
+    pub fn image(&self) -> &Image {
+        &self.image
     }
 
     /// The path of the filter, with symbolic links followed.
@@ -313,7 +333,17 @@ impl Session {
     /// [`Error::Io`], after which nothing more is recorded: what the kernel could not write it may
     /// have forgotten. [`Error::Poisoned`] then.
     pub fn sync(&mut self) -> Result<(), Error> {
+        self.settle()?;
         self.log.as_mut().map_or(Ok(()), Log::sync)
+    }
+
+    /// Makes the image's name survive a power cut, if that is not known of it.
+    pub(super) fn settle(&mut self) -> Result<(), Error> {
+        if self.name == Name::MayBeLost {
+            disk::sync_folder(&*self.disk, self.image.path())?;
+            self.name = Name::Synced;
+        }
+        Ok(())
     }
 
     /// Records, and gives the lock up until [`Session::ready`]. Whoever waits is first.
@@ -358,33 +388,33 @@ impl Session {
     pub fn finish(mut self, memory: &mut dyn Memory) -> Result<Finished, Error> {
         if self.lock.is_none() {
             if self.log.is_none() {
-                return Ok(Finished::Unchanged);
+                return self.leave(Finished::Unchanged);
             }
             // All is recorded. Whoever holds the lock has it, and will save it.
             let mut at_once = LockOptions::new("");
             std::mem::swap(&mut self.options.lock, &mut at_once);
             self.options.lock = at_once.timeout(Duration::ZERO);
             match self.ready(memory) {
-                Err(Error::Locked { .. }) => return self.leave(),
+                Err(Error::Locked { .. }) => return self.leave(Finished::LeftToOthers),
                 found => found?,
             };
         }
         let has_records = self.log.is_some();
         if !has_records && !self.must_save && self.pending.len() == 0 {
-            return Ok(Finished::Unchanged);
+            return self.leave(Finished::Unchanged);
         }
         if self.log.as_ref().is_some_and(Log::has_others) {
             self.record(memory)?;
-            return self.leave();
+            return self.leave(Finished::LeftToOthers);
         }
         self.checkpoint(memory)?;
         Ok(Finished::Saved)
     }
 
-    /// Leaves it to others to save.
-    fn leave(&mut self) -> Result<Finished, Error> {
+    /// Leaves the files as they are, safe from power cuts.
+    fn leave(&mut self, finished: Finished) -> Result<Finished, Error> {
         self.sync()?;
-        Ok(Finished::LeftToOthers)
+        Ok(finished)
     }
 }
 

@@ -38,7 +38,7 @@ const BETWEEN_READS: Duration = Duration::from_millis(1);
 /// seen.record(&[digest])?;
 ///
 /// let snapshot = Snapshot::open(path)?; // takes no lock
-/// assert_eq!(snapshot.log(), LogFound::Records { bytes: 56 });
+/// assert_eq!(snapshot.log(), LogFound::Records { bytes: 64 });
 /// let (loaded, recovery) = snapshot.load::<AnyFilter>(None, |_| {})?;
 /// assert!(loaded.filter.contains("line") && recovery.replayed_digests == 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -287,7 +287,7 @@ fn nothing_takes_a_place_before_what_it_rests_on_is_on_the_disk() {
     calls.dedup();
     // The log's header and its name; the image's mark; only then the record. The new file's pages,
     // then its name; the log is removed only after the folder is on the disk.
-    let begun = ["write", "fsync", "write", "fdatasync", "write"];
+    let begun = ["write", "fsync", "rename", "fsync", "write", "fdatasync", "write"];
     let saved = ["write", "fsync", "rename", "fsync", "unlink"];
     assert_eq!(calls, [&begun[..], &saved[1..]].concat());
 }

@@ -223,7 +223,7 @@ fn a_beginning_that_was_cut_short_leaves_a_log_that_says_nothing() {
     record(&mut live, &[1]);
     drop(live);
     let header = fs::read(log).unwrap()[..64].to_vec();
-    for length in 0..=header.len() {
+    for length in 1..=header.len() {
         // The image is as it was before it was marked.
         fs::write(path, &image).unwrap();
         fs::write(log, &header[..length]).unwrap();

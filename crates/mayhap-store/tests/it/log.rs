@@ -230,7 +230,7 @@ fn what_is_no_log_is_left_alone() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let log = &folder.file("a.log");
-    for bytes in [&b"mine"[..], &[b'x'; 64], &[b'y'; 500], &[0; 500]] {
+    for bytes in [&b""[..], b"mine", &[b'x'; 64], &[b'y'; 500], &[0; 500]] {
         fs::write(log, bytes).unwrap();
         let created = LiveFilter::create(path, empty(), "");
         assert!(matches!(created, Err(Error::NotALog { .. })));

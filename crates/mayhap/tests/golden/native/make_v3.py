@@ -66,7 +66,7 @@ def make_log(_layout, digest_id, parameter, _m, _k, _n, _p, count, options, epoc
     previous = xxhash.xxh3_64_intdigest(log)
     log += struct.pack("<Q", previous)
     for sequence, keys in enumerate(records):
-        record = RECORD.pack(previous, sequence, keys, b"\x89mhr", 1, 0, 0, 0)
+        record = RECORD.pack(previous, sequence, keys, b"\x89mhr", 1, 0, 0, 0, sequence // 2)
         for i in range(count, count + keys):
             record += struct.pack("<Q", digest_of(digest_id, parameter, i))
         count, previous = count + keys, xxhash.xxh3_64_intdigest(record)

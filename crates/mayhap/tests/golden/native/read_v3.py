@@ -18,7 +18,7 @@ LANE_MULTIPLIERS = [0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93]
 HEADER = struct.Struct("<8s4HQQIHHQdQQ")
 IDENTITY = struct.Struct("<QQQQ")
 LOG = struct.Struct("<8s2HIQQQQQQ")
-RECORD = struct.Struct("<QQI4sHHIQ")
+RECORD = struct.Struct("<QQI4sHHIQQ")
 LOG_BEGUN = 1 << 63
 
 
@@ -92,7 +92,7 @@ def log_digests(log, digest_id, digest_parameter, options, identity):
         raise ValueError("the log has other keys")
     digests, place, previous, sequence = [], LOG.size, checksum, 0
     while len(log) >= place + RECORD.size:
-        before, number, count, mark, operation, _, _, _ = RECORD.unpack_from(log, place)
+        before, number, count, mark, operation, *_ = RECORD.unpack_from(log, place)
         end = place + RECORD.size + 8 * count
         found = int.from_bytes(log[end : end + 8], "little")
         if mark != b"\x89mhr" or xxh3(log[place:end]) != found:
