@@ -172,9 +172,11 @@ impl FilterLock {
                 lock.write_holder(&options.verb);
                 return Ok(lock);
             }
-            // Best effort: without it the holder keeps the lock for as long as it likes.
-            let _ = file.write_at(b"w", MARK);
             let (holder, waited) = (read_holder(&*file), disk.now().saturating_sub(started));
+            if holder.is_some() {
+                // Best effort: without it the holder keeps the lock for as long as it likes.
+                let _ = file.write_at(b"w", MARK);
+            }
             if waited >= options.timeout {
                 return Err(Error::Locked { path, lock_path, holder, waited });
             }
