@@ -41,6 +41,9 @@ impl Session {
         recovery.dropped_bytes = replayed.dropped_bytes;
         if let Owner::Unnamed { log_id, .. } = header.owner {
             (self.log_of_version_1, self.must_save) = (Some(log_id), true);
+        } else if self.identity.is_some_and(|identity| !identity.log_begun) {
+            // A copy of the image, put back, that was made before its log was begun.
+            self.must_save = true;
         } else {
             self.log = Some(Log::open_at(file, &self.log_path, header, &replayed)?);
         }

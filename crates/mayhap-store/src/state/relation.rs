@@ -93,7 +93,9 @@ pub(crate) fn examine(
             }
         }
         Owner::Image { id, epoch } => match identity {
-            Some(ours) if ours.id == id && ours.epoch == epoch => LogFound::Records { bytes },
+            Some(ours) if ours.id == id && ours.epoch == epoch && (bytes > 0 || ours.log_begun) => {
+                LogFound::Records { bytes }
+            }
             Some(ours) if ours.id == id && epoch < ours.epoch => without(LogFound::Stale),
             // One without records says nothing, whosever it is.
             _ if bytes == 0 => without(LogFound::Empty),
