@@ -127,6 +127,7 @@ impl Log {
             _ => (number, segment::create(&self.store, checkpoints.identity(), number)?),
         };
         fail_point("checkpoint.begun");
+        let _contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let _operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
         let list = filters.list();
         let mut inner = self.lock();
@@ -173,7 +174,7 @@ impl Log {
         for filter in &begun.list {
             let mut of = images.get(&filter.id).copied().unwrap_or_default();
             if begun.changed.contains(&filter.id) {
-                let snapshot = filters.snapshot(filter.id);
+                let snapshot = filters.snapshot(filter.id, begun.first_segment);
                 let failed = self.store.error("copy a filter for", FILTERS);
                 let Some(snapshot) = snapshot.map_err(failed)? else {
                     // Removed since: the log says so after this point.

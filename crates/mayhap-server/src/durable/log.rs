@@ -40,6 +40,34 @@ pub struct Logged<'a> {
     _operations: RwLockReadGuard<'a, ()>,
 }
 
+/// The contents of a filter that is created with some: they go into the log part by part, and
+/// belong to nobody until [`Operation::Create`] names the filter, which is to be written while this
+/// lives. A restart that finds parts without that has no such filter.
+///
+/// No checkpoint begins meanwhile: it would let go of the parts that it finds without a filter.
+/// Insertions and other operations go on, other contents wait.
+#[derive(Debug)]
+pub struct Contents<'a> {
+    log: &'a Log,
+    id: u64,
+    pub(super) parts: u64,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl Contents<'_> {
+    /// The next part, of at most 64 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: the filter must not be created.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        let (id, part) = (self.id, self.parts);
+        drop(self.log.now(&Operation::Load { id, part, bytes })?);
+        self.parts += 1;
+        Ok(())
+    }
+}
+
 /// Why nothing is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -97,6 +125,8 @@ pub struct Log {
     pub(super) asked: Condvar,
     /// [`Log::state`] may say something else.
     progress: Condvar,
+    /// Held while contents are written, and by checkpoints while they begin; before `operations`.
+    pub(super) contents: Mutex<()>,
     /// Held by operations from their record to their effect, and by checkpoints while they begin.
     pub(super) operations: RwLock<()>,
     /// One sync at a time.
@@ -137,6 +167,7 @@ impl Log {
             work: Condvar::new(),
             asked: Condvar::new(),
             progress: Condvar::new(),
+            contents: Mutex::new(()),
             operations: RwLock::new(()),
             syncing: Mutex::new(()),
             unsynced_since: AtomicU64::new(u64::MAX),
@@ -204,6 +235,13 @@ impl Log {
         let ticket = self.append_for(&mut batch, operation.next_id())?;
         self.operated.fetch_max(ticket.0, Ordering::AcqRel);
         Ok(Logged { ticket, _operations: operations })
+    }
+
+    /// Begins to write the contents of a filter that is to be created with this id, which no filter
+    /// had before. Waits for other contents to be written, and for a checkpoint to begin.
+    pub fn begin_contents(&self, id: u64) -> Contents<'_> {
+        let turn = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        Contents { log: self, id, parts: 0, _turn: turn }
     }
 
     /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
@@ -275,6 +313,8 @@ impl Log {
             Ok(()) => self.write(&mut inner, batch),
             refused => refused,
         };
+        // Also what is refused: the filters have it, and the next image of them.
+        batch.counts.iter().for_each(|of| of.count(inner.segment));
         match written {
             Ok(()) => {
                 inner.next_id = inner.next_id.max(next_id);

@@ -43,17 +43,18 @@ impl Entry {
             return Ok(new);
         };
         // A key that is there, as most are, writes to nothing that threads share.
-        if self.filter.contains(digest, 0) && !others_are_unsafe(&self.unsafe_count, 0) {
+        if self.filter.contains(digest, 0) && !others_are_unsafe(self.tally.at_risk(), 0) {
             return Ok(false);
         }
-        let mut announced = Announced::new(&self.unsafe_count, 1);
+        let mut announced = Announced::new(self.tally.at_risk(), 1);
         let new = self.filter.insert(digest)?;
-        if new || announced.others_are_unsafe() {
-            recorder.insert(&self.unsafe_count, self.id, &[digest]);
-            announced.hand_over(1);
-        }
         if new {
+            recorder.insert(&self.tally, self.id, &[digest]);
+            announced.hand_over(1);
             self.ask_growth();
+        } else if announced.others_are_unsafe() {
+            recorder.repeat(&self.tally, self.id, &[digest]);
+            announced.hand_over(1);
         }
         Ok(new)
     }
@@ -105,18 +106,21 @@ impl Entry {
             self.ask_growth();
             return done;
         };
-        let mut announced = Announced::new(&self.unsafe_count, digests.len());
+        let mut announced = Announced::new(self.tally.at_risk(), digests.len());
         let done = self.filter.insert_many(digests, answers);
         if let Err((inserted, _)) = done {
             digests.truncate(inserted);
         }
-        if !announced.others_are_unsafe() {
-            keep_new(digests, answers);
+        if announced.others_are_unsafe() {
+            let there = |&(i, digest): &(usize, &Digest)| (!answers.get(i)).then_some(*digest);
+            let there: Vec<Digest> =
+                digests.iter().enumerate().filter_map(|of| there(&of)).collect();
+            recorder.repeat(&self.tally, self.id, &there);
+            announced.hand_over(there.len());
         }
-        if !digests.is_empty() {
-            recorder.insert(&self.unsafe_count, self.id, digests);
-            announced.hand_over(digests.len());
-        }
+        keep_new(digests, answers);
+        recorder.insert(&self.tally, self.id, digests);
+        announced.hand_over(digests.len());
         self.ask_growth();
         done
     }
@@ -126,15 +130,15 @@ impl Entry {
             return Err(InsertError::ReadOnly);
         };
         let mut filter = write(filter);
-        if filter.contains(key) && !others_are_unsafe(&self.unsafe_count, 0) {
+        if filter.contains(key) && !others_are_unsafe(self.tally.at_risk(), 0) {
             return Ok(false);
         }
-        let mut announced = Announced::new(&self.unsafe_count, 1);
+        let mut announced = Announced::new(self.tally.at_risk(), 1);
         let new = super::redisbloom::insert(&mut filter, key, self.max_bytes, charge)?;
         if (new || announced.others_are_unsafe())
             && let Some(recorder) = &mut turn.recorder
         {
-            let recorded = recorder.keys(&self.unsafe_count, self.id, std::iter::once(key));
+            let recorded = recorder.keys(&self.tally, self.id, std::iter::once(key));
             recorded.map_err(|refused| InsertError::Grow(refused.0))?;
             announced.hand_over(1);
         }

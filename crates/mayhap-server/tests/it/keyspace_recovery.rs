@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Opens the folder, as after a crash if nobody closed it.
-fn open(path: &Path) -> (Keyspace, Arc<Log>) {
+pub(crate) fn open(path: &Path) -> (Keyspace, Arc<Log>) {
     let options = Options::new(KEY);
     let recovery = Recovery::new(options);
     let durable = durable::Options::new(DigestFunction::sip13(KEY));
@@ -20,11 +20,11 @@ fn open(path: &Path) -> (Keyspace, Arc<Log>) {
     (Keyspace::restored(recovery, report.next_id).unwrap(), log)
 }
 
-fn recording(log: &Arc<Log>) -> Turn {
+pub(crate) fn recording(log: &Arc<Log>) -> Turn {
     Turn { recorder: Some(log.recorder()), ..turn() }
 }
 
-fn commit(turn: &mut Turn) {
+pub(crate) fn commit(turn: &mut Turn) {
     turn.recorder.as_mut().unwrap().commit().unwrap();
 }
 

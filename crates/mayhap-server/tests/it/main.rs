@@ -21,6 +21,7 @@ mod http_limits;
 mod http_metrics;
 mod http_tls;
 mod keyspace;
+mod keyspace_counts;
 mod keyspace_dump;
 mod keyspace_growth;
 mod keyspace_limits;

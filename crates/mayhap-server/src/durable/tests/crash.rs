@@ -1,7 +1,8 @@
 //! The power fails at every operation, and the disk keeps of the last ones what it likes (T01).
 
 use super::disk::{Event, Files, MemoryDisk};
-use super::run::{Promise, Random, Run, Setting, Told, check};
+use super::run::{Random, Run, Setting};
+use super::told::{Promise, Told, check};
 use crate::durable::Policy;
 use crate::durable::plant::Plant;
 use std::collections::HashSet;
@@ -201,7 +202,7 @@ pub(super) fn cut_at_end(run: &Run, setting: &Setting) -> Found {
 /// clients.
 fn reopen(
     disk: &MemoryDisk,
-    names: &[super::run::Names],
+    names: &[super::told::Names],
     told: &Told,
     promise: Promise,
     plant: Plant,

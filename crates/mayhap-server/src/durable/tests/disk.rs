@@ -47,7 +47,7 @@ pub(super) enum Event {
         path: String,
     },
     /// Something that matters to the test.
-    Note(super::run::Note),
+    Note(super::told::Note),
 }
 
 /// Names and contents.
@@ -195,7 +195,7 @@ impl MemoryDisk {
         self.state().files.clone()
     }
 
-    pub(super) fn note(&self, note: super::run::Note) {
+    pub(super) fn note(&self, note: super::told::Note) {
         self.state().events.push(Event::Note(note));
     }
 }

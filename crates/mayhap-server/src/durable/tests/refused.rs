@@ -4,7 +4,9 @@ use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
 use super::run::{folder, options};
 use crate::durable::plant::Plant;
-use crate::durable::{Error, Log, Operation, Options, Policy, Refused, Replay, State, Ticket};
+use crate::durable::{
+    Error, Log, Operation, Options, Policy, Refused, Replay, State, Tally, Ticket,
+};
 use mayhap::{Digest, DigestFunction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,17 +15,17 @@ struct Served {
     disk: MemoryDisk,
     time: Arc<AtomicU64>,
     log: Arc<Log>,
-    count: Arc<AtomicU64>,
+    tally: Arc<Tally>,
 }
 
 fn serve(policy: Policy) -> Served {
     let (disk, time) = (MemoryDisk::default(), Arc::default());
     let opened = open(&disk, options(policy, &time));
-    let (log, count) = (opened.unwrap(), Arc::default());
+    let (log, tally) = (opened.unwrap(), Arc::default());
     let operation = Operation::Create { id: 1, name: b"a", spec: b"", expires_at: 0 };
     drop(log.now(&operation).unwrap());
     log.sync().unwrap();
-    Served { disk, time, log, count }
+    Served { disk, time, log, tally }
 }
 
 fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
@@ -34,13 +36,13 @@ fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
 impl Served {
     fn insert(&self) -> Result<Option<Ticket>, Refused> {
         let mut recorder = self.log.recorder();
-        self.count.fetch_add(1, Ordering::Relaxed);
-        recorder.insert(&self.count, 1, &[Digest::new(7)]);
+        self.tally.at_risk().fetch_add(1, Ordering::Relaxed);
+        recorder.insert(&self.tally, 1, &[Digest::new(7)]);
         recorder.commit()
     }
 
     fn not_safe(&self) -> u64 {
-        self.count.load(Ordering::Acquire)
+        self.tally.at_risk().load(Ordering::Acquire)
     }
 
     fn fail(&self, fault: Option<Fault>) {
