@@ -35,7 +35,7 @@ mod store;
 mod sync;
 mod tally;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod threads;
 
 pub use checkpoint::Saves;
@@ -53,4 +53,6 @@ pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
 
+#[cfg(test)]
+pub(crate) use plant::Plant;
 use store::Store;

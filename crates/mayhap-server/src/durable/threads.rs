@@ -81,7 +81,7 @@ impl Log {
 
     /// One turn of the thread that syncs, once a second, or under `always` whenever there is
     /// something.
-    pub(super) fn tick(&self) {
+    pub(crate) fn tick(&self) {
         self.retry();
         if self.policy() != Policy::No {
             // Whoever waits is told; there is nothing else to do about it here.

@@ -112,9 +112,8 @@ impl Entry {
             digests.truncate(inserted);
         }
         if announced.others_are_unsafe() {
-            let there = |&(i, digest): &(usize, &Digest)| (!answers.get(i)).then_some(*digest);
-            let there: Vec<Digest> =
-                digests.iter().enumerate().filter_map(|of| there(&of)).collect();
+            let there = (0..digests.len()).filter(|&i| !answers.get(i)).map(|i| digests[i]);
+            let there: Vec<Digest> = there.collect();
             recorder.repeat(&self.tally, self.id, &there);
             announced.hand_over(there.len());
         }

@@ -27,6 +27,8 @@ mod redisbloom;
 mod scan;
 mod sizes;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 pub use entry::Entry;
 pub use error::{ChangeError, CreateError, InsertError, TooLarge};

@@ -164,7 +164,8 @@ impl Keyspace {
             *next_id - 1
         };
         // Kept until the filter can be seen: no checkpoint lets go of its contents before.
-        let contents = log.zip(dump).map(|(log, dump)| write_contents(log, id, dump)).transpose()?;
+        let contents =
+            log.zip(dump).map(|(log, dump)| write_contents(log, id, dump)).transpose()?;
         fail_point("create.contents");
         let _changing = locked(&self.changing);
         // One that has expired is replaced by what follows, in the log too.
@@ -177,8 +178,7 @@ impl Keyspace {
         }
         let entry = Arc::new(self.entry(id, spec, 0, filter));
         let name: Arc<[u8]> = name.into();
-        let operation =
-            Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
+        let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
         let _logged = now_in(log, &operation)?;
         fail_point("create.logged");
         self.add_to_index(&name, &entry);
@@ -356,8 +356,8 @@ fn now_in<'a>(
     log.map(|log| log.now(operation)).transpose()
 }
 
-/// Bytes of a dump that stand in one record.
-const PART_BYTES: usize = 4 << 20;
+/// Bytes of a dump that stand in one record. Tests have more than one of small filters too.
+const PART_BYTES: usize = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
 /// Writes what is in a filter that is to be created; what comes back is kept until it can be seen.
 fn write_contents<'a>(log: &'a Log, id: u64, dump: &[u8]) -> Result<Contents<'a>, Refused> {

@@ -7,11 +7,11 @@
 
 mod crash;
 mod damage;
-mod disk;
+pub(crate) mod disk;
 mod errors;
 mod model;
 mod plants;
 mod real;
 mod refused;
-mod run;
-mod told;
+pub(crate) mod run;
+pub(crate) mod told;

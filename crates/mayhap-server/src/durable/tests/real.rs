@@ -2,8 +2,8 @@
 
 use super::model::Model;
 use crate::durable::{
-    Answered, DataFolder, Image, Log, Operation, Options, Policy, Replay, Report, Snapshot, Threads, image,
-    read_native, write_native,
+    Answered, DataFolder, Image, Log, Operation, Options, Policy, Replay, Report, Snapshot,
+    Threads, image, read_native, write_native,
 };
 use mayhap::{AnyFilter, Digest, DigestFunction};
 use std::path::Path;

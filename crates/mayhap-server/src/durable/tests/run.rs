@@ -61,7 +61,7 @@ pub(super) struct Run {
     pub(super) before: Option<Told>,
 }
 
-pub(super) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
+pub(crate) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
     let time = time.clone();
     Options {
         policy,
@@ -71,7 +71,7 @@ pub(super) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
     }
 }
 
-pub(super) fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
+pub(crate) fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
     DataFolder::on(Arc::new(disk.clone()), Path::new(""), plant)
 }
 

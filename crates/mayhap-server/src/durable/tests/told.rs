@@ -14,7 +14,7 @@ pub(super) type Names = BTreeMap<u64, (Vec<u8>, u64)>;
 
 /// Something that a client sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
+pub(crate) enum What {
     /// A digest in a filter, answered as new.
     Inserted(u64, u64),
     /// A digest in a filter that was there, or came with it.
@@ -30,7 +30,7 @@ pub(super) enum What {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Note {
+pub(crate) enum Note {
     Issued(What),
     /// At this time.
     Acknowledged(What, u64),
