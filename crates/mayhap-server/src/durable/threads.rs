@@ -1,6 +1,6 @@
 //! The threads of a log: one that syncs, one that makes checkpoints.
 
-use super::log::Trouble;
+use super::log::{Inner, Trouble};
 use super::{Filters, Log, Policy};
 use std::io;
 use std::sync::atomic::Ordering;
@@ -11,6 +11,16 @@ use std::time::{Duration, Instant};
 const TICK: Duration = Duration::from_secs(1);
 /// After a checkpoint that failed, another one is tried after this time.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// What the thread that syncs has to do.
+enum Due {
+    /// Nothing before that.
+    In(Duration),
+    /// To sync what was written.
+    Sync,
+    /// What is done once a second.
+    Tick,
+}
 
 /// The threads of a log; they end when it is closed.
 #[derive(Debug)]
@@ -91,26 +101,56 @@ impl Log {
     }
 
     fn keep_synced(&self) {
-        let mut last = Instant::now();
+        let mut ticked = self.options.clock.now();
         while !self.closed.load(Ordering::Acquire) {
             let inner = self.lock();
-            let now = inner.dirty_since.is_some()
-                && self.policy() == Policy::Always
-                && inner.trouble.is_none();
-            let left = TICK.saturating_sub(last.elapsed());
-            if !now && !left.is_zero() {
-                drop(self.work.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner));
-                continue;
-            }
-            drop(inner);
-            if now {
-                let _ = self.sync();
-            }
-            if last.elapsed() >= TICK {
-                self.tick();
-                last = Instant::now();
+            // Looked at and slept with the log locked, so that no write comes in between unseen.
+            match self.sync_is_due(&inner, ticked) {
+                Due::In(left) => {
+                    let slept = self.work.wait_timeout(inner, left);
+                    drop(slept.unwrap_or_else(PoisonError::into_inner));
+                }
+                due => {
+                    drop(inner);
+                    self.sync_if(due, &mut ticked);
+                }
             }
         }
+    }
+
+    /// What the thread that syncs has to do now. `ticked` is when it last did what is due once a
+    /// second.
+    fn sync_is_due(&self, inner: &Inner, ticked: u64) -> Due {
+        let writes = inner.dirty_since.is_some() && inner.trouble.is_none();
+        let left = TICK.saturating_sub(self.since(ticked));
+        match (self.policy() == Policy::Always && writes, left.is_zero()) {
+            (_, true) => Due::Tick,
+            (true, false) => Due::Sync,
+            (false, false) => Due::In(left),
+        }
+    }
+
+    fn sync_if(&self, due: Due, ticked: &mut u64) {
+        match due {
+            Due::In(_) => {}
+            // Whoever waits is told; there is nothing else to do about it here.
+            Due::Sync => drop(self.sync()),
+            Due::Tick => {
+                self.tick();
+                *ticked = self.options.clock.now();
+            }
+        }
+    }
+
+    /// One turn of that thread without its sleep.
+    #[cfg(test)]
+    pub(super) fn sync_turn(&self, ticked: &mut u64) {
+        let due = self.sync_is_due(&self.lock(), *ticked);
+        self.sync_if(due, ticked);
+    }
+
+    fn since(&self, then: u64) -> Duration {
+        Duration::from_millis(self.options.clock.now().saturating_sub(then))
     }
 
     fn keep_saved(&self, filters: &dyn Filters) {
