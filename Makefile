@@ -83,12 +83,16 @@ neon:
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap --locked --test loom
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
+		$(CARGO) test -p mayhap-server --locked --lib schedules
 
 # Random schedules, for each scenario with 4, 5, 6, 7 and 8 threads; a failing one is printed.
 SCHEDULES ?= 1000
 shuttle:
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
 		$(CARGO) test -p mayhap --locked --test shuttle
+	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
+		$(CARGO) test -p mayhap-server --locked --lib schedules
 
 # Nightly tools gate where they exist; elsewhere the line says what was not run. Under Miri only
 # features that the compiler was told of are detected, so AVX2 is a run of its own.

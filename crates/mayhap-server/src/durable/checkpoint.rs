@@ -11,9 +11,9 @@ use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
 use super::{Error, Filters, Log, Refused, Saved};
 use crate::fail_point::{fail_point, fail_point_of};
+use crate::sync::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 

@@ -6,10 +6,12 @@ use super::store::segment_path;
 use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
+use crate::sync::{
+    AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard,
+};
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Answers wait if what was acknowledged first and is not on the disk is older than this.

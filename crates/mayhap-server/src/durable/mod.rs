@@ -13,6 +13,7 @@
 //! `manifest.rs`, `image.rs`. Everything goes through `disk.rs`, so that the tests in `tests/` can
 //! lose and fail each operation.
 
+mod announced;
 mod checkpoint;
 mod disk;
 mod error;
@@ -53,6 +54,6 @@ pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
 
-#[cfg(test)]
+#[cfg(all(test, not(any(loom, shuttle))))]
 pub(crate) use plant::Plant;
 use store::Store;

@@ -124,16 +124,17 @@ impl Recorder {
     /// Digests that were inserted into a filter and were new: each counts as a key of it, now and
     /// when the log is replayed.
     ///
-    /// The caller has added as many to [`Tally::at_risk`] *before* it set a bit. They are taken away
-    /// again once they are as safe as the policy promises, or in an image after writing had failed.
-    pub fn insert(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
+    /// The caller has announced them (`Tally::announce`) *before* it set a bit, and hands them over
+    /// now. They are at risk until they are as safe as the policy promises, or in an image after
+    /// writing had failed.
+    pub(crate) fn insert(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
         self.extend(item::NEW, filter, digests);
         self.counts(tally, digests.len(), digests.len());
     }
 
-    /// Digests that were there already and are recorded again, since a crash may take them; at risk
+    /// Digests that were there already and are recorded again, since a crash may take them; announced
     /// as for [`Recorder::insert`]. They do not count, as they did not when they were answered.
-    pub fn repeat(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
+    pub(crate) fn repeat(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
         self.extend(item::THERE, filter, digests);
         self.counts(tally, digests.len(), 0);
     }
@@ -163,7 +164,7 @@ impl Recorder {
         item::encode_digests(&mut self.batch.bytes, digests);
     }
 
-    /// Keys that were inserted into a filter that cannot take digests; at risk as for
+    /// Keys that were inserted into a filter that cannot take digests; announced as for
     /// [`Recorder::insert`]. What of them counts is left to the filter, of which an image has bits
     /// and count of one moment.
     ///
@@ -223,6 +224,9 @@ impl Recorder {
 
     fn counts(&mut self, tally: &Arc<Tally>, inserted: usize, new: usize) {
         let (inserted, new) = (inserted as u64, new as u64);
+        if inserted == 0 {
+            return;
+        }
         match self.batch.counts.last_mut() {
             Some(last) if Arc::ptr_eq(&last.tally, tally) => {
                 last.inserted += inserted;

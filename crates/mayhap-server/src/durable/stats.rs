@@ -4,6 +4,7 @@ use super::Policy;
 use super::log::{Log, Trouble};
 use super::manifest::Manifest;
 use crate::metrics::Took;
+use crate::sync::Ordering;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::SystemTime;
@@ -51,7 +52,7 @@ impl Log {
     pub fn stats(&self) -> Stats {
         let saved = self.saved.read().unwrap_or_else(PoisonError::into_inner).clone();
         let inner = self.lock();
-        let synced = self.synced.load(std::sync::atomic::Ordering::Acquire);
+        let synced = self.synced.load(Ordering::Acquire);
         Stats {
             policy: self.policy(),
             log_bytes: inner.older_bytes + inner.end,

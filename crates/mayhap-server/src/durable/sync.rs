@@ -5,8 +5,8 @@ use super::log::{Inner, Trouble, refusal};
 use super::recorder::{Batch, Unsafe};
 use super::{Log, Refused, plant::Plant};
 use crate::fail_point::fail_point;
+use crate::sync::Ordering;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime};
 
 impl Log {

@@ -1,23 +1,24 @@
 //! What the log knows of the keys of one filter: how many a crash would take, how many it counts.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use crate::sync::{AtomicU64, Mutex, Ordering};
+use std::sync::PoisonError;
 
 /// What the log knows of the keys of one filter; shared by the filter and by records of it that
 /// are not safe yet.
 ///
-/// * **At risk**: insertions whose bits are set, or about to be, and that a crash would take. Who
-///   inserts adds to it *before* setting a bit; the log takes it away again once the record is as
-///   safe as the policy promises. While it is not 0, a key that is there may be one that a crash
-///   would take: whoever answers "not new" has to record it too ([`Recorder::repeat`]).
+/// * **At risk**: insertions whose bits are set, or about to be, and that a crash would take. They
+///   are announced *before* a bit is set (`announced.rs`); the log takes them away again once
+///   their record is as safe as the policy promises. While there are any, a key that is there may
+///   be one that a crash would take: whoever answers "not new" has to record it too
+///   ([`Recorder::insert_one`]).
 /// * **Counted**: keys that were answered "new" and whose record the log has, or was refused. An
 ///   image is copied while insertions go on, so neither its bits nor the filter's own count say
 ///   how many of the keys in it came before the log that follows it; [`Tally::before`] does.
 ///
-/// [`Recorder::repeat`]: super::Recorder::repeat
+/// [`Recorder::insert_one`]: super::Recorder::insert_one
 #[derive(Debug, Default)]
 pub struct Tally {
-    at_risk: AtomicU64,
+    pub(super) at_risk: AtomicU64,
     counted: Mutex<Counted>,
 }
 
@@ -39,8 +40,9 @@ impl Tally {
     }
 
     /// Insertions that a crash would take.
-    pub const fn at_risk(&self) -> &AtomicU64 {
-        &self.at_risk
+    pub fn at_risk(&self) -> u64 {
+        // ORDERING: Acquire, with the Release of `settle`: what is not at risk is in the log.
+        self.at_risk.load(Ordering::Acquire)
     }
 
     /// Keys that were counted before this segment of the log began; `segment` is the one that the

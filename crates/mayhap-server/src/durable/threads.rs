@@ -2,8 +2,8 @@
 
 use super::log::{Inner, Trouble};
 use super::{Filters, Log, Policy};
+use crate::sync::Ordering;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ const TICK: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// What the thread that syncs has to do.
+#[derive(Debug, Clone, Copy)]
 enum Due {
     /// Nothing before that.
     In(Duration),

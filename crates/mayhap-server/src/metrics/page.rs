@@ -1,6 +1,7 @@
 //! The numbers as Prometheus reads them: text format 0.0.4.
 
-use super::{CLASSES, Counter, Took};
+use super::times::CLASSES;
+use super::{Counter, Took};
 use crate::Shared;
 use crate::config::Rights;
 use crate::durable::Stats;

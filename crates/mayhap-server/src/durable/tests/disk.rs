@@ -1,9 +1,10 @@
 //! A disk in memory that remembers what it was told, and may refuse it.
 
 use crate::durable::disk::{Disk, DiskFile};
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// What a disk was told, and what happened besides.
 #[derive(Debug, Clone)]
@@ -47,7 +48,7 @@ pub(crate) enum Event {
         path: String,
     },
     /// Something that matters to the test.
-    Note(super::told::Note),
+    Note(super::note::Note),
 }
 
 /// Names and contents.
@@ -195,7 +196,7 @@ impl MemoryDisk {
         self.state().files.clone()
     }
 
-    pub(crate) fn note(&self, note: super::told::Note) {
+    pub(crate) fn note(&self, note: super::note::Note) {
         self.state().events.push(Event::Note(note));
     }
 }

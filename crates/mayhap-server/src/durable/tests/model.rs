@@ -47,10 +47,7 @@ impl Model {
     /// Insertions that are not safe, of all sets.
     pub(super) fn at_risk(&self) -> u64 {
         let tallies = self.2.lock().unwrap();
-        tallies
-            .values()
-            .map(|tally| tally.at_risk().load(std::sync::atomic::Ordering::Acquire))
-            .sum()
+        tallies.values().map(|tally| tally.at_risk()).sum()
     }
 
     /// The bits of a set as a checkpoint copies them.

@@ -8,7 +8,6 @@ use crate::durable::{
 use mayhap::{AnyFilter, Digest, DigestFunction};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 fn open(path: &Path, model: &Model) -> (Arc<Log>, Report) {
     let options = Options::new(DigestFunction::default());
@@ -27,7 +26,7 @@ fn what_was_committed_is_there_again_before_and_after_a_checkpoint() {
     let mut recorder = log.recorder();
     for round in 0..4 {
         for digest in (0..3).map(|i| Digest::new(round * 100 + i)) {
-            tally.at_risk().fetch_add(1, Ordering::Relaxed);
+            tally.announce(1).hand_over(1);
             recorder.insert(&tally, id, &[digest]);
         }
         recorder.commit().unwrap();
@@ -76,7 +75,7 @@ fn threads_sync_save_and_end() {
             scope.spawn(move || {
                 let (mut recorder, tally) = (log.recorder(), model.tally(1));
                 for digest in (0..200).map(|i| Digest::new(thread << 32 | i)) {
-                    tally.at_risk().fetch_add(1, Ordering::Relaxed);
+                    tally.announce(1).hand_over(1);
                     Replay::insert(&**model, 1, &[digest], Answered::New).unwrap();
                     recorder.insert(&tally, 1, &[digest]);
                     if let Some(ticket) = recorder.commit().unwrap() {

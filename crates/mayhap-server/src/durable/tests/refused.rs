@@ -36,13 +36,13 @@ fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
 impl Served {
     fn insert(&self) -> Result<Option<Ticket>, Refused> {
         let mut recorder = self.log.recorder();
-        self.tally.at_risk().fetch_add(1, Ordering::Relaxed);
+        self.tally.announce(1).hand_over(1);
         recorder.insert(&self.tally, 1, &[Digest::new(7)]);
         recorder.commit()
     }
 
     fn not_safe(&self) -> u64 {
-        self.tally.at_risk().load(Ordering::Acquire)
+        self.tally.at_risk()
     }
 
     fn fail(&self, fault: Option<Fault>) {

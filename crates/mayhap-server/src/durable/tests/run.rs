@@ -2,7 +2,8 @@
 
 use super::disk::{Files, MemoryDisk};
 use super::model::Model;
-use super::told::{Names, Note, Told, What};
+use super::note::{Note, What};
+use super::told::{Names, Told};
 use crate::durable::options::Clock;
 use crate::durable::plant::Plant;
 use crate::durable::{
@@ -182,7 +183,7 @@ impl Run {
             self.issue(What::Inserted(id, digest));
             let tally = self.model.tally(id);
             let recorder = self.recorder.as_mut().unwrap();
-            tally.at_risk().fetch_add(1, Ordering::Relaxed);
+            tally.announce(1).hand_over(1);
             recorder.insert(&tally, id, &[Digest::new(digest)]);
         }
         self.recorder.as_mut().unwrap().commit().unwrap();
@@ -245,7 +246,7 @@ impl Run {
                 kind => {
                     self.disk.note(Note::Issued(What::Inserted(id, digest)));
                     let tally = self.model.tally(id);
-                    tally.at_risk().fetch_add(1, Ordering::Relaxed);
+                    tally.announce(1).hand_over(1);
                     if kind == 2 {
                         let key = digest.to_le_bytes();
                         let keys = || std::iter::once(key.as_slice());
@@ -269,11 +270,11 @@ impl Run {
             return;
         };
         let tally = self.model.tally(id);
-        if tally.at_risk().load(Ordering::Acquire) > 0
+        if tally.is_at_risk()
             && let Some(recorder) = &mut self.recorder
         {
             self.disk.note(Note::Issued(What::There(id, digest)));
-            tally.at_risk().fetch_add(1, Ordering::Relaxed);
+            tally.announce(1).hand_over(1);
             recorder.repeat(&tally, id, &[Digest::new(digest)]);
         }
         self.turn.push(What::There(id, digest));

@@ -2,6 +2,7 @@
 
 use super::disk::{Files, MemoryDisk};
 use super::model::{Model, Set};
+use super::note::{Note, What};
 use super::run::{folder, names, options};
 use crate::durable::plant::Plant;
 use crate::durable::{Log, Policy};
@@ -11,30 +12,6 @@ use std::sync::Arc;
 
 /// Filters by number: name and end.
 pub(super) type Names = BTreeMap<u64, (Vec<u8>, u64)>;
-
-/// Something that a client sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum What {
-    /// A digest in a filter, answered as new.
-    Inserted(u64, u64),
-    /// A digest in a filter that was there, or came with it.
-    There(u64, u64),
-    /// A digest in a filter to which everything is done once.
-    Counted(u64, u64),
-    /// So many keys, at least, are counted by a filter.
-    Items(u64, u64),
-    /// A digest of the contents with which a filter was to be created.
-    Contents(u64, u64),
-    /// So many operations.
-    Operations(usize),
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Note {
-    Issued(What),
-    /// At this time.
-    Acknowledged(What, u64),
-}
 
 /// What a client was told and may hold against us.
 #[derive(Debug, Clone, Default)]
