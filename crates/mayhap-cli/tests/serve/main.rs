@@ -7,6 +7,7 @@
 
 mod client;
 mod damage;
+mod displaced;
 mod flood;
 mod full;
 mod kill;

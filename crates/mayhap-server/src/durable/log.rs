@@ -3,7 +3,7 @@
 use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
-use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
 use crate::sync::{
@@ -77,6 +77,8 @@ pub(super) enum Trouble {
     Write { why: String, bytes: u64, must_cut: bool },
     /// What was written may be lost, and nobody can know what.
     Sync { why: String },
+    /// What was written is not where the next start looks for it.
+    Displaced { what: Displaced },
     /// The log was closed.
     Closed,
 }
@@ -85,6 +87,8 @@ pub(super) enum Trouble {
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) segment: u64,
+    /// The segment that the manifest begins with.
+    pub(super) first_segment: u64,
     pub(super) file: Arc<dyn DiskFile>,
     /// The length of the segment up to the last whole frame.
     pub(super) end: u64,
@@ -123,6 +127,8 @@ pub struct Log {
     inner: Mutex<Inner>,
     /// There is something to sync, or it is time to end.
     pub(super) work: Condvar,
+    /// It is time to end.
+    pub(super) ended: Condvar,
     /// A checkpoint is asked for, or it is time to end.
     pub(super) asked: Condvar,
     /// [`Log::state`] may say something else.
@@ -141,6 +147,8 @@ pub struct Log {
     pub(super) unsynced_since: AtomicU64,
     in_trouble: AtomicBool,
     poisoned: AtomicBool,
+    /// What is written is not where it has to be.
+    pub(super) displaced: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
     pub(super) checkpoints: Mutex<super::checkpoint::Checkpoints>,
     pub(super) checkpoint_asked: AtomicBool,
@@ -167,6 +175,7 @@ impl Log {
             operated: AtomicU64::new(0),
             inner: Mutex::new(inner),
             work: Condvar::new(),
+            ended: Condvar::new(),
             asked: Condvar::new(),
             progress: Condvar::new(),
             contents: Mutex::new(()),
@@ -175,6 +184,7 @@ impl Log {
             unsynced_since: AtomicU64::new(u64::MAX),
             in_trouble: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
+            displaced: AtomicBool::new(false),
             on_progress: RwLock::new(Vec::new()),
             checkpoints: Mutex::new(checkpoints),
             checkpoint_asked: AtomicBool::new(false),
@@ -268,12 +278,14 @@ impl Log {
         if self.synced.load(Ordering::Acquire) >= ticket.0 {
             return true;
         }
+        // ORDERING: Acquire. Who finds trouble here finds what it is under the lock.
+        if self.poisoned.load(Ordering::Acquire) || self.is_displaced() {
+            return false;
+        }
         match self.policy() {
             Policy::Always => false,
-            Policy::EverySecond => {
-                !self.poisoned.load(Ordering::Acquire) && self.unsynced_ms() <= MAX_UNSYNCED_MS
-            }
-            Policy::No => !self.poisoned.load(Ordering::Acquire),
+            Policy::EverySecond => self.unsynced_ms() <= MAX_UNSYNCED_MS,
+            Policy::No => true,
         }
     }
 
@@ -412,9 +424,21 @@ impl Log {
 
     pub(super) fn set_trouble(&self, inner: &mut Inner, trouble: Trouble) {
         inner.last_error = Some(refusal(&trouble).0);
+        // ORDERING: Release, with the Acquire of those who look without the lock.
         self.poisoned.store(matches!(trouble, Trouble::Sync { .. }), Ordering::Release);
+        self.displaced.store(matches!(trouble, Trouble::Displaced { .. }), Ordering::Release);
         inner.trouble = Some(trouble);
         self.in_trouble.store(true, Ordering::Release);
+    }
+
+    /// The log is where it has to be again.
+    pub(super) fn end_displaced(&self, inner: &mut Inner) {
+        if matches!(inner.trouble, Some(Trouble::Displaced { .. })) {
+            inner.trouble = None;
+            // ORDERING: Release, as in `set_trouble`.
+            self.displaced.store(false, Ordering::Release);
+            self.in_trouble.store(false, Ordering::Release);
+        }
     }
 
     /// # Errors
@@ -452,6 +476,10 @@ pub(super) fn refusal(trouble: &Trouble) -> Refused {
         Trouble::Sync { why } => format!(
             "the disk failed to keep what was written ({why}): nothing is accepted until the disk \
              is checked and the server started again; filters can still be asked"
+        ),
+        Trouble::Displaced { what } => format!(
+            "{what} while the server was writing: nothing is accepted until all filters are saved \
+             there anew, which it tries by itself; filters can still be asked"
         ),
         Trouble::Closed => "the server is ending".to_owned(),
     })

@@ -8,7 +8,7 @@
 //!
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is safe
 //! and what counts; `log.rs` puts records in order, writes and refuses, `sync.rs` gets them onto the
-//! disk, `threads.rs` does so each second. `checkpoint.rs` makes images and drops the log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
+//! disk, `threads.rs` does so each second, `place.rs` notices when files are gone. `checkpoint.rs` makes images and drops the log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
 //! in files: `store.rs` (the folder), `segment.rs`, `frame.rs` and `item.rs` (the log),
 //! `manifest.rs`, `image.rs`. Everything goes through `disk.rs`, so that the tests in `tests/` can
 //! lose and fail each operation.
@@ -25,6 +25,7 @@ mod log;
 mod manifest;
 mod operation;
 mod options;
+mod place;
 mod plant;
 mod recorder;
 mod recover;
@@ -54,6 +55,7 @@ pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
 
+use place::Displaced;
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(crate) use plant::Plant;
 use store::Store;

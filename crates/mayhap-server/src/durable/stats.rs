@@ -31,6 +31,9 @@ pub struct Stats {
     pub writable: bool,
     /// Whether a sync failed: nothing is acknowledged until the folder is opened again.
     pub poisoned: bool,
+    /// Whether files of the log were removed, moved or replaced: nothing is acknowledged until
+    /// all filters are saved anew.
+    pub displaced: bool,
     /// The last trouble, also if it is over.
     pub last_error: Option<String>,
     /// Filters that were changed since they were saved.
@@ -63,6 +66,7 @@ impl Log {
             last_sync: inner.last_sync,
             writable: inner.trouble.is_none(),
             poisoned: matches!(inner.trouble, Some(Trouble::Sync { .. })),
+            displaced: matches!(inner.trouble, Some(Trouble::Displaced { .. })),
             last_error: inner.last_error.clone(),
             changed_filters: inner.filters.len() as u64,
             checkpoint_at: saved.at,

@@ -1,4 +1,4 @@
-//! The threads of a log: one that syncs, one that makes checkpoints.
+//! The threads of a log: one that syncs, one that makes checkpoints, one that watches its files.
 
 use super::log::{Inner, Trouble};
 use super::{Filters, Log, Policy};
@@ -9,6 +9,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_secs(1);
+/// Between two looks at the files of the log: what is removed is noticed within a second.
+const LOOK: Duration = Duration::from_millis(500);
 /// After a checkpoint that failed, another one is tried after this time.
 const PAUSE: Duration = Duration::from_secs(10);
 
@@ -44,6 +46,9 @@ impl Threads {
         let ours = log.clone();
         let save = thread::Builder::new().name("checkpoint".to_owned());
         threads.handles.push(save.spawn(move || ours.keep_saved(&*filters))?);
+        let ours = log.clone();
+        let watch = thread::Builder::new().name("watch".to_owned());
+        threads.handles.push(watch.spawn(move || ours.keep_place())?);
         Ok(threads)
     }
 
@@ -86,6 +91,7 @@ impl Log {
         self.closed.store(true, Ordering::Release);
         self.work.notify_all();
         self.asked.notify_all();
+        self.ended.notify_all();
         self.tell_progress();
         synced
     }
@@ -154,16 +160,38 @@ impl Log {
         Duration::from_millis(self.options.clock.now().saturating_sub(then))
     }
 
+    fn keep_place(&self) {
+        while !self.closed.load(Ordering::Acquire) {
+            self.look();
+            let inner = self.lock();
+            if !self.closed.load(Ordering::Acquire) {
+                drop(self.ended.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
     fn keep_saved(&self, filters: &dyn Filters) {
         let mut last = Instant::now();
         let mut not_before = last;
+        let mut failed = String::new();
         while !self.closed.load(Ordering::Acquire) {
+            // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
             let asked = self.checkpoint_asked.swap(false, Ordering::AcqRel);
+            // Each second, since nothing is accepted meanwhile.
+            let asked = asked || self.is_displaced();
             let due = self.checkpoint_is_due(last.elapsed()) && Instant::now() >= not_before;
             if asked || due {
                 match self.checkpoint(filters) {
-                    Ok(saves) => log::info!("checkpoint: {saves:?}"),
-                    Err(error) => log::error!("no checkpoint: {error}"),
+                    Ok(saves) => {
+                        log::info!("checkpoint: {saves:?}");
+                        failed.clear();
+                    }
+                    // Tried each second, and said once.
+                    Err(error) if self.is_displaced() && error.to_string() == failed => {}
+                    Err(error) => {
+                        log::error!("no checkpoint: {error}");
+                        failed = error.to_string();
+                    }
                 }
                 last = Instant::now();
                 not_before = last + PAUSE;

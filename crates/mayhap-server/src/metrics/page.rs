@@ -105,11 +105,13 @@ fn log(stats: &Stats, out: &mut String) {
     let since_checkpoint = crate::http::now().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
     let failed = u8::from(stats.checkpoint_error.is_some());
     let poisoned = u8::from(stats.poisoned);
-    let gauges: [(&str, &str, f64); 7] = [
+    let displaced = u8::from(stats.displaced);
+    let gauges: [(&str, &str, f64); 8] = [
         ("log_bytes", "Log that a start would replay", stats.log_bytes as f64),
         ("log_unsynced_frames", "Writes not yet on the disk", stats.unsynced_frames as f64),
         ("log_unsynced_seconds", "Age of the oldest of them", stats.unsynced_ms as f64 / 1e3),
         ("log_poisoned", "Whether a sync failed: restart", poisoned.into()),
+        ("log_displaced", "Whether files of the log were removed or moved", displaced.into()),
         ("image_bytes", "All images", stats.image_bytes as f64),
         ("checkpoint_age_seconds", "Since the last checkpoint", since_checkpoint),
         ("checkpoint_failed", "Whether the last attempt failed", failed.into()),

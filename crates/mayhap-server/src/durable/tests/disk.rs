@@ -1,6 +1,6 @@
 //! A disk in memory that remembers what it was told, and may refuse it.
 
-use crate::durable::disk::{Disk, DiskFile};
+use crate::durable::disk::{Disk, DiskFile, FileId};
 use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
@@ -135,6 +135,8 @@ pub(crate) struct State {
     pub(crate) struck: usize,
     pub(crate) at_start: Files,
     next_inode: usize,
+    /// Another folder stands there.
+    pub(crate) is_other: bool,
 }
 
 impl State {
@@ -268,6 +270,20 @@ impl Disk for MemoryDisk {
     fn create_dir(&self, _: &str) -> io::Result<()> {
         self.state().check()
     }
+
+    // Looks, which leave no trace, are not among the calls that fail.
+    fn id(&self, path: &str) -> io::Result<FileId> {
+        let inode = *self.state().files.names.get(path).ok_or_else(not_found)?;
+        Ok(FileId(0, inode as u64))
+    }
+
+    fn is_ours(&self) -> io::Result<bool> {
+        Ok(!self.state().is_other)
+    }
+
+    fn reclaim(&self, _: bool) -> io::Result<()> {
+        if self.state().is_other { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }
+    }
 }
 
 impl DiskFile for MemoryFile {
@@ -333,5 +349,9 @@ impl DiskFile for MemoryFile {
             Err(_) => state.tell(Event::FailedSync { inode }),
         }
         result
+    }
+
+    fn id(&self) -> io::Result<FileId> {
+        Ok(FileId(0, self.inode as u64))
     }
 }

@@ -4,7 +4,7 @@
 //! what is done to a log, `note.rs` and `told.rs` what has to be there afterwards. `crash.rs` cuts
 //! the power at every operation, `errors.rs` fails every call, `damage.rs` flips every byte,
 //! `plants.rs` shows that bugs are found, `refused.rs` what clients are told, `real.rs` the file
-//! system. `schedules.rs` is for model checkers, which try the orders of threads.
+//! system, `displaced.rs` what is taken away. `schedules.rs` is for model checkers, which try the orders of threads.
 
 mod cache;
 pub(crate) mod disk;
@@ -16,6 +16,8 @@ mod schedules;
 mod crash;
 #[cfg(not(any(loom, shuttle)))]
 mod damage;
+#[cfg(not(any(loom, shuttle)))]
+mod displaced;
 #[cfg(not(any(loom, shuttle)))]
 mod errors;
 #[cfg(not(any(loom, shuttle)))]
