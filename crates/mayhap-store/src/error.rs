@@ -1,5 +1,6 @@
 //! The errors of this crate: each names the file, what was wrong and what to do next.
 
+use crate::Changed;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
 
@@ -50,6 +51,13 @@ pub enum Error {
     Exists {
         /// The file.
         path: PathBuf,
+    },
+    /// The file was changed while it was being read where it lies.
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What happened to it.
+        what: Changed,
     },
     /// Another process, or another value in this one, uses the file.
     Locked {
@@ -152,6 +160,7 @@ impl Error {
             | Self::Foreign { path, .. }
             | Self::NotRegular { path, .. }
             | Self::Exists { path }
+            | Self::Changed { path, .. }
             | Self::Locked { path }
             | Self::NotALog { path }
             | Self::OrphanLog { path }
@@ -185,6 +194,11 @@ impl fmt::Display for Error {
             Self::Exists { .. } => {
                 write!(f, "{path}: exists already; choose another name, or remove it first")
             }
+            Self::Changed { what, .. } => write!(
+                f,
+                "{path}: {what}, and what was read of it may be wrong; look after the file, and \
+                 replace filters by renaming a whole file into their place"
+            ),
             Self::Locked { .. } => write!(
                 f,
                 "{path}: is in use by another process; wait until it ends, or use another file"

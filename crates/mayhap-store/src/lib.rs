@@ -12,6 +12,7 @@
 //!
 //! let mapped = mayhap_store::open_mapped(path, None)?; // reads 4 KiB, whatever the size
 //! assert!(mapped.filter().contains("https://example.org/"));
+//! mapped.check()?; // nobody has changed the file meanwhile
 //! mapped.verify()?; // reads and checks all of it
 //!
 //! let loaded = mayhap_store::load(path, None)?; // checks while it reads
@@ -43,8 +44,9 @@
 //! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
 //!   versions are errors that say so; nothing is allocated before the header is found sound and the
 //!   file as long as it says.
-//! * **Map**: the header is checked, the body is not, until [`MappedFilter::verify`]. See
-//!   [`open_mapped`] for what happens when someone else changes the file.
+//! * **Map**: the header is checked, the body is not, until [`MappedFilter::verify`]. When someone
+//!   else cuts or overwrites the file, or the disk fails, [`MappedFilter::check`] says so, and on
+//!   Linux nothing worse happens ([`open_mapped`]).
 //! * **Live state**: a digest that was recorded is in the filter after any crash of the process;
 //!   after a power cut too if it was synced. See [`LiveFilter`].
 //!
@@ -54,6 +56,8 @@
 mod bytes;
 mod error;
 mod file;
+#[cfg(target_os = "linux")]
+mod guard;
 mod live;
 mod load;
 mod log;
@@ -62,6 +66,7 @@ mod mapped;
 mod merge;
 mod save;
 mod sniff;
+mod stamp;
 mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
@@ -73,6 +78,7 @@ pub use live::{
 pub use load::{Loaded, load, load_as, load_with, read_header, verify, verify_with};
 pub use log::{DigestLog, LogRecovery};
 pub use map::MappedBlocks;
-pub use mapped::{MappedFilter, open_mapped};
+pub use mapped::{Changed, MappedFilter, open_mapped};
 pub use merge::{Merged, merge, merge_new};
 pub use save::{save, save_new};
+pub use stamp::FileStamp;
