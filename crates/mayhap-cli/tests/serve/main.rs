@@ -10,6 +10,7 @@ mod damage;
 mod displaced;
 mod flood;
 mod full;
+mod imports;
 mod kill;
 mod load;
 mod mixed;

@@ -99,6 +99,7 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
         "total_net_output_bytes": clients.bytes_out(),
         "rejected_connections": clients.refused(),
         "evicted_keys": 0,
+        "unreadable_files": call.shared.keyspace.unreadable_files(),
     );
 }
 

@@ -90,7 +90,8 @@ impl Entry {
         self.digest_function.as_ref()
     }
 
-    /// Whether the key may be in it. A window is asked for the time `now`.
+    /// Whether the key may be in it. A window is asked for the time `now`. Of a file the answer
+    /// holds if [`Entry::check_file`] says so afterwards.
     #[inline]
     pub fn contains(&self, key: &[u8], now: u64) -> bool {
         match &self.digest_function {
@@ -113,7 +114,8 @@ impl Entry {
         self.filter.contains(digest, now)
     }
 
-    /// Asks for many keys; the answers are in [`Turn::answers`].
+    /// Asks for many keys; the answers are in [`Turn::answers`], and hold as that of
+    /// [`Entry::contains`] does.
     pub fn contains_many(&self, keys: Words<'_>, turn: &mut Turn) {
         let Turn { digests, answers, now, .. } = turn;
         if let Some(function) = &self.digest_function {

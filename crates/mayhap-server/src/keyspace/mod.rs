@@ -30,7 +30,8 @@ mod spec;
 mod tests;
 
 pub use entry::Entry;
-pub use error::{ChangeError, CreateError, InsertError, TooLarge};
+pub use error::{ChangeError, CreateError, InsertError, TooLarge, Unreadable};
+pub use files::Watching;
 pub use filter::FEWEST_ITEMS;
 pub use glob::matches;
 pub use growth::Growing;

@@ -4,6 +4,7 @@
 //! log and publishing, so that what is seen comes in the order of the log. The index by id is what
 //! checkpoints and scans go over; a filter is in it, and has its name, once the log has its creation.
 
+use super::files::Files;
 use super::filter::{Filter, charge, digest_function, explained, locked, read, write};
 use super::growth::Growth;
 use super::load::Incoming;
@@ -34,6 +35,7 @@ pub struct Keyspace {
     pub(super) budget: Arc<Budget>,
     pub(super) sizes: Sizes,
     pub(super) growth: Arc<Growth>,
+    pub(super) files: Files,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
 }
@@ -49,6 +51,7 @@ impl Keyspace {
             budget: Budget::new(options.max_memory),
             sizes: Sizes::default(),
             growth: Arc::default(),
+            files: Files::default(),
             loading: Mutex::default(),
         }
     }

@@ -89,6 +89,8 @@ fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
 fn state(shared: &Shared, out: &mut String) {
     let keyspace = &shared.keyspace;
     one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
+    let unreadable = keyspace.unreadable_files();
+    one(out, "mayhap_unreadable_files", "gauge", "Filters whose files were changed", unreadable);
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
     if let Some(limit) = shared.config.max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
@@ -161,7 +163,7 @@ fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
     let info = entry.info();
     let rest = left.checked_sub(info.bytes);
     *left = rest.unwrap_or(*left);
-    let measured = rest.map(|_| entry.measure());
+    let measured = rest.map(|_| entry.measure()).filter(|_| entry.file_problem().is_none());
     Told { name: label(name), info, measured }
 }
 

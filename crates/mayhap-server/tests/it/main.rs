@@ -23,6 +23,7 @@ mod http_tls;
 mod keyspace;
 mod keyspace_counts;
 mod keyspace_dump;
+mod keyspace_files;
 mod keyspace_growth;
 mod keyspace_limits;
 mod keyspace_promise;
