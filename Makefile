@@ -7,7 +7,7 @@ POINTS = --features mayhap-cli/fail-points
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
 
-.PHONY: help demo build test lint doc servers unit points planted examples portable neon loom shuttle miri sanitize fuzz \
+.PHONY: help demo build test lint doc servers unit points planted examples portable neon pairs loom shuttle miri sanitize fuzz \
 	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
@@ -30,7 +30,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit examples doc portable neon loom shuttle miri fuzz deny
+test: lint unit examples doc portable neon pairs loom shuttle miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -79,6 +79,11 @@ neon:
 		CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
 			$(CARGO) test -p mayhap --lib --locked --target aarch64-unknown-linux-gnu -- --nocapture simd:: digest::; \
 	else echo 'SKIPPED neon: needs qemu-user and gcc-aarch64-linux-gnu'; fi
+
+# Shared filters as on machines without `cmpxchg16b`, every ARM among them.
+pairs:
+	RUSTFLAGS='--cfg no_pairs' CARGO_TARGET_DIR=target/no-pairs \
+		$(CARGO) test -p mayhap --locked --lib --test it
 
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
