@@ -52,11 +52,19 @@ impl AskedFile {
         }
     }
 
+    /// Whether a file that is read where it lies is still what it was.
+    pub fn is_unchanged(&self) -> bool {
+        match self {
+            Self::Native(filter) => filter.check().is_ok(),
+            Self::Foreign(_) | Self::Remote(_) => true,
+        }
+    }
+
     /// Asks for the lines of a batch that has keys.
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`].
+    /// [`Error::Remote`]; [`Error::Store`] if the file was changed meanwhile.
     pub fn ask(
         &mut self,
         batch: &Batch<'_>,
@@ -67,6 +75,7 @@ impl AskedFile {
             Self::Native(filter) => {
                 let digests = digests.by(&filter.digest_function(), batch);
                 filter.contains_digests_into(digests, found);
+                filter.check()?;
             }
             Self::Foreign(foreign) => foreign.ask(batch, found),
             Self::Remote(filter) => {

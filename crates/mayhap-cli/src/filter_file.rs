@@ -153,7 +153,20 @@ impl ReadFilter {
         }
     }
 
-    /// Asks for many digests.
+    /// Whether what was read of it until now is what the file had when it was opened. To be called
+    /// before anything of it is used: others may change a mapped file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with what happened to the file.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Mapped(mapped) => Ok(mapped.check()?),
+            Self::Loaded(_) | Self::Kind(..) => Ok(()),
+        }
+    }
+
+    /// Asks for many digests; the answers hold if [`ReadFilter::check`] says so afterwards.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         match self {
             Self::Mapped(mapped) => mapped.filter().contains_digests_into(digests, found),

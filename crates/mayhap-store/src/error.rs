@@ -1,6 +1,6 @@
 //! The errors of this crate: each names the file, what was wrong and what to do next.
 
-use crate::Holder;
+use crate::{Changed, Holder};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};
@@ -52,6 +52,13 @@ pub enum Error {
     Exists {
         /// The file.
         path: PathBuf,
+    },
+    /// The file was changed while it was being read where it lies.
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What happened to it.
+        what: Changed,
     },
     /// Another process, or another value in this one, changes the filter and did not end in time.
     Locked {
@@ -217,6 +224,7 @@ impl Error {
             | Self::Foreign { path, .. }
             | Self::NotRegular { path, .. }
             | Self::Exists { path }
+            | Self::Changed { path, .. }
             | Self::Locked { path, .. }
             | Self::WaitStopped { path }
             | Self::NotALock { path }
@@ -258,6 +266,11 @@ impl fmt::Display for Error {
             Self::Exists { .. } => {
                 write!(f, "{path}: exists already; choose another name, or remove it first")
             }
+            Self::Changed { what, .. } => write!(
+                f,
+                "{path}: {what}, and what was read of it may be wrong; look after the file, and \
+                 replace filters by renaming a whole file into their place"
+            ),
             Self::Unlike { first, parameter, found, expected, .. } => write!(
                 f,
                 "{path} and {} cannot be merged: they differ in {parameter}: {found} against \

@@ -26,18 +26,8 @@ impl Image {
     /// Opens a file and checks its header and length.
     pub(crate) fn open(disk: &dyn Disk, path: &Path) -> Result<Self, Error> {
         let file = open_regular(disk, path, How::Read)?;
-        for read in 1.. {
-            match read_header(&*file, path) {
-                // What a reader sees that comes while the identity is being rewritten.
-                Err(Error::Format { source: mayhap::Error::IdentityDamaged, .. })
-                    if read < MAX_READS =>
-                {
-                    disk.pause(BETWEEN_READS);
-                }
-                header => return Ok(Self { header: header?, file, path: path.into() }),
-            }
-        }
-        unreachable!("the last attempt returns")
+        let header = read_header_at_rest(&*file, path, |time| disk.pause(time))?;
+        Ok(Self { file, path: path.into(), header })
     }
 
     /// What the file says of its filter.
@@ -129,6 +119,24 @@ impl Image {
         self.header = header;
         Ok(())
     }
+}
+
+/// [`read_header`], again where the identity is just being rewritten.
+pub(crate) fn read_header_at_rest(
+    file: &dyn DiskFile,
+    path: &Path,
+    pause: impl Fn(Duration),
+) -> Result<Header, Error> {
+    for _ in 1..MAX_READS {
+        match read_header(file, path) {
+            // What a reader sees that comes while the identity is being rewritten.
+            Err(Error::Format { source: mayhap::Error::IdentityDamaged, .. }) => {
+                pause(BETWEEN_READS);
+            }
+            header => return header,
+        }
+    }
+    read_header(file, path)
 }
 
 /// Reads and checks a header, and that the file is as long as it says.

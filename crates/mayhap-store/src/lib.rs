@@ -12,6 +12,7 @@
 //!
 //! let mapped = mayhap_store::open_mapped(path, None)?; // reads 4 KiB, whatever the size
 //! assert!(mapped.filter().contains("https://example.org/"));
+//! mapped.check()?; // nobody has changed the file meanwhile
 //! mapped.verify()?; // reads and checks all of it
 //!
 //! let loaded = mayhap_store::load(path, None)?; // checks while it reads
@@ -49,8 +50,9 @@
 //! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
 //!   versions are errors that say so; nothing is allocated before the header is found sound and the
 //!   file as long as it says.
-//! * **Map**: the header is checked, the body is not, until [`MappedFilter::verify`]. See
-//!   [`open_mapped`] for what happens when someone else changes the file.
+//! * **Map**: the header is checked, the body is not, until [`MappedFilter::verify`]. When someone
+//!   else cuts or overwrites the file, or the disk fails, [`MappedFilter::check`] says so, and on
+//!   Linux nothing worse happens ([`open_mapped`]).
 //! * **States**: a digest that was recorded is in the filter after any crash of the process; after a
 //!   power cut too if it was synced. See [`Session`] and [`LiveFilter`]. A log is replayed into the
 //!   one image that it was begun for, and into no other: a file that was replaced, copied or put back
@@ -64,6 +66,8 @@ mod bytes;
 mod disk;
 mod error;
 mod file;
+#[cfg(target_os = "linux")]
+mod guard;
 mod image;
 mod load;
 mod lock;
@@ -75,6 +79,7 @@ mod merge;
 mod model;
 mod save;
 mod sniff;
+mod stamp;
 mod state;
 mod temporary;
 
@@ -85,9 +90,10 @@ pub use load::{Loaded, load, load_as, load_with, read_header, verify, verify_wit
 pub use lock::{FilterLock, Holder, LockOptions, Wait};
 pub use log::{Operation, Record};
 pub use map::MappedBlocks;
-pub use mapped::{MappedFilter, open_mapped};
+pub use mapped::{Changed, MappedFilter, open_mapped};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
 pub use save::{save, save_new};
+pub use stamp::FileStamp;
 pub use state::{
     Finished, Found, Insert, LiveFilter, LogFound, Memory, Opening, Recovery, Session,
     SessionOptions, Snapshot, apply, load_live, load_live_as, log_path,

@@ -149,6 +149,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let filter = ReadFilter::open(&args.file, key, true, talk)?;
         estimate = filter.estimated_items();
         info.look_into(&filter.state(), estimate, filter.details());
+        filter.check()?;
     }
     if let Ok(params) = header.params() {
         info.look_at_room(&params, estimate);

@@ -185,6 +185,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let rate = subject.measure(args, &header, &state);
     let cut = (&options, args.lines.max_line());
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    subject.check_unchanged()?;
     let off = rate.rate_verdict != AS_PREDICTED;
     let mut rows = vec![("checksums", "good".to_owned())];
     rows.extend(rate_rows(&rate, &state));
@@ -217,6 +218,14 @@ impl Subject {
         }
     }
 
+    /// That all of this was read of one file.
+    fn check_unchanged(&self) -> Result<(), Error> {
+        match self {
+            Self::Filter(filter) => filter.check(),
+            Self::Matrix(_) => Ok(()),
+        }
+    }
+
     fn state(&self) -> State {
         match self {
             Self::Filter(filter) => filter.state(),
@@ -244,6 +253,7 @@ impl Subject {
             match self {
                 Self::Filter(filter) => {
                     filter.contains_digests_into(&digests, &mut bits);
+                    filter.check()?;
                     absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
                 }
                 Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {

@@ -1,6 +1,7 @@
 //! The binary, driven as its users do.
 
 mod bench;
+mod changed;
 mod check;
 mod completions;
 mod cookbook;

@@ -146,6 +146,8 @@ struct Described {
     #[serde(skip_serializing_if = "Option::is_none")]
     fill_alarm: Option<bool>,
     expires_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 fn describe(name: &[u8], entry: &Entry) -> Described {
@@ -169,6 +171,7 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         error_measured: None,
         fill_alarm: None,
         expires_at,
+        problem: entry.file_problem().map(|problem| problem.to_string()),
     }
 }
 
@@ -224,6 +227,7 @@ pub(super) async fn info(
         let mut described = describe(&name, &entry);
         if look.measure {
             let measured = entry.measure();
+            entry.check_file()?;
             described.fill = Some(measured.fill);
             described.error_measured = Some(measured.fpp);
             described.fill_alarm = measured.fill_alarm;
@@ -359,6 +363,7 @@ pub(super) async fn check(
         turn.counts.add(Counter::Reads, 1);
         turn.counts.add(Counter::ItemsAsked, words.len() as u64);
         entry.contains_many(words, &mut turn);
+        entry.check_file()?;
         state.end(&mut turn)?;
         let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
         let found = present.iter().filter(|&&present| present).count();

@@ -151,15 +151,7 @@ impl Entry {
 
     /// Keys that were new; for `BF.CARD`.
     pub fn items(&self) -> u64 {
-        match &self.filter {
-            Filter::Growing(filter) => filter.inserted_items(),
-            Filter::Fixed(fixed, _) => fixed.items(),
-            Filter::Counting(filter, _) => locked(filter).filter.inserted_items(),
-            Filter::Window(filter, _) => locked(filter).filter.inserted_items(),
-            Filter::RedisBloom(filter, _) => read(filter).num_items(),
-            Filter::Mapped(mapped) => mapped.filter().inserted_items(),
-            Filter::Foreign(filter, _) => filter.estimated_items().unwrap_or(0),
-        }
+        self.filter.items()
     }
 
     /// What its bits say. Reads all of them three times, each a tenth of a second a GiB or more.
@@ -217,6 +209,19 @@ fn foreign(filter: &dyn ForeignFilter) -> (f64, f64) {
 }
 
 impl Filter {
+    /// Keys that were new.
+    pub(super) fn items(&self) -> u64 {
+        match self {
+            Self::Growing(filter) => filter.inserted_items(),
+            Self::Fixed(fixed, _) => fixed.items(),
+            Self::Counting(filter, _) => locked(filter).filter.inserted_items(),
+            Self::Window(filter, _) => locked(filter).filter.inserted_items(),
+            Self::RedisBloom(filter, _) => read(filter).num_items(),
+            Self::Mapped(mapped) => mapped.filter().inserted_items(),
+            Self::Foreign(filter, _) => filter.estimated_items().unwrap_or(0),
+        }
+    }
+
     /// Bytes of its bits.
     pub(super) fn num_bytes(&self) -> u64 {
         match self {

@@ -178,7 +178,12 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
 
     /// The bits.
     pub fn blocks(&self) -> &[Block] {
-        with_filter!(self, filter => filter.storage().as_ref())
+        self.storage().as_ref()
+    }
+
+    /// As [`crate::Filter::storage`].
+    pub const fn storage(&self) -> &S {
+        with_filter!(self, filter => filter.storage())
     }
 
     /// As [`crate::Filter::contains`].

@@ -18,6 +18,7 @@ mod positions;
 mod presets;
 mod scalable;
 mod scalable_cost;
+mod scalable_counts;
 mod scalable_growth;
 mod scalable_rates;
 mod union;

@@ -94,6 +94,9 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
         reply.array(1);
     }
     write_field(&mut reply, field, &entry, &info, limit);
+    if matches!(field, Field::Fill | Field::FillAlarm) {
+        entry.check_file()?;
+    }
     Ok(())
 }
 
