@@ -13,6 +13,7 @@
 //! of the key that is asked for differ from one another, and an upper bound where some coincide (a
 //! chance of k² / (2 · rows)).
 
+use super::distinct::Intake;
 use super::search::fewest;
 use super::{MAX_NUM_BITS, MAX_NUM_HASHES, check_fpp, check_target, standard};
 use crate::Error;
@@ -41,8 +42,8 @@ pub const MAX_NUM_ROWS: u64 = MAX_NUM_BITS / NUM_COLUMNS as u64;
 /// that time, changes nothing and is not counted: 0.006 % of the keys at 1 %, 0.04 % at 5 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// So many distinct keys were inserted.
-    Inserted(u64),
+    /// So many distinct keys came.
+    Distinct(u64),
     /// So many keys changed the column when they were inserted.
     Counted(u64),
 }
@@ -53,9 +54,9 @@ pub enum Load {
 ///
 /// ```
 /// use mayhap::sizing::window::{Load, expected_fpp};
-/// let load = Load::Inserted(900);
+/// let load = Load::Distinct(900);
 /// let (one, two) = (expected_fpp(10_000, 7, [load]), expected_fpp(10_000, 7, [load, load]));
-/// assert_eq!(expected_fpp(10_000, 7, [Load::Inserted(0); 15]), 0.0);
+/// assert_eq!(expected_fpp(10_000, 7, [Load::Distinct(0); 15]), 0.0);
 /// assert!((two - (1.0 - (1.0 - one) * (1.0 - one))).abs() < 1e-12);
 /// ```
 pub fn expected_fpp(
@@ -63,7 +64,7 @@ pub fn expected_fpp(
     num_hashes: u32,
     generations: impl IntoIterator<Item = Load>,
 ) -> f64 {
-    let (mut log_absent, mut last) = (0.0, (Load::Inserted(0), 0.0));
+    let (mut log_absent, mut last) = (0.0, (Load::Distinct(0), 0.0));
     for load in generations {
         // Full generations hold the same number of keys each.
         if load != last.0 {
@@ -92,7 +93,7 @@ pub fn expected_fpp(
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn for_items(load: Load, live_generations: u32, target_fpp: f64) -> Result<(u64, u32), Error> {
-    let (Load::Inserted(items) | Load::Counted(items)) = load;
+    let (Load::Distinct(items) | Load::Counted(items)) = load;
     check_fpp(target_fpp)?;
     let live = f64::from(live_generations.max(1));
     let column_target = -libm::expm1(libm::log1p(-target_fpp) / live);
@@ -126,38 +127,15 @@ fn rows_for(load: Load, items: u64, column_target: f64, num_hashes: u32) -> Opti
 
 fn column_fpp(num_rows: u64, num_hashes: u32, load: Load) -> f64 {
     let items = match load {
-        Load::Inserted(items) => items,
-        Load::Counted(items) => thrown(num_rows, num_hashes, items),
+        Load::Distinct(items) => items,
+        Load::Counted(items) => distinct(num_rows, num_hashes, items),
     };
     standard::expected_fpp(num_rows, num_hashes, items)
 }
 
-/// The keys that were inserted until `items` of them were counted, in the mean.
-fn thrown(num_rows: u64, num_hashes: u32, items: u64) -> u64 {
-    let (k, n) = (f64::from(num_hashes), items as f64);
-    let mut thrown = n;
-    // Converges at once up to the design load; what is overfilled 20 times needs no more digits.
-    for _ in 0..32 {
-        let next = n + thrown * mean_fpp_until(thrown * k / num_rows as f64, k);
-        let step = next - thrown;
-        thrown = next;
-        if step < 0.01 {
-            break;
-        }
-    }
-    libm::round(thrown) as u64
-}
-
-/// The mean of a column's rate, (1 − e^(−x))^k, while its load x = kn / rows grows from 0 to
-/// `load`: Simpson's rule.
-fn mean_fpp_until(load: f64, k: f64) -> f64 {
-    const INTERVALS: u32 = 64;
-    let fpp = |i: u32| {
-        let x = load * f64::from(i) / f64::from(INTERVALS);
-        libm::pow(-libm::expm1(-x), k)
-    };
-    let inner = (1..INTERVALS).map(|i| fpp(i) * if i % 2 == 1 { 4.0 } else { 2.0 });
-    (fpp(0) + fpp(INTERVALS) + inner.sum::<f64>()) / (3.0 * f64::from(INTERVALS))
+/// The distinct keys that came until `items` of them changed the column, in the mean.
+fn distinct(num_rows: u64, num_hashes: u32, items: u64) -> u64 {
+    libm::round(Intake::standard(num_rows, num_hashes).distinct(items as f64)) as u64
 }
 
 #[cfg(test)]
@@ -165,7 +143,7 @@ mod tests {
     use super::*;
 
     fn load(items: u64) -> Load {
-        if items.is_multiple_of(2) { Load::Inserted(items) } else { Load::Counted(items) }
+        if items.is_multiple_of(2) { Load::Distinct(items) } else { Load::Counted(items) }
     }
 
     #[test]
@@ -190,10 +168,10 @@ mod tests {
         // collector's sum 64 · (1/64 + 1/63 + … + 1/(64 − n + 1)) keys were thrown.
         for n in [1u32, 10, 30, 50] {
             let expected: f64 = (0..n).map(|i| 64.0 / f64::from(64 - i)).sum();
-            let found = thrown(64, 1, n.into()) as f64;
+            let found = distinct(64, 1, n.into()) as f64;
             assert!((found - expected).abs() <= 0.6 + 0.02 * expected, "{n}: {found} {expected}");
         }
-        assert_eq!(thrown(1 << 20, 7, 1000), 1000);
+        assert_eq!(distinct(1 << 20, 7, 1000), 1000);
     }
 
     #[test]

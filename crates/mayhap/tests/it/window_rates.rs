@@ -60,7 +60,7 @@ fn check(items: u64, target: f64, is_time: bool, filters: u64) {
     };
     let filter = make(0);
     let step = filter.generation_size();
-    let load = if is_time { Load::Inserted(step) } else { Load::Counted(step) };
+    let load = if is_time { Load::Distinct(step) } else { Load::Counted(step) };
     let generations = (0..filter.num_generations()).map(|_| load);
     let predicted =
         sizing::window::expected_fpp(filter.num_rows(), filter.num_hashes(), generations);

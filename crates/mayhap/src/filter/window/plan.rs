@@ -86,7 +86,7 @@ impl Plan {
     pub(super) const fn load(&self, items: u64) -> Load {
         match self.window {
             Window::Items(_) => Load::Counted(items),
-            Window::Time { .. } => Load::Inserted(items),
+            Window::Time { .. } => Load::Distinct(items),
         }
     }
 
