@@ -5,12 +5,14 @@ use crate::fill::State;
 use crate::kind::KindFilter;
 use crate::layout_name::LayoutName;
 use crate::lines::Batch;
-use crate::loss::Loss;
+use crate::loss::{Lost, RateSum};
 use crate::memory;
 use crate::number::format_count;
 use crate::remote::OnServer;
 use crate::talk::{Talk, rate};
-use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
+use mayhap::{
+    AnyFilter, Bitmap, Digest, DigestFunction, Estimate, Layout, ScalableBloomFilter, sizing,
+};
 use mayhap_store::LiveLog;
 
 /// A checkpoint is due when the log is as long as the filter, but not for less than this.
@@ -18,6 +20,11 @@ const MIN_LOG_BYTES: u64 = 64 << 20;
 
 /// Room in the first filter of a growing chain: 3 MiB at 1e-4, and each further one is larger.
 pub const FIRST_ITEMS: u64 = 1 << 20;
+
+/// How often the rate is looked at while as many keys come as a filter was made for; of a window,
+/// where that takes 0.1 ms, only after so many keys.
+const RATE_STEPS: u64 = 64;
+const MIN_RATE_STEP: u64 = 4096;
 
 /// What remembers the keys.
 #[derive(Debug)]
@@ -92,7 +99,7 @@ impl Seen {
         }
     }
 
-    /// Insertions that were new.
+    /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub fn items(&self) -> u64 {
         match self {
             Self::Fixed(filter) => filter.inserted_items(),
@@ -102,7 +109,7 @@ impl Seen {
         }
     }
 
-    /// Keys that it was made for; a growing one has no such number.
+    /// Distinct keys that it was made for; a growing one has no such number.
     pub fn expected_items(&self) -> Option<u64> {
         match self {
             Self::Kind(filter) => filter.capacity(),
@@ -111,13 +118,64 @@ impl Seen {
         }
     }
 
-    /// The predicted rate with `items` keys; for a growing one the rate now.
-    pub fn fpp_at(&self, items: u64) -> f64 {
+    /// The [`Seen::items`] at which it is full, if it ever is.
+    fn full_at(&self, absent_only: bool) -> Option<u64> {
         match self {
-            Self::Fixed(filter) => filter.expected_fpp(items),
+            Self::Fixed(filter) => Some(filter.params().inserted_when_full()),
+            Self::Growing(_) => None,
+            Self::Kind(filter) => filter.full_at(absent_only),
+            Self::Remote(filter) => Some(filter.full_at()),
+        }
+    }
+
+    /// How many distinct keys came, by those that it counted. `None` where they do not say, as of one
+    /// that forgets.
+    fn distinct_items(&self, absent_only: bool) -> Option<Estimate> {
+        match self {
+            Self::Fixed(filter) => {
+                Some(Estimate::from_inserted(filter.params(), filter.inserted_items()))
+            }
+            Self::Growing(chain) => Some(chain.distinct_items()),
+            Self::Kind(filter) => filter.distinct_items(absent_only),
+            Self::Remote(_) => None,
+        }
+    }
+
+    /// [`Seen::distinct_items`], by its bits too where these say more. Reads all of them.
+    fn distinct_items_by_all(&self, absent_only: bool) -> Option<Estimate> {
+        match self {
+            Self::Fixed(filter) => Some(filter.distinct_items()),
+            _ => self.distinct_items(absent_only),
+        }
+    }
+
+    /// The predicted rate now, by the keys that came. Reads no bits.
+    fn expected_fpp(&self) -> f64 {
+        match self {
+            Self::Fixed(filter) => {
+                filter.expected_fpp(filter.params().distinct_items(filter.inserted_items()))
+            }
             Self::Growing(chain) => chain.expected_fpp(),
-            Self::Kind(filter) => filter.fpp_at(items),
-            Self::Remote(filter) => filter.fpp_at(items),
+            Self::Kind(filter) => filter.expected_fpp(),
+            Self::Remote(filter) => filter.params().expected_fpp(filter.items()),
+        }
+    }
+
+    /// The [`Seen::items`] at which four fifths of the distinct keys that it was made for are in.
+    fn warn_at(&self) -> Option<u64> {
+        let expected = self.expected_items()?;
+        let four_fifths = expected - expected / 5;
+        Some(match self {
+            Self::Fixed(filter) => filter.params().expected_inserted(four_fifths).ceil() as u64,
+            _ => four_fifths,
+        })
+    }
+
+    /// Keys of a step in which the rate changes little.
+    fn rate_step(&self) -> u64 {
+        match self {
+            Self::Kind(filter) => (filter.expected_items() / RATE_STEPS).max(MIN_RATE_STEP),
+            _ => self.expected_items().unwrap_or(0) / RATE_STEPS,
         }
     }
 
@@ -236,10 +294,16 @@ pub struct Inserter {
     log: Option<LiveLog>,
     overfill: bool,
     absent_only: bool,
+    /// The [`Seen::items`] at which it is full.
+    full_at: Option<u64>,
+    /// Those at which there is a warning.
+    warn_at: u64,
     /// Keys at the start and those inserted as new since: what is forgotten still counts.
     counted: u64,
-    warn_at: u64,
-    loss: Loss,
+    /// What came and what was counted at the start.
+    first: Option<(Estimate, u64)>,
+    rates: RateSum,
+    rate_step: u64,
     digest_function: DigestFunction,
     digests: Vec<Digest>,
     new: Bitmap,
@@ -251,24 +315,38 @@ impl Inserter {
     /// An inserter that stops at capacity unless `overfill` is set.
     pub fn new(seen: Seen, overfill: bool) -> Self {
         let items = seen.items();
-        let warn_at = match seen.expected_items() {
-            // 80 % rounded up; a filter that is past it already warns with its first new key.
-            Some(expected) => expected - expected / 5,
-            None => u64::MAX,
-        };
-        Self {
-            loss: Loss::starting_at(items, seen.fpp_at(items)),
+        let mut inserter = Self {
+            rates: RateSum::starting_at(items, seen.expected_fpp()),
+            rate_step: seen.rate_step(),
             digest_function: seen.digest_function(),
+            // A filter that is past it already warns with its first new key.
+            warn_at: seen.warn_at().unwrap_or(u64::MAX),
             seen,
             log: None,
             overfill,
             absent_only: false,
+            full_at: None,
             counted: items,
-            warn_at,
+            first: None,
             digests: Vec::new(),
             new: Bitmap::new(),
             unrecorded: Vec::new(),
-        }
+        };
+        inserter.look_at_start();
+        inserter
+    }
+
+    fn look_at_start(&mut self) {
+        let (seen, absent_only) = (&self.seen, self.absent_only);
+        self.full_at = seen.full_at(absent_only);
+        let is_overfull = self.full_at.is_some_and(|full_at| self.counted > full_at);
+        // Below that a look at the bits would say no more.
+        let came = if is_overfull {
+            seen.distinct_items_by_all(absent_only)
+        } else {
+            seen.distinct_items(absent_only)
+        };
+        self.first = came.map(|came| (came, self.counted));
     }
 
     /// No warning at 80 %, where the capacity was counted from the input itself.
@@ -284,6 +362,7 @@ impl Inserter {
     #[must_use]
     pub fn absent_only(mut self) -> Self {
         self.absent_only = true;
+        self.look_at_start();
         self
     }
 
@@ -304,22 +383,34 @@ impl Inserter {
         &mut self.seen
     }
 
-    /// The loss so far.
-    pub fn loss(&mut self) -> &Loss {
-        self.advance_loss();
-        &self.loss
+    /// The new lines that were taken for repeats so far. Reads all bits.
+    pub fn lost(&mut self) -> Lost {
+        match (self.first, self.seen.distinct_items_by_all(self.absent_only)) {
+            (Some(first), Some(came)) => Lost::between(first, (came, self.counted)),
+            _ => {
+                self.rates.advance(self.counted, self.seen.expected_fpp());
+                self.rates.lost()
+            }
+        }
     }
 
-    /// For the progress bar: how full it is, and the rate as of at most 1 % of insertions ago.
+    /// For the progress bar: how full it is, and the rate.
     pub fn load(&self) -> String {
-        let fpp = rate(self.loss.fpp());
+        let items = self.distinct_items();
+        let (keys, fpp) = (format_count(items), rate(self.seen.expected_fpp()));
         match self.seen.expected_items() {
             Some(expected) => {
-                let percent = self.seen.items() as f64 / expected as f64 * 100.0;
+                let percent = items as f64 / expected as f64 * 100.0;
                 format!(", {percent:.0} % full, p {fpp}")
             }
-            None => format!(", {} keys, p {fpp}", format_count(self.seen.items())),
+            None => format!(", {keys} keys, p {fpp}"),
         }
+    }
+
+    /// The distinct keys that came to it, as far as it knows.
+    fn distinct_items(&self) -> u64 {
+        let came = self.seen.distinct_items(self.absent_only);
+        came.map_or(self.seen.items(), |came| came.rounded())
     }
 
     /// Keys that [`Inserter::record`] would record.
@@ -344,8 +435,13 @@ impl Inserter {
         let digests = &self.digests[from..];
         let mut count = digests.len();
         let items = self.seen.items();
-        if let (Some(expected), false) = (self.seen.expected_items(), self.overfill) {
-            let room = expected.saturating_sub(items);
+        // On a server it changes with each look at the bits.
+        let full_at = match &self.seen {
+            Seen::Remote(filter) => Some(filter.full_at()),
+            _ => self.full_at,
+        };
+        if let (Some(full_at), false) = (full_at, self.overfill) {
+            let room = full_at.saturating_sub(items);
             if room == 0 {
                 self.seen.contains(digests, &mut self.new)?;
                 count = leading_ones(&self.new);
@@ -384,21 +480,10 @@ impl Inserter {
             }
         }
         self.counted += self.new.count_ones() as u64;
-        if self.loss.is_due(self.counted) {
-            self.advance_loss();
+        if self.first.is_none() && self.counted - self.rates.items() >= self.rate_step {
+            self.rates.advance(self.counted, self.seen.expected_fpp());
         }
         Ok((count, &self.new))
-    }
-
-    fn advance_loss(&mut self) {
-        let seen = &self.seen;
-        if seen.expected_items().is_some() {
-            self.loss.advance(self.counted, |items| seen.fpp_at(items));
-        } else {
-            // The rate now, whatever is asked: once is enough for all pieces of a step.
-            let fpp = seen.fpp_at(self.counted);
-            self.loss.advance(self.counted, |_| fpp);
-        }
     }
 
     /// Warns, once, when 80 % of the capacity are used.
@@ -409,6 +494,7 @@ impl Inserter {
         };
         self.warn_at = u64::MAX;
         before();
+        let items = self.distinct_items();
         let percent = items as f64 / expected as f64 * 100.0;
         let next =
             if self.overfill { "above it the rate rises" } else { "it stops when it is full" };

@@ -101,6 +101,10 @@ impl KindFilter for WindowFile {
         None
     }
 
+    fn expected_items(&self) -> u64 {
+        self.filter.expected_items()
+    }
+
     fn items(&self) -> u64 {
         self.filter.inserted_items()
     }
@@ -113,7 +117,7 @@ impl KindFilter for WindowFile {
         self.filter.target_fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.filter.expected_fpp_now()
     }
 
@@ -122,6 +126,7 @@ impl KindFilter for WindowFile {
             layout: self.name(),
             filter_bytes: self.num_bytes(),
             items: self.items(),
+            distinct_items: None,
             expected_items: Some(self.filter.expected_items()),
             target_fpp: self.target_fpp(),
             fpp_now: self.filter.estimated_fpp(),

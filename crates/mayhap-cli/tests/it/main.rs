@@ -26,6 +26,7 @@ mod remote_faults;
 mod serve;
 mod state;
 mod support;
+mod truth;
 mod verbs;
 mod verify;
 mod window;

@@ -49,11 +49,11 @@ impl Run<'_> {
         };
         match &mut self.set {
             Set::Filter(inserter) => {
-                let (lost, sigma) = inserter.loss().expected(dropped);
+                let lost = inserter.lost().of_dropped(dropped);
                 let seen = inserter.seen();
                 Summary {
-                    expected_lost_lines: lost,
-                    expected_lost_lines_sigma: sigma,
+                    expected_lost_lines: lost.lines,
+                    expected_lost_lines_sigma: lost.deviation,
                     filter_bytes: seen.num_bytes(),
                     filter_kind: seen.kind(),
                     items: seen.items(),
