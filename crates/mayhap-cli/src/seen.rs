@@ -128,8 +128,8 @@ impl Seen {
         }
     }
 
-    /// How many distinct keys came, by those that it counted. `None` where they do not say, as of one
-    /// that forgets.
+    /// How many distinct keys came, by those that it counted. `None` where they do not say, as of
+    /// one that forgets.
     fn distinct_items(&self, absent_only: bool) -> Option<Estimate> {
         match self {
             Self::Fixed(filter) => {
@@ -385,13 +385,12 @@ impl Inserter {
 
     /// The new lines that were taken for repeats so far. Reads all bits.
     pub fn lost(&mut self) -> Lost {
-        match (self.first, self.seen.distinct_items_by_all(self.absent_only)) {
-            (Some(first), Some(came)) => Lost::between(first, (came, self.counted)),
-            _ => {
-                self.rates.advance(self.counted, self.seen.expected_fpp());
-                self.rates.lost()
-            }
+        let came = self.seen.distinct_items_by_all(self.absent_only);
+        if let (Some(first), Some(came)) = (self.first, came) {
+            return Lost::between(first, (came, self.counted));
         }
+        self.rates.advance(self.counted, self.seen.expected_fpp());
+        self.rates.lost()
     }
 
     /// For the progress bar: how full it is, and the rate.
@@ -526,8 +525,8 @@ impl Inserter {
         Ok(())
     }
 
-    /// Saves the whole filter, to be called when everything inserted is out and recorded; counts the
-    /// bits of one on a server.
+    /// Saves the whole filter, to be called when everything inserted is out and recorded; counts
+    /// the bits of one on a server.
     ///
     /// # Errors
     ///

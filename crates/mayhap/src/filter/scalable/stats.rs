@@ -72,28 +72,7 @@ impl ScalableBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn distinct_items(&self) -> Estimate {
-        let (mut items, mut variance, mut absent) = (0.0, 0.0, 1.0);
-        let mut rates = Vec::new();
-        for layer in &self.layers {
-            let intake = layer.params.intake();
-            let estimate = Estimate::of_intake(&intake, layer.inserted_items);
-            let (come, deviation) = (estimate.items / absent, estimate.deviation() / absent);
-            // Which of those that come are taken is chance too.
-            variance += deviation * deviation + come * (1.0 - absent) / absent;
-            items += come;
-            let fpp = layer.params.expected_fpp(estimate.rounded());
-            rates.push((items, fpp * intake.fpp_deviation(estimate.items)));
-            absent *= 1.0 - fpp;
-        }
-        // A layer's own rate is a little off from that of all such layers, and so is what it takes
-        // of all keys that come after it was full.
-        for (until, deviation) in rates {
-            let off = (items - until) * deviation;
-            variance += off * off;
-        }
-        let width = Z_99 * libm::sqrt(variance);
-        let low = (items - width).max(self.inserted_items() as f64);
-        Estimate { items, low: if low.is_nan() { 0.0 } else { low }, high: items + width }
+        distinct_items(self.layers())
     }
 
     /// The predicted rate now: 1 − Π (1 − pᵢ) over the layers as full as they are.
@@ -211,6 +190,17 @@ impl ConcurrentScalableBloomFilter {
         self.published().map(SharedLayer::inserted_items).sum()
     }
 
+    /// The [`ConcurrentScalableBloomFilter::inserted_items`] at which all layers are full: fewer
+    /// than the keys that they were made for, by those that are taken for repeats.
+    pub fn inserted_when_full(&self) -> u64 {
+        self.published().map(|shared| shared.layer.full_at).sum()
+    }
+
+    /// As [`ScalableBloomFilter::distinct_items`], at about this moment. Reads no block.
+    pub fn distinct_items(&self) -> Estimate {
+        distinct_items(self.layers())
+    }
+
     /// As [`ScalableBloomFilter::expected_fpp`]. Reads no block.
     pub fn expected_fpp(&self) -> f64 {
         let fpp = |shared: &SharedLayer| shared.layer.expected_fpp_of(shared.inserted_items());
@@ -231,6 +221,33 @@ impl ConcurrentScalableBloomFilter {
     pub fn estimated_items(&self) -> Estimate {
         sum_of(self.published().map(|shared| shared.layer.estimated_items()))
     }
+}
+
+/// How many distinct keys came to layers that counted so many, oldest first.
+fn distinct_items(layers: impl Iterator<Item = (LayerParams, u64)>) -> Estimate {
+    let (mut items, mut variance, mut absent) = (0.0, 0.0, 1.0);
+    let (mut rates, mut inserted) = (Vec::new(), 0);
+    for (params, counted) in layers {
+        inserted += counted;
+        let intake = params.intake();
+        let estimate = Estimate::of_intake(&intake, counted);
+        let (come, deviation) = (estimate.items / absent, estimate.deviation() / absent);
+        // Which of those that come are taken is chance too.
+        variance += deviation * deviation + come * (1.0 - absent) / absent;
+        items += come;
+        let fpp = params.expected_fpp(estimate.rounded());
+        rates.push((items, fpp * intake.fpp_deviation(estimate.items)));
+        absent *= 1.0 - fpp;
+    }
+    // A layer's own rate is a little off from that of all such layers, and so is what it takes
+    // of all keys that come after it was full.
+    for (until, deviation) in rates {
+        let off = (items - until) * deviation;
+        variance += off * off;
+    }
+    let width = Z_99 * libm::sqrt(variance);
+    let low = (items - width).max(inserted as f64);
+    Estimate { items, low: if low.is_nan() { 0.0 } else { low }, high: items + width }
 }
 
 fn fill_of<'a, S: Storage + 'a>(

@@ -94,7 +94,7 @@ impl Intake {
         }
         let most = self.counted(distinct) + Z_99 * self.deviation(distinct);
         // More are never counted than come.
-        (libm::ceil(most) as u64).clamp(1, items)
+        (libm::ceil(most) as u64).min(items)
     }
 
     /// How many distinct keys came where so many were counted, and the standard deviation of that;
@@ -161,6 +161,12 @@ impl FilterParams {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn inserted_when_full(&self) -> u64 {
-        Intake::of(self).inserted_when_full(self.expected_items())
+        self.inserted_when_holding(self.expected_items())
+    }
+
+    /// [`FilterParams::inserted_when_full`] of a filter that is to be full with `items` distinct
+    /// keys, whatever it was made for.
+    pub fn inserted_when_holding(&self, items: u64) -> u64 {
+        Intake::of(self).inserted_when_full(items)
     }
 }

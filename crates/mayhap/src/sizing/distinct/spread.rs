@@ -19,6 +19,9 @@ use alloc::vec::Vec;
 /// A block whose keys are fewer than this from certain "maybe" swallows all that come.
 const FULL_BLOCK: f64 = 1e-7;
 
+/// Up to this rate keys are swallowed each for itself, within a hundredth of the variance.
+const SMALL_FPP: f64 = 1e-3;
+
 /// An overfilled filter's rate goes from 0 to 1 in a few of these.
 const PIECES: u32 = 8;
 
@@ -37,6 +40,9 @@ impl Intake {
     /// Takes some 10 µs for `standard`, 50 µs for blocks below capacity, milliseconds where they
     /// are overfilled many times.
     pub(super) fn deviation(&self, distinct: f64) -> f64 {
+        if self.fpp(distinct) < SMALL_FPP {
+            return libm::sqrt(self.swallowed(distinct));
+        }
         let variance = match self.cells {
             Cells::Lanes { .. } if self.parts == 1 => self.cells.variance_over_blocks(distinct),
             _ => self.variance_at_mean_fill(distinct),
