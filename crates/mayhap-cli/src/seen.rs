@@ -21,11 +21,6 @@ const MIN_LOG_BYTES: u64 = 64 << 20;
 /// Room in the first filter of a growing chain: 3 MiB at 1e-4, and each further one is larger.
 pub const FIRST_ITEMS: u64 = 1 << 20;
 
-/// How often the rate is looked at while as many keys come as a filter was made for; of a window,
-/// where that takes 0.1 ms, only after so many keys.
-const RATE_STEPS: u64 = 64;
-const MIN_RATE_STEP: u64 = 4096;
-
 /// What remembers the keys.
 #[derive(Debug)]
 pub enum Seen {
@@ -115,67 +110,6 @@ impl Seen {
             Self::Kind(filter) => filter.capacity(),
             Self::Remote(filter) => Some(filter.params().expected_items()),
             _ => self.filter().map(|filter| filter.params().expected_items()),
-        }
-    }
-
-    /// The [`Seen::items`] at which it is full, if it ever is.
-    fn full_at(&self, absent_only: bool) -> Option<u64> {
-        match self {
-            Self::Fixed(filter) => Some(filter.params().inserted_when_full()),
-            Self::Growing(_) => None,
-            Self::Kind(filter) => filter.full_at(absent_only),
-            Self::Remote(filter) => Some(filter.full_at()),
-        }
-    }
-
-    /// How many distinct keys came, by those that it counted. `None` where they do not say, as of
-    /// one that forgets.
-    fn distinct_items(&self, absent_only: bool) -> Option<Estimate> {
-        match self {
-            Self::Fixed(filter) => {
-                Some(Estimate::from_inserted(filter.params(), filter.inserted_items()))
-            }
-            Self::Growing(chain) => Some(chain.distinct_items()),
-            Self::Kind(filter) => filter.distinct_items(absent_only),
-            Self::Remote(_) => None,
-        }
-    }
-
-    /// [`Seen::distinct_items`], by its bits too where these say more. Reads all of them.
-    fn distinct_items_by_all(&self, absent_only: bool) -> Option<Estimate> {
-        match self {
-            Self::Fixed(filter) => Some(filter.distinct_items()),
-            _ => self.distinct_items(absent_only),
-        }
-    }
-
-    /// The predicted rate now, by the keys that came. Reads no bits.
-    fn expected_fpp(&self) -> f64 {
-        match self {
-            Self::Fixed(filter) => {
-                filter.expected_fpp(filter.params().distinct_items(filter.inserted_items()))
-            }
-            Self::Growing(chain) => chain.expected_fpp(),
-            Self::Kind(filter) => filter.expected_fpp(),
-            Self::Remote(filter) => filter.params().expected_fpp(filter.items()),
-        }
-    }
-
-    /// The [`Seen::items`] at which four fifths of the distinct keys that it was made for are in.
-    fn warn_at(&self) -> Option<u64> {
-        let expected = self.expected_items()?;
-        let four_fifths = expected - expected / 5;
-        Some(match self {
-            Self::Fixed(filter) => filter.params().expected_inserted(four_fifths).ceil() as u64,
-            _ => four_fifths,
-        })
-    }
-
-    /// Keys of a step in which the rate changes little.
-    fn rate_step(&self) -> u64 {
-        match self {
-            Self::Kind(filter) => (filter.expected_items() / RATE_STEPS).max(MIN_RATE_STEP),
-            _ => self.expected_items().unwrap_or(0) / RATE_STEPS,
         }
     }
 
