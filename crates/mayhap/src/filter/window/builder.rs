@@ -1,7 +1,9 @@
 //! How a window is made.
 
-use super::WindowBloomFilter;
-use super::plan::{Plan, Window};
+use super::even::{EvenWindow, Plan};
+use super::table::Table;
+use super::{Form, Window, WindowBloomFilter};
+use crate::sizing::window::NUM_COLUMNS;
 use crate::{DigestFunction, Error};
 
 /// Sizes and makes a [`WindowBloomFilter`]: a window, its rate, and what else.
@@ -70,7 +72,7 @@ impl WindowBuilder {
     /// As [`WindowBuilder::build`], but for limits of memory.
     pub fn num_bytes(&self) -> Result<u64, Error> {
         let (_, num_rows, _, _) = self.solve()?;
-        Ok(super::num_blocks(num_rows) * 64)
+        Ok(Table::<NUM_COLUMNS>::blocks_of(num_rows) * 64)
     }
 
     fn solve(&self) -> Result<(Plan, u64, u32, f64), Error> {
@@ -91,10 +93,11 @@ impl WindowBuilder {
     /// [`Error::TooLarge`] above [`WindowBuilder::max_bytes`]; [`Error::OutOfMemory`].
     pub fn build(self) -> Result<WindowBloomFilter, Error> {
         let (plan, num_rows, num_hashes, target_fpp) = self.solve()?;
-        let found = super::num_blocks(num_rows) * 64;
+        let found = Table::<NUM_COLUMNS>::blocks_of(num_rows) * 64;
         if found > self.max_bytes {
             return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });
         }
-        WindowBloomFilter::empty(plan, num_rows, num_hashes, target_fpp, self.digest_function)
+        let form = Form::Even(EvenWindow::empty(plan, num_rows, num_hashes)?);
+        Ok(WindowBloomFilter { form, target_fpp, digest_function: self.digest_function })
     }
 }

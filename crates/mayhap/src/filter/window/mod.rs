@@ -1,26 +1,31 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
-//! `table.rs` is the table of bits, `plan.rs` cuts a window into generations, `forget.rs` goes from
-//! one generation to the next, `native.rs` is the file; `batch.rs` and
-//! `stats.rs` are as for the other filters.
+//! `kind.rs` is what a window remembers, `table.rs` the table of bits, `even/` windows of generations
+//! of one length, `native.rs` the file; `batch.rs` and `stats.rs` are as for the other filters.
+
+/// Calls a function of the window inside, whichever form it has.
+macro_rules! with_form {
+    ($form:expr, $window:ident => $call:expr) => {
+        match $form {
+            Form::Even($window) => $call,
+        }
+    };
+}
 
 mod batch;
 mod builder;
-mod forget;
+mod even;
+mod kind;
 mod native;
-mod plan;
 mod stats;
 mod table;
 
 pub use builder::WindowBuilder;
-pub use plan::{Age, Window};
+pub use kind::{Age, Window};
 
 use super::Health;
-use crate::bits::{Block, OwnedBlocks, block};
-use crate::sizing::window::NUM_COLUMNS;
 use crate::{Digest, DigestFunction, Error, Key};
-use plan::Plan;
-use table::{ROWS_PER_BLOCK, Table};
+use even::EvenWindow;
 
 /// A Bloom filter that remembers the last w keys, or the keys of the last w seconds, and forgets
 /// older ones.
@@ -94,29 +99,16 @@ use table::{ROWS_PER_BLOCK, Table};
 /// ```
 #[derive(Debug)]
 pub struct WindowBloomFilter {
-    table: Table,
-    plan: Plan,
+    form: Form,
     target_fpp: f64,
     digest_function: DigestFunction,
-    /// The present generation, from 0; its column is `generation % 16`.
-    generation: u64,
-    /// The latest time; 0 in a count window.
-    now: u64,
-    /// The keys that each column has counted. Where it is 0 the column is clear.
-    counts: [Block; 2],
-    /// Blocks in which the next generation's column is clear. Follows from `now` or the present
-    /// generation's count; of no meaning where that column is clear.
-    cursor: u64,
-    /// In a count window: `num_blocks` times the present generation's count modulo `step`.
-    cursor_rest: u64,
 }
 
-const fn num_blocks(num_rows: u64) -> u64 {
-    num_rows.div_ceil(ROWS_PER_BLOCK)
-}
-
-const fn column_of(generation: u64) -> u32 {
-    (generation % NUM_COLUMNS as u64) as u32
+/// How a window's generations end.
+#[derive(Debug)]
+enum Form {
+    /// After a number of keys, or after a time.
+    Even(EvenWindow),
 }
 
 impl WindowBloomFilter {
@@ -125,36 +117,16 @@ impl WindowBloomFilter {
         WindowBuilder::new()
     }
 
-    fn empty(
-        plan: Plan,
-        num_rows: u64,
-        num_hashes: u32,
-        target_fpp: f64,
-        digest_function: DigestFunction,
-    ) -> Result<Self, Error> {
-        let blocks = OwnedBlocks::zeroed(num_blocks(num_rows))?;
-        Ok(Self {
-            table: Table { blocks, num_rows, num_hashes },
-            plan,
-            target_fpp,
-            digest_function,
-            generation: 0,
-            now: 0,
-            counts: [Block::default(); 2],
-            cursor: 0,
-            cursor_rest: 0,
-        })
-    }
-
     /// A copy of the filter.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
-        let blocks = OwnedBlocks::copy_of(self.table.blocks.as_ref())?;
-        let Table { num_rows, num_hashes, .. } = self.table;
-        Ok(Self { table: Table { blocks, num_rows, num_hashes }, ..*self })
+        let form = match &self.form {
+            Form::Even(window) => Form::Even(window.try_clone()?),
+        };
+        Ok(Self { form, ..*self })
     }
 
     /// Inserts a key; `true` if it is new: surely not in the window before.
@@ -170,17 +142,7 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::insert`] for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        // As `contains` sees it: what is forgotten because of this key was there until now.
-        let live = self.live_columns(0);
-        if self.is_full() && !self.is_in_present(digest) {
-            self.begin(self.generation.wrapping_add(1));
-        }
-        let bit = 1 << column_of(self.generation);
-        let before = self.table.insert(digest, bit);
-        if before & bit == 0 {
-            self.count_one();
-        }
-        before & live == 0
+        with_form!(&mut self.form, window => window.insert_digest(digest))
     }
 
     /// [`WindowBloomFilter::advance`] to `now`, then [`WindowBloomFilter::insert`].
@@ -197,6 +159,31 @@ impl WindowBloomFilter {
         self.insert_digest(digest)
     }
 
+    /// Says what time it is, in a time window: forgets what has expired.
+    ///
+    /// A time before the latest one changes nothing. Calling it is never needed, since calls with a
+    /// time do the same; called now and then in idle periods it spreads the work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    ///
+    /// let mut seen = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6).build()?;
+    /// seen.advance(1000);
+    /// seen.insert("key");
+    /// seen.advance(500); // the clock was set back: it stands still
+    /// seen.advance(1060);
+    /// assert!(seen.contains("key"));
+    /// seen.advance(u64::MAX);
+    /// assert!(!seen.contains("key"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    #[inline]
+    pub fn advance(&mut self, now: u64) {
+        with_form!(&mut self.form, window => window.advance(now));
+    }
+
     /// Whether the key may be in the window: `false` is certain, `true` is wrong with the filter's
     /// false-positive probability. In a time window: at the latest time that was passed.
     #[inline]
@@ -207,7 +194,9 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::contains`] for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.table.columns(digest, self.live_columns(0)) != 0
+        with_form!(&self.form, window => {
+            window.table.columns(digest, window.live_columns_at(window.now())) != 0
+        })
     }
 
     /// [`WindowBloomFilter::contains`] at the time `now`: generations that have expired until then
@@ -220,7 +209,9 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::contains_at`] for a key that is already a digest.
     #[inline]
     pub fn contains_digest_at(&self, digest: Digest, now: u64) -> bool {
-        self.table.columns(digest, self.live_columns(self.generations_until(now))) != 0
+        with_form!(&self.form, window => {
+            window.table.columns(digest, window.live_columns_at(now)) != 0
+        })
     }
 
     /// How long ago the key was inserted last, if it may be in the window.
@@ -242,7 +233,7 @@ impl WindowBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn age<K: Key + ?Sized>(&self, key: &K) -> Option<Age> {
-        self.age_at(key, self.now)
+        self.age_at(key, self.now())
     }
 
     /// [`WindowBloomFilter::age`] at the time `now`.
@@ -252,43 +243,11 @@ impl WindowBloomFilter {
 
     /// [`WindowBloomFilter::age_at`] for a key that is already a digest.
     pub fn age_of_digest_at(&self, digest: Digest, now: u64) -> Option<Age> {
-        let live = self.live_columns(self.generations_until(now));
-        let columns = self.table.columns(digest, live);
-        if columns == 0 {
-            return None;
-        }
-        // The present generation's column goes to the top, older ones follow below.
-        let generations = columns.rotate_left(self.present_to_top()).leading_zeros();
-        Some(match self.plan.window {
-            Window::Items(_) => {
-                let present = self.count(column_of(self.generation));
-                self.plan.age_in_items(generations, present)
-            }
-            Window::Time { .. } => {
-                let generation = self.generation.saturating_sub(generations.into());
-                self.plan.age_in_time(generation, now.max(self.now))
-            }
-        })
+        with_form!(&self.form, window => window.age(digest, now))
     }
 
-    /// The columns that can be asked, `ahead` generations after the present one.
-    #[inline(always)]
-    fn live_columns(&self, ahead: u64) -> u16 {
-        let live = u64::from(self.plan.live).saturating_sub(ahead) as u32;
-        let from_top = !(u16::MAX.checked_shr(live).unwrap_or(0));
-        from_top.rotate_right(self.present_to_top())
-    }
-
-    #[inline(always)]
-    fn present_to_top(&self) -> u32 {
-        NUM_COLUMNS - 1 - column_of(self.generation)
-    }
-
-    fn count(&self, column: u32) -> u64 {
-        block::words(&self.counts)[column as usize]
-    }
-
-    fn count_mut(&mut self, column: u32) -> &mut u64 {
-        &mut block::words_mut(&mut self.counts)[column as usize]
+    /// Forgets every key, and the time.
+    pub fn clear(&mut self) {
+        with_form!(&mut self.form, window => window.clear());
     }
 }

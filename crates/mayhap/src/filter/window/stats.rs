@@ -1,19 +1,17 @@
 //! What a window knows of itself.
 
-use super::{Health, Window, WindowBloomFilter, column_of};
-use crate::sizing::window::{self, Load, NUM_COLUMNS};
+use super::{Form, Health, Window, WindowBloomFilter};
 use crate::{Digest, DigestFunction, Key};
-use alloc::vec;
 
 impl WindowBloomFilter {
     /// What is remembered at least.
     pub const fn window(&self) -> Window {
-        self.plan.window
+        with_form!(&self.form, window => window.window())
     }
 
     /// The keys of a window, w or as expected.
     pub const fn expected_items(&self) -> u64 {
-        self.plan.expected_items()
+        self.window().expected_items()
     }
 
     /// p, the false-positive probability that was asked for at the highest load.
@@ -34,22 +32,22 @@ impl WindowBloomFilter {
 
     /// Rows of the table.
     pub const fn num_rows(&self) -> u64 {
-        self.table.num_rows
+        with_form!(&self.form, window => window.table.num_rows)
     }
 
     /// m, the bits of all 16 columns.
     pub const fn num_bits(&self) -> u64 {
-        self.table.num_rows * NUM_COLUMNS as u64
+        with_form!(&self.form, window => window.table.num_bits())
     }
 
     /// k, the rows of a key.
     pub const fn num_hashes(&self) -> u32 {
-        self.table.num_hashes
+        with_form!(&self.form, window => window.table.num_hashes)
     }
 
     /// Bytes of memory that the table takes.
     pub const fn num_bytes(&self) -> u64 {
-        super::num_blocks(self.table.num_rows) * 64
+        with_form!(&self.form, window => window.table.num_bytes())
     }
 
     /// Bits per key of the window, all 16 columns counted.
@@ -59,37 +57,30 @@ impl WindowBloomFilter {
 
     /// The keys or the time after which a new generation begins: a 14th of the window, rounded up.
     pub const fn generation_size(&self) -> u64 {
-        self.plan.step
+        with_form!(&self.form, window => window.generation_size())
     }
 
     /// Generations that can be asked, the present one among them: 15, and fewer for windows below
     /// 200 keys or ticks. A key is surely forgotten after so many times
     /// [`WindowBloomFilter::generation_size`].
     pub const fn num_generations(&self) -> u32 {
-        self.plan.live
+        with_form!(&self.form, window => window.num_generations())
     }
 
     /// The latest time that was passed; 0 before, and in a count window.
     pub const fn now(&self) -> u64 {
-        self.now
+        with_form!(&self.form, window => window.now())
     }
 
     /// The keys that are remembered, as counted: a key that came back in a later generation counts
     /// for each.
     pub fn inserted_items(&self) -> u64 {
-        self.live_counts().fold(0, u64::saturating_add)
-    }
-
-    /// The counts of the live generations, the youngest first.
-    fn live_counts(&self) -> impl Iterator<Item = u64> {
-        (0..u64::from(self.plan.live))
-            .map(|age| self.count(column_of(self.generation.wrapping_sub(age))))
+        with_form!(&self.form, window => window.inserted_items())
     }
 
     /// The share of the live generations' bits that are set. Reads every block.
     pub fn fill_ratio(&self) -> f64 {
-        let bits = self.table.num_rows as f64 * f64::from(self.plan.live);
-        self.table.count_ones(self.live_columns(0), 0, self.table.num_blocks()) as f64 / bits
+        with_form!(&self.form, window => window.fill_ratio())
     }
 
     /// The predicted false-positive probability with `items` keys in a window, evenly spread, at
@@ -97,12 +88,7 @@ impl WindowBloomFilter {
     ///
     /// A count window never holds more than w.
     pub fn expected_fpp(&self, items: u64) -> f64 {
-        let items = match self.plan.window {
-            Window::Items(most) => items.min(most),
-            Window::Time { .. } => items,
-        };
-        let of_generation = self.plan.items_of_a_generation(items);
-        self.fpp_of((0..self.plan.live).map(|_| self.plan.load(of_generation)))
+        with_form!(&self.form, window => window.expected_fpp(items))
     }
 
     /// The predicted false-positive probability *now*, from the keys that each live generation has
@@ -123,11 +109,7 @@ impl WindowBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn expected_fpp_now(&self) -> f64 {
-        self.fpp_of(self.live_counts().map(Load::Counted))
-    }
-
-    fn fpp_of(&self, loads: impl Iterator<Item = Load>) -> f64 {
-        window::expected_fpp(self.table.num_rows, self.table.num_hashes, loads)
+        with_form!(&self.form, window => window.expected_fpp_now())
     }
 
     /// The false-positive probability *now*, from the bits as they are. Reads every block, and
@@ -151,26 +133,7 @@ impl WindowBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn estimated_fpp(&self) -> f64 {
-        let live = self.live_columns(0);
-        let mut rows_with = vec![0.0; 1 << NUM_COLUMNS];
-        self.table.count_values(|row| rows_with[usize::from(row & live)] += 1.0);
-        // From rows that are exactly T to rows that have at least T.
-        for column in (0..NUM_COLUMNS).map(|column| 1 << column) {
-            for columns in 0..rows_with.len() {
-                if columns & column == 0 {
-                    rows_with[columns] += rows_with[columns | column];
-                }
-            }
-        }
-        let (rows, k) = (self.table.num_rows as f64, f64::from(self.table.num_hashes));
-        let mut fpp = 0.0;
-        for (columns, &with) in rows_with.iter().enumerate().skip(1) {
-            if with != 0.0 {
-                let all_hit = libm::pow(with / rows, k);
-                fpp += if columns.count_ones() % 2 == 1 { all_hit } else { -all_hit };
-            }
-        }
-        fpp.clamp(0.0, 1.0)
+        with_form!(&self.form, window => window.estimated_fpp())
     }
 
     /// Whether the filter keeps its promise, by what the generations have counted. Reads no block.
@@ -179,15 +142,6 @@ impl WindowBloomFilter {
     /// generations' counts predict is above `target_fpp`, whether too many keys came or too many at
     /// once, and near it from 80 % of the keys that it was made for.
     pub fn health(&self) -> Health {
-        if matches!(self.plan.window, Window::Items(_)) {
-            return Health::Ok;
-        }
-        let made_for = self.plan.generation_items.saturating_mul(self.plan.live.into());
-        // Rounding of a logarithm is not a promise broken.
-        if self.fpp_of(self.live_counts().map(Load::Counted)) > self.target_fpp * (1.0 + 1e-9) {
-            Health::OverCapacity
-        } else {
-            Health::of(self.inserted_items() as f64, made_for).min(Health::NearCapacity)
-        }
+        with_form!(&self.form, window => window.health(self.target_fpp))
     }
 }
