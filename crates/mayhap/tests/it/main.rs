@@ -23,6 +23,7 @@ mod scalable_rates;
 mod union;
 mod window;
 mod window_rates;
+mod window_spans;
 
 use mayhap::{Block, Build, Digest, DigestFunction, Filter, FilterParams, Layout, OwnedBlocks};
 use proptest::collection::vec;

@@ -1,13 +1,15 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
-//! `kind.rs` is what a window remembers, `table.rs` the table of bits, `even/` windows of generations
-//! of one length, `native.rs` the file; `batch.rs` and `stats.rs` are as for the other filters.
+//! `kind.rs` is what a window remembers, `table.rs` the table of bits; `even/` has generations of
+//! one length, for windows of keys, `spans/` those that end when they are full or old, for windows
+//! of time. `native.rs` is the file; `batch.rs` and `stats.rs` are as for the other filters.
 
 /// Calls a function of the window inside, whichever form it has.
 macro_rules! with_form {
     ($form:expr, $window:ident => $call:expr) => {
         match $form {
             Form::Even($window) => $call,
+            Form::Spans($window) => $call,
         }
     };
 }
@@ -17,6 +19,7 @@ mod builder;
 mod even;
 mod kind;
 mod native;
+mod spans;
 mod stats;
 mod table;
 
@@ -26,31 +29,43 @@ pub use kind::{Age, Window};
 use super::Health;
 use crate::{Digest, DigestFunction, Error, Key};
 use even::EvenWindow;
+use spans::SpanWindow;
 
 /// A Bloom filter that remembers the last w keys, or the keys of the last w seconds, and forgets
 /// older ones.
 ///
-/// The window is cut into 14 generations. The filter is a table of rows, each one 16-bit word with
-/// one bit per generation; row `i` of a key is `mulhi(digest · A_i, rows)`, as bits are in
+/// The window is cut into generations. The filter is a table of rows, each a word with one bit per
+/// generation; row `i` of a key is `mulhi(digest · A_i, rows)`, as bits are in
 /// [`crate::BloomFilter`]. Inserting sets the present generation's bit in k rows. Asking ANDs the k
 /// rows: the bits that are left are the generations that may hold the key, and the newest of them
-/// tells its [`Age`]. When a generation is over, the next of the 16 columns is taken, and what it
-/// held, the oldest keys, is forgotten. It was cleared until then, a few rows with each insertion.
+/// tells its [`Age`]. When a generation is over, the next column is taken, and what it held, the
+/// oldest keys, is forgotten. It was cleared until then, a few rows with each insertion.
+///
+/// A window of *keys* has 16 columns and generations of w/14 keys. A window of *time* has 64, and
+/// its generations end when they have n/54 keys or are w/8 old, whichever comes first, so that its
+/// rate holds whatever comes ([`crate::sizing::window::spans`]).
 ///
 /// # What is remembered
 ///
 /// | window | surely remembered | surely forgotten, but for false positives |
 /// |---|---|---|
 /// | `window_items(w)` | the keys of the last w insertions | after 15/14 · w counted ones |
-/// | `window_time(w, n)` | keys inserted at most w ago | after 15/14 · w |
+/// | `window_time(w, n)` | what came at most w ago, while it is at most n keys | after 9/8 · w |
 ///
-/// (w is rounded up to a whole number of generations; windows below 200 keys or ticks are cut more
-/// coarsely.) An insertion counts if it changes the present generation: a key that it has already
-/// counts nothing, however often it comes. A key of an *older* generation is written again, so that
-/// its age starts anew, and counts, since it takes room. So a count window remembers the last w
-/// *distinct* keys where none returns after more than a generation, and fewer distinct keys, but
-/// still the keys of the last w insertions, where many do. Inserting only what is not contained, to
-/// save that room, would lose the false positives among them.
+/// Where more than n keys come in a span of w, the rate is kept and the oldest go before their
+/// time, so that about n are left. [`WindowBloomFilter::forgotten_early`] counts the others,
+/// [`WindowBloomFilter::complete_since`] says from when on all are there, and
+/// [`WindowBloomFilter::health`] is over capacity as long as some of the span are missing.
+///
+/// (w is rounded up to a whole number of generations; small windows are cut more coarsely.) An
+/// insertion counts if it changes the present generation: a key that it has already counts nothing,
+/// however often it comes. A key of an *older* generation is written again, so that its age starts
+/// anew, and counts, since it takes room. So a count window remembers the last w *distinct* keys
+/// where none returns after more than a generation, and fewer distinct keys, but still the keys of
+/// the last w insertions, where many do. Inserting only what is not contained, to save that room,
+/// would lose the false positives among them. (Where more than n insertions come in the span of a
+/// time window, a key that returns within w/8 is not written again: the generation that has it is
+/// kept for longer. So of a stream of many repeats each key counts 9 times in a span at most.)
 ///
 /// The filter has no clock. In a time window the caller passes the time as a `u64` in any unit
 /// ([`WindowBloomFilter::insert_at`], [`WindowBloomFilter::contains_at`],
@@ -62,17 +77,19 @@ use even::EvenWindow;
 ///
 /// # Cost
 ///
-/// Memory: 17.4 bits per key at 1 %, 22.9 at 0.1 %, with all 16 columns, per key of the window. The
-/// same slack and rate with 15 separate filters, one at a time cleared at once, are 16.3 bits and
-/// 15 times the cache lines; two filters that take turns are 22.1 bits and remember up to 2 · w
-/// keys; keeping the keys' 64-bit digests in a queue and rebuilding one filter from them is 73.6
-/// bits; rows of one cache line a key would be 45.2.
+/// Memory, all columns counted, per key of the window: 17.4 bits at 1 % and 22.9 at 0.1 % for a
+/// window of keys; 22.0 and 28.1 for one of time. The same slack and rate as a window of keys with
+/// 15 separate filters, one at a time cleared at once, are 16.3 bits and 15 times the cache lines;
+/// two filters that take turns are 22.1 bits and remember up to 2 · w keys; keeping the keys'
+/// 64-bit digests in a queue and rebuilding one filter from them is 73.6 bits; rows of one cache
+/// line a key would be 45.2.
 ///
-/// An insertion touches k cache lines (11 at 1 %), a query up to k, 5.3 on average for an absent
-/// key. Clearing adds half a block to a counted insertion, in order, and no pause. In a time
-/// window the column is cleared as time goes by; after an idle period what is left, at most one
-/// pass over the table as for [`WindowBloomFilter::clear`], is done in the next call with a time,
-/// and nothing where the columns are empty. Queries never write.
+/// An insertion touches k cache lines (11 at 1 % in a window of keys, 9 in one of time), a query
+/// up to k, 5.3 on average for an absent key. Clearing adds half a block to a counted insertion in
+/// a window of keys and two and a half in one of time, in order, and no pause. In a time window a
+/// column is cleared as time goes by too; after an idle period what is left, at most one pass over
+/// the table as for [`WindowBloomFilter::clear`], is done in the next call with a time, and
+/// nothing where the column is empty. Queries never write.
 ///
 /// One thread writes or many read.
 ///
@@ -94,7 +111,7 @@ use even::EvenWindow;
 /// let mut seen = builder.build()?;
 /// seen.insert_at("key", 1_000_000);
 /// assert!(seen.contains_at("key", 1_060_000)); // a minute later
-/// assert!(!seen.contains_at("key", 1_065_000)); // more than 15/14 of a minute later
+/// assert!(!seen.contains_at("key", 1_067_500)); // 9/8 of a minute later
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug)]
@@ -106,9 +123,12 @@ pub struct WindowBloomFilter {
 
 /// How a window's generations end.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the numbers of 64 columns, used by every call")]
 enum Form {
-    /// After a number of keys, or after a time.
+    /// All after one number of keys; or after one time, as in files of older versions.
     Even(EvenWindow),
+    /// After a number of keys or a time, whichever comes first.
+    Spans(SpanWindow),
 }
 
 impl WindowBloomFilter {
@@ -125,6 +145,7 @@ impl WindowBloomFilter {
     pub fn try_clone(&self) -> Result<Self, Error> {
         let form = match &self.form {
             Form::Even(window) => Form::Even(window.try_clone()?),
+            Form::Spans(window) => Form::Spans(window.try_clone()?),
         };
         Ok(Self { form, ..*self })
     }

@@ -1,6 +1,7 @@
 //! A window as a file: `docs/native-format.md`, kind 4.
 
 use super::even::EvenWindow;
+use super::spans::{LAYOUT, SpanWindow};
 use super::{Form, WindowBloomFilter};
 use crate::bits::{Block, OwnedBlocks};
 use crate::native::{Fields, Kind, Native};
@@ -19,7 +20,11 @@ impl Native for WindowBloomFilter {
     }
 
     fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
-        EvenWindow::segment_blocks(fields)
+        if fields.layout == LAYOUT {
+            SpanWindow::segment_blocks(fields)
+        } else {
+            EvenWindow::segment_blocks(fields)
+        }
     }
 
     fn segments(&self) -> Vec<&[Block]> {
@@ -42,7 +47,11 @@ impl Native for WindowBloomFilter {
                 return Err(Error::WrongLength { field: "body", expected, found });
             }
         }
-        let form = Form::Even(EvenWindow::from_segments(fields, segments)?);
+        let form = if fields.layout == LAYOUT {
+            Form::Spans(SpanWindow::from_segments(fields, segments)?)
+        } else {
+            Form::Even(EvenWindow::from_segments(fields, segments)?)
+        };
         Ok(Self { form, target_fpp: fields.target_fpp, digest_function })
     }
 }

@@ -1,6 +1,7 @@
 //! What a window knows of itself.
 
 use super::{Form, Health, Window, WindowBloomFilter};
+use crate::sizing::window;
 use crate::{Digest, DigestFunction, Key};
 
 impl WindowBloomFilter {
@@ -35,7 +36,7 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.table.num_rows)
     }
 
-    /// m, the bits of all 16 columns.
+    /// m, the bits of all columns.
     pub const fn num_bits(&self) -> u64 {
         with_form!(&self.form, window => window.table.num_bits())
     }
@@ -50,21 +51,64 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.table.num_bytes())
     }
 
-    /// Bits per key of the window, all 16 columns counted.
+    /// Bits per key of the window, all columns counted.
     pub fn bits_per_item(&self) -> f64 {
         self.num_bits() as f64 / self.expected_items() as f64
     }
 
-    /// The keys or the time after which a new generation begins: a 14th of the window, rounded up.
+    /// The keys or the time after which a new generation begins at the latest: a 14th of a window
+    /// of keys, an eighth of one of time, rounded up.
     pub const fn generation_size(&self) -> u64 {
         with_form!(&self.form, window => window.generation_size())
     }
 
-    /// Generations that can be asked, the present one among them: 15, and fewer for windows below
-    /// 200 keys or ticks. A key is surely forgotten after so many times
-    /// [`WindowBloomFilter::generation_size`].
+    /// Generations that can be asked at most, the present one among them: 15 of a window of keys,
+    /// and fewer below 200 keys; 63 of one of time.
     pub const fn num_generations(&self) -> u32 {
-        with_form!(&self.form, window => window.num_generations())
+        match &self.form {
+            Form::Even(window) => window.num_generations(),
+            Form::Spans(_) => window::spans::NUM_COLUMNS - 1,
+        }
+    }
+
+    /// How old a key has to be that is surely forgotten: in counted keys, or in time. 15/14 of a
+    /// window of keys (more for fewer than 200); 9/8 of one of time.
+    pub const fn max_age(&self) -> u64 {
+        with_form!(&self.form, window => window.max_age())
+    }
+
+    /// Keys that were forgotten before their time, since more came in a span of time than the
+    /// window was made for: all of them so far, those that had come back in another generation
+    /// counted for each. 0 for a window of keys.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{Health, WindowBloomFilter};
+    ///
+    /// let mut seen = WindowBloomFilter::builder().window_time(60, 540).target_fpp(0.01).build()?;
+    /// (0..540u64).for_each(|i| drop(seen.insert_at(&i, 1000))); // all at once
+    /// assert_eq!((seen.forgotten_early(), seen.complete_since()), (0, None));
+    /// (540..2_000u64).for_each(|i| drop(seen.insert_at(&i, 1001)));
+    /// assert!(seen.forgotten_early() > 1_400 && seen.expected_fpp_now() <= 0.01);
+    /// assert_eq!((seen.health(), seen.complete_since()), (Health::OverCapacity, Some(1002)));
+    /// let there = (1_000..2_000u64).filter(|i| seen.contains(i)).count();
+    /// assert!((540..570).contains(&there)); // the last that came
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub const fn forgotten_early(&self) -> u64 {
+        match &self.form {
+            Form::Even(_) => 0,
+            Form::Spans(window) => window.forgotten_early(),
+        }
+    }
+
+    /// From when on the keys are surely remembered, if some of the last span were forgotten early.
+    pub const fn complete_since(&self) -> Option<u64> {
+        match &self.form {
+            Form::Even(_) => None,
+            Form::Spans(window) => window.complete_since(),
+        }
     }
 
     /// The latest time that was passed; 0 before, and in a count window.
@@ -83,10 +127,11 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.fill_ratio())
     }
 
-    /// The predicted false-positive probability with `items` keys in a window, evenly spread, at
-    /// the highest load: just before a generation ends ([`window::expected_fpp`]).
+    /// The predicted false-positive probability with `items` keys in a window at the highest load:
+    /// just before a generation ends ([`crate::sizing::window::expected_fpp`]), and in a window of
+    /// time with the keys in as few generations as can be ([`crate::sizing::window::spans`]).
     ///
-    /// A count window never holds more than w.
+    /// No window holds so many that it is above the target.
     pub fn expected_fpp(&self, items: u64) -> f64 {
         with_form!(&self.form, window => window.expected_fpp(items))
     }
@@ -115,21 +160,26 @@ impl WindowBloomFilter {
     /// The false-positive probability *now*, from the bits as they are. Reads every block, and
     /// takes 512 KiB and a millisecond besides.
     ///
-    /// Exact for these contents, whoever put them there: by inclusion and exclusion over the sets T
-    /// of live columns, Σ −(−1)^|T| · (rows with all of T / rows)^k. So keys that come in every
-    /// generation, which set the same bits in each column, count for one and not for 15.
+    /// For a window of keys exact for these contents, whoever put them there: by inclusion and
+    /// exclusion over the sets T of live columns, Σ −(−1)^|T| · (rows with all of T / rows)^k. So
+    /// keys that come in every generation, which set the same bits in each column, count for one
+    /// and not for 15. For the 63 columns of a window of time by sampling queries that are
+    /// answered "maybe" (Karp & Luby 1983): right to a few thousandths, however low it is, in some
+    /// ten milliseconds.
     ///
     /// # Examples
     ///
     /// ```
     /// use mayhap::{Health, WindowBloomFilter};
     ///
-    /// let mut seen = WindowBloomFilter::builder().window_time(60, 100).target_fpp(0.01).build()?;
+    /// let builder = WindowBloomFilter::builder().window_time(60, 1_000).target_fpp(0.01);
+    /// let mut seen = builder.build()?;
     /// assert_eq!(seen.estimated_fpp(), 0.0);
     /// for i in 0..100_000u64 {
-    ///     seen.insert_at(&i, 1000); // a thousand times what it was made for
+    ///     seen.insert_at(&i, 1000); // a hundred times what it was made for, all at once
     /// }
-    /// assert!(seen.estimated_fpp() > 0.99 && seen.health() == Health::OverCapacity);
+    /// let fpp = seen.estimated_fpp();
+    /// assert!(fpp > 0.007 && fpp < 0.012 && seen.health() == Health::OverCapacity);
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn estimated_fpp(&self) -> f64 {
@@ -138,10 +188,14 @@ impl WindowBloomFilter {
 
     /// Whether the filter keeps its promise, by what the generations have counted. Reads no block.
     ///
-    /// A count window always does. A time window is over capacity where the rate that its
-    /// generations' counts predict is above `target_fpp`, whether too many keys came or too many at
-    /// once, and near it from 80 % of the keys that it was made for.
+    /// A count window always does. A time window is over capacity while keys of the last span are
+    /// forgotten, since more came than it was made for ([`WindowBloomFilter::complete_since`]), and
+    /// near it from 80 % of its keys. (One from a file of an older version forgets none and is over
+    /// capacity where the rate that its generations' counts predict is above `target_fpp`.)
     pub fn health(&self) -> Health {
-        with_form!(&self.form, window => window.health(self.target_fpp))
+        match &self.form {
+            Form::Even(window) => window.health(self.target_fpp),
+            Form::Spans(window) => window.health(),
+        }
     }
 }

@@ -10,8 +10,8 @@ const GROUP: usize = 32;
 /// 15 half-full columns one miss in five gets beyond 6 rows.
 const FIRST_ROWS: usize = 6;
 
-/// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit
-/// c · (r mod 64/c) on of word r / (64/c), on every machine. Sets of columns are the low c bits of a
+/// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit c · (r
+/// mod 64/c) on of word r / (64/c), on every machine. Sets of columns are the low c bits of a
 /// `u64`.
 #[derive(Debug)]
 pub(super) struct Table<const COLUMNS: u32> {
@@ -109,6 +109,15 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
             *word |= bit << shift;
         }
         columns
+    }
+
+    /// Puts the digest into the column of `bit`.
+    #[inline(always)]
+    pub(super) fn set(&mut self, digest: Digest, bit: u64) {
+        for &multiplier in self.multipliers() {
+            let (word, shift) = self.position(digest, multiplier);
+            block::words_mut(self.blocks.as_mut())[word] |= bit << shift;
+        }
     }
 
     #[inline(always)]
@@ -233,8 +242,9 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         (0..self.num_rows).for_each(|row| f(self.row(row)));
     }
 
+    /// The columns of a row.
     #[inline(always)]
-    fn row(&self, row: u64) -> u64 {
+    pub(super) fn row(&self, row: u64) -> u64 {
         let word = block::words(self.blocks.as_ref())[(row / Self::ROWS_PER_WORD) as usize];
         word >> (row % Self::ROWS_PER_WORD * u64::from(COLUMNS)) & Self::ALL
     }

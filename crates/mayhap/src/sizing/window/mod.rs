@@ -1,9 +1,10 @@
 //! The rate model of a window: the generations' columns are `standard` filters of their own.
 //!
-//! A window of 16 generations is a table of rows, one 16-bit word each; generation `c` is the
-//! column of the words' bits `c`, a `standard` filter of as many bits as there are rows, and all
-//! columns are asked with the same k rows. A key that was never inserted is answered "maybe" if any
-//! live column says so. The columns hold different keys, so that their fills are independent, and
+//! A window of 16 generations is a table of rows, one 16-bit word each ([`spans`] has words of
+//! 64); generation `c` is the column of the words' bits `c`, a `standard` filter of as many bits
+//! as there are rows, and all columns are asked with the same k rows. A key that was never
+//! inserted is answered "maybe" if any live column says so. The columns hold different keys, so
+//! that their fills are independent, and
 //!
 //! ```text
 //! p = 1 − Π over live generations c of (1 − p_c),   p_c = E[(X_c / rows)^k]
@@ -13,12 +14,14 @@
 //! of the key that is asked for differ from one another, and an upper bound where some coincide (a
 //! chance of k² / (2 · rows)).
 
+pub mod spans;
+
 use super::distinct::Intake;
 use super::search::fewest;
 use super::{MAX_NUM_BITS, MAX_NUM_HASHES, check_fpp, check_target, standard};
 use crate::Error;
 
-/// Columns of a window: the bits of a row.
+/// Columns of a window of the last w keys: the bits of a row.
 ///
 /// With c columns one is being cleared, one is filled, and c − 2 hold the window: the slack is
 /// 1 / (c − 2). Bits per key at 1 %, all columns counted: 18.2 for 8 columns (slack 1/6), 17.4 for
@@ -46,6 +49,13 @@ pub enum Load {
     Distinct(u64),
     /// So many keys changed the column when they were inserted.
     Counted(u64),
+}
+
+impl Load {
+    const fn items(self) -> u64 {
+        let (Self::Distinct(items) | Self::Counted(items)) = self;
+        items
+    }
 }
 
 /// The false-positive probability of a window whose live generations hold these keys.
@@ -93,36 +103,45 @@ pub fn expected_fpp(
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn for_items(load: Load, live_generations: u32, target_fpp: f64) -> Result<(u64, u32), Error> {
-    let (Load::Distinct(items) | Load::Counted(items)) = load;
+    let column_target = column_target(load.items(), live_generations, target_fpp)?;
+    fewest_rows(load, column_target, MAX_NUM_ROWS)
+}
+
+/// The rate of each of so many columns of these keys, of which one at least answers "maybe" with
+/// `target_fpp`.
+fn column_target(items: u64, columns: u32, target_fpp: f64) -> Result<f64, Error> {
     check_fpp(target_fpp)?;
-    let live = f64::from(live_generations.max(1));
-    let column_target = -libm::expm1(libm::log1p(-target_fpp) / live);
+    let columns = f64::from(columns.max(1));
+    let column_target = -libm::expm1(libm::log1p(-target_fpp) / columns);
     check_target(items, column_target)?;
+    Ok(column_target)
+}
+
+/// The fewest rows, and their k, with which a column keeps its target.
+fn fewest_rows(load: Load, column_target: f64, most: u64) -> Result<(u64, u32), Error> {
     let ideal = standard::ideal_num_hashes(column_target);
     let too_large = Error::TooLarge {
         field: "num_rows",
-        limit: MAX_NUM_ROWS,
-        found: standard::ideal_num_bits(items, column_target) as u64,
+        limit: most,
+        found: standard::ideal_num_bits(load.items(), column_target) as u64,
     };
     [libm::floor(ideal), libm::ceil(ideal)]
         .into_iter()
         .map(|k| (k as u32).clamp(1, MAX_NUM_HASHES))
-        .filter_map(|k| Some((rows_for(load, items, column_target, k)?, k)))
+        .filter_map(|k| Some((rows_for(load, column_target, k, most)?, k)))
         .min()
         .ok_or(too_large)
 }
 
 /// The smallest number of rows with which a column keeps `column_target`.
-fn rows_for(load: Load, items: u64, column_target: f64, num_hashes: u32) -> Option<u64> {
-    let k = f64::from(num_hashes);
+fn rows_for(load: Load, column_target: f64, num_hashes: u32, most: u64) -> Option<u64> {
     // The textbook formula is a lower bound.
-    let fill = libm::pow(column_target, 1.0 / k);
-    let low = (k * items as f64 / -libm::log1p(-fill) * 0.999) as u64;
-    if low > MAX_NUM_ROWS {
+    let low = standard::textbook_num_bits(load.items(), column_target, num_hashes) * 0.999;
+    if low > most as f64 {
         return None;
     }
     let fpp = |rows| column_fpp(rows, num_hashes, load);
-    fewest(low.max(MIN_NUM_ROWS), MAX_NUM_ROWS, column_target, fpp)
+    fewest((low as u64).max(MIN_NUM_ROWS), most, column_target, fpp)
 }
 
 fn column_fpp(num_rows: u64, num_hashes: u32, load: Load) -> f64 {

@@ -22,6 +22,10 @@ impl EvenWindow {
         self.plan.live
     }
 
+    pub(in crate::filter::window) const fn max_age(&self) -> u64 {
+        self.plan.step.saturating_mul(self.plan.live as u64)
+    }
+
     pub(in crate::filter::window) fn inserted_items(&self) -> u64 {
         self.live_counts().fold(0, u64::saturating_add)
     }
