@@ -2,6 +2,7 @@
 
 use crate::distinct::Distinct;
 use crate::error::Error;
+use crate::fullness::Forgotten;
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
@@ -194,6 +195,8 @@ pub struct Summary<S> {
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
+    forgotten: Option<Forgotten>,
+    #[serde(flatten)]
     state: S,
 }
 
@@ -208,8 +211,15 @@ impl<S: Serialize> Summary<S> {
             lines_without_key: counts.without_key,
             seconds: seconds.as_secs_f64(),
             complete,
+            forgotten: None,
             state,
         }
+    }
+
+    /// With the keys that were forgotten before their time, by what does so.
+    #[must_use]
+    pub fn with_forgotten(self, forgotten: Option<Forgotten>) -> Self {
+        Self { forgotten, ..self }
     }
 
     /// Prints it: JSON to stdout if asked for, else words to stderr, with these for the state.
@@ -235,14 +245,18 @@ impl<S: Serialize> Summary<S> {
 }
 
 impl Summary<State> {
-    /// [`Summary::print_with`] for mayhap's own filters, and a warning if it is overfilled.
+    /// [`Summary::print_with`] for mayhap's own filters, and a warning if more came than it was
+    /// made for.
     ///
     /// # Errors
     ///
     /// Those of the write.
     pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
-        if self.state.health == Health::OverCapacity.name() {
-            // A window of time gets here without being full: by keys that come all at once.
+        if let Some(forgotten) = self.forgotten {
+            forgotten.text().inspect(|text| talk.warn(text));
+        } else if self.state.health == Health::OverCapacity.name() {
+            // A window of time of an older version gets here without being full: by keys that come
+            // all at once.
             talk.warn(&format!(
                 "the rate is {}, asked {}: there are more keys, or more at a time, than the filter \
                  was made for",

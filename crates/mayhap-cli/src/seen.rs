@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::fill::State;
+use crate::fullness::Forgotten;
 use crate::kind::KindFilter;
 use crate::layout_name::LayoutName;
 use crate::lines::Batch;
@@ -236,6 +237,8 @@ pub struct Inserter {
     counted: u64,
     /// What came and what was counted at the start.
     first: Option<(Estimate, u64)>,
+    /// Keys that were forgotten early before.
+    forgotten: u64,
     rates: RateSum,
     rate_step: u64,
     digest_function: DigestFunction,
@@ -255,16 +258,17 @@ impl Inserter {
             digest_function: seen.digest_function(),
             // A filter that is past it already warns with its first new key.
             warn_at: seen.warn_at().unwrap_or(u64::MAX),
-            seen,
             log: None,
             overfill,
             absent_only: false,
             full_at: None,
             counted: items,
             first: None,
+            forgotten: seen.forgotten().map_or(0, |forgotten| forgotten.keys),
             digests: Vec::new(),
             new: Bitmap::new(),
             unrecorded: Vec::new(),
+            seen,
         };
         inserter.look_at_start();
         inserter
@@ -325,6 +329,11 @@ impl Inserter {
         }
         self.rates.advance(self.counted, self.seen.expected_fpp());
         self.rates.lost()
+    }
+
+    /// What was forgotten before its time since the start, by what does so.
+    pub fn forgotten(&self) -> Option<Forgotten> {
+        Some(self.seen.forgotten()?.since(self.forgotten))
     }
 
     /// For the progress bar: how full it is, and the rate.

@@ -4,6 +4,7 @@ use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, State, Summary};
+use crate::fullness::Forgotten;
 use crate::kind::{self, KindFilter, Make};
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
@@ -116,10 +117,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     reader.keyless().warn(talk);
     filled?;
+    let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
     match inserter.seen_mut() {
-        Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
+        Seen::Kind(filter) => finish(args, &mut **filter, (counts, forgotten), &mut progress, talk),
         seen => {
             let seconds = progress.elapsed();
             progress.clear();
@@ -137,7 +139,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 fn finish(
     args: &Args,
     filter: &mut dyn KindFilter,
-    counts: Counts,
+    (counts, forgotten): (Counts, Option<Forgotten>),
     progress: &mut Progress,
     talk: Talk,
 ) -> Result<Outcome, Error> {
@@ -145,6 +147,7 @@ fn finish(
     progress.clear();
     filter.save(&args.output, &args.lines.key_options(), args.force)?;
     let name = args.output.display().to_string();
-    Summary::new(name, counts, seconds, true, filter.state()).print(talk, args.json)?;
+    let summary = Summary::new(name, counts, seconds, true, filter.state());
+    summary.with_forgotten(forgotten).print(talk, args.json)?;
     Ok(Outcome::Done)
 }

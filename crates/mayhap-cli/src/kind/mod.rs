@@ -91,8 +91,8 @@ pub trait KindFilter: fmt::Debug {
     /// Distinct keys after which it is full; `None` if it never is.
     fn capacity(&self) -> Option<u64>;
 
-    /// The [`KindFilter::items`] at which it is full; those of keys that were absent, if none else is
-    /// inserted.
+    /// The [`KindFilter::items`] at which it is full; those of keys that were absent, if none else
+    /// is inserted.
     fn full_at(&self, _absent_only: bool) -> Option<u64> {
         self.capacity()
     }
@@ -108,6 +108,12 @@ pub trait KindFilter: fmt::Debug {
     /// How many distinct keys came, by those that it counted, of absent keys if none else was
     /// inserted. `None` where they do not say.
     fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        None
+    }
+
+    /// Keys that were forgotten before their time so far, of a kind that does so rather than answer
+    /// wrongly more often.
+    fn forgotten_early(&self) -> Option<u64> {
         None
     }
 

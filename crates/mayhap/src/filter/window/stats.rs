@@ -79,7 +79,8 @@ impl WindowBloomFilter {
 
     /// Keys that were forgotten before their time, since more came in a span of time than the
     /// window was made for: all of them so far, those that had come back in another generation
-    /// counted for each. 0 for a window of keys.
+    /// counted for each. `None` for a window that never does: one of keys, and one of time from a
+    /// file of an older version, whose rate rises instead.
     ///
     /// # Examples
     ///
@@ -88,18 +89,18 @@ impl WindowBloomFilter {
     ///
     /// let mut seen = WindowBloomFilter::builder().window_time(60, 540).target_fpp(0.01).build()?;
     /// (0..540u64).for_each(|i| drop(seen.insert_at(&i, 1000))); // all at once
-    /// assert_eq!((seen.forgotten_early(), seen.complete_since()), (0, None));
+    /// assert_eq!((seen.forgotten_early(), seen.complete_since()), (Some(0), None));
     /// (540..2_000u64).for_each(|i| drop(seen.insert_at(&i, 1001)));
-    /// assert!(seen.forgotten_early() > 1_400 && seen.expected_fpp_now() <= 0.01);
+    /// assert!(seen.forgotten_early() > Some(1_400) && seen.expected_fpp_now() <= 0.01);
     /// assert_eq!((seen.health(), seen.complete_since()), (Health::OverCapacity, Some(1002)));
     /// let there = (1_000..2_000u64).filter(|i| seen.contains(i)).count();
     /// assert!((540..570).contains(&there)); // the last that came
     /// # Ok::<(), mayhap::Error>(())
     /// ```
-    pub const fn forgotten_early(&self) -> u64 {
+    pub const fn forgotten_early(&self) -> Option<u64> {
         match &self.form {
-            Form::Even(_) => 0,
-            Form::Spans(window) => window.forgotten_early(),
+            Form::Even(_) => None,
+            Form::Spans(window) => Some(window.forgotten_early()),
         }
     }
 
