@@ -18,6 +18,7 @@ pub mod exact;
 pub mod fill;
 pub mod filter_file;
 pub mod foreign;
+mod fullness;
 pub mod input;
 pub mod keys;
 pub mod kind;

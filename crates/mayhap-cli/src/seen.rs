@@ -2,16 +2,19 @@
 
 use crate::error::Error;
 use crate::fill::State;
+use crate::fullness::Forgotten;
 use crate::kind::KindFilter;
 use crate::layout_name::LayoutName;
 use crate::lines::Batch;
-use crate::loss::Loss;
+use crate::loss::{Lost, RateSum};
 use crate::memory;
 use crate::number::format_count;
 use crate::remote::OnServer;
 use crate::session::{Due, Writer};
 use crate::talk::{Talk, rate};
-use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
+use mayhap::{
+    AnyFilter, Bitmap, Digest, DigestFunction, Estimate, Layout, ScalableBloomFilter, sizing,
+};
 use mayhap_store::Operation;
 use std::time::Duration;
 
@@ -91,7 +94,7 @@ impl Seen {
         }
     }
 
-    /// Insertions that were new.
+    /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub fn items(&self) -> u64 {
         match self {
             Self::Fixed(filter) => filter.inserted_items(),
@@ -101,22 +104,12 @@ impl Seen {
         }
     }
 
-    /// Keys that it was made for; a growing one has no such number.
+    /// Distinct keys that it was made for; a growing one has no such number.
     pub fn expected_items(&self) -> Option<u64> {
         match self {
             Self::Kind(filter) => filter.capacity(),
             Self::Remote(filter) => Some(filter.params().expected_items()),
             _ => self.filter().map(|filter| filter.params().expected_items()),
-        }
-    }
-
-    /// The predicted rate with `items` keys; for a growing one the rate now.
-    pub fn fpp_at(&self, items: u64) -> f64 {
-        match self {
-            Self::Fixed(filter) => filter.expected_fpp(items),
-            Self::Growing(chain) => chain.expected_fpp(),
-            Self::Kind(filter) => filter.fpp_at(items),
-            Self::Remote(filter) => filter.fpp_at(items),
         }
     }
 
@@ -236,10 +229,20 @@ pub struct Inserter {
     writer: Option<Writer>,
     overfill: bool,
     absent_only: bool,
+    /// The [`Seen::items`] at which it is full.
+    full_at: Option<u64>,
+    /// Those at which there is a warning.
+    warn_at: u64,
     /// Keys at the start and those inserted as new since: what is forgotten still counts.
     counted: u64,
-    warn_at: u64,
-    loss: Loss,
+    /// What came and what was counted at the start.
+    first: Option<(Estimate, u64)>,
+    /// What others lost of theirs since.
+    others: Lost,
+    /// Keys that were forgotten early before.
+    forgotten: u64,
+    rates: RateSum,
+    rate_step: u64,
     digest_function: DigestFunction,
     digests: Vec<Digest>,
     new: Bitmap,
@@ -249,23 +252,44 @@ impl Inserter {
     /// An inserter that stops at capacity unless `overfill` is set.
     pub fn new(seen: Seen, overfill: bool) -> Self {
         let items = seen.items();
-        let warn_at = match seen.expected_items() {
-            // 80 % rounded up; a filter that is past it already warns with its first new key.
-            Some(expected) => expected - expected / 5,
-            None => u64::MAX,
-        };
-        Self {
-            loss: Loss::starting_at(items, seen.fpp_at(items)),
+        let mut inserter = Self {
+            rates: RateSum::starting_at(items, seen.expected_fpp()),
+            rate_step: seen.rate_step(),
             digest_function: seen.digest_function(),
-            seen,
+            // A filter that is past it already warns with its first new key.
+            warn_at: seen.warn_at().unwrap_or(u64::MAX),
             writer: None,
             overfill,
             absent_only: false,
+            full_at: None,
             counted: items,
-            warn_at,
+            first: None,
+            others: Lost::default(),
+            forgotten: seen.forgotten().map_or(0, |forgotten| forgotten.keys),
             digests: Vec::new(),
             new: Bitmap::new(),
-        }
+            seen,
+        };
+        inserter.look_at_start();
+        inserter
+    }
+
+    fn look_at_start(&mut self) {
+        let (seen, absent_only) = (&self.seen, self.absent_only);
+        self.full_at = seen.full_at(absent_only);
+        self.first = self.look();
+    }
+
+    /// What came and what was counted of it until now.
+    fn look(&self) -> Option<(Estimate, u64)> {
+        let is_overfull = self.full_at.is_some_and(|full_at| self.counted > full_at);
+        // Below that a look at the bits would say no more.
+        let came = if is_overfull {
+            self.seen.distinct_items_by_all(self.absent_only)
+        } else {
+            self.seen.distinct_items(self.absent_only)
+        };
+        came.map(|came| (came, self.counted))
     }
 
     /// No warning at 80 %, where the capacity was counted from the input itself.
@@ -281,6 +305,7 @@ impl Inserter {
     #[must_use]
     pub fn absent_only(mut self) -> Self {
         self.absent_only = true;
+        self.look_at_start();
         self
     }
 
@@ -301,22 +326,38 @@ impl Inserter {
         &mut self.seen
     }
 
-    /// The loss so far.
-    pub fn loss(&mut self) -> &Loss {
-        self.advance_loss();
-        &self.loss
+    /// The new lines that were taken for repeats so far. Reads all bits.
+    pub fn lost(&mut self) -> Lost {
+        let came = self.seen.distinct_items_by_all(self.absent_only);
+        if let (Some(first), Some(came)) = (self.first, came) {
+            return Lost::between(first, (came, self.counted)).without(self.others);
+        }
+        self.rates.advance(self.counted, self.seen.expected_fpp());
+        self.rates.lost()
     }
 
-    /// For the progress bar: how full it is, and the rate as of at most 1 % of insertions ago.
+    /// What was forgotten before its time since the start, by what does so.
+    pub fn forgotten(&self) -> Option<Forgotten> {
+        Some(self.seen.forgotten()?.since(self.forgotten))
+    }
+
+    /// For the progress bar: how full it is, and the rate.
     pub fn load(&self) -> String {
-        let fpp = rate(self.loss.fpp());
+        let items = self.distinct_items();
+        let (keys, fpp) = (format_count(items), rate(self.seen.expected_fpp()));
         match self.seen.expected_items() {
             Some(expected) => {
-                let percent = self.seen.items() as f64 / expected as f64 * 100.0;
+                let percent = items as f64 / expected as f64 * 100.0;
                 format!(", {percent:.0} % full, p {fpp}")
             }
-            None => format!(", {} keys, p {fpp}", format_count(self.seen.items())),
+            None => format!(", {keys} keys, p {fpp}"),
         }
+    }
+
+    /// The distinct keys that came to it, as far as it knows.
+    fn distinct_items(&self) -> u64 {
+        let came = self.seen.distinct_items(self.absent_only);
+        came.map_or(self.seen.items(), |came| came.rounded())
     }
 
     /// Digests the lines that [`Inserter::insert`] then works on.
@@ -336,8 +377,13 @@ impl Inserter {
         let digests = &self.digests[from..];
         let mut count = digests.len();
         let items = self.seen.items();
-        if let (Some(expected), false) = (self.seen.expected_items(), self.overfill) {
-            let room = expected.saturating_sub(items);
+        // On a server it changes with each look at the bits.
+        let full_at = match &self.seen {
+            Seen::Remote(filter) => Some(filter.full_at()),
+            _ => self.full_at,
+        };
+        if let (Some(full_at), false) = (full_at, self.overfill) {
+            let room = full_at.saturating_sub(items);
             if room == 0 {
                 self.seen.contains(digests, &mut self.new)?;
                 count = leading_ones(&self.new);
@@ -377,21 +423,10 @@ impl Inserter {
             }
         }
         self.counted += self.new.count_ones() as u64;
-        if self.loss.is_due(self.counted) {
-            self.advance_loss();
+        if self.first.is_none() && self.counted - self.rates.items() >= self.rate_step {
+            self.rates.advance(self.counted, self.seen.expected_fpp());
         }
         Ok((count, &self.new))
-    }
-
-    fn advance_loss(&mut self) {
-        let seen = &self.seen;
-        if seen.expected_items().is_some() {
-            self.loss.advance(self.counted, |items| seen.fpp_at(items));
-        } else {
-            // The rate now, whatever is asked: once is enough for all pieces of a step.
-            let fpp = seen.fpp_at(self.counted);
-            self.loss.advance(self.counted, |_| fpp);
-        }
     }
 
     /// Warns, once, when 80 % of the capacity are used.
@@ -402,6 +437,7 @@ impl Inserter {
         };
         self.warn_at = u64::MAX;
         before();
+        let items = self.distinct_items();
         let percent = items as f64 / expected as f64 * 100.0;
         let next =
             if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
@@ -426,13 +462,16 @@ impl Inserter {
     }
 
     fn catch_up(&mut self) -> Result<(), Error> {
-        self.advance_loss();
-        let items = self.seen.items();
+        self.rates.advance(self.counted, self.seen.expected_fpp());
+        let (items, before) = (self.seen.items(), self.look());
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if writer.ready(&mut self.seen)? {
             // What others inserted is there, and was not lost here.
             self.counted += self.seen.items().saturating_sub(items);
-            self.loss.go_on_at(self.counted, self.seen.fpp_at(self.counted));
+            self.rates.go_on_at(self.counted, self.seen.expected_fpp());
+            if let (Some(before), Some(after)) = (before, self.look()) {
+                self.others += Lost::between(before, after);
+            }
         }
         Ok(())
     }

@@ -37,8 +37,9 @@ pub struct Merged {
 ///
 /// Inputs have to agree in what bits mean: layout, m, k, digest function, seed or key, and key
 /// options. Of n and p, which decide nothing about bits, those of the first input are kept.
-/// [`Header::inserted_items`] becomes the estimate from the bits, but at least what one input and
-/// at most what all inputs together have counted, where the estimate's interval allows it.
+/// [`Header::inserted_items`] becomes what one filter would have counted of the keys that the bits
+/// speak of, taken as no fewer than came to one input and no more than came to all, where the
+/// estimate's interval allows it.
 /// `output` may be one of the inputs. `progress` is told the bytes done and the bytes in all.
 ///
 /// # Errors
@@ -146,7 +147,7 @@ impl FilterLock {
         let inserted_items: Vec<u64> =
             inputs.iter().map(|input| input.header.inserted_items()).collect();
         let estimated_items = Estimate::from_ones(&params, union.ones);
-        let items = items_of(&estimated_items, &inserted_items);
+        let items = items_of(&params, &estimated_items, &inserted_items);
         let (fill_ratio, estimated_fpp) = (union.fill_ratio(), union.estimated_fpp());
         let header = first.header.clone().renewed().with_inserted_items(items);
         let bytes = header.encode(table_checksum);
@@ -160,17 +161,21 @@ impl FilterLock {
     }
 }
 
-/// The count to go on from: the estimate, unless the counters say better within its interval.
-fn items_of(estimate: &Estimate, counted: &[u64]) -> u64 {
-    let most = counted.iter().fold(0, |sum: u64, &more| sum.saturating_add(more));
-    let least = counted.iter().copied().max().unwrap_or(0);
+/// The count to go on from: what one filter would have counted of the keys that the bits speak of,
+/// unless the counters say better within the interval. At least the keys of the fullest input came,
+/// at most those of all.
+fn items_of(params: &FilterParams, estimate: &Estimate, counted: &[u64]) -> u64 {
+    let came = counted.iter().map(|&counted| params.distinct_items(counted));
+    let most = came.clone().fold(0, u64::saturating_add);
+    let (least, least_counted) = came.zip(counted).max().unwrap_or((0, &0));
     let items = estimate.rounded();
+    let count_of = |distinct: u64| params.expected_inserted(distinct).round() as u64;
     if items > most && estimate.low <= most as f64 {
-        most
+        count_of(most)
     } else if items < least && least as f64 <= estimate.high {
-        least
+        *least_counted
     } else {
-        items
+        count_of(items)
     }
 }
 

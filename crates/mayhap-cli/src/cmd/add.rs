@@ -35,7 +35,8 @@ have too few fields, are left out and counted.
 Into the state of a dedup the keys are recorded as they come, and are kept even by kill -9.
 
 Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
-being full, a window of time takes this machine's clock; a scalable one grows, up to \
+being full, a window of time takes this machine's clock and says how many it forgot early, as more \
+came in that time than it was made for; a scalable one grows, up to \
 --max-memory; a counting one counts every line, so that one added twice has to be removed twice.
 
 A filter on a server (see mayhap push --help) may be added to by many at once. A key counts when \
@@ -181,6 +182,7 @@ impl Adding {
         }
         if let Some(state) = seen.state() {
             let summary = Summary::new(name, counts, seconds, result.is_ok(), state);
+            let summary = summary.with_forgotten(self.inserter.forgotten());
             summary.print(self.talk, self.json)?;
         }
         result.map(|()| Outcome::Done)

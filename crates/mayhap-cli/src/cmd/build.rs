@@ -4,6 +4,7 @@ use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, State, Summary};
+use crate::fullness::Forgotten;
 use crate::kind::{self, KindFilter, Make};
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
@@ -90,7 +91,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         progress.clear();
         reader.keyless().warn(talk);
         stop.check()?;
-        return finish(args, &mut filter, counts, &mut progress, &waiting, talk);
+        return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
@@ -121,10 +122,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     reader.keyless().warn(talk);
     filled?;
+    let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
     match inserter.seen_mut() {
-        Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, &waiting, talk),
+        Seen::Kind(filter) => {
+            finish(args, &mut **filter, (counts, forgotten), &mut progress, &waiting, talk)
+        }
         seen => {
             let seconds = progress.elapsed();
             progress.clear();
@@ -143,7 +147,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 fn finish(
     args: &Args,
     filter: &mut dyn KindFilter,
-    counts: Counts,
+    (counts, forgotten): (Counts, Option<Forgotten>),
     progress: &mut Progress,
     waiting: &Waiting,
     talk: Talk,
@@ -154,6 +158,7 @@ fn finish(
     let header = filter.header(&options.to_header());
     waiting.save(&args.output, &header, &filter.segments(), args.force)?;
     let name = args.output.display().to_string();
-    Summary::new(name, counts, seconds, true, filter.state()).print(talk, args.json)?;
+    let summary = Summary::new(name, counts, seconds, true, filter.state());
+    summary.with_forgotten(forgotten).print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -69,6 +69,7 @@ struct Info {
     expected_items: Option<u64>,
     target_fpp: f64,
     inserted_items: u64,
+    distinct_items: Option<u64>,
     estimated_items: Option<f64>,
     estimated_items_low: Option<f64>,
     estimated_items_high: Option<f64>,
@@ -189,6 +190,7 @@ impl Info {
             expected_items,
             target_fpp: fields.target_fpp,
             inserted_items: fields.inserted_items,
+            distinct_items: None,
             estimated_items: None,
             estimated_items_low: None,
             estimated_items_high: None,
@@ -234,6 +236,7 @@ impl Info {
     fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
         let finite = |number: f64| number.is_finite().then_some(number);
         self.inserted_items = state.items;
+        self.distinct_items = state.distinct_items;
         self.filter_bytes = state.filter_bytes;
         self.fill_ratio = Some(state.fill_ratio);
         self.fpp_now = Some(state.fpp_now);
@@ -251,16 +254,26 @@ impl Info {
         }
     }
 
-    /// How many keys a plain filter has room for.
+    /// How many distinct keys a plain filter has room for.
     fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
         let expected = params.expected_items();
-        let counted = self.inserted_items as f64;
-        // Whichever is higher: a union or an overfilled filter holds more than was counted.
-        let items = estimate.map_or(0.0, |estimate| estimate.items).max(counted);
-        let counted = Health::of(counted, expected);
+        let counted = Health::of_inserted(params, self.inserted_items);
+        // Whichever is worse: bits may be set that nobody counted.
         let health = estimate.map_or(counted, |estimate| estimate.health(expected).max(counted));
         self.health = Some(health.name());
-        self.headroom_items = Some(expected.saturating_sub(items.round() as u64));
+        let by_count = params.distinct_items(self.inserted_items);
+        // Where all bits are set there is no number.
+        let known = estimate.is_none_or(|estimate| estimate.items.is_finite());
+        let items = self.distinct_items.unwrap_or(if known { by_count } else { u64::MAX });
+        self.headroom_items = Some(expected.saturating_sub(items));
+    }
+
+    /// How many keys came that were taken for repeats, in words.
+    fn swallowed(&self) -> Option<String> {
+        let distinct = self.distinct_items?;
+        let swallowed = distinct.checked_sub(self.inserted_items).filter(|&keys| keys > 0)?;
+        let (distinct, swallowed) = (grouped(distinct), grouped(swallowed));
+        Some(format!("about {distinct} keys, of which {swallowed} were taken for repeats"))
     }
 
     /// How many keys the bits speak of, in words.
@@ -299,6 +312,7 @@ impl Info {
             },
         ));
         rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));
+        rows.extend(self.swallowed().map(|text| ("came", text)));
         if self.kind == "bloom" {
             rows.push(("estimated", self.estimated()));
         }

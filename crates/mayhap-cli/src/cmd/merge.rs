@@ -3,7 +3,7 @@
 use super::{Outcome, refuse_existing};
 use crate::args::OpenArgs;
 use crate::error::Error;
-use crate::fill::State;
+use crate::fill::{State, whole};
 use crate::filter_file;
 use crate::foreign;
 use crate::kind::{KindFilter, ScalableFile};
@@ -237,11 +237,14 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
 fn state(merged: &Merged) -> State {
     let fields = merged.header.fields();
     let params = merged.header.params();
-    let counted = Health::of(fields.inserted_items as f64, fields.expected_items);
+    let counted = params
+        .as_ref()
+        .map_or(Health::Ok, |params| Health::of_inserted(params, fields.inserted_items));
     State {
         layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
         filter_bytes: params.map_or(0, |params| params.num_bytes()),
         items: fields.inserted_items,
+        distinct_items: whole(merged.estimated_items),
         expected_items: Some(fields.expected_items),
         target_fpp: fields.target_fpp,
         fpp_now: merged.estimated_fpp,

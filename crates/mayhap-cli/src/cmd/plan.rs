@@ -36,8 +36,9 @@ of 1 %; below which rate a filter pays at all is printed too. In the cost model 
 --filter-cost, C2 both costs together, and --misses the share P1 + P2. If no filter pays, \
 or the keys themselves take less memory (--key-bytes), the verdict says so.
 
-A window of time (--window 7d) is planned as one of -n keys, so as many as are expected in it; \
-mayhap create sizes it a little otherwise. The plot needs a terminal with Unicode.
+A window of time (--window 7d) is planned for -n keys at most in any such time, in whatever \
+bursts: where more come it forgets the oldest early and keeps its rate. The plot needs a \
+terminal with Unicode.
 
 Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
 
@@ -138,6 +139,7 @@ impl Args {
             max_bytes: self.budget,
             delete: self.delete,
             forget: self.window.is_some(),
+            by_time: self.window.as_deref().and_then(parse_millis).is_some(),
             frozen: self.frozen,
             sets: self.sets,
             key_bytes: self.key_bytes.map(|bytes| bytes as f64),

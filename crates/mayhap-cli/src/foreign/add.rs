@@ -10,6 +10,7 @@ use crate::fill::{Counts, Summary};
 use crate::input::Source;
 use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
+use crate::loss::RateSum;
 use crate::number::format_count;
 use crate::progress::Progress;
 use crate::session::{LockArgs, Waiting};
@@ -94,6 +95,10 @@ struct Adder<'a> {
     expected_items: Option<u64>,
     /// By the filter's own estimate at the start, and what was new since.
     items: u64,
+    /// New keys that were taken for repeats.
+    rates: RateSum,
+    /// In what is new, when to look at the rate again.
+    rate_at: u64,
     warn_at: u64,
     /// When to look at all bits again, in new keys.
     look_at: u64,
@@ -105,6 +110,8 @@ impl<'a> Adder<'a> {
         // One whose estimate fails has all bits set.
         let items = file.filter().estimated_items().unwrap_or(u64::MAX);
         Self {
+            rates: RateSum::starting_at(items, file.filter().estimated_fpp()),
+            rate_at: 0,
             keys: KeyBytes::default(),
             not_keys: NotKeys::default(),
             counts: Counts::default(),
@@ -130,6 +137,7 @@ impl<'a> Adder<'a> {
             }
             self.turns.changed();
             self.insert(&batch)?;
+            self.look_at_rate();
             self.warn_if_full(progress);
             self.turns.after_batch(&mut self.file)?;
             progress.tick(self.counts.lines, raw_bytes, String::new);
@@ -142,7 +150,8 @@ impl<'a> Adder<'a> {
         let mut stopped = None;
         for (line, key) in self.keys.lines_and_keys() {
             let filter = self.file.filter_mut();
-            let full = self.expected_items.filter(|&expected| self.items >= expected);
+            let full =
+                self.expected_items.filter(|&expected| self.rates.is_full(self.items, expected));
             if let (Some(expected_items), false) = (full, self.overfill)
                 && !filter.contains(key)
             {
@@ -174,13 +183,23 @@ impl<'a> Adder<'a> {
         stopped.map_or(Ok(()), |(_, error)| Err(error))
     }
 
+    /// Looks at the rate after each 16th of the keys that it is for. That reads all bits, in all as
+    /// many words as it is for keys a few times over.
+    fn look_at_rate(&mut self) {
+        if let Some(expected) = self.expected_items.filter(|_| self.counts.new >= self.rate_at) {
+            self.rate_at = self.counts.new + (expected / 16).max(1);
+            self.rates.advance(self.items, self.file.filter().estimated_fpp());
+        }
+    }
+
     /// Warns, once, at 80 % of the keys, or at half of the bits where the keys are not known.
     fn warn_if_full(&mut self, progress: &mut Progress) {
         let name = self.file.name();
-        if let Some(expected) = self.expected_items.filter(|_| self.items >= self.warn_at) {
+        let items = self.items.saturating_add(self.rates.lost().lines as u64);
+        if let Some(expected) = self.expected_items.filter(|_| items >= self.warn_at) {
             self.warn_at = u64::MAX;
             progress.clear();
-            let (items, expected) = (format_count(self.items), format_count(expected));
+            let (items, expected) = (format_count(items), format_count(expected));
             let next =
                 if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
             self.talk.warn(&format!("{name} holds {items} of {expected} keys; {next}"));

@@ -118,7 +118,7 @@ impl KindFilter for BinaryFuse {
         self.width().fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.expected_fpp()
     }
 
@@ -128,6 +128,7 @@ impl KindFilter for BinaryFuse {
             layout: KindFilter::name(self),
             filter_bytes: self.num_bytes(),
             items: self.len(),
+            distinct_items: Some(self.len()),
             expected_items: self.capacity(),
             target_fpp: self.width().fpp(),
             fpp_now: self.expected_fpp(),

@@ -14,7 +14,9 @@ use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use mayhap::native::{Header, Kind};
-use mayhap::{BinaryFuse, Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, SecretKey};
+use mayhap::{
+    BinaryFuse, Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey,
+};
 use mayhap_store::{Image, Record};
 use serde_json::Value;
 use std::fmt;
@@ -85,11 +87,34 @@ pub trait KindFilter: fmt::Debug {
     /// Refuses to grow beyond this many bytes, if it grows.
     fn set_max_bytes(&mut self, _max_bytes: u64) {}
 
-    /// Keys after which it is full; `None` if it never is.
+    /// Distinct keys after which it is full; `None` if it never is.
     fn capacity(&self) -> Option<u64>;
+
+    /// The [`KindFilter::items`] at which it is full; those of keys that were absent, if none else
+    /// is inserted.
+    fn full_at(&self, _absent_only: bool) -> Option<u64> {
+        self.capacity()
+    }
+
+    /// Distinct keys that it was made for, or starts with.
+    fn expected_items(&self) -> u64 {
+        self.capacity().unwrap_or(0)
+    }
 
     /// Insertions that it counts now.
     fn items(&self) -> u64;
+
+    /// How many distinct keys came, by those that it counted, of absent keys if none else was
+    /// inserted. `None` where they do not say.
+    fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        None
+    }
+
+    /// Keys that were forgotten before their time so far, of a kind that does so rather than answer
+    /// wrongly more often.
+    fn forgotten_early(&self) -> Option<u64> {
+        None
+    }
 
     /// Bytes of memory.
     fn num_bytes(&self) -> u64;
@@ -97,8 +122,8 @@ pub trait KindFilter: fmt::Debug {
     /// The rate that was asked for.
     fn target_fpp(&self) -> f64;
 
-    /// The predicted rate with `items` keys; where that is no question, the rate now.
-    fn fpp_at(&self, items: u64) -> f64;
+    /// The predicted rate now, by the keys that came. Reads no bits.
+    fn expected_fpp(&self) -> f64;
 
     /// The numbers of its state. Reads all bits.
     fn state(&self) -> State;

@@ -1,12 +1,14 @@
 //! Filters that grow.
 
 use super::{Detail, KindFilter};
-use crate::fill::State;
+use crate::fill::{State, whole};
 use crate::layout_name::LayoutName;
 use crate::number::{format_bytes, format_count};
 use crate::talk::rate;
 use mayhap::native::{Header, Native};
-use mayhap::{Bitmap, Block, Digest, DigestFunction, ScalableBloomFilter, SecretKey};
+use mayhap::{
+    Bitmap, Block, Digest, DigestFunction, Estimate, ScalableBloomFilter, SecretKey,
+};
 use mayhap_store::{Image, Record};
 use serde_json::{Value, json};
 
@@ -70,6 +72,10 @@ impl KindFilter for ScalableFile {
         self.filter.inserted_items()
     }
 
+    fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        Some(self.filter.distinct_items())
+    }
+
     fn num_bytes(&self) -> u64 {
         self.filter.num_bytes()
     }
@@ -78,7 +84,7 @@ impl KindFilter for ScalableFile {
         self.filter.target_fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.filter.expected_fpp()
     }
 
@@ -87,6 +93,7 @@ impl KindFilter for ScalableFile {
             layout: self.name(),
             filter_bytes: self.filter.num_bytes(),
             items: self.filter.inserted_items(),
+            distinct_items: whole(self.filter.distinct_items()),
             expected_items: None,
             target_fpp: self.filter.target_fpp(),
             fpp_now: self.filter.estimated_fpp(),

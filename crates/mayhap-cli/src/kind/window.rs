@@ -8,6 +8,7 @@ use crate::layout_name::LayoutName;
 use crate::span::format_millis;
 use crate::talk::grouped;
 use mayhap::native::{Header, Native};
+use mayhap::sizing::window::spans;
 use mayhap::{Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
 use mayhap_store::{Image, Record};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,6 +36,38 @@ impl WindowFile {
     /// The time in the filter's unit: of a unit that is not known, the latest one that was told.
     fn time(&self) -> u64 {
         if self.unix_ms { now() } else { self.filter.now() }
+    }
+
+    /// A moment that was, as people say it, if the unit is known.
+    fn moment(&self, then: u64) -> String {
+        if self.unix_ms {
+            format!("{} ago", format_millis(now().saturating_sub(then)))
+        } else {
+            format!("tick {}", grouped(then))
+        }
+    }
+
+    /// What was forgotten early, so far.
+    fn forgotten(&self) -> Option<Detail> {
+        let keys = self.filter.forgotten_early()?;
+        let text = match keys {
+            0 => "none early".into(),
+            keys => {
+                let more = grouped(self.filter.expected_items());
+                format!(
+                    "{} keys early so far: more than {more} came within the window",
+                    grouped(keys)
+                )
+            }
+        };
+        Some(Detail::new("forgotten_early", "forgotten", text, keys))
+    }
+
+    /// Since when all keys are remembered, where it is not the whole window.
+    fn complete_since(&self) -> Option<Detail> {
+        let since = self.filter.complete_since()?;
+        let text = format!("since {}", self.moment(since));
+        Some(Detail::new("complete_since", "complete", text, since))
     }
 
     /// Time as people say it, if the unit is known.
@@ -92,8 +125,16 @@ impl KindFilter for WindowFile {
         None
     }
 
+    fn expected_items(&self) -> u64 {
+        self.filter.expected_items()
+    }
+
     fn items(&self) -> u64 {
         self.filter.inserted_items()
+    }
+
+    fn forgotten_early(&self) -> Option<u64> {
+        self.filter.forgotten_early()
     }
 
     fn num_bytes(&self) -> u64 {
@@ -104,7 +145,7 @@ impl KindFilter for WindowFile {
         self.filter.target_fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.filter.expected_fpp_now()
     }
 
@@ -113,6 +154,7 @@ impl KindFilter for WindowFile {
             layout: self.name(),
             filter_bytes: self.num_bytes(),
             items: self.items(),
+            distinct_items: None,
             expected_items: Some(self.filter.expected_items()),
             target_fpp: self.target_fpp(),
             fpp_now: self.filter.estimated_fpp(),
@@ -123,42 +165,45 @@ impl KindFilter for WindowFile {
 
     fn details(&self) -> Vec<Detail> {
         let filter = &self.filter;
-        let (generations, size) = (filter.num_generations(), filter.generation_size());
-        let forgotten = size.saturating_mul(generations.into());
         let mut details = Vec::new();
         match filter.window() {
             Window::Items(items) => {
                 let text = format!(
                     "the last {} keys; older than {} are surely forgotten",
                     grouped(items),
-                    grouped(forgotten)
+                    grouped(filter.max_age())
                 );
                 details.push(Detail::new("window_items", "window", text, items));
             }
             Window::Time { span, .. } => {
-                let (window, most) = (self.span(span), self.span(forgotten));
+                let (window, most) = (self.span(span), self.span(filter.max_age()));
                 let text = format!("the last {window}; older than {most} is surely forgotten");
                 details.push(Detail::new("window_time", "window", text, span));
-                let ago = match (self.unix_ms, filter.now()) {
-                    (_, 0) => "nothing was ever added".into(),
-                    (true, then) => {
-                        format!("last added to {} ago", format_millis(now().saturating_sub(then)))
-                    }
-                    (false, then) => format!("tick {} was the latest", grouped(then)),
+                let ago = match filter.now() {
+                    0 => "nothing was ever added".into(),
+                    then if self.unix_ms => format!("last added to {}", self.moment(then)),
+                    then => format!("{} was the latest", self.moment(then)),
                 };
                 details.push(Detail::new("window_now", "time", ago, filter.now()));
             }
             _ => {}
         }
-        let each = match filter.window() {
-            Window::Time { .. } => self.span(size),
-            _ => format!("{} keys", grouped(size)),
+        details.extend(self.forgotten());
+        details.extend(self.complete_since());
+        let (generations, size) = (filter.num_generations(), filter.generation_size());
+        let text = match (filter.window(), filter.forgotten_early()) {
+            (Window::Time { expected_items, .. }, Some(_)) => {
+                let items = grouped(spans::generation_items(expected_items));
+                format!("up to {generations} of {items} keys or of {}", self.span(size))
+            }
+            (Window::Time { .. }, None) => format!("{generations} of {}", self.span(size)),
+            _ => format!("{generations} of {} keys", grouped(size)),
         };
-        let text = format!("{generations} of {each}");
         details.push(Detail::new("num_generations", "generations", text, generations));
         details.push(Detail::new("generation_size", "", String::new(), size));
         let (rows, k) = (filter.num_rows(), filter.num_hashes());
-        let text = format!("{} of 16 bits, {k} per key", grouped(rows));
+        let columns = filter.num_bits() / rows;
+        let text = format!("{} of {columns} bits, {k} per key", grouped(rows));
         details.push(Detail::new("num_rows", "rows", text, rows));
         details
     }

@@ -27,12 +27,9 @@ pub struct RemoteFile {
     filter: NativeFilter,
     /// When its bits were counted last.
     seen: FilterInfo,
-    /// Keys at the start.
-    first_items: u64,
-    /// Keys that were new to us, in all and since the bits were counted.
-    new: u64,
+    /// Keys that were new to us since the bits were counted.
     new_since: u64,
-    /// Of them those of which it is not known.
+    /// Those of which it is not known, since the start.
     unsure: u64,
 }
 
@@ -62,8 +59,7 @@ impl RemoteFile {
         let name = connection.place.name.clone();
         let options = KeyOptions::from_header(&name, &filter.key_options())?;
         let seen = connection.wait(filter.info())?;
-        let first_items = items_of(&seen);
-        Ok((Self { name, filter, seen, first_items, new: 0, new_since: 0, unsure: 0 }, options))
+        Ok((Self { name, filter, seen, new_since: 0, unsure: 0 }, options))
     }
 
     /// What was seen when its bits were counted last.
@@ -118,7 +114,6 @@ impl OnServer for RemoteFile {
             self.unsure += part.unsure.count_ones() as u64;
         }
         let count = new.count_ones() as u64;
-        self.new += count;
         self.new_since += count;
         let expected = self.params().expected_items();
         if self.new_since >= LOOK_KEYS.max(expected / LOOK_PART) {
@@ -146,12 +141,21 @@ impl OnServer for RemoteFile {
     }
 
     fn items(&self) -> u64 {
-        items_of(&self.seen).saturating_add(self.new_since)
+        let seen = items_of(&self.seen);
+        if self.new_since == 0 {
+            return seen;
+        }
+        // With those that were taken for repeats since.
+        let params = self.params();
+        let counted = params.expected_inserted(seen).round() as u64;
+        params.distinct_items(counted.saturating_add(self.new_since)).max(seen)
     }
 
-    fn fpp_at(&self, items: u64) -> f64 {
-        let others = self.items().saturating_sub(self.first_items.saturating_add(self.new));
-        self.params().expected_fpp(items.saturating_add(others))
+    fn full_at(&self) -> u64 {
+        let expected = self.params().expected_items();
+        let width = self.estimate().high - self.estimate().items;
+        // Without a clear bit nothing is known, and it is full.
+        if width.is_finite() { expected.saturating_add(width.round() as u64) } else { expected }
     }
 
     fn state(&self) -> State {
@@ -161,6 +165,7 @@ impl OnServer for RemoteFile {
             layout: params.layout().name(),
             filter_bytes: params.num_bytes(),
             items,
+            distinct_items: Some(items),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
             fpp_now: self.seen.estimated_fpp,

@@ -29,6 +29,7 @@ mod rounds;
 mod serve;
 mod state;
 mod support;
+mod truth;
 mod turns;
 mod verbs;
 mod verify;

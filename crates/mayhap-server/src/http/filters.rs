@@ -133,6 +133,7 @@ struct Described {
     keyed: bool,
     capacity: u64,
     items: u64,
+    distinct_items: u64,
     bytes: u64,
     layers: u64,
     expansion: Option<u32>,
@@ -152,8 +153,8 @@ struct Described {
 
 fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
-    let Info { capacity, bytes, layers, items, expansion, error, fpp_now, kind, keyed, read_only } =
-        info;
+    let Info { capacity, bytes, layers, items, distinct, .. } = info;
+    let Info { expansion, error, fpp_now, kind, keyed, read_only, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -161,6 +162,7 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         keyed,
         capacity,
         items,
+        distinct_items: distinct,
         bytes,
         layers,
         expansion,

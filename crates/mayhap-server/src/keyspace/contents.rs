@@ -175,7 +175,7 @@ impl Contents {
             (Self::Fixed(ours), Self::Fixed(theirs)) => {
                 let items = ours.inserted_items().max(theirs.inserted_items());
                 ours.union_with(theirs)?;
-                ours.set_inserted_items(ours.estimated_items().rounded().max(items));
+                ours.set_inserted_items(ours.inserted_items().max(items));
                 Ok(())
             }
             (Self::Counting(ours), Self::Counting(theirs)) => {

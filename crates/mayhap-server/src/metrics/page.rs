@@ -170,9 +170,12 @@ fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let told = told(shared, rights);
     one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
-    let families: [(Family<'_>, Value); 8] = [
+    let families: [(Family<'_>, Value); 9] = [
         (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
             Some(told.info.items as f64)
+        }),
+        (Family("mayhap_filter_distinct_items", "gauge", "Keys that came, by its count"), |told| {
+            Some(told.info.distinct as f64)
         }),
         (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |told| {
             Some(told.info.capacity as f64)

@@ -30,6 +30,7 @@ mod keyspace_promise;
 mod keyspace_recovery;
 mod keyspace_threads;
 mod support;
+mod truth;
 mod wire;
 mod wire_hostile;
 mod wire_jobs;

@@ -223,6 +223,11 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
         with_filter!(self, filter => filter.estimated_items())
     }
 
+    /// As [`crate::Filter::distinct_items`].
+    pub fn distinct_items(&self) -> Estimate {
+        with_filter!(self, filter => filter.distinct_items())
+    }
+
     /// As [`crate::Filter::expected_fpp`].
     pub fn expected_fpp(&self, items: u64) -> f64 {
         self.params().expected_fpp(items)

@@ -1,7 +1,7 @@
 //! Files made from the specification by another program, open for ever.
 
 use mayhap::native::{self, HEADER_BYTES, Header, Identity, Native};
-use mayhap::{AnyFilter, CountingBloomFilter, SecretKey};
+use mayhap::{AnyFilter, CountingBloomFilter, SecretKey, WindowBloomFilter};
 
 const ANSWERS: &str = include_str!("../golden/native/answers.txt");
 const OPTIONS: &str = "lower=true\ntrim=true\ndelim=→\n";
@@ -179,6 +179,60 @@ fn golden_files_of_version_3_open_answer_and_are_written_back_byte_for_byte() {
         if header.identity().is_none() {
             assert!(native::encode(&filter, header.key_options()) == *bytes, "{name}");
         }
+    }
+}
+
+/// What comes to the golden windows, and when, as `make_v2_window.py` has it.
+fn arrivals() -> impl Iterator<Item = (String, u64)> {
+    let mut now = 1000;
+    (0i64..).map(move |i| {
+        now += if i % 2500 == 2499 { 3000 } else { u64::from(i % 500 >= 300) };
+        (format!("member-{}", if i % 3 == 0 { i - i % 7 * 40 } else { i }), now)
+    })
+}
+
+/// Each is two files, before and after some insertions: so the rules of inserting, sealing,
+/// clearing and forgetting are compared, to the bit.
+#[test]
+fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
+    let files = files![
+        "v2-window-keys-1",
+        "v2-window-keys-2",
+        "v2-window-time-even-1",
+        "v2-window-time-even-2",
+        "v2-window-time-1",
+        "v2-window-time-2",
+        "v2-window-time-large-1",
+        "v2-window-time-large-2"
+    ];
+    let answers = include_str!("../golden/native/answers_window.txt");
+    assert_eq!(answers.lines().count() * 2, files.len());
+    for (pair, line) in files.chunks(2).zip(answers.lines()) {
+        let [name, from, to, forgotten, absent] =
+            line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let [(first_name, first), (_, second)] = pair else { unreachable!() };
+        assert_eq!(*first_name, format!("{name}-1"));
+        let (mut window, _) = native::decode_as::<WindowBloomFilter>(first, None).unwrap();
+        assert!(native::encode(&window, "") == *first, "{name}: not the same");
+        let (from, to): (usize, usize) = (from.parse().unwrap(), to.parse().unwrap());
+        for (key, now) in arrivals().take(to).skip(from) {
+            let was_there = window.contains_at(&key, now);
+            assert_eq!(window.insert_at(&key, now), !was_there, "{name}: {key}");
+        }
+        assert!(native::encode(&window, "") == *second, "{name}: another window");
+        let (window, _) = native::decode_as::<WindowBloomFilter>(second, None).unwrap();
+        let found: Vec<String> = (0..1000)
+            .filter(|i| window.contains(&format!("absent-{i}")))
+            .map(|i| i.to_string())
+            .collect();
+        assert_eq!(found.join(","), absent, "{name}");
+        assert_eq!(window.forgotten_early().unwrap().to_string(), forgotten, "{name}");
+        // The last that came are there.
+        let keys: Vec<(String, u64)> = arrivals().take(to).collect();
+        let since = window.complete_since().unwrap_or(0);
+        let last = keys.iter().rev().take(100).filter(|(_, now)| *now >= since);
+        assert!(last.clone().count() > 0 || since > window.now());
+        assert!(last.into_iter().all(|(key, _)| window.contains(key)), "{name}: false negative");
     }
 }
 

@@ -56,14 +56,14 @@ the filter has to be there. What others add shows after each 1 % of its keys fro
 least), in the rate and in how full it is.
 
 --window forgets: a line is dropped if it came among the last so many lines, or in the last \
-time, and is new again once it is older than 15/14 of that at most (in lines that were not in \
-the present 14th yet); a repeat makes it young again. Its rate rises while the window fills and \
-stays at -p or below from then on; the loss printed is the sum of that rate over the new lines. \
-A window of time needs -n, the keys expected in it, evenly spread: more than a 14th of them at \
-once raise the rate, as the rate now and the loss say. Time is this machine's clock, read once \
-per batch. Set back, the window stands still until it catches up, and forgets nothing; set \
-ahead, what is older than it says is forgotten. The log has no times: after kill -9 its lines \
-are as young as the next run.
+time, and is new again once it is older than 15/14 of that many lines at most (of those that were \
+not in the present 14th yet), or 9/8 of that time; a repeat makes it young again. Its rate rises \
+while the window fills and stays at -p or below from then on; the loss printed is the sum of that \
+rate over the new lines. A window of time needs -n, the most keys that come in it, in whatever \
+bursts: where more come it forgets the oldest of them early, and says how many. Time is this \
+machine's clock, read once per batch. Set back, the window stands still until it catches up, and \
+forgets nothing; set ahead, what is older than it says is forgotten. The log has no times: after \
+kill -9 its lines are as young as the next run.
 
 --exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
 to 23 for each, for a moment 33 while the table grows. At --max-memory it stops (exit code 2).";

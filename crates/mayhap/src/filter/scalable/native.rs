@@ -134,7 +134,7 @@ impl Native for ScalableBloomFilter {
             let part =
                 |blocks| BlockedBloomFilter::from_parts(*params.part(), digest_function, blocks, 0);
             let parts = blocks.map(part).collect::<Result<_, _>>()?;
-            Ok(Layer { params, step, parts, inserted_items })
+            Ok(Layer::new(params, step, parts, inserted_items))
         });
         Ok(Self {
             layers: layers.collect::<Result<_, Error>>()?,

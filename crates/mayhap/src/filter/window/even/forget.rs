@@ -1,33 +1,13 @@
 //! From one generation to the next: what is counted, what the time does, and how columns are
 //! cleared before they are used again.
 
-use super::{Window, WindowBloomFilter, column_of};
+use super::{EvenWindow, Window, column_of};
 use crate::sizing::window::NUM_COLUMNS;
 use crate::{Block, Digest};
 
-impl WindowBloomFilter {
-    /// Says what time it is, in a time window: forgets what has expired.
-    ///
-    /// A time before the latest one changes nothing. Calling it is never needed, since calls with a
-    /// time do the same; called now and then in idle periods it spreads the work.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use mayhap::WindowBloomFilter;
-    ///
-    /// let mut seen = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6).build()?;
-    /// seen.advance(1000);
-    /// seen.insert("key");
-    /// seen.advance(500); // the clock was set back: it stands still
-    /// seen.advance(1060);
-    /// assert!(seen.contains("key"));
-    /// seen.advance(u64::MAX);
-    /// assert!(!seen.contains("key"));
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
+impl EvenWindow {
     #[inline]
-    pub fn advance(&mut self, now: u64) {
+    pub(in crate::filter::window) fn advance(&mut self, now: u64) {
         if now > self.now && matches!(self.plan.window, Window::Time { .. }) {
             self.advance_to_later(now);
         }
@@ -143,8 +123,7 @@ impl WindowBloomFilter {
         self.cursor_rest = 0;
     }
 
-    /// Forgets every key, and the time.
-    pub fn clear(&mut self) {
+    pub(in crate::filter::window) fn clear(&mut self) {
         self.table.clear();
         self.counts = [Block::default(); 2];
         self.generation = 0;

@@ -1,48 +1,23 @@
-//! What a window remembers, and how it is cut into generations.
+//! How a window is cut into generations of one length.
 
 use crate::Error;
+use crate::filter::window::{Age, Window};
 use crate::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
-
-/// What a [`WindowBloomFilter`](crate::WindowBloomFilter) remembers at least.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Window {
-    /// The last insertions.
-    Items(u64),
-    /// The keys that were inserted at most `span` ago.
-    Time {
-        /// How long, in the unit of the times that the caller passes.
-        span: u64,
-        /// The keys that are expected in a span.
-        expected_items: u64,
-    },
-}
-
-/// How old a key is: how long ago it was inserted last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Age {
-    /// Generations begun since: 0 if it was inserted in the present one.
-    pub generations: u32,
-    /// At least so many keys were counted since, or at least so much time has passed.
-    pub at_least: u64,
-    /// At most so many keys were counted since, or at most so much time has passed.
-    pub at_most: u64,
-}
 
 /// A window cut into generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
-    pub(super) window: Window,
+pub(in crate::filter::window) struct Plan {
+    pub(in crate::filter::window) window: Window,
     /// Keys or time of a generation: a 14th of the window, rounded up.
-    pub(super) step: u64,
+    pub(in crate::filter::window) step: u64,
     /// The generations that can be asked: the full ones that hold the window and the present one.
-    pub(super) live: u32,
+    pub(in crate::filter::window) live: u32,
     /// The keys that a generation is made for.
-    pub(super) generation_items: u64,
+    pub(in crate::filter::window) generation_items: u64,
 }
 
 impl Plan {
-    pub(super) fn new(window: Window) -> Result<Self, Error> {
+    pub(in crate::filter::window) fn new(window: Window) -> Result<Self, Error> {
         let (size, expected_items) = match window {
             Window::Items(0) | Window::Time { expected_items: 0, .. } => {
                 return Err(Error::ZeroItems);
@@ -63,40 +38,40 @@ impl Plan {
     }
 
     /// w: keys or time.
-    pub(super) const fn size(&self) -> u64 {
+    pub(in crate::filter::window) const fn size(&self) -> u64 {
         match self.window {
             Window::Items(size) | Window::Time { span: size, .. } => size,
         }
     }
 
-    pub(super) const fn expected_items(&self) -> u64 {
+    pub(in crate::filter::window) const fn expected_items(&self) -> u64 {
         match self.window {
             Window::Items(items) | Window::Time { expected_items: items, .. } => items,
         }
     }
 
     /// What a generation gets of `items` keys that are spread evenly over a window, rounded up.
-    pub(super) fn items_of_a_generation(&self, items: u64) -> u64 {
+    pub(in crate::filter::window) fn items_of_a_generation(&self, items: u64) -> u64 {
         let share = (u128::from(items) * u128::from(self.step)).div_ceil(self.size().into());
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
     /// What `items` of a generation are: a count window ends one when so many were counted, to a
     /// time window so many come.
-    pub(super) const fn load(&self, items: u64) -> Load {
+    pub(in crate::filter::window) const fn load(&self, items: u64) -> Load {
         match self.window {
             Window::Items(_) => Load::Counted(items),
-            Window::Time { .. } => Load::Inserted(items),
+            Window::Time { .. } => Load::Distinct(items),
         }
     }
 
     /// Rows and k for a rate.
-    pub(super) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
+    pub(in crate::filter::window) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
         window::for_items(self.load(self.generation_items), self.live, target_fpp)
     }
 
     /// The age of a key `generations` back, when the present generation has `items` keys.
-    pub(super) fn age_in_items(&self, generations: u32, items: u64) -> Age {
+    pub(in crate::filter::window) fn age_in_items(&self, generations: u32, items: u64) -> Age {
         let full = |generations: u32| self.step.saturating_mul(generations.into());
         let at_most = full(generations).saturating_add(items).saturating_sub(1);
         let at_least =
@@ -105,7 +80,7 @@ impl Plan {
     }
 
     /// The age of a key of generation `generation`, at the time `now` in a later one.
-    pub(super) fn age_in_time(&self, generation: u64, now: u64) -> Age {
+    pub(in crate::filter::window) fn age_in_time(&self, generation: u64, now: u64) -> Age {
         let begin = generation * self.step;
         let last = begin.saturating_add(self.step - 1);
         let generations = (now / self.step - generation) as u32;

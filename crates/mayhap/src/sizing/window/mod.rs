@@ -1,9 +1,10 @@
 //! The rate model of a window: the generations' columns are `standard` filters of their own.
 //!
-//! A window of 16 generations is a table of rows, one 16-bit word each; generation `c` is the
-//! column of the words' bits `c`, a `standard` filter of as many bits as there are rows, and all
-//! columns are asked with the same k rows. A key that was never inserted is answered "maybe" if any
-//! live column says so. The columns hold different keys, so that their fills are independent, and
+//! A window of 16 generations is a table of rows, one 16-bit word each ([`spans`] has words of
+//! 64); generation `c` is the column of the words' bits `c`, a `standard` filter of as many bits
+//! as there are rows, and all columns are asked with the same k rows. A key that was never
+//! inserted is answered "maybe" if any live column says so. The columns hold different keys, so
+//! that their fills are independent, and
 //!
 //! ```text
 //! p = 1 − Π over live generations c of (1 − p_c),   p_c = E[(X_c / rows)^k]
@@ -13,11 +14,14 @@
 //! of the key that is asked for differ from one another, and an upper bound where some coincide (a
 //! chance of k² / (2 · rows)).
 
+pub mod spans;
+
+use super::distinct::Intake;
 use super::search::fewest;
 use super::{MAX_NUM_BITS, MAX_NUM_HASHES, check_fpp, check_target, standard};
 use crate::Error;
 
-/// Columns of a window: the bits of a row.
+/// Columns of a window of the last w keys: the bits of a row.
 ///
 /// With c columns one is being cleared, one is filled, and c − 2 hold the window: the slack is
 /// 1 / (c − 2). Bits per key at 1 %, all columns counted: 18.2 for 8 columns (slack 1/6), 17.4 for
@@ -41,10 +45,17 @@ pub const MAX_NUM_ROWS: u64 = MAX_NUM_BITS / NUM_COLUMNS as u64;
 /// that time, changes nothing and is not counted: 0.006 % of the keys at 1 %, 0.04 % at 5 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// So many distinct keys were inserted.
-    Inserted(u64),
+    /// So many distinct keys came.
+    Distinct(u64),
     /// So many keys changed the column when they were inserted.
     Counted(u64),
+}
+
+impl Load {
+    const fn items(self) -> u64 {
+        let (Self::Distinct(items) | Self::Counted(items)) = self;
+        items
+    }
 }
 
 /// The false-positive probability of a window whose live generations hold these keys.
@@ -53,9 +64,9 @@ pub enum Load {
 ///
 /// ```
 /// use mayhap::sizing::window::{Load, expected_fpp};
-/// let load = Load::Inserted(900);
+/// let load = Load::Distinct(900);
 /// let (one, two) = (expected_fpp(10_000, 7, [load]), expected_fpp(10_000, 7, [load, load]));
-/// assert_eq!(expected_fpp(10_000, 7, [Load::Inserted(0); 15]), 0.0);
+/// assert_eq!(expected_fpp(10_000, 7, [Load::Distinct(0); 15]), 0.0);
 /// assert!((two - (1.0 - (1.0 - one) * (1.0 - one))).abs() < 1e-12);
 /// ```
 pub fn expected_fpp(
@@ -63,7 +74,7 @@ pub fn expected_fpp(
     num_hashes: u32,
     generations: impl IntoIterator<Item = Load>,
 ) -> f64 {
-    let (mut log_absent, mut last) = (0.0, (Load::Inserted(0), 0.0));
+    let (mut log_absent, mut last) = (0.0, (Load::Distinct(0), 0.0));
     for load in generations {
         // Full generations hold the same number of keys each.
         if load != last.0 {
@@ -92,72 +103,58 @@ pub fn expected_fpp(
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn for_items(load: Load, live_generations: u32, target_fpp: f64) -> Result<(u64, u32), Error> {
-    let (Load::Inserted(items) | Load::Counted(items)) = load;
+    let column_target = column_target(load.items(), live_generations, target_fpp)?;
+    fewest_rows(load, column_target, MAX_NUM_ROWS)
+}
+
+/// The rate of each of so many columns of these keys, of which one at least answers "maybe" with
+/// `target_fpp`.
+fn column_target(items: u64, columns: u32, target_fpp: f64) -> Result<f64, Error> {
     check_fpp(target_fpp)?;
-    let live = f64::from(live_generations.max(1));
-    let column_target = -libm::expm1(libm::log1p(-target_fpp) / live);
+    let columns = f64::from(columns.max(1));
+    let column_target = -libm::expm1(libm::log1p(-target_fpp) / columns);
     check_target(items, column_target)?;
+    Ok(column_target)
+}
+
+/// The fewest rows, and their k, with which a column keeps its target.
+fn fewest_rows(load: Load, column_target: f64, most: u64) -> Result<(u64, u32), Error> {
     let ideal = standard::ideal_num_hashes(column_target);
     let too_large = Error::TooLarge {
         field: "num_rows",
-        limit: MAX_NUM_ROWS,
-        found: standard::ideal_num_bits(items, column_target) as u64,
+        limit: most,
+        found: standard::ideal_num_bits(load.items(), column_target) as u64,
     };
     [libm::floor(ideal), libm::ceil(ideal)]
         .into_iter()
         .map(|k| (k as u32).clamp(1, MAX_NUM_HASHES))
-        .filter_map(|k| Some((rows_for(load, items, column_target, k)?, k)))
+        .filter_map(|k| Some((rows_for(load, column_target, k, most)?, k)))
         .min()
         .ok_or(too_large)
 }
 
 /// The smallest number of rows with which a column keeps `column_target`.
-fn rows_for(load: Load, items: u64, column_target: f64, num_hashes: u32) -> Option<u64> {
-    let k = f64::from(num_hashes);
+fn rows_for(load: Load, column_target: f64, num_hashes: u32, most: u64) -> Option<u64> {
     // The textbook formula is a lower bound.
-    let fill = libm::pow(column_target, 1.0 / k);
-    let low = (k * items as f64 / -libm::log1p(-fill) * 0.999) as u64;
-    if low > MAX_NUM_ROWS {
+    let low = standard::textbook_num_bits(load.items(), column_target, num_hashes) * 0.999;
+    if low > most as f64 {
         return None;
     }
     let fpp = |rows| column_fpp(rows, num_hashes, load);
-    fewest(low.max(MIN_NUM_ROWS), MAX_NUM_ROWS, column_target, fpp)
+    fewest((low as u64).max(MIN_NUM_ROWS), most, column_target, fpp)
 }
 
 fn column_fpp(num_rows: u64, num_hashes: u32, load: Load) -> f64 {
     let items = match load {
-        Load::Inserted(items) => items,
-        Load::Counted(items) => thrown(num_rows, num_hashes, items),
+        Load::Distinct(items) => items,
+        Load::Counted(items) => distinct(num_rows, num_hashes, items),
     };
     standard::expected_fpp(num_rows, num_hashes, items)
 }
 
-/// The keys that were inserted until `items` of them were counted, in the mean.
-fn thrown(num_rows: u64, num_hashes: u32, items: u64) -> u64 {
-    let (k, n) = (f64::from(num_hashes), items as f64);
-    let mut thrown = n;
-    // Converges at once up to the design load; what is overfilled 20 times needs no more digits.
-    for _ in 0..32 {
-        let next = n + thrown * mean_fpp_until(thrown * k / num_rows as f64, k);
-        let step = next - thrown;
-        thrown = next;
-        if step < 0.01 {
-            break;
-        }
-    }
-    libm::round(thrown) as u64
-}
-
-/// The mean of a column's rate, (1 − e^(−x))^k, while its load x = kn / rows grows from 0 to
-/// `load`: Simpson's rule.
-fn mean_fpp_until(load: f64, k: f64) -> f64 {
-    const INTERVALS: u32 = 64;
-    let fpp = |i: u32| {
-        let x = load * f64::from(i) / f64::from(INTERVALS);
-        libm::pow(-libm::expm1(-x), k)
-    };
-    let inner = (1..INTERVALS).map(|i| fpp(i) * if i % 2 == 1 { 4.0 } else { 2.0 });
-    (fpp(0) + fpp(INTERVALS) + inner.sum::<f64>()) / (3.0 * f64::from(INTERVALS))
+/// The distinct keys that came until `items` of them changed the column, in the mean.
+fn distinct(num_rows: u64, num_hashes: u32, items: u64) -> u64 {
+    libm::round(Intake::standard(num_rows, num_hashes).distinct(items as f64)) as u64
 }
 
 #[cfg(test)]
@@ -165,7 +162,7 @@ mod tests {
     use super::*;
 
     fn load(items: u64) -> Load {
-        if items.is_multiple_of(2) { Load::Inserted(items) } else { Load::Counted(items) }
+        if items.is_multiple_of(2) { Load::Distinct(items) } else { Load::Counted(items) }
     }
 
     #[test]
@@ -190,10 +187,10 @@ mod tests {
         // collector's sum 64 · (1/64 + 1/63 + … + 1/(64 − n + 1)) keys were thrown.
         for n in [1u32, 10, 30, 50] {
             let expected: f64 = (0..n).map(|i| 64.0 / f64::from(64 - i)).sum();
-            let found = thrown(64, 1, n.into()) as f64;
+            let found = distinct(64, 1, n.into()) as f64;
             assert!((found - expected).abs() <= 0.6 + 0.02 * expected, "{n}: {found} {expected}");
         }
-        assert_eq!(thrown(1 << 20, 7, 1000), 1000);
+        assert_eq!(distinct(1 << 20, 7, 1000), 1000);
     }
 
     #[test]
