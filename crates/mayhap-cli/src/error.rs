@@ -76,6 +76,15 @@ pub enum Error {
         /// The first line that was not dealt with, from 1.
         line: u64,
     },
+    /// Two arguments name one file, which one of them would write.
+    SameFile {
+        /// An argument with its file.
+        first: String,
+        /// The other one.
+        second: String,
+        /// Whether one of them is read; else both are written.
+        is_read: bool,
+    },
     /// The arguments contradict each other or a file.
     Usage {
         /// What contradicts what.
@@ -113,6 +122,8 @@ impl Error {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
             Self::Remote { hint, .. } => return hint.clone(),
+            Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
+            Self::SameFile { .. } => "name two different files".into(),
             Self::Full { advice, .. } => (*advice).into(),
             Self::TooMuchMemory { .. } => {
                 "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
@@ -175,6 +186,14 @@ impl fmt::Display for Error {
                 format_bytes(*limit),
                 grouped(*line)
             ),
+            Self::SameFile { first, second, is_read } => {
+                let harm = if *is_read {
+                    "it would be overwritten while it is read"
+                } else {
+                    "each would overwrite the other"
+                };
+                write!(f, "{first} and {second} are the same file: {harm}")
+            }
             Self::Remote { message: problem, .. } | Self::Usage { problem, .. } => {
                 f.write_str(problem)
             }

@@ -61,14 +61,21 @@ impl Source {
         .map_err(Error::io("open", &self.name()))
     }
 
-    /// The bytes still to be read, if it is a regular file.
+    /// The bytes still to be read, if it is a regular file. Opens no file: a pipe that is opened and
+    /// closed again has lost its writer.
     ///
     /// # Errors
     ///
     /// [`Error::Io`]: also the check before any work that every input exists.
     pub fn size(&self) -> Result<Option<u64>, Error> {
-        let mut file = self.open()?;
-        let metadata = file.metadata().map_err(Error::io("read", &self.name()))?;
+        let (metadata, position) = match self {
+            Self::Path(path) => (path.metadata().map_err(Error::io("open", &self.name()))?, 0),
+            Self::Stdin => {
+                let mut file = self.open()?;
+                let metadata = file.metadata().map_err(Error::io("read", &self.name()))?;
+                (metadata, file.stream_position().unwrap_or(0))
+            }
+        };
         if metadata.is_dir() {
             let source = io::Error::from(io::ErrorKind::IsADirectory);
             return Err(Error::io("read", &self.name())(source));
@@ -76,7 +83,6 @@ impl Source {
         if !metadata.is_file() {
             return Ok(None);
         }
-        let position = file.stream_position().unwrap_or(0);
         Ok(Some(metadata.len().saturating_sub(position)))
     }
 

@@ -28,7 +28,8 @@ Examples:
 const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \
 full and stops at 100 % (exit code 2), unless --overfill is given; the keys up to there are \
-saved, and so are those up to Ctrl-C. The file is replaced at the end, whole or not at all. \
+saved, and so are those up to Ctrl-C. The file is changed in place: replaced at the end, whole \
+or not at all. \
 How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
 have too few fields, are left out and counted.
 

@@ -32,7 +32,8 @@ The new file answers \"maybe\" where any of the files does, and nowhere else. It
 one of them, so make each shard with the -n of all keys together. Files are refused if they \
 differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
 error says in what. Where only -n and -p were given differently, those of the first file are \
-kept. Every byte of every file is checked; the new file appears whole or not at all.
+kept. Every byte of every file is checked; the new file appears whole or not at all, so with \
+--force it may be one of those that are merged.
 
 The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
 filters by adding their counters (a key of two files has to be removed twice), both in memory. \
@@ -97,12 +98,6 @@ struct Part {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    if args.files.iter().chain([&args.output]).any(|path| path == Path::new("-")) {
-        return Err(Error::usage(
-            "- is given, but a filter cannot be merged from or to a pipe",
-            "name files: a filter is read from its header, and checked before it counts",
-        ));
-    }
     #[cfg(feature = "redis")]
     if args.files.iter().chain([&args.output]).any(|path| remote::is_url(path)) {
         return merge_with_server(args, talk);

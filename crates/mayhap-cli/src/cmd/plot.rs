@@ -4,7 +4,7 @@ use super::Outcome;
 use crate::error::Error;
 use crate::output::Output;
 use crate::plot::{self, Plot};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     if args.output.as_ref().is_some_and(is_page) {
         picture = plot::page(&picture);
     }
-    let mut output = match &args.output {
+    let mut output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &[])?,
         None => Output::stdout(&[])?,
     };

@@ -198,7 +198,7 @@ fn an_input_is_never_the_output() {
     let folder = folder();
     let path = file(folder.path(), "in", b"a\na\n");
     let talk = fail(folder.path(), &["dedup", "in", "-o", "in", "--force"], b"");
-    assert!(talk.contains("in is both input and output"), "{talk}");
+    assert!(talk.contains("FILE in and -o in are the same file"), "{talk}");
     let appending = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     let mut command = crate::support::mayhap(folder.path());
     let output = command.args(["dedup", "in"]).stdout(appending).output().unwrap();

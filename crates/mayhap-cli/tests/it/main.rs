@@ -14,6 +14,7 @@ mod foreign;
 mod foreign_files;
 mod help;
 mod hostile;
+mod inputs;
 mod keys;
 mod kinds;
 mod manners;

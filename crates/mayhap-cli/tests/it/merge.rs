@@ -58,7 +58,7 @@ fn unlike_files_are_refused_with_what_differs_and_the_next_step() {
         std::fs::remove_file(folder.join("b")).unwrap();
     }
     let talk = fail(folder, &["merge", "-o", "all", "a", "-"], b"");
-    assert!(talk.contains("- is given"), "{talk}");
+    assert!(talk.contains("FILTER - is standard input"), "{talk}");
     let talk = fail(folder, &["merge", "-o", "a", "a"], b"");
     assert!(talk.contains("a exists already") && talk.contains("--force"), "{talk}");
     fail(folder, &["merge", "-o", "all"], b"");

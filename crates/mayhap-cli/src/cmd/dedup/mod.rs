@@ -18,7 +18,7 @@ use crate::seen::Seen;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use pump::{Run, Set};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,7 +78,7 @@ pub struct Args {
     /// Print the repeats instead: every line but the first of equal ones
     #[arg(short = 'd', long)]
     repeated: bool,
-    /// Write to FILE instead of standard output
+    /// Write to FILE instead of standard output, which is -
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file of -o
@@ -141,7 +141,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
         (Set::Filter(Box::new(inserter)), options)
     };
-    let output = match &args.output {
+    let output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,
     };
