@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::foreign::{ForeignArgs, Opener};
+use crate::input::Reading;
 use crate::keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
 use crate::layout_name::LayoutName;
 use crate::memory;
@@ -200,6 +201,9 @@ pub struct LineArgs {
     /// A carriage return at the end of a line is not part of its key
     #[arg(long)]
     pub crlf: bool,
+    /// Take bytes as they stand: decompress nothing, leave no CR and no byte-order mark out of keys
+    #[arg(long)]
+    pub raw: bool,
     /// Refuse longer lines
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
@@ -244,8 +248,9 @@ impl LineArgs {
         }
     }
 
-    /// The longest line, at least 1.
-    pub fn max_line(&self) -> usize {
-        usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1)
+    /// How lists are read by a verb, for lines of at least 1 byte.
+    pub fn reading(&self, verb: &'static str, talk: Talk) -> Reading {
+        let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1);
+        Reading { verb, raw: self.raw, max_line, talk }
     }
 }

@@ -1,5 +1,6 @@
 //! What can go wrong, what it is called and what to do next.
 
+use crate::input::NotAList;
 use crate::number::format_bytes;
 use crate::talk::grouped;
 use std::{fmt, io};
@@ -76,6 +77,17 @@ pub enum Error {
         /// The first line that was not dealt with, from 1.
         line: u64,
     },
+    /// Some input is no list of keys.
+    NotAList {
+        /// The file.
+        name: String,
+        /// Whether it is standard input, which has no name to type.
+        is_stdin: bool,
+        /// The verb that was to read it.
+        verb: &'static str,
+        /// What it is.
+        what: NotAList,
+    },
     /// Two arguments name one file, which one of them would write.
     SameFile {
         /// An argument with its file.
@@ -122,6 +134,9 @@ impl Error {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
             Self::Remote { hint, .. } => return hint.clone(),
+            Self::NotAList { name, is_stdin, verb, what } => {
+                what.hint(verb, (!is_stdin).then_some(name))
+            }
             Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
             Self::SameFile { .. } => "name two different files".into(),
             Self::Full { advice, .. } => (*advice).into(),
@@ -186,6 +201,7 @@ impl fmt::Display for Error {
                 format_bytes(*limit),
                 grouped(*line)
             ),
+            Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
             Self::SameFile { first, second, is_read } => {
                 let harm = if *is_read {
                     "it would be overwritten while it is read"

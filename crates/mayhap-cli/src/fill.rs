@@ -2,7 +2,7 @@
 
 use crate::distinct::Distinct;
 use crate::error::Error;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
@@ -90,14 +90,17 @@ pub struct Counted {
 pub fn count_distinct(
     sources: &[Source],
     options: &KeyOptions,
-    max_line: usize,
+    reading: Reading,
     stop: &Arc<Stop>,
     (talk, total_bytes): (Talk, Option<u64>),
 ) -> Result<Option<Counted>, Error> {
     let Some(total_bytes) = total_bytes else { return Ok(None) };
     let mut progress = Progress::new(talk, Some(total_bytes));
     let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
-    let mut reader = LineReader::new(sources.to_vec(), options, max_line, Some(Arc::clone(stop)));
+    // What there is to say is said when they are read again.
+    let reading = Reading { talk: talk.silent(), ..reading };
+    let stop = Some(Arc::clone(stop));
+    let mut reader = LineReader::new(sources.to_vec(), options, reading, stop)?;
     reader.digest_by(DigestFunction::default());
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {

@@ -76,3 +76,4 @@ pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};
 pub use merge::{Merged, merge, merge_new};
 pub use save::{save, save_new};
+pub use sniff::looks_like;

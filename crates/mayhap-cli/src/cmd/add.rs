@@ -107,7 +107,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     seen.set_max_bytes(limit);
     let is_live = log.is_some();
     let inserter = Inserter::new(seen, args.overfill).with_log(log);
-    let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
     let (counts, seconds, result) = adding.fill(advice);
@@ -134,7 +134,7 @@ fn add_to_server(
     let options = options.agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
     let inserter = Inserter::new(Seen::Remote(filter), args.overfill);
-    let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = "the keys up to there are in it; make a larger one, or go on with --overfill";
     let (counts, seconds, result) = adding.fill(advice);

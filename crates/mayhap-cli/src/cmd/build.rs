@@ -70,10 +70,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.output.display().to_string();
     super::refuse_existing(&args.output, args.force)?;
     let (sources, total_bytes) = super::input("build", &args.files)?;
-    let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
+    let (options, reading) = (args.lines.key_options(), args.lines.reading("build", talk));
     let stop = Stop::on_signals()?;
     let reader_stop = Some(Arc::clone(&stop));
-    let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
+    let mut reader = LineReader::new(sources.clone(), &options, reading, reader_stop)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
@@ -90,7 +90,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
         let talk_of = (talk, total_bytes);
-        let counted = fill::count_distinct(&sources, &options, max_line, &stop, talk_of)?;
+        let counted = fill::count_distinct(&sources, &options, reading, &stop, talk_of)?;
         let Some(counted) = counted else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",

@@ -110,7 +110,9 @@ struct Found {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let (filters, inputs) = match (args.filters.as_slice(), args.files.split_first()) {
+    let reading = args.lines.reading("check", talk);
+    let (more, files) = asked::split(&args.filters, &args.files, &reading);
+    let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
                 "which filter? None is named",
@@ -118,7 +120,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             ));
         }
         ([], Some((filter, inputs))) => (std::slice::from_ref(filter), inputs),
-        (filters, _) => (filters, args.files.as_slice()),
+        (filters, _) => (filters, files.as_slice()),
     };
     if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
         return Err(Error::usage(
@@ -129,8 +131,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let (asked, options) = asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
     let (sources, total_bytes) = super::input("check", inputs)?;
-    let max_line = args.lines.max_line();
-    let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, max_line));
+    let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, confirm.transpose()?);
     sieve.invert = args.invert;
@@ -146,7 +147,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if !args.count && !args.list && !talk.is_quiet() {
         sieve.output = Some(output);
     }
-    let mut reader = LineReader::new(sources, &options, max_line, None);
+    let mut reader = LineReader::new(sources, &options, reading, None)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
     reader.keyless().warn(talk);

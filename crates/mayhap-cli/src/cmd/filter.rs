@@ -82,6 +82,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (asked, options) =
         asked::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
     let (sources, total_bytes) = super::input("filter", &args.files)?;
+    let (stop, reading) = (Stop::on_signals()?, args.lines.reading("filter", talk));
+    let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, None);
     sieve.invert = args.invert;
@@ -89,8 +91,6 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let Some(rest) = &args.rest {
         sieve.rest = Some(Output::create(rest, args.force, &sources)?);
     }
-    let stop = Stop::on_signals()?;
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
     reader.keyless().warn(talk);

@@ -87,7 +87,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let Seen::Kind(mut filter) = seen else { return Err(not_counting(&file, Kind::Bloom)) };
     let stop = Stop::on_signals()?;
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let mut reader =
+        LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let function = filter.digest_function();
     reader.digest_by(function);

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
 use crate::foreign;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::kind::{self, matrix};
 use crate::measure::{Count, sample, samples_for};
@@ -173,7 +173,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let subject = Subject::open(&args.file, &header, key)?;
     let state = subject.state();
     let rate = subject.measure(args, &header, &state);
-    let cut = (&options, args.lines.max_line());
+    let cut = (&options, args.lines.reading("verify", talk));
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     let off = rate.rate_verdict != AS_PREDICTED;
     let mut rows = vec![("checksums", "good".to_owned())];
@@ -219,7 +219,7 @@ impl Subject {
     fn check_keys(
         &self,
         sources: Vec<Source>,
-        cut: (&KeyOptions, usize),
+        cut: (&KeyOptions, Reading),
         talk: (Talk, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
         let function = self.digest_function();

@@ -82,7 +82,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
-    let (sets, options, inputs) = match (args.filters.as_slice(), args.files.split_first()) {
+    let reading = args.lines.reading("which", talk);
+    let (filters, files) = asked::split(&args.filters, &args.files, &reading);
+    let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
                 "which sets? No filter is named",
@@ -94,15 +96,15 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             (sets, options, inputs)
         }
         (filters, _) => {
-            let (files, options) =
+            let (opened, options) =
                 asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
-            (NamedSets::of_filters(files, limit), options, args.files.as_slice())
+            (NamedSets::of_filters(opened, limit), options, files.as_slice())
         }
     };
     let (sources, total_bytes) = super::input("which", inputs)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
-    let reader = LineReader::new(sources, &options, args.lines.max_line(), None);
+    let reader = LineReader::new(sources, &options, reading, None)?;
     pump(args, sets, reader, output, (talk, progress))
 }
 

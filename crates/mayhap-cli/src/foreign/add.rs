@@ -51,7 +51,7 @@ pub fn run(
         ));
     }
     let stop = Stop::on_signals()?;
-    let mut reader = LineReader::new(sources, &options, lines.max_line(), Some(stop));
+    let mut reader = LineReader::new(sources, &options, lines.reading("add", talk), Some(stop))?;
     let mut progress = Progress::new(talk, job.total_bytes);
     let mut adder = Adder::new(file, job.overfill, talk);
     let result = adder.fill(&mut reader, &mut progress);

@@ -22,6 +22,12 @@ pub(super) struct Chunk {
     pub(super) digests: Vec<Digest>,
     /// Bytes read from the files so far, as they stand there.
     pub(super) raw_bytes: u64,
+    /// Bytes before the key of the first line: a byte-order mark.
+    pub(super) mark_bytes: usize,
+    /// Whether a carriage return at the end of a line is no part of its key.
+    pub(super) strip_cr: bool,
+    /// What is to be said of the input that begins with this chunk.
+    pub(super) notes: Vec<String>,
 }
 
 impl Chunk {
@@ -43,9 +49,12 @@ impl Chunk {
         self.bounds.len().saturating_sub(1)
     }
 
-    /// A line, without its separator.
-    pub(super) fn line(&self, i: usize) -> &[u8] {
-        &self.buffer[self.bounds[i]..self.bounds[i + 1] - 1]
+    /// A line as a key: without its separator, and what else of it is none.
+    #[inline]
+    pub(super) fn key_line(&self, i: usize) -> &[u8] {
+        let mark = if i == 0 { self.mark_bytes } else { 0 };
+        let line = &self.buffer[self.bounds[i] + mark..self.bounds[i + 1] - 1];
+        if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
     }
 
     /// Doubles a full buffer, up to a line of `max_line` bytes. A byte is always free, for the

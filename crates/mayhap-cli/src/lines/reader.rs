@@ -4,9 +4,10 @@ use super::batch::{Batch, Keys};
 use super::chunk::Chunk;
 use super::cut::LineCutter;
 use crate::error::Error;
-use crate::input::Source;
+use crate::input::{self, Reading, Source};
 use crate::keys::{Cutter, KeyOptions, Keyless};
 use crate::signals::Stop;
+use crate::talk::Talk;
 use mayhap::DigestFunction;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
@@ -27,8 +28,8 @@ pub struct LineReader {
     /// What the thread is to do, before it does.
     cutter: Option<LineCutter>,
     thread: Option<Thread>,
-    strip_cr: bool,
     cuts_keys: bool,
+    talk: Talk,
     function: Option<DigestFunction>,
     chunk: Chunk,
     /// The first line of the chunk that is not yet handed out.
@@ -45,25 +46,30 @@ struct Thread {
 }
 
 impl LineReader {
-    /// A reader of these sources; lines longer than `max_line` bytes are an error.
+    /// A reader of these sources, of which the files are seen to be lists.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`input::look`].
     pub fn new(
         sources: Vec<Source>,
         options: &KeyOptions,
-        max_line: usize,
+        reading: Reading,
         stop: Option<Arc<Stop>>,
-    ) -> Self {
-        Self {
-            cutter: Some(LineCutter::new(sources, options, max_line, stop)),
+    ) -> Result<Self, Error> {
+        input::look(&sources, options, &reading)?;
+        Ok(Self {
+            cutter: Some(LineCutter::new(sources, options, reading, stop)),
             thread: None,
-            strip_cr: options.strip_cr,
             cuts_keys: Cutter::new(options).is_some(),
+            talk: reading.talk,
             function: None,
             chunk: Chunk::default(),
             next: 0,
             keyless: Keyless::default(),
             lines: 0,
             bytes: 0,
-        }
+        })
     }
 
     /// Lets the reading thread digest by this function, the one that [`Batch::digest_into`] will be
@@ -110,11 +116,10 @@ impl LineReader {
         }
         let first_line = self.lines + 1;
         let run = self.next_run();
-        let keys = match (self.cuts_keys, self.strip_cr) {
-            (true, _) if run.1 => Keys::None,
-            (true, _) => Keys::Cut,
-            (false, true) => Keys::StrippedLines,
-            (false, false) => Keys::Lines,
+        let keys = match self.cuts_keys {
+            true if run.1 => Keys::None,
+            true => Keys::Cut,
+            false => Keys::Lines,
         };
         Ok(Some(Batch::new(&self.chunk, run.0, keys, self.function, first_line)))
     }
@@ -156,6 +161,9 @@ impl LineReader {
         };
         if let Some(chunk) = received {
             self.chunk = chunk?;
+            for note in self.chunk.notes.drain(..) {
+                self.talk.say_over_progress(&note);
+            }
             return Ok(true);
         }
         // The end, unless what cannot happen has happened there.

@@ -17,6 +17,7 @@ mod hostile;
 mod inputs;
 mod keys;
 mod kinds;
+mod lists;
 mod manners;
 mod merge;
 mod paper_cuts;

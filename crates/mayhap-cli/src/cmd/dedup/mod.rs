@@ -135,12 +135,14 @@ impl Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::input("dedup", &args.files)?;
     let stop = Stop::on_signals()?;
+    let reading = args.lines.reading("dedup", talk);
     let (set, options) = if args.exact {
         (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
     } else {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
         (Set::Filter(Box::new(inserter)), options)
     };
+    let reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,
@@ -148,7 +150,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut run = Run {
         args,
         talk,
-        reader: LineReader::new(sources, &options, args.lines.max_line(), Some(stop)),
+        reader,
         set,
         output,
         progress: Progress::new(talk, total_bytes),

@@ -3,7 +3,7 @@
 use super::Args;
 use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
 use crate::error::Error;
-use crate::input::Source;
+use crate::input::{self, Source};
 use crate::keys::KeyOptions;
 use crate::kind::Make;
 use crate::layout_name::LayoutName;
@@ -42,6 +42,7 @@ pub(super) fn open(
         let (seen, log, options) = if path.exists() {
             open_state(args, &size, path, talk)?
         } else {
+            input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
             new_state(args, &size, path)?
         };
         let inserter = Inserter::new(seen, args.overfill).absent_only().with_log(Some(log));
@@ -75,7 +76,8 @@ fn in_memory(
     for source in sources {
         // Counting stops at the first source that cannot be counted.
         let Some(before) = lines else { break };
-        lines = source.count_lines(options.separator(), Some(stop))?.map(|count| before + count);
+        let how = (options.separator(), args.lines.raw);
+        lines = source.count_lines(how, Some(stop))?.map(|count| before + count);
     }
     if let Some(lines) = lines {
         match size.build(Some(lines.max(1)), &args.digest) {
