@@ -17,7 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Input {
     name: String,
     ends: Ends,
-    raw: Arc<Raw>,
+    /// Bytes taken from the file so far.
+    raw_bytes: Arc<AtomicU64>,
+    stop: Option<Arc<Stop>>,
     reader: Box<dyn Read + Send>,
 }
 
@@ -57,26 +59,34 @@ impl Input {
         reading: &Reading,
         stop: Option<Arc<Stop>>,
     ) -> Result<Self, Error> {
-        let name = source.name();
         let file = source.open()?;
-        let metadata = file.metadata().map_err(Error::io("read", &name))?;
-        let (regular, total_bytes) = (metadata.is_file(), source.size()?);
-        let raw = Arc::new(Raw { file, regular, stop, bytes: AtomicU64::new(0) });
-        if reading.raw {
-            let reader = Box::new(RawReader(Arc::clone(&raw)));
-            return Ok(Self { name, ends: Ends::default(), raw, reader });
-        }
-        let opened = Opened::of(RawReader(Arc::clone(&raw)), separator);
-        let Opened { start, is_whole, is_compressed, rest } =
-            opened.map_err(Error::io("read", &name))?;
-        let total_bytes = total_bytes.filter(|_| !is_compressed);
-        let ends = sniff(&Sample { bytes: &start, is_whole, total_bytes, separator });
-        let ends = ends.map_err(|what| {
-            let is_stdin = *source == Source::Stdin;
-            Error::NotAList { name: name.clone(), is_stdin, verb: reading.verb, what }
-        })?;
-        let reader = Box::new(Cursor::new(start).chain(rest));
-        Ok(Self { name, ends, raw, reader })
+        let metadata = file.metadata().map_err(Error::io("read", &source.name()))?;
+        let (is_stream, total_bytes) = (!metadata.is_file(), source.size()?);
+        let raw_bytes = Arc::new(AtomicU64::new(0));
+        let bytes = Arc::clone(&raw_bytes);
+        let raw = Raw { file, is_stream, stop: stop.clone(), bytes };
+        let (ends, reader) = begin(raw, (source, is_stream, total_bytes), separator, reading)?;
+        Ok(Self { name: source.name(), ends, raw_bytes, stop, reader })
+    }
+
+    /// [`Input::open`] of bytes in memory, as a file or as a pipe whose bytes are all there: for
+    /// tests and fuzzers.
+    ///
+    /// # Errors
+    ///
+    /// As [`Input::open`].
+    pub fn of_bytes(
+        bytes: Vec<u8>,
+        is_stream: bool,
+        separator: u8,
+        reading: &Reading,
+    ) -> Result<Self, Error> {
+        let source = Source::Stdin;
+        let total_bytes = (!is_stream).then_some(bytes.len() as u64);
+        let read = (&source, is_stream, total_bytes);
+        let (ends, reader) = begin(Cursor::new(bytes), read, separator, reading)?;
+        let raw_bytes = Arc::default();
+        Ok(Self { name: source.name(), ends, raw_bytes, stop: None, reader })
     }
 
     /// The name for messages.
@@ -92,7 +102,7 @@ impl Input {
     /// Bytes taken from the file so far, as they stand there.
     pub fn raw_bytes(&self) -> u64 {
         // ORDERING: Relaxed. Read by the thread that adds to it.
-        self.raw.bytes.load(Ordering::Relaxed)
+        self.raw_bytes.load(Ordering::Relaxed)
     }
 
     /// Reads some bytes; 0 at the end.
@@ -101,19 +111,40 @@ impl Input {
     ///
     /// [`Error::Io`], also for damaged or truncated compressed data; [`Error::Stopped`].
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
-        if let Some(signal) = self.raw.stop.as_ref().and_then(|stop| stop.signal()) {
+        if let Some(signal) = self.stop.as_ref().and_then(|stop| stop.signal()) {
             return Err(Error::Stopped { signal });
         }
         read_some(&mut self.reader, buffer).map_err(Error::io("read", &self.name))
     }
 }
 
+/// Looks at the first bytes of what comes from a source; what of its lines is no part of a key, and
+/// all of it, decompressed.
+fn begin(
+    raw: impl Read + Send + 'static,
+    (source, is_stream, total_bytes): (&Source, bool, Option<u64>),
+    separator: u8,
+    reading: &Reading,
+) -> Result<(Ends, Box<dyn Read + Send>), Error> {
+    if reading.raw {
+        return Ok((Ends::default(), Box::new(raw)));
+    }
+    let name = source.name();
+    let opened = Opened::of(raw, is_stream, separator).map_err(Error::io("read", &name))?;
+    let Opened { start, is_whole, is_compressed, rest } = opened;
+    let total_bytes = total_bytes.filter(|_| !is_compressed);
+    let ends = sniff(&Sample { bytes: &start, is_whole, total_bytes, separator });
+    let is_stdin = *source == Source::Stdin;
+    let ends = ends.map_err(|what| Error::NotAList { name, is_stdin, verb: reading.verb, what })?;
+    Ok((ends, Box::new(Cursor::new(start).chain(rest))))
+}
+
 /// The file under the decoder.
 struct Raw {
     file: File,
-    regular: bool,
+    is_stream: bool,
     stop: Option<Arc<Stop>>,
-    bytes: AtomicU64,
+    bytes: Arc<AtomicU64>,
 }
 
 impl Raw {
@@ -139,17 +170,14 @@ impl Raw {
     }
 }
 
-struct RawReader(Arc<Raw>);
-
-impl Read for RawReader {
+impl Read for Raw {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let raw = &*self.0;
-        if let (false, Some(stop)) = (raw.regular, &raw.stop) {
-            raw.wait(stop)?;
+        if let (true, Some(stop)) = (self.is_stream, &self.stop) {
+            self.wait(stop)?;
         }
-        let length = (&raw.file).read(buffer)?;
+        let length = self.file.read(buffer)?;
         // ORDERING: Relaxed. Only the reading thread looks at it.
-        raw.bytes.fetch_add(length as u64, Ordering::Relaxed);
+        self.bytes.fetch_add(length as u64, Ordering::Relaxed);
         Ok(length)
     }
 }
@@ -165,8 +193,7 @@ struct Opened {
 impl Opened {
     /// Reads what it takes to know what it is: 64 KiB of a file, of a pipe no more than what is
     /// there when the first line is complete, so that no line waits for one that comes later.
-    fn of(mut raw: RawReader, separator: u8) -> io::Result<Self> {
-        let is_stream = !raw.0.regular;
+    fn of(mut raw: impl Read + Send + 'static, is_stream: bool, separator: u8) -> io::Result<Self> {
         let mut start = Vec::new();
         let is_enough = |start: &[u8]| {
             !Compression::is_undecided(start) && (start.len() >= MAGIC_BYTES || is_stream)
