@@ -2,6 +2,7 @@
 
 use crate::input::NotAList;
 use crate::number::format_bytes;
+use crate::room::{Full, Useless};
 use crate::talk::grouped;
 use std::{fmt, io};
 
@@ -52,15 +53,10 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The filter holds as many keys as it was made for.
-    Full {
-        /// Keys that it was made for.
-        expected_items: u64,
-        /// Lines that were dealt with before.
-        lines: u64,
-        /// What became of them, and what to do.
-        advice: &'static str,
-    },
+    /// The filter holds as many keys as it was made for, or as it has memory for.
+    Full(Full),
+    /// A filter could not keep a rate that is of use.
+    Useless(Useless),
     /// A filter would be larger than the memory.
     TooMuchMemory {
         /// Bytes that it needs.
@@ -139,7 +135,8 @@ impl Error {
             }
             Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
             Self::SameFile { .. } => "name two different files".into(),
-            Self::Full { advice, .. } => (*advice).into(),
+            Self::Full(full) => full.hint(),
+            Self::Useless(useless) => useless.hint(),
             Self::TooMuchMemory { .. } => {
                 "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
                     .into()
@@ -182,12 +179,8 @@ impl fmt::Display for Error {
                 let limit = format_bytes(*limit as u64);
                 write!(f, "{name}: line {line} is longer than the limit of {limit}")
             }
-            Self::Full { expected_items, lines, .. } => write!(
-                f,
-                "the filter is full ({} keys); stopped after {} lines",
-                grouped(*expected_items),
-                grouped(*lines)
-            ),
+            Self::Full(full) => full.fmt(f),
+            Self::Useless(useless) => useless.fmt(f),
             Self::TooMuchMemory { needed, limit } => write!(
                 f,
                 "the filter needs {}, above the limit of {}",

@@ -7,6 +7,7 @@ use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::Inserter;
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped, rate};
@@ -39,7 +40,7 @@ pub fn fill(
     inserter: &mut Inserter,
     counts: &mut Counts,
     (talk, progress): (Talk, &mut Progress),
-    advice: &'static str,
+    advice: WhenFull,
 ) -> Result<(), Error> {
     reader.digest_by(inserter.seen().digest_function());
     while let Some(batch) = reader.next_batch(|| inserter.record())? {
@@ -54,8 +55,7 @@ pub fn fill(
         while from < batch.len() {
             let (count, new) = inserter.insert(from)?;
             if count == 0 {
-                let expected_items = inserter.seen().expected_items().unwrap_or(0);
-                return Err(Error::Full { expected_items, lines: counts.lines, advice });
+                return Err(inserter.full(counts.lines, advice));
             }
             counts.lines += count as u64;
             counts.new += new.count_ones() as u64;

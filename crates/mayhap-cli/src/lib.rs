@@ -35,6 +35,7 @@ pub mod plot;
 pub mod presence;
 pub mod progress;
 pub mod remote;
+pub mod room;
 pub mod seen;
 pub mod sets;
 pub mod sieve;

@@ -9,6 +9,7 @@ use crate::loss::Loss;
 use crate::memory;
 use crate::number::format_count;
 use crate::remote::OnServer;
+use crate::room::{End, Full, Held, Limit, Room, WhenFull};
 use crate::talk::{Talk, rate};
 use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
 use mayhap_store::LiveLog;
@@ -99,6 +100,14 @@ impl Seen {
             Self::Growing(chain) => chain.inserted_items(),
             Self::Kind(filter) => filter.items(),
             Self::Remote(filter) => filter.items(),
+        }
+    }
+
+    /// [`Seen::items`], and how they are known.
+    fn held(&self) -> Held {
+        match self {
+            Self::Remote(filter) => Held::Estimated(filter.items()),
+            _ => Held::Counted(self.items()),
         }
     }
 
@@ -239,6 +248,8 @@ pub struct Inserter {
     /// Keys at the start and those inserted as new since: what is forgotten still counts.
     counted: u64,
     warn_at: u64,
+    /// Why a filter that grows does not any more.
+    no_memory: Option<Limit>,
     loss: Loss,
     digest_function: DigestFunction,
     digests: Vec<Digest>,
@@ -265,6 +276,7 @@ impl Inserter {
             absent_only: false,
             counted: items,
             warn_at,
+            no_memory: None,
             digests: Vec::new(),
             new: Bitmap::new(),
             unrecorded: Vec::new(),
@@ -333,24 +345,36 @@ impl Inserter {
         batch.digest_into(&self.digest_function, &mut self.digests);
     }
 
+    /// The error for a filter that took none of the lines, after so many.
+    pub fn full(&self, lines: u64, advice: WhenFull) -> Error {
+        let made_for = self.seen.expected_items().unwrap_or(0);
+        let limit = self.no_memory.unwrap_or(Limit::Keys(made_for));
+        Error::Full(Full { held: self.seen.items(), limit, end: End::After(lines), advice })
+    }
+
     /// Inserts lines of the batch from `from` on; how many were dealt with, and for each whether it
-    /// is new. None were if the filter is full and the next line is surely not in it.
+    /// is new. None were if there is no [`Room`] for the next line, or no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] if a growing filter cannot grow; [`Error::Remote`], after which any of the
-    /// lines may be in it.
+    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let digests = &self.digests[from..];
         let mut count = digests.len();
         let items = self.seen.items();
         if let (Some(expected), false) = (self.seen.expected_items(), self.overfill) {
-            let room = expected.saturating_sub(items);
-            if room == 0 {
-                self.seen.contains(digests, &mut self.new)?;
-                count = leading_ones(&self.new);
-            } else {
-                count = count.min(usize::try_from(room).unwrap_or(usize::MAX));
+            match Room::left(self.seen.held(), expected) {
+                Room::Keys(keys) => {
+                    count = count.min(usize::try_from(keys).unwrap_or(usize::MAX));
+                }
+                Room::Repeats => {
+                    self.seen.contains(digests, &mut self.new)?;
+                    count = leading_ones(&self.new);
+                }
+                Room::None => {
+                    self.new.clear_to(0);
+                    return Ok((0, &self.new));
+                }
             }
         }
         if items < self.warn_at {
@@ -367,13 +391,12 @@ impl Inserter {
             // What was inserted before the chain could not grow counts; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
-            if count == 0 {
-                return Err(match error {
-                    Error::Filter(mayhap::Error::TooLarge { limit, found, .. }) => {
-                        Error::TooMuchMemory { needed: found, limit }
-                    }
-                    error => error,
-                });
+            match error {
+                Error::Filter(mayhap::Error::TooLarge { limit, found: needed, .. }) => {
+                    self.no_memory = Some(Limit::Bytes { needed, limit });
+                }
+                error if count == 0 => return Err(error),
+                _ => {}
             }
         }
         if self.log.is_some() {
@@ -410,8 +433,11 @@ impl Inserter {
         self.warn_at = u64::MAX;
         before();
         let percent = items as f64 / expected as f64 * 100.0;
-        let next =
-            if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+        let next = match (self.overfill, items < expected) {
+            (true, _) => "above it the rate rises",
+            (false, true) => "it stops when it is full",
+            (false, false) => "it stops at the next new key",
+        };
         let (items, expected) = (format_count(items), format_count(expected));
         talk.warn(&format!(
             "the filter is {percent:.0} % full ({items} of {expected} keys); {next}"

@@ -28,7 +28,7 @@
 //! | to ask fast for long, or to insert | [`load`] | all, checked | the filter, once |
 //! | to know that a file is sound | [`verify()`] | all | 1 MiB |
 //! | to write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
-//! | one file of many | [`merge()`], [`merge_new`] | all of all, checked | 1 MiB |
+//! | one file of many | [`merge()`], [`merge_new`], [`merge_if`] | all of all, checked | 1 MiB |
 //! | bytes of another system's filter | [`read_bytes`], [`save_bytes`] | all | the file, once |
 //! | a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //!
@@ -74,6 +74,6 @@ pub use load::{Loaded, load, load_as, load_with, read_header, verify, verify_wit
 pub use log::{DigestLog, LogRecovery};
 pub use map::MappedBlocks;
 pub use mapped::{MappedFilter, open_mapped};
-pub use merge::{Merged, merge, merge_new};
+pub use merge::{Merged, merge, merge_if, merge_new};
 pub use save::{save, save_new};
 pub use sniff::looks_like;

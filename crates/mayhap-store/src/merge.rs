@@ -78,7 +78,7 @@ pub fn merge(
     secret_key: Option<SecretKey>,
     progress: impl FnMut(u64, u64),
 ) -> Result<Merged, Error> {
-    merge_as(inputs, output, true, secret_key, progress)
+    merge_if(inputs, (output, true), secret_key, progress, |_| true)
 }
 
 /// [`merge()`] that never replaces a file, not even one that appears while it writes.
@@ -96,15 +96,39 @@ pub fn merge_new(
     secret_key: Option<SecretKey>,
     progress: impl FnMut(u64, u64),
 ) -> Result<Merged, Error> {
-    merge_as(inputs, output, false, secret_key, progress)
+    merge_if(inputs, (output, false), secret_key, progress, |_| true)
 }
 
-fn merge_as(
+/// [`merge()`], or [`merge_new`] unless `replace`, that asks `accept` when it knows what the file
+/// would hold; nothing is written where that refuses.
+///
+/// # Errors
+///
+/// As [`merge()`] or [`merge_new`].
+///
+/// # Panics
+///
+/// As [`merge()`].
+///
+/// # Examples
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let [a, all] = ["a", "all"].map(|name| folder.path().join(name));
+/// let mut filter = mayhap::AnyFilter::builder().expected_items(9).target_fpp(0.01).build()?;
+/// filter.insert("one");
+/// mayhap_store::save(&a, &filter, "")?;
+/// let is_small = |merged: &mayhap_store::Merged| merged.header.inserted_items() < 1;
+/// mayhap_store::merge_if(&[a], (&all, false), None, |_, _| {}, is_small)?;
+/// assert!(!all.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn merge_if(
     paths: &[PathBuf],
-    output: &Path,
-    replace: bool,
+    (output, replace): (&Path, bool),
     secret_key: Option<SecretKey>,
     progress: impl FnMut(u64, u64),
+    accept: impl FnOnce(&Merged) -> bool,
 ) -> Result<Merged, Error> {
     assert!(!paths.is_empty(), "a merge needs at least one input");
     let inputs = paths
@@ -135,8 +159,11 @@ fn merge_as(
         file.write_all(&bytes)
     };
     write_header(temporary.file()).map_err(Error::write(&output, header.file_bytes()))?;
-    temporary.commit(&output, replace)?;
-    Ok(Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp })
+    let merged = Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp };
+    if accept(&merged) {
+        temporary.commit(&output, replace)?;
+    }
+    Ok(merged)
 }
 
 /// The count to go on from: the estimate, unless the counters say better within its interval.

@@ -12,6 +12,7 @@ use crate::live::{self, Opened};
 use crate::memory;
 use crate::progress::Progress;
 use crate::remote::{self, OnServer, ReplicaArgs};
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
@@ -27,7 +28,8 @@ Examples:
 
 const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \
-full and stops at 100 % (exit code 2), unless --overfill is given; the keys up to there are \
+full and stops at 100 % (exit code 2), unless --overfill is given; one that holds more already \
+takes nothing, as it calls new keys old. The keys up to there are \
 saved, and so are those up to Ctrl-C. The file is changed in place: replaced at the end, whole \
 or not at all. \
 How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
@@ -47,7 +49,8 @@ passed by so much.
 
 A filter of another system is written back byte for byte as that system would have, and \
 what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
-own estimate; a file that does not say so never is, but half its bits set are warned of. \
+own estimate; a file that does not say so never is, but half its bits set are warned of. One that \
+clears itself is full when it would: with --overfill it does, and that is said each time. \
 Nothing of how keys were cut can be kept in it.";
 
 const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
@@ -109,7 +112,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let inserter = Inserter::new(seen, args.overfill).with_log(log);
     let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
-    let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "the keys up to there are saved",
+        next: "build a larger filter, or go on with --overfill",
+    };
     let (counts, seconds, result) = adding.fill(advice);
     let Adding { inserter, .. } = &mut adding;
     inserter.record()?;
@@ -136,7 +142,10 @@ fn add_to_server(
     let inserter = Inserter::new(Seen::Remote(filter), args.overfill);
     let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
-    let advice = "the keys up to there are in it; make a larger one, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "the keys up to there are in it",
+        next: "make a larger one, or go on with --overfill",
+    };
     let (counts, seconds, result) = adding.fill(advice);
     if !matches!(result, Err(Error::Remote { .. })) {
         // Counts its bits, for the report.
@@ -156,7 +165,7 @@ struct Adding {
 
 impl Adding {
     /// Reads to the end; what was done, also where an error ended it.
-    fn fill(&mut self, advice: &'static str) -> (Counts, Duration, Result<(), Error>) {
+    fn fill(&mut self, advice: WhenFull) -> (Counts, Duration, Result<(), Error>) {
         let Self { inserter, reader, talk, .. } = self;
         let mut progress = Progress::new(*talk, self.total_bytes);
         let mut counts = Counts::default();

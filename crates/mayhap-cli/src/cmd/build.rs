@@ -9,6 +9,7 @@ use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
 use crate::signals::Stop;
 use crate::talk::Talk;
@@ -111,7 +112,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut inserter = Inserter::new(seen, args.overfill).without_warning(counted);
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "nothing was written",
+        next: "start again with a larger -n, or go on with --overfill",
+    };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();
     reader.keyless().warn(talk);

@@ -13,6 +13,7 @@ use crate::progress::Progress;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::remote::ReplicaArgs;
+use crate::room::over_full;
 use crate::talk::{Talk, grouped, rate};
 use mayhap::native::{Header, Kind, Native};
 use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
@@ -29,7 +30,8 @@ Examples:
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
-one of them, so make each shard with the -n of all keys together. Files are refused if they \
+one of them, so make each shard with the -n of all keys together: a merge that would hold more is \
+not written (exit code 2), unless --overfill is given. Files are refused if they \
 differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
 error says in what. Where only -n and -p were given differently, those of the first file are \
 kept. Every byte of every file is checked; the new file appears whole or not at all, so with \
@@ -65,6 +67,9 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Write it even if it holds more keys than it was made for
+    #[arg(long)]
+    overfill: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -109,6 +114,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             files: &args.files,
             output: &args.output,
             force: args.force,
+            overfill: args.overfill,
             json: args.json,
         };
         return foreign::merge::run(first, opener, &job, talk);
@@ -122,9 +128,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut progress = Progress::new(talk, Some(bytes));
     let (items, estimated_items, state) = match headers[0].kind() {
         Kind::Bloom => {
-            let merge = if args.force { mayhap_store::merge } else { mayhap_store::merge_new };
-            let merged =
-                merge(&args.files, &args.output, key, |done, _| progress.tick_bytes(done))?;
+            let mut refused = Ok(());
+            let merged = mayhap_store::merge_if(
+                &args.files,
+                (&args.output, args.force),
+                key,
+                |done, _| progress.tick_bytes(done),
+                |merged| {
+                    refused = check_room(&state(merged), args.overfill);
+                    refused.is_ok()
+                },
+            )?;
+            refused?;
             let estimate = merged.estimated_items.items;
             (
                 merged.inserted_items.clone(),
@@ -171,8 +186,13 @@ fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (key, server) = (args.open.secret_key()?, &args.open.server);
     let how = remote::union::Reading { key, server, max_bytes: args.open.max_bytes(), talk };
     let started = std::time::Instant::now();
-    let output = (args.output.as_path(), args.force);
-    let merged = remote::union::merge(&args.files, output, how, args.replicas)?;
+    let output = remote::union::Output {
+        path: &args.output,
+        force: args.force,
+        overfill: args.overfill,
+        replicas: args.replicas,
+    };
+    let merged = remote::union::merge(&args.files, output, how)?;
     let part = |(path, items): (&PathBuf, u64)| Part { file: remote::shown(path), items };
     let summary = Summary {
         file: remote::shown(&args.output),
@@ -218,6 +238,16 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
         _ => ("of a kind unknown here", "it was made by a newer mayhap: use that one"),
     };
     Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
+}
+
+/// Refuses to write a merged filter that holds more keys than it was made for.
+fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
+    match state.expected_items {
+        Some(made_for) if !overfill && state.health == Health::OverCapacity.name() => {
+            Err(over_full(state.items, made_for))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The numbers of a merged plain filter, which nobody has to read again.
@@ -292,6 +322,7 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
 fn save(args: &Args, header: &Header, mut filter: Box<dyn KindFilter>) -> Result<State, Error> {
     let name = args.files[0].display().to_string();
     let options = KeyOptions::from_header(&name, header.key_options())?;
+    check_room(&filter.state(), args.overfill)?;
     filter.save(&args.output, &options, args.force)?;
     Ok(filter.state())
 }

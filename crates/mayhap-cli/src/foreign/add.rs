@@ -11,8 +11,9 @@ use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::number::format_count;
 use crate::progress::Progress;
+use crate::room::{End, Full, Held, Limit, Room, WhenFull};
 use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::talk::{Talk, grouped};
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.
 const MIN_LOOK_KEYS: u64 = 4096;
@@ -74,6 +75,14 @@ pub fn run(
     result.map(|()| Outcome::Done)
 }
 
+fn full(held: u64, expected: u64, lines: u64) -> Error {
+    let advice = WhenFull {
+        outcome: "the keys up to there are saved",
+        next: "make a larger filter, or go on with --overfill",
+    };
+    Error::Full(Full { held, limit: Limit::Keys(expected), end: End::After(lines), advice })
+}
+
 /// Inserts, with an eye on how full the filter is.
 struct Adder {
     file: ForeignFile,
@@ -85,6 +94,8 @@ struct Adder {
     expected_items: Option<u64>,
     /// By the filter's own estimate at the start, and what was new since.
     items: u64,
+    /// How many keys it had each time that it cleared itself, until that is said.
+    cleared: Vec<u64>,
     warn_at: u64,
     /// When to look at all bits again, in new keys.
     look_at: u64,
@@ -102,6 +113,7 @@ impl Adder {
             overfill,
             talk,
             items,
+            cleared: Vec::new(),
             warn_at: expected_items.map_or(u64::MAX, |expected| expected - expected / 5),
             look_at: if expected_items.is_none() { 1 } else { u64::MAX },
             expected_items,
@@ -113,7 +125,9 @@ impl Adder {
         loop {
             let raw_bytes = reader.raw_bytes();
             let Some(batch) = reader.next_batch(|| Ok(()))? else { return Ok(()) };
-            self.insert(&batch)?;
+            let inserted = self.insert(&batch);
+            self.say_cleared(progress);
+            inserted?;
             self.warn_if_full(progress);
             progress.tick(self.counts.lines, raw_bytes, String::new);
         }
@@ -125,15 +139,26 @@ impl Adder {
         let mut stopped = None;
         for (line, key) in self.keys.lines_and_keys() {
             let filter = self.file.filter_mut();
-            let full = self.expected_items.filter(|&expected| self.items >= expected);
-            if let (Some(expected_items), false) = (full, self.overfill)
-                && !filter.contains(key)
-            {
-                let advice = "the keys up to there are saved; make a larger filter, or go on with \
-                              --overfill";
-                let lines = self.counts.lines + line as u64;
-                stopped = Some((line, Error::Full { expected_items, lines, advice }));
-                break;
+            let clears_next = filter.clears_next();
+            if let (Some(expected), false) = (self.expected_items, self.overfill) {
+                let room = if clears_next {
+                    Room::Repeats
+                } else {
+                    Room::left(Held::Estimated(self.items), expected)
+                };
+                let is_repeat = room == Room::Repeats && filter.contains(key);
+                if clears_next && is_repeat {
+                    // It is there, and inserting it again would forget it with all others.
+                    continue;
+                }
+                if !is_repeat && !matches!(room, Room::Keys(_)) {
+                    let lines = self.counts.lines + line as u64;
+                    stopped = Some((line, full(self.items, expected, lines)));
+                    break;
+                }
+            }
+            if clears_next {
+                self.cleared.push(std::mem::take(&mut self.items));
             }
             match filter.insert(key) {
                 Ok(new) => {
@@ -157,6 +182,18 @@ impl Adder {
         stopped.map_or(Ok(()), |(_, error)| Err(error))
     }
 
+    /// Says of each time that the filter has forgotten all keys.
+    fn say_cleared(&mut self, progress: &mut Progress) {
+        for keys in self.cleared.drain(..) {
+            progress.clear();
+            self.talk.warn(&format!(
+                "{} has cleared itself, as its system does when it is full: {} keys are forgotten",
+                self.file.name(),
+                grouped(keys)
+            ));
+        }
+    }
+
     /// Warns, once, at 80 % of the keys, or at half of the bits where the keys are not known.
     fn warn_if_full(&mut self, progress: &mut Progress) {
         let name = self.file.name();
@@ -164,8 +201,11 @@ impl Adder {
             self.warn_at = u64::MAX;
             progress.clear();
             let (items, expected) = (format_count(self.items), format_count(expected));
-            let next =
-                if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+            let next = match (self.overfill, self.file.filter().clears_after()) {
+                (true, Some(_)) => "it clears itself when it is full",
+                (true, None) => "above it the rate rises",
+                (false, _) => "it stops when it is full",
+            };
             self.talk.warn(&format!("{name} holds {items} of {expected} keys; {next}"));
         }
         if self.counts.new >= self.look_at {

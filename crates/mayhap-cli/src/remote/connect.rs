@@ -65,6 +65,7 @@ pub struct Connection {
     /// Where to.
     pub place: Place,
     pub(super) server: Server,
+    pub(super) talk: Talk,
 }
 
 impl Connection {
@@ -93,7 +94,7 @@ impl Connection {
         };
         let server = wait(Server::connect(&place.address, options))?;
         let server = server.map_err(|source| error(&place.name, &source))?;
-        Ok(Self { place, server })
+        Ok(Self { place, server, talk })
     }
 
     /// The filter that the URL names.

@@ -6,11 +6,12 @@ use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::memory;
 use crate::progress::Progress;
+use crate::room::over_full;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
-use mayhap::{AnyFilter, Block, OwnedBlocks, SecretKey};
-use mayhap_redis::{NativeFilter, NativeOptions};
+use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
+use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
 use std::path::{Path, PathBuf};
 
 /// Blocks that are sent between looks at the signals: 8 MiB.
@@ -169,6 +170,46 @@ impl Whole {
         connection.wait(upload.finish())
     }
 
+    /// Refuses it if it holds more keys than it was made for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`].
+    pub fn check_room(&self, overfill: bool) -> Result<(), Error> {
+        let estimate = self.filter.estimated_items();
+        let made_for = self.filter.params().expected_items();
+        if !overfill && estimate.health(made_for) == Health::OverCapacity {
+            return Err(over_full(estimate.rounded(), made_for));
+        }
+        Ok(())
+    }
+
+    /// Refuses it if the filter that is there would hold more keys than it was made for with those
+    /// of this one. Which of them it has already is only known from its bits: they are read where
+    /// the numbers of both do not fit into it together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`]; those of [`Whole::download`]; [`Error::Usage`] if the two are not alike.
+    pub fn check_room_in(
+        &self,
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let info = connection.wait(filter.info())?;
+        let there = info.estimated_items.map_or(f64::INFINITY, |items| items);
+        let ours = self.filter.estimated_items().items;
+        if there + ours <= filter.params().expected_items() as f64 {
+            return Ok(());
+        }
+        let mut progress = Progress::new(connection.talk, Some(info.num_bytes));
+        let mut both = Self::download(connection, filter, max_bytes, (stop, &mut progress))?;
+        both.add(self)?;
+        both.check_room(false)
+    }
+
     /// Adds its keys to a filter that is there.
     ///
     /// # Errors
@@ -203,6 +244,19 @@ pub struct Merged {
     pub state: State,
 }
 
+/// Where a merge goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// A file, or a URL.
+    pub path: &'a Path,
+    /// Replace the file if it exists.
+    pub force: bool,
+    /// Write it even if it holds more keys than it was made for.
+    pub overfill: bool,
+    /// What a write on a server has to reach.
+    pub replicas: ReplicaArgs,
+}
+
 /// Merges filters in memory into one that is saved, or whose keys go into one on a server, which is
 /// made if it is not there.
 ///
@@ -210,12 +264,7 @@ pub struct Merged {
 ///
 /// Those of [`Whole::read`]; [`Error::Usage`] for filters that are not alike; those of the file or
 /// of the server.
-pub fn merge(
-    files: &[PathBuf],
-    (output, force): (&Path, bool),
-    how: Reading<'_>,
-    replicas: ReplicaArgs,
-) -> Result<Merged, Error> {
+pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<Merged, Error> {
     let stop = Stop::on_signals()?;
     let mut progress = Progress::new(how.talk, None);
     let mut whole: Option<Whole> = None;
@@ -231,9 +280,14 @@ pub fn merge(
     let Some(whole) = whole else {
         return Err(Error::usage("which filters? None is named", "name the filters to merge"));
     };
-    let state = if super::is_url(output) {
-        let connection = Connection::open(Place::of(output)?, how.server, replicas, how.talk)?;
+    whole.check_room(output.overfill)?;
+    let state = if super::is_url(output.path) {
+        let place = Place::of(output.path)?;
+        let connection = Connection::open(place, how.server, output.replicas, how.talk)?;
         let filter = if let Some(filter) = connection.find(how.key)? {
+            if !output.overfill {
+                whole.check_room_in(&connection, &filter, how.max_bytes, &stop)?;
+            }
             whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
             filter
         } else {
@@ -243,7 +297,7 @@ pub fn merge(
         RemoteFile::of(&connection, filter)?.0.state()
     } else {
         let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
-        crate::cmd::save(output, &whole.filter, &options, force)?;
+        crate::cmd::save(output.path, &whole.filter, &options, output.force)?;
         State::of(&whole.filter)
     };
     let estimate = whole.filter.estimated_items().items;

@@ -25,6 +25,7 @@ mod plan;
 mod plot;
 mod remote;
 mod remote_faults;
+mod room;
 mod serve;
 mod state;
 mod support;

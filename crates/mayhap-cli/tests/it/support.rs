@@ -95,6 +95,11 @@ pub(crate) fn file(folder: &Path, name: &str, contents: &[u8]) -> PathBuf {
     path
 }
 
+/// A number as the command writes it.
+pub(crate) fn grouped(number: u64) -> String {
+    mayhap_cli::talk::grouped(number)
+}
+
 /// Lines `prefix-i` for each `i`.
 pub(crate) fn lines(prefix: &str, numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
     let line = |i| format!("{prefix}-{i}\n").into_bytes();
