@@ -82,6 +82,12 @@ pub enum Error {
         /// What is known of it.
         reason: String,
     },
+    /// The filter was switched to another one in the middle of a call that reads or writes all of
+    /// it: begin again.
+    Switched {
+        /// The name.
+        name: String,
+    },
     /// The filter takes no more new keys: it is full and does not grow.
     Full {
         /// The name.
@@ -149,6 +155,9 @@ impl fmt::Display for Error {
                  its own parameters, or use another name"
             ),
             Self::Gone { name, reason } => write!(f, "the filter {name} is gone: {reason}"),
+            Self::Switched { name } => {
+                write!(f, "the filter {name} was switched to another one meanwhile; begin again")
+            }
             Self::Full { name, reason } => write!(
                 f,
                 "the filter {name} takes no more keys: {reason}; make a larger one, or one that \

@@ -60,8 +60,9 @@ impl RemoteFile {
     /// [`Error::Remote`], those of [`KeyOptions::from_header`].
     pub fn of(connection: &Connection, filter: NativeFilter) -> Result<(Self, KeyOptions), Error> {
         let name = connection.place.name.clone();
-        let options = KeyOptions::from_header(&name, &filter.key_options())?;
+        // First: where the filter is switched meanwhile, all that follows is of the new one.
         let seen = connection.wait(filter.info())?;
+        let options = KeyOptions::from_header(&name, &filter.key_options())?;
         let first_items = items_of(&seen);
         Ok((Self { name, filter, seen, first_items, new: 0, new_since: 0, unsure: 0 }, options))
     }

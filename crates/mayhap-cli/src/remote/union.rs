@@ -1,5 +1,6 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
+use super::connect::wait;
 use super::{Connection, OnServer, Place, RemoteFile, ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::fill::State;
@@ -11,11 +12,15 @@ use crate::signals::Stop;
 use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
 use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
+use mayhap_redis::Error::Switched;
 use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
 use std::path::{Path, PathBuf};
 
 /// Blocks that are sent between looks at the signals: 8 MiB.
 const CHUNK_BLOCKS: usize = (8 << 20) / Block::BYTES;
+
+/// How often a filter may be switched to another one while it is read.
+const MOST_SWITCHES: u32 = 20;
 
 /// How filters are read.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +74,8 @@ impl Whole {
         Ok(Self { name, key_options, filter: loaded.filter })
     }
 
-    /// Copies a filter from a server, with as many keys as its bits speak of.
+    /// Copies a filter from a server, with as many keys as its bits speak of. Begins again where it
+    /// is switched to another one meanwhile.
     ///
     /// # Errors
     ///
@@ -80,13 +86,37 @@ impl Whole {
         max_bytes: u64,
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<Self, Error> {
+        for _ in 1..MOST_SWITCHES {
+            if let Some(whole) =
+                Self::try_download(connection, filter, max_bytes, (stop, &mut *progress), true)?
+            {
+                return Ok(whole);
+            }
+        }
+        let last = Self::try_download(connection, filter, max_bytes, (stop, progress), false)?;
+        last.ok_or_else(|| connection.error(&Switched { name: connection.place.filter.clone() }))
+    }
+
+    /// [`Whole::download`]; `None` if it was switched and `again` is set.
+    fn try_download(
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        (stop, progress): (&Stop, &mut Progress),
+        again: bool,
+    ) -> Result<Option<Self>, Error> {
         let mut download = connection.wait(filter.download())?;
         let params = download.params();
         memory::check(params.num_bytes(), max_bytes)?;
         let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
         let mut rest = blocks.as_mut();
         let mut done = 0;
-        while let Some(bytes) = connection.wait(download.next())? {
+        loop {
+            let bytes = match wait(download.next())? {
+                Err(Switched { .. }) if again => return Ok(None),
+                next => next.map_err(|source| connection.error(&source))?,
+            };
+            let Some(bytes) = bytes else { break };
             let bytes = bytes.as_chunks::<{ Block::BYTES }>().0;
             let (now, later) = rest.split_at_mut(bytes.len());
             for (block, bytes) in now.iter_mut().zip(bytes) {
@@ -103,11 +133,11 @@ impl Whole {
         let uncounted = AnyFilter::from_parts(params, function, blocks.as_ref(), 0)?;
         // Where all bits are set there may be any number of keys.
         let items = uncounted.estimated_items().rounded().min(params.num_bits());
-        Ok(Self {
+        Ok(Some(Self {
             name: connection.place.name.clone(),
             key_options: download.key_options().into(),
             filter: AnyFilter::from_parts(params, function, blocks, items)?,
-        })
+        }))
     }
 
     /// Adds the keys of another filter.
@@ -210,7 +240,8 @@ impl Whole {
         both.check_room(false)
     }
 
-    /// Adds its keys to a filter that is there.
+    /// Adds its keys to a filter that is there, and begins again where that is switched to another
+    /// one meanwhile.
     ///
     /// # Errors
     ///
@@ -223,12 +254,23 @@ impl Whole {
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<(), Error> {
         let name = &connection.place.name;
-        self.check_options(name, &filter.key_options())?;
-        let mut union = filter.union(&self.filter).map_err(|source| connection.error(&source))?;
-        loop {
-            stop.check()?;
-            let Some(bytes) = connection.wait(union.next())? else { return Ok(()) };
-            progress.tick_bytes(bytes);
+        let mut switches = 0;
+        'again: loop {
+            self.check_options(name, &filter.key_options())?;
+            let union = filter.union(&self.filter);
+            let mut union = union.map_err(|source| connection.error(&source))?;
+            loop {
+                stop.check()?;
+                match wait(union.next())? {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(bytes)) => progress.tick_bytes(bytes),
+                    Err(Switched { .. }) if switches < MOST_SWITCHES => {
+                        switches += 1;
+                        continue 'again;
+                    }
+                    Err(source) => return Err(connection.error(&source)),
+                }
+            }
         }
     }
 }
