@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     for is_stream in [false, true] {
         for raw in [false, true] {
             let talk = Talk::new(true, Color::Never);
-            let reading = Reading { verb: "dedup", raw, max_line: 1 << 20, talk };
+            let reading = Reading { verb: "dedup", raw, gathers: false, max_line: 1 << 20, talk };
             limited_to(ALLOCATION_BYTES, || read(list, is_stream, separator, &reading));
         }
     }

@@ -263,6 +263,6 @@ impl LineArgs {
     /// How lists are read by a verb, for lines of at least 1 byte.
     pub fn reading(&self, verb: &'static str, talk: Talk) -> Reading {
         let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1);
-        Reading { verb, raw: self.raw, max_line, talk }
+        Reading { verb, raw: self.raw, gathers: false, max_line, talk }
     }
 }

@@ -139,6 +139,11 @@ pub fn open_all(
     Ok((files, options))
 }
 
+/// Whether one of the filters is on a server.
+pub fn any_remote(filters: &[(String, AskedFile)]) -> bool {
+    filters.iter().any(|(_, filter)| matches!(filter, AskedFile::Remote(_)))
+}
+
 /// How many lines of the batch asked last are a key of none of the filters.
 pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 {
     let mut files = files.into_iter();

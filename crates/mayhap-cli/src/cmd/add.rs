@@ -5,7 +5,7 @@ use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, Summary};
 use crate::foreign;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::live::{self, Opened};
@@ -140,7 +140,8 @@ fn add_to_server(
     let options = options.agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
     let inserter = Inserter::new(Seen::Remote(filter), args.overfill);
-    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
+    let reading = Reading { gathers: true, ..args.lines.reading("add", talk) };
+    let reader = LineReader::new(sources, &options, reading, Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there are in it",

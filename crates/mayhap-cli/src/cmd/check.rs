@@ -5,6 +5,7 @@ use crate::args::{LineArgs, OpenArgs};
 use crate::asked;
 use crate::confirm::Confirm;
 use crate::error::Error;
+use crate::input::Reading;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::output::Output;
@@ -131,6 +132,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let (asked, options) = asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
     let (sources, total_bytes) = super::input("check", inputs)?;
+    let reading = Reading { gathers: asked::any_remote(&asked), ..reading };
     let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, confirm.transpose()?);

@@ -4,6 +4,7 @@ use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
 use crate::asked;
 use crate::error::Error;
+use crate::input::Reading;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::output::Output;
@@ -82,7 +83,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (asked, options) =
         asked::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
     let (sources, total_bytes) = super::input("filter", &args.files)?;
-    let (stop, reading) = (Stop::on_signals()?, args.lines.reading("filter", talk));
+    let stop = Stop::on_signals()?;
+    let gathers = asked::any_remote(&asked);
+    let reading = Reading { gathers, ..args.lines.reading("filter", talk) };
     let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, None);

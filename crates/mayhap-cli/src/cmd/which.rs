@@ -82,7 +82,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
-    let reading = args.lines.reading("which", talk);
+    let mut reading = args.lines.reading("which", talk);
     let (filters, files) = asked::split(&args.filters, &args.files, &reading);
     let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
@@ -98,6 +98,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         (filters, _) => {
             let (opened, options) =
                 asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+            reading.gathers = asked::any_remote(&opened);
             (NamedSets::of_filters(opened, limit), options, files.as_slice())
         }
     };

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// An open input, decompressed if need be.
 pub struct Input {
     name: String,
+    is_stream: bool,
     ends: Ends,
     /// Bytes taken from the file so far.
     raw_bytes: Arc<AtomicU64>,
@@ -66,7 +67,7 @@ impl Input {
         let bytes = Arc::clone(&raw_bytes);
         let raw = Raw { file, is_stream, stop: stop.clone(), bytes };
         let (ends, reader) = begin(raw, (source, is_stream, total_bytes), separator, reading)?;
-        Ok(Self { name: source.name(), ends, raw_bytes, stop, reader })
+        Ok(Self { name: source.name(), is_stream, ends, raw_bytes, stop, reader })
     }
 
     /// [`Input::open`] of bytes in memory, as a file or as a pipe whose bytes are all there: for
@@ -86,12 +87,17 @@ impl Input {
         let read = (&source, is_stream, total_bytes);
         let (ends, reader) = begin(Cursor::new(bytes), read, separator, reading)?;
         let raw_bytes = Arc::default();
-        Ok(Self { name: source.name(), ends, raw_bytes, stop: None, reader })
+        Ok(Self { name: source.name(), is_stream, ends, raw_bytes, stop: None, reader })
     }
 
     /// The name for messages.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether it may pause: a pipe or a terminal, and no file.
+    pub fn is_stream(&self) -> bool {
+        self.is_stream
     }
 
     /// What of its lines is no part of a key.

@@ -19,6 +19,8 @@ pub(super) struct LineCutter {
     always_strips_cr: bool,
     /// Whether those of the input at hand are.
     strip_cr: bool,
+    /// Whether it may pause.
+    is_stream: bool,
     /// Bytes before the first key of the input at hand, until it is cut.
     mark_bytes: usize,
     /// What is to be said of the input at hand, until it is.
@@ -48,6 +50,7 @@ impl LineCutter {
             separator: options.separator(),
             always_strips_cr: options.strip_cr,
             strip_cr: options.strip_cr,
+            is_stream: false,
             mark_bytes: 0,
             notes: Vec::new(),
             cutter: Cutter::new(options),
@@ -140,6 +143,7 @@ impl LineCutter {
         let input = Input::open(source, self.separator, &self.reading, self.stop.clone())?;
         let ends = input.ends();
         self.strip_cr = self.always_strips_cr || ends.crlf;
+        self.is_stream = input.is_stream();
         self.mark_bytes = if ends.bom { BOM_BYTES } else { 0 };
         self.notes = ends.notes(input.name(), self.always_strips_cr);
         self.input = Some(input);
@@ -148,6 +152,7 @@ impl LineCutter {
 
     fn cut_keys(&mut self, chunk: &mut Chunk) {
         chunk.strip_cr = self.strip_cr;
+        chunk.is_stream = self.is_stream;
         chunk.mark_bytes = std::mem::take(&mut self.mark_bytes);
         chunk.notes = std::mem::take(&mut self.notes);
         let Chunk { buffer, bounds, table, digests, .. } = chunk;

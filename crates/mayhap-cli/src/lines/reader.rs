@@ -16,9 +16,20 @@ use std::thread::JoinHandle;
 /// Lines in a batch: many cache misses of the filter in flight, the batch's bytes still in L2.
 const BATCH_LINES: usize = 1024;
 
+/// Lines of a batch that waits for a round trip: two times the 16,384 keys that go into a pipeline,
+/// both of which are on their way at once; and half as many again rather than few in the next one.
+const GATHERED_LINES: usize = 32_768;
+const MOST_GATHERED_LINES: usize = GATHERED_LINES + GATHERED_LINES / 2;
+
+/// Bytes of them after which no more are gathered.
+const GATHERED_BYTES: usize = 16 << 20;
+
 /// Chunks that may wait between the threads: one that is ready while one is worked on evens out
 /// what little the two differ; more took as long, and memory.
 const WAITING_CHUNKS: usize = 1;
+
+/// Where they are gathered: what a pipe brings, 64 KiB a chunk, while a round trip is waited for.
+const WAITING_TO_BE_GATHERED: usize = 32;
 
 /// The lines of some sources, one after another.
 ///
@@ -31,7 +42,10 @@ pub struct LineReader {
     cuts_keys: bool,
     talk: Talk,
     function: Option<DigestFunction>,
+    gathers: bool,
     chunk: Chunk,
+    /// What came behind the chunk and was not gathered with it.
+    pending: Option<Result<Chunk, Error>>,
     /// The first line of the chunk that is not yet handed out.
     next: usize,
     keyless: Keyless,
@@ -64,7 +78,9 @@ impl LineReader {
             cuts_keys: Cutter::new(options).is_some(),
             talk: reading.talk,
             function: None,
+            gathers: reading.gathers,
             chunk: Chunk::default(),
+            pending: None,
             next: 0,
             keyless: Keyless::default(),
             lines: 0,
@@ -127,7 +143,13 @@ impl LineReader {
     /// The next lines that all have a key or all have none, and whether they have none.
     fn next_run(&mut self) -> (std::ops::Range<usize>, bool) {
         let start = self.next;
-        let mut end = self.chunk.len().min(start + BATCH_LINES);
+        let left = self.chunk.len() - start;
+        let lines = match self.gathers {
+            false => BATCH_LINES,
+            true if left <= MOST_GATHERED_LINES => left,
+            true => GATHERED_LINES,
+        };
+        let mut end = self.chunk.len().min(start + lines);
         let mut keyless = false;
         if self.cuts_keys {
             let (run, why) = self.chunk.table.run_from(start..end);
@@ -146,21 +168,28 @@ impl LineReader {
     /// Takes the next chunk over; `false` at the end.
     fn receive(&mut self, before_wait: impl FnOnce() -> Result<(), Error>) -> Result<bool, Error> {
         if let Some(cutter) = self.cutter.take() {
-            self.thread = Some(start(cutter)?);
+            let waiting = if self.gathers { WAITING_TO_BE_GATHERED } else { WAITING_CHUNKS };
+            self.thread = Some(start(cutter, waiting)?);
         }
         let Some(thread) = &self.thread else { return Ok(false) };
         // A thread that has ended needs no buffer.
         let _ = thread.used.send(std::mem::take(&mut self.chunk));
         self.next = 0;
-        let received = match thread.chunks.try_recv() {
-            Err(TryRecvError::Empty) => {
-                before_wait()?;
-                thread.chunks.recv().ok()
-            }
-            received => received.ok(),
+        let received = match self.pending.take() {
+            Some(pending) => Some(pending),
+            None => match thread.chunks.try_recv() {
+                Err(TryRecvError::Empty) => {
+                    before_wait()?;
+                    thread.chunks.recv().ok()
+                }
+                received => received.ok(),
+            },
         };
         if let Some(chunk) = received {
             self.chunk = chunk?;
+            if self.gathers {
+                self.pending = gather(&mut self.chunk, thread);
+            }
             for note in self.chunk.notes.drain(..) {
                 self.talk.say_over_progress(&note);
             }
@@ -174,9 +203,30 @@ impl LineReader {
     }
 }
 
+/// Appends to a chunk those that come behind it, until it has lines enough: of a file all the next
+/// ones, of a pipe those that are there. Returns the first that is no continuation.
+fn gather(chunk: &mut Chunk, thread: &Thread) -> Option<Result<Chunk, Error>> {
+    while chunk.len() < GATHERED_LINES && chunk.line_bytes() < GATHERED_BYTES {
+        let next = if chunk.is_stream {
+            thread.chunks.try_recv().ok()?
+        } else {
+            thread.chunks.recv().ok()?
+        };
+        match next {
+            Ok(next) if chunk.continues_with(&next) => {
+                chunk.append(&next);
+                // A thread that has ended needs no buffer.
+                let _ = thread.used.send(next);
+            }
+            next => return Some(next),
+        }
+    }
+    None
+}
+
 /// Starts the thread that reads.
-fn start(cutter: LineCutter) -> Result<Thread, Error> {
-    let (sender, chunks) = mpsc::sync_channel(WAITING_CHUNKS);
+fn start(cutter: LineCutter, waiting: usize) -> Result<Thread, Error> {
+    let (sender, chunks) = mpsc::sync_channel(waiting);
     let (used, empty) = mpsc::channel();
     let handle = std::thread::Builder::new()
         .name("reader".into())

@@ -7,9 +7,10 @@ use crate::talk::Talk;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use mayhap::SecretKey;
 use mayhap_redis::{Address, NativeFilter, Server, ServerOptions, WaitReplicas};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 /// How long a connection may take, within the time that is given.
@@ -66,6 +67,7 @@ pub struct Connection {
     pub place: Place,
     pub(super) server: Server,
     pub(super) talk: Talk,
+    round_trip: Cell<Duration>,
 }
 
 impl Connection {
@@ -94,7 +96,7 @@ impl Connection {
         };
         let server = wait(Server::connect(&place.address, options))?;
         let server = server.map_err(|source| error(&place.name, &source))?;
-        Ok(Self { place, server, talk })
+        Ok(Self { place, server, talk, round_trip: Cell::default() })
     }
 
     /// The filter that the URL names.
@@ -103,12 +105,22 @@ impl Connection {
     ///
     /// [`Error::Remote`].
     pub fn attach(&self, key: Option<SecretKey>) -> Result<NativeFilter, Error> {
-        self.wait(NativeFilter::attach(&self.server, &self.place.filter, key))
+        let started = Instant::now();
+        let filter = self.wait(NativeFilter::attach(&self.server, &self.place.filter, key));
+        self.round_trip.set(started.elapsed());
+        filter
+    }
+
+    /// How long the last search for the filter took, which is a round trip.
+    pub(super) fn round_trip(&self) -> Duration {
+        self.round_trip.get()
     }
 
     /// [`Connection::attach`] where the filter may not be there.
     pub(super) fn find(&self, key: Option<SecretKey>) -> Result<Option<NativeFilter>, Error> {
+        let started = Instant::now();
         let found = wait(NativeFilter::attach(&self.server, &self.place.filter, key))?;
+        self.round_trip.set(started.elapsed());
         match found {
             Ok(filter) => Ok(Some(filter)),
             Err(mayhap_redis::Error::NotFound { .. }) => Ok(None),

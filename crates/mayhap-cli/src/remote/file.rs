@@ -10,10 +10,14 @@ use futures_util::future::try_join_all;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
 use std::path::Path;
+use std::time::Duration;
 
 /// Keys of our own between looks at all bits, at least, and as a part of all.
 const LOOK_KEYS: u64 = 16_384;
 const LOOK_PART: u64 = 100;
+
+/// A round trip on one machine, or between two of one rack.
+const NEAR: Duration = Duration::from_millis(1);
 
 /// Digests of a call that go together: while the server works on the first, the next ones are made
 /// ready here. Few of a query, as each call asks every shard that it touches for its trailer too.
@@ -34,6 +38,8 @@ pub struct RemoteFile {
     new_since: u64,
     /// Of them those of which it is not known.
     unsure: u64,
+    /// How long the server takes for nothing much.
+    round_trip: Duration,
 }
 
 impl RemoteFile {
@@ -64,7 +70,10 @@ impl RemoteFile {
         let seen = connection.wait(filter.info())?;
         let options = KeyOptions::from_header(&name, &filter.key_options())?;
         let first_items = items_of(&seen);
-        Ok((Self { name, filter, seen, first_items, new: 0, new_since: 0, unsure: 0 }, options))
+        let round_trip = connection.round_trip();
+        let (new, new_since, unsure) = (0, 0, 0);
+        let file = Self { name, filter, seen, first_items, new, new_since, unsure, round_trip };
+        Ok((file, options))
     }
 
     /// What was seen when its bits were counted last.
@@ -153,6 +162,10 @@ impl OnServer for RemoteFile {
     fn fpp_at(&self, items: u64) -> f64 {
         let others = self.items().saturating_sub(self.first_items.saturating_add(self.new));
         self.params().expected_fpp(items.saturating_add(others))
+    }
+
+    fn is_far(&self) -> bool {
+        self.round_trip > NEAR
     }
 
     fn state(&self) -> State {

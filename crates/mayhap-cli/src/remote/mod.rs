@@ -133,6 +133,9 @@ pub trait OnServer: fmt::Debug {
     /// from elsewhere.
     fn fpp_at(&self, items: u64) -> f64;
 
+    /// Whether a round trip to the server takes more than a millisecond.
+    fn is_far(&self) -> bool;
+
     /// Its state when its bits were counted last.
     fn state(&self) -> State;
 

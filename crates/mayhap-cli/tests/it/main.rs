@@ -7,6 +7,7 @@ mod cookbook;
 mod crash;
 mod dedup;
 mod exact;
+mod far;
 mod file_names;
 mod files;
 mod filter;

@@ -9,6 +9,7 @@ use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::exact::ExactSet;
+use crate::input::Reading;
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::output::Output;
@@ -49,7 +50,8 @@ line counts once, so that mayhap remove makes it new again.
 
 --state URL (see mayhap push --help) shares the filter with others: each line is printed by one of \
 them, whichever the server hears first. A line is recorded before it is printed: after kill -9, \
-or where the output fails, up to 1,024 lines may be recorded and not out; after Ctrl-C none. \
+or where the output fails, up to 1,024 lines may be recorded and not out, and up to 49,152 where \
+the server is more than 1 ms away; after Ctrl-C none. \
 Where a reply is lost on the way a line is printed that another may have printed too. Without -n \
 the filter has to be there. What others add shows after each 1 % of its keys from here (16,384 at \
 least), in the rate and in how full it is.
@@ -142,6 +144,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
         (Set::Filter(Box::new(inserter)), options)
     };
+    // What is recorded and not yet printed is lost by kill -9: no more of it than is needed.
+    let gathers = match &set {
+        Set::Filter(inserter) => {
+            matches!(inserter.seen(), Seen::Remote(filter) if filter.is_far())
+        }
+        Set::Exact(_) => false,
+    };
+    let reading = Reading { gathers, ..reading };
     let reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &sources)?,
