@@ -20,4 +20,5 @@ mod magnus;
 mod native;
 mod proxy;
 mod redisson;
+mod trouble;
 mod union;
