@@ -38,5 +38,5 @@ pub use cluster::{ClusterOptions, RedisCluster};
 pub use error::Error;
 pub use line::{Line, Trips};
 pub use postgres::Postgres;
-pub use programs::{missing, ready};
+pub use programs::{missing, ready, skipped, tool};
 pub use redis::{RedisOptions, RedisServer};

@@ -5,6 +5,7 @@ use mayhap::{
     BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, FuseWidth, WindowBloomFilter,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::path::Path;
 
 fn build(folder: &Path, name: &str, extra: &[&str], input: &[u8]) {
@@ -179,7 +180,12 @@ fn kinds() -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        rng_seed: RngSeed::Fixed(15),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn no_bytes_make_a_verb_panic_or_lie_about_success(

@@ -1,5 +1,6 @@
 use super::*;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 fn look(bytes: &[u8]) -> Result<Ends, NotAList> {
     look_until(bytes, b'\n')
@@ -103,7 +104,11 @@ fn filters_are_told_with_their_keys_where_these_are_counted() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(15), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(15),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     /// Any bytes after any mark: a verdict, and the same one again.
     #[test]
