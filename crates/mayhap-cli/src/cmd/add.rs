@@ -23,8 +23,8 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap add seen.mayhap urls.txt more.txt.zst
   crawl | mayhap add seen.mayhap
-  mayhap add redis://127.0.0.1:6379/0/seen urls.txt    a filter on a server
-  mayhap add --key-type long ids.guava more-ids.txt    a filter of another system";
+  mayhap add redis://127.0.0.1:6379/0/seen urls.txt    # a filter on a server
+  mayhap add --key-type long ids.guava more-ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \

@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     counts, then fills
-  sort -u a b | mayhap build -o ab.mayhap -n 20M         a pipe needs -n
+  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     # counts, then fills
+  sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
-  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   smaller, never changes";
+  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, never changes";
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \

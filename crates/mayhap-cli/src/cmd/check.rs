@@ -17,14 +17,14 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap check seen.mayhap < urls.txt        the lines that may be in it
-  mayhap check -v seen.mayhap urls.txt       the lines that are surely not
+  mayhap check seen.mayhap < urls.txt        # the lines that may be in it
+  mayhap check -v seen.mayhap urls.txt       # the lines that are surely not
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
-  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    names of filters that may hold one
-  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  exact answers
-  mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    a filter on a server
-  mayhap check --key-type long ids.guava < ids.txt    a filter of another system";
+  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may hold one
+  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  # exact answers
+  mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    # a filter on a server
+  mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 Exit codes, as those of grep: 0 if a line was printed (or would have been with -c or -q), 1 if \

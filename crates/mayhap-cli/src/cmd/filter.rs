@@ -17,11 +17,11 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  tail -f log | mayhap filter good.mayhap | fetch      lets through what may be in it
-  mayhap filter good.mayhap --rest held-back < today   and where the others go
-  mayhap filter spam.mayhap -v --field 2 < log         by the second field, tab between them
+  tail -f log | mayhap filter good.mayhap | fetch      # lets through what may be in it
+  mayhap filter good.mayhap --rest held-back < today   # and where the others go
+  mayhap filter spam.mayhap -v --field 2 < log         # by the second field, tab between them
   mayhap filter good.mayhap --json-pointer /user/mail < log
-  mayhap filter --key-type utf16 seen.guava < today    a filter of another system";
+  mayhap filter --key-type utf16 seen.guava < today    # a filter of another system";
 
 const NOTES: &str = "\
 A record whose key is in the set is always let through; another one is held back, but for a \

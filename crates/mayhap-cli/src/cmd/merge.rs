@@ -25,8 +25,8 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap merge -o all.mayhap shard-*.mayhap
   mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
-  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    into one on a server
-  mayhap merge -o all.guava mon.guava tue.guava        filters of another system";
+  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    # into one on a server
+  mayhap merge -o all.guava mon.guava tue.guava        # filters of another system";
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \

@@ -74,13 +74,13 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap dedup urls.txt > unique.txt          keep the first of equal lines
-  tail -f log | mayhap dedup -n 10M           of a stream, as it comes
-  mayhap build -o pw.mayhap passwords.txt.gz  make a filter of a list
-  mayhap check pw.mayhap < words              print the lines that may be in it
-  mayhap info pw.mayhap                       look inside
-  mayhap which -f a.mayhap -f b.mayhap < keys  which of many sets may hold each line
-  mayhap plan -n 1B -p 0.1%                   how big a filter is, and whether it pays";
+  mayhap dedup urls.txt > unique.txt          # keep the first of equal lines
+  tail -f log | mayhap dedup -n 10M           # of a stream, as it comes
+  mayhap build -o pw.mayhap passwords.txt.gz  # make a filter of a list
+  mayhap check pw.mayhap < words              # print the lines that may be in it
+  mayhap info pw.mayhap                       # look inside
+  mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may hold each line
+  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), \

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap plot fpp -o fpp.svg        the rate against the number of keys
-  mayhap plot bits -o bits.svg      what each kind of filter costs
-  mayhap plot bits -o bits.html     the same as a page for a browser
-  mayhap plot overfill > over.svg   what becomes of a filter with too many keys";
+  mayhap plot fpp -o fpp.svg        # the rate against the number of keys
+  mayhap plot bits -o bits.svg      # what each kind of filter costs
+  mayhap plot bits -o bits.html     # the same as a page for a browser
+  mayhap plot overfill > over.svg   # what becomes of a filter with too many keys";
 
 /// Draw the rate models as a picture (SVG, or HTML for a file named so)
 #[derive(Debug, clap::Args)]

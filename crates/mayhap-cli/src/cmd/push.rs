@@ -11,8 +11,8 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   mayhap push seen.mayhap redis://127.0.0.1:6379/0/seen
-  mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   in its place
-  mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     its keys into the one there";
+  mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   # in its place
+  mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     # its keys into the one there";
 
 const NOTES: &str = "\
 A URL is redis://host:port/database/name, rediss:// with TLS, \

@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap verify seen.mayhap                      is the file whole, does it keep its rate?
-  mayhap verify pw.mayhap passwords.txt.gz       and is every key in it?
-  mayhap verify --samples 1G seen.mayhap         measure a low rate for longer
-  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    a filter on a server
-  mayhap verify --key-type long ids.guava ids.txt    a filter of another system";
+  mayhap verify seen.mayhap                      # is the file whole, does it keep its rate?
+  mayhap verify pw.mayhap passwords.txt.gz       # and is every key in it?
+  mayhap verify --samples 1G seen.mayhap         # measure a low rate for longer
+  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    # a filter on a server
+  mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is asked for random digests, \

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   mayhap which -f mon.mayhap -f tue.mayhap -f wed.mayhap < keys.txt
-  mayhap which shards.mayhap < keys.txt          sets of a matrix file, by number
-  mayhap which -a -f a.mayhap -f b.mayhap keys   lines of no set too";
+  mayhap which shards.mayhap < keys.txt          # sets of a matrix file, by number
+  mayhap which -a -f a.mayhap -f b.mayhap keys   # lines of no set too";
 
 const NOTES: &str = "\
 Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \

@@ -25,11 +25,11 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap dedup urls.txt > unique.txt
   zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
-  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   goes on where it ended
-  crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   shared by many
-  mayhap dedup -d mail.txt                                 the repeats instead
-  tail -f log | mayhap dedup --window 1h -n 1M             once an hour
-  mayhap dedup --exact list.txt                            loses none, takes more memory";
+  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   # goes on where it ended
+  crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
+  mayhap dedup -d mail.txt                                 # the repeats instead
+  tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
+  mayhap dedup --exact list.txt                            # loses none, takes more memory";
 
 const NOTES: &str = "\
 A line is dropped if it was seen before, and by mistake with the probability -p once -n \
