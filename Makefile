@@ -6,6 +6,9 @@ POINTS = --features mayhap-cli/fail-points
 # With 0, tests of servers that are not installed are skipped.
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
+# With 0, tests of tools that are not installed (strace, groff, a C compiler) are skipped.
+MAYHAP_REQUIRE_TOOLS ?= 1
+export MAYHAP_REQUIRE_TOOLS
 
 .PHONY: help demo build test lint doc servers unit points planted examples portable neon pairs loom shuttle miri sanitize fuzz \
 	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean

@@ -4,6 +4,7 @@ use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
 use crate::foreign::{ForeignFile, Opener};
+use crate::input::{self, Reading};
 use crate::keys::KeyOptions;
 use crate::lines::Batch;
 use crate::remote::{self, OnServer};
@@ -148,6 +149,11 @@ pub fn open_all(
     Ok((files, options))
 }
 
+/// Whether one of the filters is on a server.
+pub fn any_remote(filters: &[(String, AskedFile)]) -> bool {
+    filters.iter().any(|(_, filter)| matches!(filter, AskedFile::Remote(_)))
+}
+
 /// How many lines of the batch asked last are a key of none of the filters.
 pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 {
     let mut files = files.into_iter();
@@ -157,6 +163,18 @@ pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 
         bad.retain(|line| file.bad().binary_search(line).is_ok());
     }
     bad.len() as u64
+}
+
+/// The filters of `-f` and, where there are any, those of the lists that are filters themselves, as
+/// a shell leaves them behind `-f *.mayhap`; and the lists that are lists.
+pub fn split(
+    filters: &[PathBuf],
+    lists: &[PathBuf],
+    reading: &Reading,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_filter = |path: &PathBuf| !filters.is_empty() && input::is_filter(path, reading);
+    let (more, lists): (Vec<_>, Vec<_>) = lists.iter().cloned().partition(is_filter);
+    (filters.iter().cloned().chain(more).collect(), lists)
 }
 
 /// The digests of a batch, made once for all filters that share a function.

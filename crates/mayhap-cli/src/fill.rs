@@ -3,11 +3,12 @@
 use crate::distinct::Distinct;
 use crate::error::Error;
 use crate::fullness::Forgotten;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::Inserter;
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped, rate};
@@ -37,7 +38,7 @@ pub fn fill(
     inserter: &mut Inserter,
     counts: &mut Counts,
     (talk, progress): (Talk, &mut Progress),
-    advice: &'static str,
+    advice: WhenFull,
 ) -> Result<(), Error> {
     reader.digest_by(inserter.seen().digest_function());
     while let Some(batch) = reader.next_batch_in_pauses(|paused| {
@@ -56,8 +57,7 @@ pub fn fill(
         while from < batch.len() {
             let (count, new) = inserter.insert(from)?;
             if count == 0 {
-                let expected_items = inserter.seen().expected_items().unwrap_or(0);
-                return Err(Error::Full { expected_items, lines: counts.lines, advice });
+                return Err(inserter.full(counts.lines, advice));
             }
             counts.lines += count as u64;
             counts.new += new.count_ones() as u64;
@@ -91,14 +91,17 @@ pub struct Counted {
 pub fn count_distinct(
     sources: &[Source],
     options: &KeyOptions,
-    max_line: usize,
+    reading: Reading,
     stop: &Arc<Stop>,
     (talk, total_bytes): (Talk, Option<u64>),
 ) -> Result<Option<Counted>, Error> {
     let Some(total_bytes) = total_bytes else { return Ok(None) };
     let mut progress = Progress::new(talk, Some(total_bytes));
     let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
-    let mut reader = LineReader::new(sources.to_vec(), options, max_line, Some(Arc::clone(stop)));
+    // What there is to say is said when they are read again.
+    let reading = Reading { talk: talk.silent(), ..reading };
+    let stop = Some(Arc::clone(stop));
+    let mut reader = LineReader::new(sources.to_vec(), options, reading, stop)?;
     reader.digest_by(DigestFunction::default());
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {

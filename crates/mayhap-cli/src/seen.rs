@@ -10,6 +10,7 @@ use crate::loss::{Lost, RateSum};
 use crate::memory;
 use crate::number::format_count;
 use crate::remote::OnServer;
+use crate::room::{End, Full, Held, Limit, Room, WhenFull};
 use crate::session::{Due, Writer};
 use crate::talk::{Talk, rate};
 use mayhap::{
@@ -101,6 +102,14 @@ impl Seen {
             Self::Growing(chain) => chain.inserted_items(),
             Self::Kind(filter) => filter.items(),
             Self::Remote(filter) => filter.items(),
+        }
+    }
+
+    /// [`Seen::items`], and how they are known.
+    fn held(&self) -> Held {
+        match self {
+            Self::Remote(filter) => Held::Estimated(filter.items()),
+            _ => Held::Counted(self.items()),
         }
     }
 
@@ -241,6 +250,8 @@ pub struct Inserter {
     others: Lost,
     /// Keys that were forgotten early before.
     forgotten: u64,
+    /// Why a filter that grows does not any more.
+    no_memory: Option<Limit>,
     rates: RateSum,
     rate_step: u64,
     digest_function: DigestFunction,
@@ -266,6 +277,7 @@ impl Inserter {
             first: None,
             others: Lost::default(),
             forgotten: seen.forgotten().map_or(0, |forgotten| forgotten.keys),
+            no_memory: None,
             digests: Vec::new(),
             new: Bitmap::new(),
             seen,
@@ -366,13 +378,19 @@ impl Inserter {
         batch.digest_into(&self.digest_function, &mut self.digests);
     }
 
+    /// The error for a filter that took none of the lines, after so many.
+    pub fn full(&self, lines: u64, advice: WhenFull) -> Error {
+        let made_for = self.seen.expected_items().unwrap_or(0);
+        let limit = self.no_memory.unwrap_or(Limit::Keys(made_for));
+        Error::Full(Full { held: self.seen.items(), limit, end: End::After(lines), advice })
+    }
+
     /// Inserts lines of the batch from `from` on; how many were dealt with, and for each whether it
-    /// is new. None were if the filter is full and the next line is surely not in it.
+    /// is new. None were if there is no [`Room`] for the next line, or no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] if a growing filter cannot grow; [`Error::Remote`], after which any of the
-    /// lines may be in it.
+    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let digests = &self.digests[from..];
         let mut count = digests.len();
@@ -383,12 +401,18 @@ impl Inserter {
             _ => self.full_at,
         };
         if let (Some(full_at), false) = (full_at, self.overfill) {
-            let room = full_at.saturating_sub(items);
-            if room == 0 {
-                self.seen.contains(digests, &mut self.new)?;
-                count = leading_ones(&self.new);
-            } else {
-                count = count.min(usize::try_from(room).unwrap_or(usize::MAX));
+            match Room::left(self.seen.held(), full_at) {
+                Room::Keys(keys) => {
+                    count = count.min(usize::try_from(keys).unwrap_or(usize::MAX));
+                }
+                Room::Repeats => {
+                    self.seen.contains(digests, &mut self.new)?;
+                    count = leading_ones(&self.new);
+                }
+                Room::None => {
+                    self.new.clear_to(0);
+                    return Ok((0, &self.new));
+                }
             }
         }
         if items < self.warn_at {
@@ -405,13 +429,12 @@ impl Inserter {
             // What was inserted before the chain could not grow counts; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
-            if count == 0 {
-                return Err(match error {
-                    Error::Filter(mayhap::Error::TooLarge { limit, found, .. }) => {
-                        Error::TooMuchMemory { needed: found, limit }
-                    }
-                    error => error,
-                });
+            match error {
+                Error::Filter(mayhap::Error::TooLarge { limit, found: needed, .. }) => {
+                    self.no_memory = Some(Limit::Bytes { needed, limit });
+                }
+                error if count == 0 => return Err(error),
+                _ => {}
             }
         }
         if let Some(writer) = &mut self.writer {
@@ -439,8 +462,11 @@ impl Inserter {
         before();
         let items = self.distinct_items();
         let percent = items as f64 / expected as f64 * 100.0;
-        let next =
-            if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+        let next = match (self.overfill, items < expected) {
+            (true, _) => "above it the rate rises",
+            (false, true) => "it stops when it is full",
+            (false, false) => "it stops at the next new key",
+        };
         let (items, expected) = (format_count(items), format_count(expected));
         talk.warn(&format!(
             "the filter is {percent:.0} % full ({items} of {expected} keys); {next}"
@@ -468,6 +494,7 @@ impl Inserter {
         if writer.ready(&mut self.seen)? {
             // What others inserted is there, and was not lost here.
             self.counted += self.seen.items().saturating_sub(items);
+            self.full_at = self.seen.full_at(self.absent_only);
             self.rates.go_on_at(self.counted, self.seen.expected_fpp());
             if let (Some(before), Some(after)) = (before, self.look()) {
                 self.others += Lost::between(before, after);

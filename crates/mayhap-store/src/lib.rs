@@ -93,6 +93,7 @@ pub use map::MappedBlocks;
 pub use mapped::{Changed, MappedFilter, open_mapped};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
 pub use save::{save, save_new};
+pub use sniff::looks_like;
 pub use stamp::FileStamp;
 pub use state::{
     Finished, Found, Insert, LiveFilter, LogFound, Memory, Opening, Recovery, Session,

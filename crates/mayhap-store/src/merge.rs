@@ -79,7 +79,12 @@ pub fn merge(
     progress: impl FnMut(u64, u64),
 ) -> Result<Merged, Error> {
     let options = MergeOptions { secret_key, replace: true, without_log: false };
-    FilterLock::take(output, &mut LockOptions::new("merge"))?.merge(inputs, options, progress)
+    FilterLock::take(output, &mut LockOptions::new("merge"))?.merge(
+        inputs,
+        options,
+        progress,
+        |_| true,
+    )
 }
 
 /// [`merge()`] that never replaces a file, not even one that appears while it writes.
@@ -98,7 +103,12 @@ pub fn merge_new(
     progress: impl FnMut(u64, u64),
 ) -> Result<Merged, Error> {
     let options = MergeOptions { secret_key, replace: false, without_log: false };
-    FilterLock::take(output, &mut LockOptions::new("merge"))?.merge(inputs, options, progress)
+    FilterLock::take(output, &mut LockOptions::new("merge"))?.merge(
+        inputs,
+        options,
+        progress,
+        |_| true,
+    )
 }
 
 /// How filters are merged.
@@ -114,7 +124,8 @@ pub struct MergeOptions {
 
 impl FilterLock {
     /// [`merge()`] into the file whose lock is held, so that it may be one of the inputs while
-    /// others add to it.
+    /// others add to it. It asks `accept` when it knows what the file would hold; nothing is
+    /// written where that refuses.
     ///
     /// # Errors
     ///
@@ -123,11 +134,29 @@ impl FilterLock {
     /// # Panics
     ///
     /// As [`merge()`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use mayhap_store::{FilterLock, LockOptions, MergeOptions, Merged, save};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [a, all] = ["a", "all"].map(|name| folder.path().join(name));
+    /// let mut filter = mayhap::AnyFilter::builder().expected_items(9).target_fpp(0.01).build()?;
+    /// filter.insert("one");
+    /// save(&a, &filter, "")?;
+    /// let lock = FilterLock::take(&all, &mut LockOptions::new("merge"))?;
+    /// let options = MergeOptions { secret_key: None, replace: false, without_log: false };
+    /// let is_small = |merged: &Merged| merged.header.inserted_items() < 1;
+    /// lock.merge(&[a], options, |_, _| {}, is_small)?;
+    /// assert!(!all.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn merge(
         &self,
         paths: &[PathBuf],
         options: MergeOptions,
         progress: impl FnMut(u64, u64),
+        accept: impl FnOnce(&Merged) -> bool,
     ) -> Result<Merged, Error> {
         assert!(!paths.is_empty(), "a merge needs at least one input");
         let inputs = paths
@@ -155,9 +184,12 @@ impl FilterLock {
         Writer::new(temporary.file())
             .write_all(&bytes)
             .map_err(Error::write(output, header.file_bytes()))?;
-        temporary.commit(options.replace)?;
-        remove_log_of(&**self.disk(), output, replaced.as_ref())?;
-        Ok(Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp })
+        let merged = Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp };
+        if accept(&merged) {
+            temporary.commit(options.replace)?;
+            remove_log_of(&**self.disk(), output, replaced.as_ref())?;
+        }
+        Ok(merged)
     }
 }
 

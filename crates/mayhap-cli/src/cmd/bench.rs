@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap bench seen.mayhap                     a filter file, which stays as it is
-  mayhap bench -n 10M -p 0.1%                  a filter as create would make it
-  mayhap bench -n 1M -p 1% --layout standard   of another layout
+  mayhap bench seen.mayhap                     # a filter file, which stays as it is
+  mayhap bench -n 10M -p 0.1%                  # a filter as create would make it
+  mayhap bench -n 1M -p 1% --layout standard   # of another layout
   mayhap bench --json seen.mayhap | jq .hit.batch";
 
 const NOTES: &str = "\

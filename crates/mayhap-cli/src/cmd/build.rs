@@ -10,6 +10,7 @@ use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
 use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
@@ -20,10 +21,10 @@ use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     counts, then fills
-  sort -u a b | mayhap build -o ab.mayhap -n 20M         a pipe needs -n
+  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     # counts, then fills
+  sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
-  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   smaller, never changes";
+  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, never changes";
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
@@ -75,11 +76,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.output.display().to_string();
     super::refuse_existing(&args.output, args.force)?;
     let (sources, total_bytes) = super::input("build", &args.files)?;
-    let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
+    let (options, reading) = (args.lines.key_options(), args.lines.reading("build", talk));
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
     let reader_stop = Some(Arc::clone(&stop));
-    let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
+    let mut reader = LineReader::new(sources.clone(), &options, reading, reader_stop)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
@@ -96,7 +97,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
         let talk_of = (talk, total_bytes);
-        let counted = fill::count_distinct(&sources, &options, max_line, &stop, talk_of)?;
+        let counted = fill::count_distinct(&sources, &options, reading, &stop, talk_of)?;
         let Some(counted) = counted else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",
@@ -117,7 +118,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut inserter = Inserter::new(seen, args.overfill).without_warning(counted);
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "nothing was written",
+        next: "start again with a larger -n, or go on with --overfill",
+    };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();
     reader.keyless().warn(talk);

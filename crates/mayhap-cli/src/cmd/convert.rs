@@ -12,7 +12,7 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   mayhap convert ids.guava --key-type long --to guava-java -o ids.ser
-  mayhap convert ids.guava.ser --to guava -o ids2.guava    of an ObjectOutputStream";
+  mayhap convert ids.guava.ser --to guava -o ids2.guava    # of an ObjectOutputStream";
 
 const NOTES: &str = "\
 The forms, which --to takes, are:

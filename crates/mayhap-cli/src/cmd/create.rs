@@ -19,12 +19,12 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap create seen.mayhap -n 100M -p 0.1%
   mayhap create seen.mayhap --mem 1GiB -p 1e-4
-  mayhap create day.mayhap --layout window:24h -n 5M      forgets what is older
-  mayhap create last.mayhap --layout window:1M            the last million keys
-  mayhap create all.mayhap --layout scalable              grows with its keys
-  mayhap create on.mayhap --layout counting -n 1M         keys can be removed
-  mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    on a server, for a week
-  mayhap create users.mayhap -n 1M --new-key-file users.key   keys from strangers";
+  mayhap create day.mayhap --layout window:24h -n 5M      # forgets what is older
+  mayhap create last.mayhap --layout window:1M            # the last million keys
+  mayhap create all.mayhap --layout scalable              # grows with its keys
+  mayhap create on.mayhap --layout counting -n 1M         # keys can be removed
+  mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    # on a server, for a week
+  mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers";
 
 const NOTES: &str = "\
 On a server (see mayhap push --help) the filter has the layout blocked unless another is named. \

@@ -23,10 +23,10 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   mayhap info seen.mayhap
-  mayhap info --fast huge.mayhap       without checking its checksums
+  mayhap info --fast huge.mayhap       # without checking its checksums
   mayhap info --json seen.mayhap | jq .fpp_now
-  mayhap info redis://127.0.0.1:6379/0/seen    a filter on a server
-  mayhap info ids.guava                a filter of another system";
+  mayhap info redis://127.0.0.1:6379/0/seen    # a filter on a server
+  mayhap info ids.guava                # a filter of another system";
 
 const NOTES: &str = "\
 Of a filter on a server (see mayhap push --help) the bits are counted there. How many keys were \

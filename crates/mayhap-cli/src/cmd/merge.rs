@@ -13,6 +13,7 @@ use crate::progress::Progress;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::remote::ReplicaArgs;
+use crate::room::over_full;
 use crate::session::{LockArgs, Waiting};
 use crate::talk::{Talk, grouped, rate};
 use mayhap::native::{Header, Kind};
@@ -25,15 +26,17 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap merge -o all.mayhap shard-*.mayhap
   mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
-  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    into one on a server
-  mayhap merge -o all.guava mon.guava tue.guava        filters of another system";
+  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    # into one on a server
+  mayhap merge -o all.guava mon.guava tue.guava        # filters of another system";
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
-one of them, so make each shard with the -n of all keys together. Files are refused if they \
+one of them, so make each shard with the -n of all keys together: a merge that would hold more is \
+not written (exit code 2), unless --overfill is given. Files are refused if they \
 differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
 error says in what. Where only -n and -p were given differently, those of the first file are \
-kept. Every byte of every file is checked; the new file appears whole or not at all.
+kept. Every byte of every file is checked; the new file appears whole or not at all, so with \
+--force it may be one of those that are merged.
 
 The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
 filters by adding their counters (a key of two files has to be removed twice), both in memory. \
@@ -65,6 +68,9 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Write it even if it holds more keys than it was made for
+    #[arg(long)]
+    overfill: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -100,12 +106,6 @@ struct Part {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    if args.files.iter().chain([&args.output]).any(|path| path == Path::new("-")) {
-        return Err(Error::usage(
-            "- is given, but a filter cannot be merged from or to a pipe",
-            "name files: a filter is read from its header, and checked before it counts",
-        ));
-    }
     #[cfg(feature = "redis")]
     if args.files.iter().chain([&args.output]).any(|path| remote::is_url(path)) {
         return merge_with_server(args, talk);
@@ -120,6 +120,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             output: &args.output,
             lock: &lock,
             force: args.force,
+            overfill: args.overfill,
             json: args.json,
         };
         return foreign::merge::run(first, opener, &job, talk);
@@ -135,7 +136,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         Kind::Bloom => {
             let (replace, without_log) = (args.force, args.open.without_log);
             let options = MergeOptions { secret_key: key, replace, without_log };
-            let merged = lock.merge(&args.files, options, |done, _| progress.tick_bytes(done))?;
+            let mut refused = Ok(());
+            let merged = lock.merge(
+                &args.files,
+                options,
+                |done, _| progress.tick_bytes(done),
+                |merged| {
+                    refused = check_room(&state(merged), args.overfill);
+                    refused.is_ok()
+                },
+            )?;
+            refused?;
             let estimate = merged.estimated_items.items;
             (
                 merged.inserted_items.clone(),
@@ -184,8 +195,14 @@ fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (max_bytes, without_log) = (args.open.max_bytes(), args.open.without_log);
     let how = remote::union::Reading { key, server, max_bytes, without_log, talk };
     let started = std::time::Instant::now();
-    let output = (args.output.as_path(), args.force);
-    let merged = remote::union::merge(&args.files, output, how, (args.replicas, args.lock))?;
+    let output = remote::union::Output {
+        path: &args.output,
+        force: args.force,
+        overfill: args.overfill,
+        replicas: args.replicas,
+        lock: args.lock,
+    };
+    let merged = remote::union::merge(&args.files, output, how)?;
     let part = |(path, items): (&PathBuf, u64)| Part { file: remote::shown(path), items };
     let summary = Summary {
         file: remote::shown(&args.output),
@@ -231,6 +248,16 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
         _ => ("of a kind unknown here", "it was made by a newer mayhap: use that one"),
     };
     Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
+}
+
+/// Refuses to write a merged filter that holds more keys than it was made for.
+fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
+    match state.expected_items {
+        Some(made_for) if !overfill && state.health == Health::OverCapacity.name() => {
+            Err(over_full(state.items, made_for))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The numbers of a merged plain filter, which nobody has to read again.
@@ -312,6 +339,7 @@ fn save(
     header: &Header,
     mut filter: Box<dyn KindFilter>,
 ) -> Result<State, Error> {
+    check_room(&filter.state(), args.overfill)?;
     let header = filter.header(header.key_options());
     lock.save(&header, &filter.segments(), args.force)?;
     Ok(filter.state())

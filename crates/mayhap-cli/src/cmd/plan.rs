@@ -15,14 +15,14 @@ use mayhap::plan::{Costs, Needs, Plan};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap plan -n 1B -p 0.1%                    how big, and how to make it
-  mayhap plan -n 1B -p 0.1% --plot             and what too many keys do to it
-  mayhap plan -n 1B --budget 2GiB              the lowest rate in 2 GiB
-  mayhap plan -p 0.1% --budget 2GiB            the most keys in 2 GiB
-  mayhap plan --budget 2GiB                    a table of keys and rates
-  mayhap plan -n 10M -p 1% --delete            keys are removed again
-  mayhap plan --window 10M -p 1%               the last 10 million keys
-  mayhap plan -n 1M -p 1% --sets 100           which of 100 sets holds a key?
+  mayhap plan -n 1B -p 0.1%                    # how big, and how to make it
+  mayhap plan -n 1B -p 0.1% --plot             # and what too many keys do to it
+  mayhap plan -n 1B --budget 2GiB              # the lowest rate in 2 GiB
+  mayhap plan -p 0.1% --budget 2GiB            # the most keys in 2 GiB
+  mayhap plan --budget 2GiB                    # a table of keys and rates
+  mayhap plan -n 10M -p 1% --delete            # keys are removed again
+  mayhap plan --window 10M -p 1%               # the last 10 million keys
+  mayhap plan -n 1M -p 1% --sets 100           # which of 100 sets holds a key?
   mayhap plan -n 1M -p 1% --disk-cost 10ms --filter-cost 1us --misses 90%";
 
 const NOTES: &str = "\

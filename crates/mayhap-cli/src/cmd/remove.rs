@@ -94,7 +94,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if seen.kind() != Kind::Counting.name() {
         return Err(not_counting(&file, Kind::Bloom));
     }
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let mut reader =
+        LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let result = remove_all(&mut reader, (&mut seen, &mut writer), &mut counts, &mut progress);

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
 use crate::foreign;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::kind::matrix;
 use crate::measure::{Count, sample, samples_for};
@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap verify seen.mayhap                      is the file whole, does it keep its rate?
-  mayhap verify pw.mayhap passwords.txt.gz       and is every key in it?
-  mayhap verify --samples 1G seen.mayhap         measure a low rate for longer
-  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    a filter on a server
-  mayhap verify --key-type long ids.guava ids.txt    a filter of another system";
+  mayhap verify seen.mayhap                      # is the file whole, does it keep its rate?
+  mayhap verify pw.mayhap passwords.txt.gz       # and is every key in it?
+  mayhap verify --samples 1G seen.mayhap         # measure a low rate for longer
+  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    # a filter on a server
+  mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is asked for random digests, \
@@ -183,7 +183,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
     let rate = subject.measure(args, &header, &state);
-    let cut = (&options, args.lines.max_line());
+    let cut = (&options, args.lines.reading("verify", talk));
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = rate.rate_verdict != AS_PREDICTED;
@@ -243,7 +243,7 @@ impl Subject {
     fn check_keys(
         &self,
         sources: Vec<Source>,
-        cut: (&KeyOptions, usize),
+        cut: (&KeyOptions, Reading),
         talk: (Talk, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
         let function = self.digest_function();

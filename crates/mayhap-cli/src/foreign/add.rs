@@ -13,9 +13,10 @@ use crate::lines::{Batch, LineReader};
 use crate::loss::RateSum;
 use crate::number::format_count;
 use crate::progress::Progress;
+use crate::room::{End, Full, Held, Limit, Room, WhenFull};
 use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::talk::{Talk, grouped};
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.
 const MIN_LOOK_KEYS: u64 = 4096;
@@ -60,7 +61,7 @@ pub fn run(
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("add", job.lock, talk, Some(&stop));
     let turns = Turns::new(waiting, job.opener, job.total_bytes.is_none());
-    let mut reader = LineReader::new(sources, &options, lines.max_line(), Some(stop));
+    let mut reader = LineReader::new(sources, &options, lines.reading("add", talk), Some(stop))?;
     let mut progress = Progress::new(talk, job.total_bytes);
     let mut adder = Adder::new(file, turns, job.overfill, talk);
     let result = adder.fill(&mut reader, &mut progress);
@@ -83,6 +84,24 @@ pub fn run(
     result.map(|()| Outcome::Done)
 }
 
+fn full(held: u64, expected: u64, lines: u64) -> Error {
+    let advice = WhenFull {
+        outcome: "the keys up to there are saved",
+        next: "make a larger filter, or go on with --overfill",
+    };
+    Error::Full(Full { held, limit: Limit::Keys(expected), end: End::After(lines), advice })
+}
+
+/// Room in a filter that was made for `expected` keys, with so many `items` by its own estimate.
+fn room(rates: &RateSum, items: u64, expected: u64, clears_next: bool) -> Room {
+    match Room::left(Held::Estimated(items), expected) {
+        _ if clears_next => Room::Repeats,
+        // With those that were taken for repeats.
+        Room::Keys(_) if rates.is_full(items, expected) => Room::Repeats,
+        room => room,
+    }
+}
+
 /// Inserts, with an eye on how full the filter is.
 struct Adder<'a> {
     file: ForeignFile,
@@ -99,6 +118,8 @@ struct Adder<'a> {
     rates: RateSum,
     /// In what is new, when to look at the rate again.
     rate_at: u64,
+    /// How many keys it had each time that it cleared itself, until that is said.
+    cleared: Vec<u64>,
     warn_at: u64,
     /// When to look at all bits again, in new keys.
     look_at: u64,
@@ -118,6 +139,7 @@ impl<'a> Adder<'a> {
             overfill,
             talk,
             items,
+            cleared: Vec::new(),
             warn_at: expected_items.map_or(u64::MAX, |expected| expected - expected / 5),
             look_at: if expected_items.is_none() { 1 } else { u64::MAX },
             expected_items,
@@ -134,9 +156,12 @@ impl<'a> Adder<'a> {
             let Some(batch) = batch else { return Ok(()) };
             if turns.begin(file)? {
                 self.items = file.filter().estimated_items().unwrap_or(u64::MAX);
+                self.rates.go_on_at(self.items, file.filter().estimated_fpp());
             }
             self.turns.changed();
-            self.insert(&batch)?;
+            let inserted = self.insert(&batch);
+            self.say_cleared(progress);
+            inserted?;
             self.look_at_rate();
             self.warn_if_full(progress);
             self.turns.after_batch(&mut self.file)?;
@@ -150,16 +175,23 @@ impl<'a> Adder<'a> {
         let mut stopped = None;
         for (line, key) in self.keys.lines_and_keys() {
             let filter = self.file.filter_mut();
-            let full =
-                self.expected_items.filter(|&expected| self.rates.is_full(self.items, expected));
-            if let (Some(expected_items), false) = (full, self.overfill)
-                && !filter.contains(key)
-            {
-                let advice = "the keys up to there are saved; make a larger filter, or go on with \
-                              --overfill";
-                let lines = self.counts.lines + line as u64;
-                stopped = Some((line, Error::Full { expected_items, lines, advice }));
-                break;
+            let clears_next = filter.clears_next();
+            if let (Some(expected), false) = (self.expected_items, self.overfill) {
+                let room = room(&self.rates, self.items, expected, clears_next);
+                let is_repeat = room == Room::Repeats && filter.contains(key);
+                if clears_next && is_repeat {
+                    // It is there, and inserting it again would forget it with all others.
+                    continue;
+                }
+                if !is_repeat && !matches!(room, Room::Keys(_)) {
+                    let lines = self.counts.lines + line as u64;
+                    stopped = Some((line, full(self.items, expected, lines)));
+                    break;
+                }
+            }
+            if clears_next {
+                self.cleared.push(std::mem::take(&mut self.items));
+                self.rates.go_on_at(0, 0.0);
             }
             match filter.insert(key) {
                 Ok(new) => {
@@ -192,6 +224,18 @@ impl<'a> Adder<'a> {
         }
     }
 
+    /// Says of each time that the filter has forgotten all keys.
+    fn say_cleared(&mut self, progress: &mut Progress) {
+        for keys in self.cleared.drain(..) {
+            progress.clear();
+            self.talk.warn(&format!(
+                "{} has cleared itself, as its system does when it is full: {} keys are forgotten",
+                self.file.name(),
+                grouped(keys)
+            ));
+        }
+    }
+
     /// Warns, once, at 80 % of the keys, or at half of the bits where the keys are not known.
     fn warn_if_full(&mut self, progress: &mut Progress) {
         let name = self.file.name();
@@ -200,8 +244,11 @@ impl<'a> Adder<'a> {
             self.warn_at = u64::MAX;
             progress.clear();
             let (items, expected) = (format_count(items), format_count(expected));
-            let next =
-                if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+            let next = match (self.overfill, self.file.filter().clears_after()) {
+                (true, Some(_)) => "it clears itself when it is full",
+                (true, None) => "above it the rate rises",
+                (false, _) => "it stops when it is full",
+            };
             self.talk.warn(&format!("{name} holds {items} of {expected} keys; {next}"));
         }
         if self.counts.new >= self.look_at {

@@ -237,10 +237,14 @@ impl ForeignFile {
         fact.value.parse().ok()
     }
 
-    /// Keys that it was made for, where the file says and it does not grow.
+    /// Keys that it was made for, where the file says and it does not grow; for one that clears itself
+    /// those after which it does.
     pub fn expected_items(&self) -> Option<u64> {
         if self.number(&["growth"]).is_some() {
             return None;
+        }
+        if let Some(keys) = self.filter.clears_after() {
+            return Some(keys);
         }
         self.number(&["expected_items", "capacity"]).filter(|&n| n >= 1.0).map(|n| n as u64)
     }

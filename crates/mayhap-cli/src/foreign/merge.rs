@@ -4,6 +4,7 @@ use super::info::Numbers;
 use super::{ForeignFile, Opener};
 use crate::cmd::Outcome;
 use crate::error::Error;
+use crate::room::{Held, Room, over_full};
 use crate::talk::{Talk, grouped};
 use mayhap_store::FilterLock;
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub struct Job<'a> {
     pub lock: &'a FilterLock,
     /// Replace it.
     pub force: bool,
+    /// Write it even if it holds more keys than it was made for.
+    pub overfill: bool,
     /// Print the summary as JSON, on stdout.
     pub json: bool,
 }
@@ -75,6 +78,13 @@ pub fn run(
         let union = sum.filter_mut().union_with(more.filter());
         union.map_err(|source| unlike(&sum, &more, &source))?;
         merged.push(Part::of(&more));
+    }
+    // What the file does not say, or the bits do not tell, is only warned of below.
+    if let (Some(expected), Some(items)) = (sum.expected_items(), sum.filter().estimated_items())
+        && Room::left(Held::Estimated(items), expected) == Room::None
+        && !job.overfill
+    {
+        return Err(over_full(items, expected));
     }
     sum.save(job.lock, job.force)?;
     let numbers = Numbers::of(&sum);

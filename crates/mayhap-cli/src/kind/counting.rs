@@ -5,9 +5,7 @@ use crate::fill::State;
 use crate::layout_name::LayoutName;
 use crate::talk::grouped;
 use mayhap::native::{Header, Native};
-use mayhap::{
-    Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey,
-};
+use mayhap::{Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey};
 use mayhap_store::{Image, Record};
 
 impl KindFilter for CountingBloomFilter {

@@ -6,9 +6,7 @@ use crate::layout_name::LayoutName;
 use crate::number::{format_bytes, format_count};
 use crate::talk::rate;
 use mayhap::native::{Header, Native};
-use mayhap::{
-    Bitmap, Block, Digest, DigestFunction, Estimate, ScalableBloomFilter, SecretKey,
-};
+use mayhap::{Bitmap, Block, Digest, DigestFunction, Estimate, ScalableBloomFilter, SecretKey};
 use mayhap_store::{Image, Record};
 use serde_json::{Value, json};
 

@@ -10,10 +10,14 @@ use futures_util::future::try_join_all;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
 use std::path::Path;
+use std::time::Duration;
 
 /// Keys of our own between looks at all bits, at least, and as a part of all.
 const LOOK_KEYS: u64 = 16_384;
 const LOOK_PART: u64 = 100;
+
+/// A round trip on one machine, or between two of one rack.
+const NEAR: Duration = Duration::from_millis(1);
 
 /// Digests of a call that go together: while the server works on the first, the next ones are made
 /// ready here. Few of a query, as each call asks every shard that it touches for its trailer too.
@@ -31,6 +35,8 @@ pub struct RemoteFile {
     new_since: u64,
     /// Those of which it is not known, since the start.
     unsure: u64,
+    /// How long the server takes for nothing much.
+    round_trip: Duration,
 }
 
 impl RemoteFile {
@@ -57,9 +63,12 @@ impl RemoteFile {
     /// [`Error::Remote`], those of [`KeyOptions::from_header`].
     pub fn of(connection: &Connection, filter: NativeFilter) -> Result<(Self, KeyOptions), Error> {
         let name = connection.place.name.clone();
-        let options = KeyOptions::from_header(&name, &filter.key_options())?;
+        // First: where the filter is switched meanwhile, all that follows is of the new one.
         let seen = connection.wait(filter.info())?;
-        Ok((Self { name, filter, seen, new_since: 0, unsure: 0 }, options))
+        let options = KeyOptions::from_header(&name, &filter.key_options())?;
+        let round_trip = connection.round_trip();
+        let file = Self { name, filter, seen, new_since: 0, unsure: 0, round_trip };
+        Ok((file, options))
     }
 
     /// What was seen when its bits were counted last.
@@ -156,6 +165,10 @@ impl OnServer for RemoteFile {
         let width = self.estimate().high - self.estimate().items;
         // Without a clear bit nothing is known, and it is full.
         if width.is_finite() { expected.saturating_add(width.round() as u64) } else { expected }
+    }
+
+    fn is_far(&self) -> bool {
+        self.round_trip > NEAR
     }
 
     fn state(&self) -> State {

@@ -134,6 +134,9 @@ pub trait OnServer: fmt::Debug {
     /// to.
     fn full_at(&self) -> u64;
 
+    /// Whether a round trip to the server takes more than a millisecond.
+    fn is_far(&self) -> bool;
+
     /// Its state when its bits were counted last.
     fn state(&self) -> State;
 

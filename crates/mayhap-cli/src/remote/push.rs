@@ -28,8 +28,8 @@ pub struct Pushed {
 ///
 /// # Errors
 ///
-/// Those of [`Whole::read`], [`Whole::upload`] and [`Whole::merge_into`]; [`Error::Usage`] if there
-/// is a filter already.
+/// Those of [`Whole::read`], [`Whole::upload`], [`Whole::check_room_in`] and
+/// [`Whole::merge_into`]; [`Error::Usage`] if there is a filter already.
 pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let place = Place::of(&args.url)?;
     let stop = Stop::on_signals()?;
@@ -53,6 +53,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let mut progress = Progress::new(talk, Some(whole.filter.params().num_bytes()));
     let filter = match there {
         Some(filter) if args.merge => {
+            if !args.overfill {
+                whole.check_room_in(&connection, &filter, args.whole.max_bytes(), &stop)?;
+            }
             whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
             filter
         }

@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use test_servers::tool;
 
 /// A state of each kind that can be one, with room for all lines of these tests: of a window of
 /// time in a fourteenth of it, since they come at once.
@@ -97,10 +98,7 @@ fn killed_at_random_points_no_line_is_lost_and_few_come_again() {
 fn have_strace() -> bool {
     let arguments = ["-qq", "-o", "/dev/null", "-e", "inject=flock:error=EIO:when=9", "true"];
     let have = Command::new("strace").args(arguments).status().is_ok_and(|s| s.success());
-    if !have {
-        println!("SKIPPED: strace is missing or may not trace");
-    }
-    have
+    tool(have, "strace, and that it may trace")
 }
 
 /// Runs a command with one system call struck, its output to `out`; whether the call was made.

@@ -3,6 +3,7 @@
 use crate::support::{fail, folder, json, run, stderr, succeed};
 use mayhap::plan::{Costs, Needs, plan};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use serde_json::Value;
 use std::path::Path;
 
@@ -303,6 +304,7 @@ fn flag(flag: &'static str) -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 64,
+        rng_seed: RngSeed::Fixed(15),
         failure_persistence: None,
         ..Default::default()
     })]

@@ -64,10 +64,7 @@ pub(crate) fn have_strace() -> bool {
         let wrapper = ["-qq", "-o", "/dev/null", "-e", "inject=flock:error=EIO:when=9", "true"];
         std::process::Command::new("strace").args(wrapper).status().is_ok_and(|s| s.success())
     };
-    if !have {
-        println!("SKIPPED: strace is missing or may not trace");
-    }
-    have
+    test_servers::tool(have, "strace, and that it may trace")
 }
 
 #[test]

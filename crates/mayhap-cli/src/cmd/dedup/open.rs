@@ -3,7 +3,7 @@
 use super::Args;
 use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
 use crate::error::Error;
-use crate::input::Source;
+use crate::input::{self, Source};
 use crate::keys::KeyOptions;
 use crate::kind::Make;
 use crate::layout_name::LayoutName;
@@ -40,7 +40,12 @@ pub(super) fn open(
     }
     if let Some(path) = &args.state {
         let waiting = Waiting::new("dedup", args.lock, talk, Some(stop));
-        let new = if path.exists() { None } else { Some(new_state(args, &size, path, &waiting)) };
+        let new = if path.exists() {
+            None
+        } else {
+            input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
+            Some(new_state(args, &size, path, &waiting))
+        };
         let (seen, writer, options) = match new {
             // One that another run has made meanwhile will do.
             None | Some(Err(Error::Store(mayhap_store::Error::Exists { .. }))) => {
@@ -79,7 +84,8 @@ fn in_memory(
     for source in sources {
         // Counting stops at the first source that cannot be counted.
         let Some(before) = lines else { break };
-        lines = source.count_lines(options.separator(), Some(stop))?.map(|count| before + count);
+        let how = (options.separator(), args.lines.raw);
+        lines = source.count_lines(how, Some(stop))?.map(|count| before + count);
     }
     if let Some(lines) = lines {
         match size.build(Some(lines.max(1)), &args.digest) {

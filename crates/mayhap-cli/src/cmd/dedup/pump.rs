@@ -6,9 +6,15 @@ use crate::exact::ExactSet;
 use crate::lines::LineReader;
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
 use crate::session::Due;
 use crate::talk::Talk;
+
+const WHEN_FULL: WhenFull = WhenFull {
+    outcome: "all lines up to there are out",
+    next: "start again with a larger -n, or go on with --overfill and lose more lines",
+};
 
 /// What remembers the lines.
 pub(super) enum Set {
@@ -68,7 +74,7 @@ impl Run<'_> {
                 }
                 let (count, new) = inserted?;
                 if count == 0 {
-                    return Err(full(inserter, self.lines));
+                    return Err(inserter.full(self.lines, WHEN_FULL));
                 }
                 self.lines += count as u64;
                 self.kept += new.count_ones() as u64;
@@ -87,14 +93,5 @@ impl Run<'_> {
             }
             progress.tick(self.lines, reader.raw_bytes(), || inserter.load());
         }
-    }
-}
-
-fn full(inserter: &Inserter, lines: u64) -> Error {
-    Error::Full {
-        expected_items: inserter.seen().expected_items().unwrap_or(0),
-        lines,
-        advice: "all lines up to there are out; start again with a larger -n, or go on and lose \
-                 more lines with --overfill",
     }
 }
