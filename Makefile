@@ -6,8 +6,11 @@ POINTS = --features mayhap-cli/fail-points
 # With 0, tests of servers that are not installed are skipped.
 MAYHAP_REQUIRE_SERVERS ?= 1
 export MAYHAP_REQUIRE_SERVERS
+# With 0, tests of tools that are not installed (strace, groff, a C compiler) are skipped.
+MAYHAP_REQUIRE_TOOLS ?= 1
+export MAYHAP_REQUIRE_TOOLS
 
-.PHONY: help demo build test lint doc servers unit points planted examples portable neon loom shuttle miri sanitize fuzz \
+.PHONY: help demo build test lint doc servers unit points planted examples portable neon pairs loom shuttle miri sanitize fuzz \
 	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
@@ -30,7 +33,7 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit examples doc portable neon loom shuttle miri fuzz deny
+test: lint unit examples doc portable neon pairs loom shuttle miri fuzz deny
 
 lint:
 	$(CARGO) fmt --all --check
@@ -80,15 +83,24 @@ neon:
 			$(CARGO) test -p mayhap --lib --locked --target aarch64-unknown-linux-gnu -- --nocapture simd:: digest::; \
 	else echo 'SKIPPED neon: needs qemu-user and gcc-aarch64-linux-gnu'; fi
 
+# Shared filters as on machines without `cmpxchg16b`, every ARM among them.
+pairs:
+	RUSTFLAGS='--cfg no_pairs' CARGO_TARGET_DIR=target/no-pairs \
+		$(CARGO) test -p mayhap --locked --lib --test it
+
 loom:
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		$(CARGO) test -p mayhap --locked --test loom
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
+		$(CARGO) test -p mayhap-server --locked --lib schedules
 
 # Random schedules, for each scenario with 4, 5, 6, 7 and 8 threads; a failing one is printed.
 SCHEDULES ?= 1000
 shuttle:
 	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
 		$(CARGO) test -p mayhap --locked --test shuttle
+	RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle SCHEDULES=$(SCHEDULES) \
+		$(CARGO) test -p mayhap-server --locked --lib schedules
 
 # Nightly tools gate where they exist; elsewhere the line says what was not run. Under Miri only
 # features that the compiler was told of are detected, so AVX2 is a run of its own.

@@ -147,7 +147,11 @@ f_kept() {
 f_cr() {
     make "$1" f 100 1e-6
     printf 'a\r\n' | insert "$1" f
-    holds "$1" f a && { echo always; return; }
+    if holds "$1" f a; then
+        printf 'b\r\nc\n' | insert "$1" f
+        holds "$1" f b && echo always || echo 'if all lines have one, or asked'
+        return
+    fi
     [ "$1" = mayhap ] && rm f && mayhap create -q --crlf f -n 100 -p 1e-6 || { no; return; }
     printf 'a\r\n' | insert "$1" f
     holds "$1" f a && echo 'if asked' || no

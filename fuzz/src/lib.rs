@@ -3,7 +3,9 @@
 
 pub mod foreign;
 
-use mayhap::native::{HEADER_BYTES, PAGE_BYTES};
+use mayhap::native::{
+    self, HEADER_BYTES, Header, IDENTITY_BYTES, IDENTITY_OFFSET, Native, PAGE_BYTES,
+};
 use mayhap_formats::{Error, ForeignFilter, Limits};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -63,12 +65,30 @@ pub fn limited_to<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Makes magic and checksum of the header at the front of `data` right, if it has one.
+/// Makes magic and checksums of the header at the front of `data` right, if it has one. An identity is
+/// no part of the checksum of versions that have one, and has its own.
 pub fn seal_header(data: &mut [u8]) {
     let Some(header) = data.get_mut(..4096) else { return };
     header[..8].copy_from_slice(b"\x89mayhap\n");
+    let mut identity = [0; IDENTITY_BYTES];
+    let place = IDENTITY_OFFSET..IDENTITY_OFFSET + IDENTITY_BYTES;
+    if u16::from_le_bytes([header[8], header[9]]) >= 3 {
+        identity.swap_with_slice(&mut header[place.clone()]);
+    }
     let checksum = xxh3_64(&header[..4088]);
     header[4088..].copy_from_slice(&checksum.to_le_bytes());
+    if identity != [0; IDENTITY_BYTES] {
+        let checksum = xxh3_64(&identity[..IDENTITY_BYTES - 8]);
+        identity[IDENTITY_BYTES - 8..].copy_from_slice(&checksum.to_le_bytes());
+        header[place].copy_from_slice(&identity);
+    }
+}
+
+/// What was decoded is encoded to the same header, and to the same body behind it.
+pub fn check_encoded<F: Native>(filter: &F, header: &Header, data: &[u8]) {
+    assert!(header.encode(header.table_checksum()) == data[..HEADER_BYTES], "another header");
+    let encoded = native::encode(filter, header.key_options());
+    assert!(encoded[HEADER_BYTES..] == data[HEADER_BYTES..], "another body");
 }
 
 /// Makes the checksums right of as many pages as there are bytes for.

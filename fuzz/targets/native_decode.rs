@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use mayhap::SecretKey;
 use mayhap::native;
-use mayhap_fuzz::{limited_to, seal_pages};
+use mayhap_fuzz::{check_encoded, limited_to, seal_pages};
 
 fuzz_target!(|data: &[u8]| {
     check(data);
@@ -24,7 +24,7 @@ fn check(data: &[u8]) {
             continue;
         };
         assert_eq!(header.file_bytes(), data.len() as u64);
-        assert!(native::encode(&filter, header.key_options()) == data, "encoded otherwise");
+        check_encoded(&filter, &header, data);
         let fill = filter.fill_ratio();
         assert!((0.0..=1.0).contains(&fill) && (0.0..=1.0).contains(&filter.estimated_fpp()));
         let estimate = filter.estimated_items();

@@ -2,11 +2,13 @@
 
 use crate::error::Error;
 use crate::foreign::{ForeignArgs, Opener};
+use crate::input::Reading;
 use crate::keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
 use crate::layout_name::LayoutName;
 use crate::memory;
 use crate::number::{parse_bytes, parse_count, parse_fpp};
 use crate::remote::ServerArgs;
+use crate::room;
 use crate::talk::Talk;
 use clap::Args;
 use mayhap::{AnyFilter, Builder, DigestFunction, SecretKey};
@@ -26,7 +28,7 @@ pub struct SizeArgs {
     /// False-positive probability at -n keys: 1e-6, 0.1%, 1/1000 [default: 1e-4]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
     pub fpp: Option<f64>,
-    /// Memory for the filter: 512M, 2GiB; then -n or -p follows from it
+    /// Memory for the filter: 512M, 2GiB; then -n or -p follows from it (up to a rate of 25 %)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
     /// blocked (fast), standard (fewest bits), or a kind: counting (for removing), scalable
@@ -65,13 +67,24 @@ impl SizeArgs {
     ///
     /// # Errors
     ///
-    /// [`Error::TooMuchMemory`], [`Error::Filter`], those of [`DigestArgs::function`].
+    /// [`Error::TooMuchMemory`], [`Error::Useless`], [`Error::Filter`], those of
+    /// [`DigestArgs::function`].
     pub fn build(&self, items: Option<u64>, digest: &DigestArgs) -> Result<AnyFilter, Error> {
         let builder = self.builder(items)?;
-        let needed = builder.params()?.num_bytes();
-        memory::check(needed, self.max_bytes())?;
+        let params = builder.params()?;
+        memory::check(params.num_bytes(), self.max_bytes())?;
+        self.check_rate(params.expected_items(), params.num_bytes(), params.target_fpp())?;
         // Last, so that no key file is made for a filter that is refused.
         Ok(builder.digest_function(digest.function()?).build()?)
+    }
+
+    /// Refuses a filter that could not keep any useful rate, unless that was asked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Useless`].
+    pub fn check_rate(&self, items: u64, bytes: u64, fpp: f64) -> Result<(), Error> {
+        room::check_rate(items, bytes, fpp, self.fpp.is_some())
     }
 
     /// What [`SizeArgs::build`] makes a plain filter with.
@@ -161,6 +174,9 @@ pub struct OpenArgs {
     /// Refuse larger filters of other systems [default: the memory of this machine]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
+    /// Go on without a log that is not there: what was recorded in it is lost
+    #[arg(long)]
+    pub without_log: bool,
     #[command(flatten)]
     foreign: ForeignArgs,
     /// How servers are spoken to.
@@ -200,6 +216,9 @@ pub struct LineArgs {
     /// A carriage return at the end of a line is not part of its key
     #[arg(long)]
     pub crlf: bool,
+    /// Take bytes as they stand: decompress nothing, leave no CR and no byte-order mark out of keys
+    #[arg(long)]
+    pub raw: bool,
     /// Refuse longer lines
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
@@ -244,8 +263,9 @@ impl LineArgs {
         }
     }
 
-    /// The longest line, at least 1.
-    pub fn max_line(&self) -> usize {
-        usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1)
+    /// How lists are read by a verb, for lines of at least 1 byte.
+    pub fn reading(&self, verb: &'static str, talk: Talk) -> Reading {
+        let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1);
+        Reading { verb, raw: self.raw, gathers: false, max_line, talk }
     }
 }

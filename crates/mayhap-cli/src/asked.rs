@@ -4,6 +4,7 @@ use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::filter_file::ReadFilter;
 use crate::foreign::{ForeignFile, Opener};
+use crate::input::{self, Reading};
 use crate::keys::KeyOptions;
 use crate::lines::Batch;
 use crate::remote::{self, OnServer};
@@ -32,11 +33,12 @@ impl AskedFile {
         path: &Path,
         key: Option<SecretKey>,
         opener: Opener<'_>,
+        (without_log, talk): (bool, Talk),
     ) -> Result<(Self, Option<KeyOptions>), Error> {
         if let Some(foreign) = opener.open_for_keys(path)? {
             return Ok((Self::Foreign(Box::new(foreign)), None));
         }
-        let filter = ReadFilter::open(path, key)?;
+        let filter = ReadFilter::open(path, key, without_log, talk)?;
         let name = path.display().to_string();
         let options = KeyOptions::from_header(&name, filter.header().key_options())?;
         Ok((Self::Native(filter), Some(options)))
@@ -51,11 +53,19 @@ impl AskedFile {
         }
     }
 
+    /// Whether a file that is read where it lies is still what it was.
+    pub fn is_unchanged(&self) -> bool {
+        match self {
+            Self::Native(filter) => filter.check().is_ok(),
+            Self::Foreign(_) | Self::Remote(_) => true,
+        }
+    }
+
     /// Asks for the lines of a batch that has keys.
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`].
+    /// [`Error::Remote`]; [`Error::Store`] if the file was changed meanwhile.
     pub fn ask(
         &mut self,
         batch: &Batch<'_>,
@@ -66,6 +76,7 @@ impl AskedFile {
             Self::Native(filter) => {
                 let digests = digests.by(&filter.digest_function(), batch);
                 filter.contains_digests_into(digests, found);
+                filter.check()?;
             }
             Self::Foreign(foreign) => foreign.ask(batch, found),
             Self::Remote(filter) => {
@@ -117,7 +128,7 @@ pub fn open_all(
         let (name, file, own) = if let Some((filter, own)) = on_server {
             (filter.name().to_owned(), AskedFile::Remote(filter), Some(own))
         } else {
-            let (file, own) = AskedFile::open(path, key, opener)?;
+            let (file, own) = AskedFile::open(path, key, opener, (args.without_log, talk))?;
             (path.display().to_string(), file, own)
         };
         let own = match own {
@@ -138,6 +149,11 @@ pub fn open_all(
     Ok((files, options))
 }
 
+/// Whether one of the filters is on a server.
+pub fn any_remote(filters: &[(String, AskedFile)]) -> bool {
+    filters.iter().any(|(_, filter)| matches!(filter, AskedFile::Remote(_)))
+}
+
 /// How many lines of the batch asked last are a key of none of the filters.
 pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 {
     let mut files = files.into_iter();
@@ -147,6 +163,18 @@ pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 
         bad.retain(|line| file.bad().binary_search(line).is_ok());
     }
     bad.len() as u64
+}
+
+/// The filters of `-f` and, where there are any, those of the lists that are filters themselves, as
+/// a shell leaves them behind `-f *.mayhap`; and the lists that are lists.
+pub fn split(
+    filters: &[PathBuf],
+    lists: &[PathBuf],
+    reading: &Reading,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let is_filter = |path: &PathBuf| !filters.is_empty() && input::is_filter(path, reading);
+    let (more, lists): (Vec<_>, Vec<_>) = lists.iter().cloned().partition(is_filter);
+    (filters.iter().cloned().chain(more).collect(), lists)
 }
 
 /// The digests of a batch, made once for all filters that share a function.

@@ -1,7 +1,8 @@
 //! A sorted file that knows what a filter only may know.
 
 use crate::error::Error;
-use crate::input::is_compressed;
+use crate::input::sniff::{SAMPLE_BYTES, sniff};
+use crate::input::{BOM_BYTES, Compression, Reading, Sample};
 use crate::keys::{Cutter, KeyOptions};
 use crate::lines::Batch;
 use crate::number::format_bytes;
@@ -30,12 +31,13 @@ pub struct Confirm {
     len: u64,
     keys: Keys,
     max_line: usize,
+    /// Where the key of the first line begins: after a byte-order mark.
+    start: u64,
     /// Where the line of a key begins.
     index: Vec<(u64, Vec<u8>)>,
     /// The bytes from `window_start` on.
     window: Vec<u8>,
     window_start: u64,
-    wanted: Vec<u8>,
     key: Vec<u8>,
     confirmed: u64,
     false_positives: u64,
@@ -47,8 +49,8 @@ impl Confirm {
     /// # Errors
     ///
     /// [`Error::Usage`] if it is no regular file, compressed, or seen not to be sorted;
-    /// [`Error::Io`].
-    pub fn open(path: &Path, options: &KeyOptions, max_line: usize) -> Result<Self, Error> {
+    /// [`Error::NotAList`]; [`Error::Io`].
+    pub fn open(path: &Path, options: &KeyOptions, reading: &Reading) -> Result<Self, Error> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(Error::io("open", &name))?;
         let metadata = file.metadata().map_err(Error::io("read", &name))?;
@@ -67,25 +69,47 @@ impl Confirm {
                 strip_cr: options.strip_cr,
                 separator: options.separator(),
             },
-            max_line,
+            max_line: reading.max_line,
+            start: 0,
             index: Vec::new(),
             window: Vec::new(),
             window_start: 0,
-            wanted: Vec::new(),
             key: Vec::new(),
             confirmed: 0,
             false_positives: 0,
         };
-        confirm.fill(0, WINDOW_BYTES)?;
-        if is_compressed(&confirm.window) {
-            return Err(Error::usage(
-                format!("{} is compressed, and --confirm searches in it", confirm.name),
-                "decompress it first",
-            ));
+        if !reading.raw {
+            confirm.sniff(reading.verb)?;
         }
         confirm.check_first_lines()?;
         confirm.look_around()?;
         Ok(confirm)
+    }
+
+    /// Looks at what the file is, as at lists that are read.
+    fn sniff(&mut self, verb: &'static str) -> Result<(), Error> {
+        self.fill(0, SAMPLE_BYTES)?;
+        if Compression::of(&self.window).is_some() {
+            return Err(Error::usage(
+                format!("{} is compressed, and --confirm searches in it", self.name),
+                "decompress it first",
+            ));
+        }
+        let ends = sniff(&Sample {
+            bytes: &self.window,
+            is_whole: self.window.len() as u64 == self.len,
+            total_bytes: Some(self.len),
+            separator: self.keys.separator,
+        });
+        let name = &self.name;
+        let refused = |what| Error::NotAList { name: name.clone(), is_stdin: false, verb, what };
+        let ends = ends.map_err(refused)?;
+        self.start = if ends.bom { BOM_BYTES as u64 } else { 0 };
+        self.keys.strip_cr |= ends.crlf;
+        if let Some(cutter) = &mut self.keys.cutter {
+            cutter.strip_cr(self.keys.strip_cr);
+        }
+        Ok(())
     }
 
     /// Lines that the filter may hold and the file does.
@@ -104,16 +128,11 @@ impl Confirm {
     ///
     /// [`Error::Usage`] if the file is seen not to be sorted; [`Error::Io`].
     pub fn keep_true(&mut self, batch: &Batch<'_>, any: &mut [u64]) -> Result<(), Error> {
-        for i in 0..batch.len() {
+        for (i, wanted) in batch.keys().enumerate() {
             if any[i / 64] >> (i % 64) & 1 == 0 {
                 continue;
             }
-            let line = batch.lines(i..i + 1);
-            let mut wanted = std::mem::take(&mut self.wanted);
-            let has_key = self.keys.cut(&line[..line.len() - 1], &mut wanted);
-            let holds = has_key && self.holds(&wanted)?;
-            self.wanted = wanted;
-            if holds {
+            if self.holds(wanted)? {
                 self.confirmed += 1;
             } else {
                 self.false_positives += 1;
@@ -132,7 +151,7 @@ impl Confirm {
         let slot = self.index.partition_point(|(_, key)| key.as_slice() < wanted);
         let (mut low, mut low_key) = match slot.checked_sub(1) {
             Some(before) => self.index[before].clone(),
-            None => (0, Vec::new()),
+            None => (self.start, Vec::new()),
         };
         let (mut high, mut high_key) = match self.index.get(slot) {
             Some((at, key)) => (*at, Some(key.clone())),
@@ -172,7 +191,7 @@ impl Confirm {
 
     /// All lines of the first window have to be sorted.
     fn check_first_lines(&mut self) -> Result<(), Error> {
-        let (mut at, mut last) = (0, Vec::new());
+        let (mut at, mut last) = (self.start, Vec::new());
         while at < self.len.min(WINDOW_BYTES as u64) {
             let next = self.read_key(at)?;
             if self.key < last {
@@ -223,7 +242,7 @@ impl Confirm {
 
     /// Where the first line begins that begins at `at` or after it.
     fn line_from(&mut self, at: u64) -> Result<u64, Error> {
-        if at == 0 { Ok(0) } else { Ok(self.line(at - 1)?.1) }
+        if at <= self.start { Ok(self.start) } else { Ok(self.line(at - 1)?.1) }
     }
 
     /// The bytes from `at` to the end of their line, in the window; where the next line begins.

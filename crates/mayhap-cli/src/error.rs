@@ -1,6 +1,8 @@
 //! What can go wrong, what it is called and what to do next.
 
+use crate::input::NotAList;
 use crate::number::format_bytes;
+use crate::room::{Full, Useless};
 use crate::talk::grouped;
 use std::{fmt, io};
 
@@ -51,15 +53,10 @@ pub enum Error {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The filter holds as many keys as it was made for.
-    Full {
-        /// Keys that it was made for.
-        expected_items: u64,
-        /// Lines that were dealt with before.
-        lines: u64,
-        /// What became of them, and what to do.
-        advice: &'static str,
-    },
+    /// The filter holds as many keys as it was made for, or as it has memory for.
+    Full(Full),
+    /// A filter could not keep a rate that is of use.
+    Useless(Useless),
     /// A filter would be larger than the memory.
     TooMuchMemory {
         /// Bytes that it needs.
@@ -75,6 +72,26 @@ pub enum Error {
         limit: u64,
         /// The first line that was not dealt with, from 1.
         line: u64,
+    },
+    /// Some input is no list of keys.
+    NotAList {
+        /// The file.
+        name: String,
+        /// Whether it is standard input, which has no name to type.
+        is_stdin: bool,
+        /// The verb that was to read it.
+        verb: &'static str,
+        /// What it is.
+        what: NotAList,
+    },
+    /// Two arguments name one file, which one of them would write.
+    SameFile {
+        /// An argument with its file.
+        first: String,
+        /// The other one.
+        second: String,
+        /// Whether one of them is read; else both are written.
+        is_read: bool,
     },
     /// The arguments contradict each other or a file.
     Usage {
@@ -113,7 +130,13 @@ impl Error {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
             Self::Remote { hint, .. } => return hint.clone(),
-            Self::Full { advice, .. } => (*advice).into(),
+            Self::NotAList { name, is_stdin, verb, what } => {
+                what.hint(verb, (!is_stdin).then_some(name))
+            }
+            Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
+            Self::SameFile { .. } => "name two different files".into(),
+            Self::Full(full) => full.hint(),
+            Self::Useless(useless) => useless.hint(),
             Self::TooMuchMemory { .. } => {
                 "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
                     .into()
@@ -156,12 +179,8 @@ impl fmt::Display for Error {
                 let limit = format_bytes(*limit as u64);
                 write!(f, "{name}: line {line} is longer than the limit of {limit}")
             }
-            Self::Full { expected_items, lines, .. } => write!(
-                f,
-                "the filter is full ({} keys); stopped after {} lines",
-                grouped(*expected_items),
-                grouped(*lines)
-            ),
+            Self::Full(full) => full.fmt(f),
+            Self::Useless(useless) => useless.fmt(f),
             Self::TooMuchMemory { needed, limit } => write!(
                 f,
                 "the filter needs {}, above the limit of {}",
@@ -175,6 +194,15 @@ impl fmt::Display for Error {
                 format_bytes(*limit),
                 grouped(*line)
             ),
+            Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
+            Self::SameFile { first, second, is_read } => {
+                let harm = if *is_read {
+                    "it would be overwritten while it is read"
+                } else {
+                    "each would overwrite the other"
+                };
+                write!(f, "{first} and {second} are the same file: {harm}")
+            }
             Self::Remote { message: problem, .. } | Self::Usage { problem, .. } => {
                 f.write_str(problem)
             }
@@ -211,7 +239,14 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Unlike { .. } => {
             "make them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
         }
-        Store::PendingLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
+        Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
+        Store::MissingLog { .. } => {
+            "or go on with what is in the file: --without-log; for good, and without the lost keys, \
+             with mayhap add --without-log FILE /dev/null"
+        }
+        Store::UnreadLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
+        Store::Replaced { .. } => "add again what has to be in the filter that is there now",
+        Store::LogLost { .. } => "go on with what the file has: --without-log",
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
@@ -220,6 +255,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             }
             mayhap::Error::WrongLength { .. }
             | mayhap::Error::HeaderDamaged
+            | mayhap::Error::IdentityDamaged
             | mayhap::Error::BadField { .. }
             | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
             _ => return None,

@@ -2,21 +2,20 @@
 
 use crate::distinct::Distinct;
 use crate::error::Error;
-use crate::input::Source;
+use crate::fullness::Forgotten;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::number::{format_bytes, format_count};
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::Inserter;
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped, rate};
-use mayhap::{AnyFilter, Block, DigestFunction, Health};
+use mayhap::{AnyFilter, Block, DigestFunction, Estimate, Health};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Keys after which they are recorded, in a filter with a log.
-const RECORD_KEYS: usize = 4096;
 
 /// What was read and how much of it was new.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,10 +38,14 @@ pub fn fill(
     inserter: &mut Inserter,
     counts: &mut Counts,
     (talk, progress): (Talk, &mut Progress),
-    advice: &'static str,
+    advice: WhenFull,
 ) -> Result<(), Error> {
     reader.digest_by(inserter.seen().digest_function());
-    while let Some(batch) = reader.next_batch(|| inserter.record())? {
+    while let Some(batch) = reader.next_batch_in_pauses(|paused| {
+        let due = inserter.due_in_pause(paused);
+        inserter.settle(due).map(|()| due.pause())
+    })? {
+        inserter.ready()?;
         let mut from = 0;
         if batch.is_keyless() {
             from = batch.len();
@@ -54,20 +57,18 @@ pub fn fill(
         while from < batch.len() {
             let (count, new) = inserter.insert(from)?;
             if count == 0 {
-                let expected_items = inserter.seen().expected_items().unwrap_or(0);
-                return Err(Error::Full { expected_items, lines: counts.lines, advice });
+                return Err(inserter.full(counts.lines, advice));
             }
             counts.lines += count as u64;
             counts.new += new.count_ones() as u64;
             from += count;
             inserter.warn_if_near_full(talk, || progress.clear());
         }
-        if inserter.unrecorded() >= RECORD_KEYS {
-            inserter.record()?;
-        }
+        let due = inserter.due();
+        inserter.settle(due)?;
         progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
     }
-    inserter.record()
+    Ok(())
 }
 
 /// What is in regular files, seen by reading them once before they are read again.
@@ -90,14 +91,17 @@ pub struct Counted {
 pub fn count_distinct(
     sources: &[Source],
     options: &KeyOptions,
-    max_line: usize,
+    reading: Reading,
     stop: &Arc<Stop>,
     (talk, total_bytes): (Talk, Option<u64>),
 ) -> Result<Option<Counted>, Error> {
     let Some(total_bytes) = total_bytes else { return Ok(None) };
     let mut progress = Progress::new(talk, Some(total_bytes));
     let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
-    let mut reader = LineReader::new(sources.to_vec(), options, max_line, Some(Arc::clone(stop)));
+    // What there is to say is said when they are read again.
+    let reading = Reading { talk: talk.silent(), ..reading };
+    let stop = Some(Arc::clone(stop));
+    let mut reader = LineReader::new(sources.to_vec(), options, reading, stop)?;
     reader.digest_by(DigestFunction::default());
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {
@@ -124,9 +128,11 @@ pub struct State {
     pub layout: &'static str,
     /// Bytes of memory.
     pub filter_bytes: u64,
-    /// Insertions that were new.
+    /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub items: u64,
-    /// Keys that it was made for; a growing one has no such number.
+    /// Distinct keys that came, those that were taken for repeats too; `null` where nothing tells.
+    pub distinct_items: Option<u64>,
+    /// Distinct keys that it was made for; a growing one has no such number.
     pub expected_items: Option<u64>,
     /// The rate that was asked for.
     pub target_fpp: f64,
@@ -138,21 +144,31 @@ pub struct State {
     pub health: &'static str,
 }
 
+/// The number of an estimate, if there is one.
+pub fn whole(estimate: Estimate) -> Option<u64> {
+    estimate.items.is_finite().then(|| estimate.rounded())
+}
+
 impl State {
     /// Looks at all bits of a filter.
     pub fn of<S: AsRef<[Block]>>(filter: &AnyFilter<S>) -> Self {
-        let params = filter.params();
-        let items = filter.inserted_items();
+        let (params, items) = (filter.params(), filter.inserted_items());
         Self {
             layout: params.layout().name(),
             filter_bytes: params.num_bytes(),
             items,
+            distinct_items: whole(filter.distinct_items()),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
             fpp_now: filter.estimated_fpp(),
             fill_ratio: filter.fill_ratio(),
-            health: Health::of(items as f64, params.expected_items()).name(),
+            health: Health::of_inserted(params, items).name(),
         }
+    }
+
+    /// Distinct keys as far as is known: those that were counted at least.
+    pub fn keys(&self) -> u64 {
+        self.distinct_items.unwrap_or(self.items)
     }
 
     /// In two lines.
@@ -162,7 +178,7 @@ impl State {
             "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, asked {}",
             self.layout,
             format_bytes(self.filter_bytes),
-            format_count(self.items),
+            format_count(self.keys()),
             of.unwrap_or_default(),
             self.fill_ratio * 100.0,
             rate(self.fpp_now),
@@ -182,6 +198,8 @@ pub struct Summary<S> {
     seconds: f64,
     complete: bool,
     #[serde(flatten)]
+    forgotten: Option<Forgotten>,
+    #[serde(flatten)]
     state: S,
 }
 
@@ -196,8 +214,15 @@ impl<S: Serialize> Summary<S> {
             lines_without_key: counts.without_key,
             seconds: seconds.as_secs_f64(),
             complete,
+            forgotten: None,
             state,
         }
+    }
+
+    /// With the keys that were forgotten before their time, by what does so.
+    #[must_use]
+    pub fn with_forgotten(self, forgotten: Option<Forgotten>) -> Self {
+        Self { forgotten, ..self }
     }
 
     /// Prints it: JSON to stdout if asked for, else words to stderr, with these for the state.
@@ -223,14 +248,18 @@ impl<S: Serialize> Summary<S> {
 }
 
 impl Summary<State> {
-    /// [`Summary::print_with`] for mayhap's own filters, and a warning if it is overfilled.
+    /// [`Summary::print_with`] for mayhap's own filters, and a warning if more came than it was
+    /// made for.
     ///
     /// # Errors
     ///
     /// Those of the write.
     pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
-        if self.state.health == Health::OverCapacity.name() {
-            // A window of time gets here without being full: by keys that come all at once.
+        if let Some(forgotten) = self.forgotten {
+            forgotten.text().inspect(|text| talk.warn(text));
+        } else if self.state.health == Health::OverCapacity.name() {
+            // A window of time of an older version gets here without being full: by keys that come
+            // all at once.
             talk.warn(&format!(
                 "the rate is {}, asked {}: there are more keys, or more at a time, than the filter \
                  was made for",

@@ -3,10 +3,11 @@
 use crate::error::Error;
 use crate::fill::State;
 use crate::kind::{self, Detail, KindFilter};
-use crate::live;
+use crate::session::say_foreign;
+use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, SecretKey};
-use mayhap_store::{Loaded, MappedFilter, PendingLog};
+use mayhap_store::{Loaded, LogFound, MappedFilter, Snapshot};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -68,6 +69,25 @@ pub fn new_secret_key(path: &Path) -> Result<SecretKey, Error> {
     Ok(SecretKey::new(key))
 }
 
+/// Opens a filter file to read it with its log, which may be missing only if that is allowed. Says so
+/// then, and names a log that is none of its.
+///
+/// # Errors
+///
+/// [`Error::Store`].
+pub fn open_snapshot(path: &Path, without_log: bool, talk: Talk) -> Result<Snapshot, Error> {
+    let snapshot = Snapshot::open(path)?;
+    match snapshot.log() {
+        LogFound::Missing { .. } if without_log => {
+            let (name, log) = (path.display(), snapshot.log_path().display());
+            talk.warn(&format!("{name}: read without {log}; what was recorded there is not in it"));
+        }
+        LogFound::Foreign { .. } => say_foreign(talk, snapshot.log_path()),
+        _ => snapshot.check()?,
+    }
+    Ok(snapshot)
+}
+
 /// A filter that is only asked: mapped, or loaded where its log has more than its file, or where
 /// it is of another kind than the plain one.
 #[derive(Debug)]
@@ -81,25 +101,38 @@ pub enum ReadFilter {
 }
 
 impl ReadFilter {
-    /// Opens a filter file of any kind.
+    /// Opens a filter file of any kind, with its log.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
-    pub fn open(path: &Path, key: Option<SecretKey>) -> Result<Self, Error> {
-        let header = mayhap_store::read_header(path)?;
-        Ok(if header.kind() != Kind::Bloom {
-            let pending = PendingLog::read(path)?;
-            let (mut filter, header) = kind::load(path, header.kind(), key)?;
-            if let Some(pending) = pending {
-                live::add_pending(&pending, &mut *filter, &header)?;
+    /// Those of [`open_snapshot`].
+    pub fn open(
+        path: &Path,
+        key: Option<SecretKey>,
+        without_log: bool,
+        talk: Talk,
+    ) -> Result<Self, Error> {
+        let snapshot = open_snapshot(path, without_log, talk)?;
+        let header = snapshot.header().clone();
+        if header.kind() != Kind::Bloom {
+            let mut filter = kind::load(snapshot.image(), key)?;
+            snapshot.replay(|record| filter.apply(record))?;
+            return Ok(Self::Kind(filter, Box::new(header)));
+        }
+        let is_whole =
+            !matches!(snapshot.log(), LogFound::Records { bytes: 1.. } | LogFound::Missing { .. });
+        if is_whole {
+            match mayhap_store::open_mapped(path, key) {
+                // A log was begun since.
+                Err(mayhap_store::Error::UnreadLog { .. }) => {
+                    return Self::open(path, key, without_log, talk);
+                }
+                mapped => return Ok(Self::Mapped(Box::new(mapped?))),
             }
-            Self::Kind(filter, Box::new(header))
-        } else if mayhap_store::pending_log_bytes(path)? > 0 {
-            Self::Loaded(Box::new(mayhap_store::load_live(path, key)?.0))
-        } else {
-            Self::Mapped(Box::new(mayhap_store::open_mapped(path, key)?))
-        })
+        }
+        let mut filter = snapshot.image().load(key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
+        Ok(Self::Loaded(Box::new(Loaded { filter, header })))
     }
 
     /// What the file says of the filter.
@@ -120,7 +153,20 @@ impl ReadFilter {
         }
     }
 
-    /// Asks for many digests.
+    /// Whether what was read of it until now is what the file had when it was opened. To be called
+    /// before anything of it is used: others may change a mapped file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with what happened to the file.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Mapped(mapped) => Ok(mapped.check()?),
+            Self::Loaded(_) | Self::Kind(..) => Ok(()),
+        }
+    }
+
+    /// Asks for many digests; the answers hold if [`ReadFilter::check`] says so afterwards.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         match self {
             Self::Mapped(mapped) => mapped.filter().contains_digests_into(digests, found),

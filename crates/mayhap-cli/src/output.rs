@@ -23,7 +23,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if it is one of the `inputs`; [`Error::Io`].
+    /// [`Error::SameFile`] if it is one of the `inputs`; [`Error::Io`].
     pub fn stdout(inputs: &[Source]) -> Result<Self, Error> {
         let name = "standard output";
         let file = io::stdout().as_fd().try_clone_to_owned().map_err(Error::io("open", name))?;
@@ -36,7 +36,8 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if it is there, or one of the `inputs`; [`Error::Io`].
+    /// [`Error::Usage`] if it is there, [`Error::SameFile`] if it is one of the `inputs`;
+    /// [`Error::Io`].
     pub fn create(path: &Path, force: bool, inputs: &[Source]) -> Result<Self, Error> {
         let name = path.display().to_string();
         let there = path.metadata().ok();
@@ -80,16 +81,18 @@ impl Output {
     }
 }
 
-/// Refuses to write a file that is still to be read: the lines would be lost, or never end.
+/// Refuses to write a file that is still to be read: the lines would be lost, or never end. Looks
+/// again after [`crate::files::check`], as names may lead elsewhere since.
 fn refuse_input(name: &str, output: Option<Metadata>, inputs: &[Source]) -> Result<(), Error> {
     let Some(output) = output.filter(Metadata::is_file) else { return Ok(()) };
     for input in inputs {
         let metadata = input.open()?.metadata().map_err(Error::io("read", &input.name()))?;
         if (metadata.dev(), metadata.ino()) == (output.dev(), output.ino()) {
-            return Err(Error::usage(
-                format!("{} is both input and output ({name})", input.name()),
-                "write to another file, and rename that",
-            ));
+            return Err(Error::SameFile {
+                first: input.name(),
+                second: name.into(),
+                is_read: true,
+            });
         }
     }
     Ok(())

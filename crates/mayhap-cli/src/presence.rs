@@ -1,7 +1,7 @@
 //! Whether all keys of some input are in a filter: what `verify` asks.
 
 use crate::error::Error;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::lines::{Batch, LineReader};
 use crate::progress::Progress;
@@ -30,7 +30,7 @@ impl Presence {
     /// Those of [`LineReader`] and of `ask`.
     pub fn of(
         sources: Vec<Source>,
-        (options, max_line): (&KeyOptions, usize),
+        (options, reading): (&KeyOptions, Reading),
         (talk, total_bytes): (Talk, Option<u64>),
         mut ask: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
     ) -> Result<Option<Self>, Error> {
@@ -38,7 +38,7 @@ impl Presence {
             return Ok(None);
         }
         let mut progress = Progress::new(talk, total_bytes);
-        let mut reader = LineReader::new(sources, options, max_line, None);
+        let mut reader = LineReader::new(sources, options, reading, None)?;
         let (mut keys, mut absent, mut lines) = (Self::default(), Vec::new(), 0);
         loop {
             let raw_bytes = reader.raw_bytes();

@@ -2,19 +2,22 @@
 
 use crate::error::Error;
 use crate::fill::State;
+use crate::fullness::Forgotten;
 use crate::kind::KindFilter;
 use crate::layout_name::LayoutName;
 use crate::lines::Batch;
-use crate::loss::Loss;
+use crate::loss::{Lost, RateSum};
 use crate::memory;
 use crate::number::format_count;
 use crate::remote::OnServer;
+use crate::room::{End, Full, Held, Limit, Room, WhenFull};
+use crate::session::{Due, Writer};
 use crate::talk::{Talk, rate};
-use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction, Layout, ScalableBloomFilter, sizing};
-use mayhap_store::LiveLog;
-
-/// A checkpoint is due when the log is as long as the filter, but not for less than this.
-const MIN_LOG_BYTES: u64 = 64 << 20;
+use mayhap::{
+    AnyFilter, Bitmap, Digest, DigestFunction, Estimate, Layout, ScalableBloomFilter, sizing,
+};
+use mayhap_store::Operation;
+use std::time::Duration;
 
 /// Room in the first filter of a growing chain: 3 MiB at 1e-4, and each further one is larger.
 pub const FIRST_ITEMS: u64 = 1 << 20;
@@ -92,7 +95,7 @@ impl Seen {
         }
     }
 
-    /// Insertions that were new.
+    /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub fn items(&self) -> u64 {
         match self {
             Self::Fixed(filter) => filter.inserted_items(),
@@ -102,22 +105,20 @@ impl Seen {
         }
     }
 
-    /// Keys that it was made for; a growing one has no such number.
+    /// [`Seen::items`], and how they are known.
+    fn held(&self) -> Held {
+        match self {
+            Self::Remote(filter) => Held::Estimated(filter.items()),
+            _ => Held::Counted(self.items()),
+        }
+    }
+
+    /// Distinct keys that it was made for; a growing one has no such number.
     pub fn expected_items(&self) -> Option<u64> {
         match self {
             Self::Kind(filter) => filter.capacity(),
             Self::Remote(filter) => Some(filter.params().expected_items()),
             _ => self.filter().map(|filter| filter.params().expected_items()),
-        }
-    }
-
-    /// The predicted rate with `items` keys; for a growing one the rate now.
-    pub fn fpp_at(&self, items: u64) -> f64 {
-        match self {
-            Self::Fixed(filter) => filter.expected_fpp(items),
-            Self::Growing(chain) => chain.expected_fpp(),
-            Self::Kind(filter) => filter.fpp_at(items),
-            Self::Remote(filter) => filter.fpp_at(items),
         }
     }
 
@@ -185,6 +186,13 @@ impl Seen {
         Ok(())
     }
 
+    /// Removes many digests, from a counting filter; which were there.
+    pub fn remove(&mut self, digests: &[Digest], removed: &mut Bitmap) {
+        if let Self::Kind(filter) = self {
+            filter.remove_digests_into(digests, removed);
+        }
+    }
+
     /// [`Seen::insert`] where a key that is there already counts nothing.
     fn insert_absent(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         match self {
@@ -204,17 +212,11 @@ impl Seen {
         }
     }
 
-    /// Saves it as a checkpoint of its log.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`].
-    pub fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+    /// The latest time that it was given, for windows of time; 0 for all others.
+    fn now(&self) -> u64 {
         match self {
-            Self::Fixed(filter) => Ok(log.checkpoint(filter)?),
-            Self::Growing(chain) => Ok(log.checkpoint(chain)?),
-            Self::Kind(filter) => filter.checkpoint(log),
-            Self::Remote(filter) => filter.look(),
+            Self::Kind(filter) => filter.now(),
+            Self::Fixed(_) | Self::Growing(_) | Self::Remote(_) => 0,
         }
     }
 
@@ -233,42 +235,73 @@ impl Seen {
 #[derive(Debug)]
 pub struct Inserter {
     seen: Seen,
-    log: Option<LiveLog>,
+    writer: Option<Writer>,
     overfill: bool,
     absent_only: bool,
+    /// The [`Seen::items`] at which it is full.
+    full_at: Option<u64>,
+    /// Those at which there is a warning.
+    warn_at: u64,
     /// Keys at the start and those inserted as new since: what is forgotten still counts.
     counted: u64,
-    warn_at: u64,
-    loss: Loss,
+    /// What came and what was counted at the start.
+    first: Option<(Estimate, u64)>,
+    /// What others lost of theirs since.
+    others: Lost,
+    /// Keys that were forgotten early before.
+    forgotten: u64,
+    /// Why a filter that grows does not any more.
+    no_memory: Option<Limit>,
+    rates: RateSum,
+    rate_step: u64,
     digest_function: DigestFunction,
     digests: Vec<Digest>,
     new: Bitmap,
-    /// Inserted since the last [`Inserter::record`].
-    unrecorded: Vec<Digest>,
 }
 
 impl Inserter {
     /// An inserter that stops at capacity unless `overfill` is set.
     pub fn new(seen: Seen, overfill: bool) -> Self {
         let items = seen.items();
-        let warn_at = match seen.expected_items() {
-            // 80 % rounded up; a filter that is past it already warns with its first new key.
-            Some(expected) => expected - expected / 5,
-            None => u64::MAX,
-        };
-        Self {
-            loss: Loss::starting_at(items, seen.fpp_at(items)),
+        let mut inserter = Self {
+            rates: RateSum::starting_at(items, seen.expected_fpp()),
+            rate_step: seen.rate_step(),
             digest_function: seen.digest_function(),
-            seen,
-            log: None,
+            // A filter that is past it already warns with its first new key.
+            warn_at: seen.warn_at().unwrap_or(u64::MAX),
+            writer: None,
             overfill,
             absent_only: false,
+            full_at: None,
             counted: items,
-            warn_at,
+            first: None,
+            others: Lost::default(),
+            forgotten: seen.forgotten().map_or(0, |forgotten| forgotten.keys),
+            no_memory: None,
             digests: Vec::new(),
             new: Bitmap::new(),
-            unrecorded: Vec::new(),
-        }
+            seen,
+        };
+        inserter.look_at_start();
+        inserter
+    }
+
+    fn look_at_start(&mut self) {
+        let (seen, absent_only) = (&self.seen, self.absent_only);
+        self.full_at = seen.full_at(absent_only);
+        self.first = self.look();
+    }
+
+    /// What came and what was counted of it until now.
+    fn look(&self) -> Option<(Estimate, u64)> {
+        let is_overfull = self.full_at.is_some_and(|full_at| self.counted > full_at);
+        // Below that a look at the bits would say no more.
+        let came = if is_overfull {
+            self.seen.distinct_items_by_all(self.absent_only)
+        } else {
+            self.seen.distinct_items(self.absent_only)
+        };
+        came.map(|came| (came, self.counted))
     }
 
     /// No warning at 80 %, where the capacity was counted from the input itself.
@@ -284,13 +317,14 @@ impl Inserter {
     #[must_use]
     pub fn absent_only(mut self) -> Self {
         self.absent_only = true;
+        self.look_at_start();
         self
     }
 
-    /// Keeps a log of what is inserted.
+    /// Keeps the file of the filter in step with it, in turns with others.
     #[must_use]
-    pub fn with_log(mut self, log: Option<LiveLog>) -> Self {
-        self.log = log;
+    pub fn with_writer(mut self, writer: Writer) -> Self {
+        self.writer = Some(writer);
         self
     }
 
@@ -304,27 +338,38 @@ impl Inserter {
         &mut self.seen
     }
 
-    /// The loss so far.
-    pub fn loss(&mut self) -> &Loss {
-        self.advance_loss();
-        &self.loss
+    /// The new lines that were taken for repeats so far. Reads all bits.
+    pub fn lost(&mut self) -> Lost {
+        let came = self.seen.distinct_items_by_all(self.absent_only);
+        if let (Some(first), Some(came)) = (self.first, came) {
+            return Lost::between(first, (came, self.counted)).without(self.others);
+        }
+        self.rates.advance(self.counted, self.seen.expected_fpp());
+        self.rates.lost()
     }
 
-    /// For the progress bar: how full it is, and the rate as of at most 1 % of insertions ago.
+    /// What was forgotten before its time since the start, by what does so.
+    pub fn forgotten(&self) -> Option<Forgotten> {
+        Some(self.seen.forgotten()?.since(self.forgotten))
+    }
+
+    /// For the progress bar: how full it is, and the rate.
     pub fn load(&self) -> String {
-        let fpp = rate(self.loss.fpp());
+        let items = self.distinct_items();
+        let (keys, fpp) = (format_count(items), rate(self.seen.expected_fpp()));
         match self.seen.expected_items() {
             Some(expected) => {
-                let percent = self.seen.items() as f64 / expected as f64 * 100.0;
+                let percent = items as f64 / expected as f64 * 100.0;
                 format!(", {percent:.0} % full, p {fpp}")
             }
-            None => format!(", {} keys, p {fpp}", format_count(self.seen.items())),
+            None => format!(", {keys} keys, p {fpp}"),
         }
     }
 
-    /// Keys that [`Inserter::record`] would record.
-    pub fn unrecorded(&self) -> usize {
-        self.unrecorded.len()
+    /// The distinct keys that came to it, as far as it knows.
+    fn distinct_items(&self) -> u64 {
+        let came = self.seen.distinct_items(self.absent_only);
+        came.map_or(self.seen.items(), |came| came.rounded())
     }
 
     /// Digests the lines that [`Inserter::insert`] then works on.
@@ -333,24 +378,41 @@ impl Inserter {
         batch.digest_into(&self.digest_function, &mut self.digests);
     }
 
+    /// The error for a filter that took none of the lines, after so many.
+    pub fn full(&self, lines: u64, advice: WhenFull) -> Error {
+        let made_for = self.seen.expected_items().unwrap_or(0);
+        let limit = self.no_memory.unwrap_or(Limit::Keys(made_for));
+        Error::Full(Full { held: self.seen.items(), limit, end: End::After(lines), advice })
+    }
+
     /// Inserts lines of the batch from `from` on; how many were dealt with, and for each whether it
-    /// is new. None were if the filter is full and the next line is surely not in it.
+    /// is new. None were if there is no [`Room`] for the next line, or no memory.
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] if a growing filter cannot grow; [`Error::Remote`], after which any of the
-    /// lines may be in it.
+    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let digests = &self.digests[from..];
         let mut count = digests.len();
         let items = self.seen.items();
-        if let (Some(expected), false) = (self.seen.expected_items(), self.overfill) {
-            let room = expected.saturating_sub(items);
-            if room == 0 {
-                self.seen.contains(digests, &mut self.new)?;
-                count = leading_ones(&self.new);
-            } else {
-                count = count.min(usize::try_from(room).unwrap_or(usize::MAX));
+        // On a server it changes with each look at the bits.
+        let full_at = match &self.seen {
+            Seen::Remote(filter) => Some(filter.full_at()),
+            _ => self.full_at,
+        };
+        if let (Some(full_at), false) = (full_at, self.overfill) {
+            match Room::left(self.seen.held(), full_at) {
+                Room::Keys(keys) => {
+                    count = count.min(usize::try_from(keys).unwrap_or(usize::MAX));
+                }
+                Room::Repeats => {
+                    self.seen.contains(digests, &mut self.new)?;
+                    count = leading_ones(&self.new);
+                }
+                Room::None => {
+                    self.new.clear_to(0);
+                    return Ok((0, &self.new));
+                }
             }
         }
         if items < self.warn_at {
@@ -367,38 +429,27 @@ impl Inserter {
             // What was inserted before the chain could not grow counts; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
-            if count == 0 {
-                return Err(match error {
-                    Error::Filter(mayhap::Error::TooLarge { limit, found, .. }) => {
-                        Error::TooMuchMemory { needed: found, limit }
-                    }
-                    error => error,
-                });
+            match error {
+                Error::Filter(mayhap::Error::TooLarge { limit, found: needed, .. }) => {
+                    self.no_memory = Some(Limit::Bytes { needed, limit });
+                }
+                error if count == 0 => return Err(error),
+                _ => {}
             }
         }
-        if self.log.is_some() {
+        if let Some(writer) = &mut self.writer {
+            let time = self.seen.now();
             if self.seen.repeats_change_it(self.absent_only) {
-                self.unrecorded.extend_from_slice(&digests[..count]);
+                writer.note(Operation::Insert, time, digests[..count].iter().copied());
             } else {
-                self.unrecorded.extend(self.new.iter_ones().map(|i| digests[i]));
+                writer.note(Operation::Insert, time, self.new.iter_ones().map(|i| digests[i]));
             }
         }
         self.counted += self.new.count_ones() as u64;
-        if self.loss.is_due(self.counted) {
-            self.advance_loss();
+        if self.first.is_none() && self.counted - self.rates.items() >= self.rate_step {
+            self.rates.advance(self.counted, self.seen.expected_fpp());
         }
         Ok((count, &self.new))
-    }
-
-    fn advance_loss(&mut self) {
-        let seen = &self.seen;
-        if seen.expected_items().is_some() {
-            self.loss.advance(self.counted, |items| seen.fpp_at(items));
-        } else {
-            // The rate now, whatever is asked: once is enough for all pieces of a step.
-            let fpp = seen.fpp_at(self.counted);
-            self.loss.advance(self.counted, |_| fpp);
-        }
     }
 
     /// Warns, once, when 80 % of the capacity are used.
@@ -409,46 +460,81 @@ impl Inserter {
         };
         self.warn_at = u64::MAX;
         before();
+        let items = self.distinct_items();
         let percent = items as f64 / expected as f64 * 100.0;
-        let next =
-            if self.overfill { "above it the rate rises" } else { "it stops when it is full" };
+        let next = match (self.overfill, items < expected) {
+            (true, _) => "above it the rate rises",
+            (false, true) => "it stops when it is full",
+            (false, false) => "it stops at the next new key",
+        };
         let (items, expected) = (format_count(items), format_count(expected));
         talk.warn(&format!(
             "the filter is {percent:.0} % full ({items} of {expected} keys); {next}"
         ));
     }
 
-    /// Makes what was inserted last: to be called when the lines are out. Nothing without a file.
+    /// Takes the lock of the filter's file, unless it is held or there is none, and brings the filter
+    /// to where others left it. To be called before [`Inserter::insert`].
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
-    pub fn record(&mut self) -> Result<(), Error> {
-        let Some(log) = &mut self.log else { return Ok(()) };
-        if !self.unrecorded.is_empty() {
-            log.record(&self.unrecorded)?;
-            self.unrecorded.clear();
+    /// Those of [`Writer::ready`].
+    #[inline]
+    pub fn ready(&mut self) -> Result<(), Error> {
+        match &self.writer {
+            Some(writer) if !writer.is_ready() => self.catch_up(),
+            _ => Ok(()),
         }
-        let bytes = log.log_bytes();
-        let is_due = match &self.seen {
-            Seen::Kind(filter) => filter.wants_checkpoint(bytes / 8),
-            _ => false,
-        };
-        if is_due || bytes > MIN_LOG_BYTES.max(self.seen.num_bytes()) {
-            self.seen.checkpoint(log)?;
+    }
+
+    fn catch_up(&mut self) -> Result<(), Error> {
+        self.rates.advance(self.counted, self.seen.expected_fpp());
+        let (items, before) = (self.seen.items(), self.look());
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if writer.ready(&mut self.seen)? {
+            // What others inserted is there, and was not lost here.
+            self.counted += self.seen.items().saturating_sub(items);
+            self.full_at = self.seen.full_at(self.absent_only);
+            self.rates.go_on_at(self.counted, self.seen.expected_fpp());
+            if let (Some(before), Some(after)) = (before, self.look()) {
+                self.others += Lost::between(before, after);
+            }
         }
         Ok(())
     }
 
-    /// Saves the whole filter, to be called when everything inserted is out and recorded; counts the
-    /// bits of one on a server.
+    /// What is due after a batch.
+    #[inline]
+    pub fn due(&mut self) -> Due {
+        self.writer.as_mut().map_or(Due::Nothing, Writer::due)
+    }
+
+    /// What is due when the next lines have not been there for so long.
+    pub fn due_in_pause(&self, paused: Duration) -> Due {
+        self.writer.as_ref().map_or(Due::Nothing, |writer| writer.due_in_pause(paused))
+    }
+
+    /// Does what is due: to be called when the lines are out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn settle(&mut self, due: Due) -> Result<(), Error> {
+        match &mut self.writer {
+            Some(writer) => writer.settle(&mut self.seen, due),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves the whole filter, to be called when everything inserted is out; counts the bits of one
+    /// on a server.
     ///
     /// # Errors
     ///
     /// [`Error::Store`], [`Error::Remote`].
-    pub fn checkpoint(&mut self) -> Result<(), Error> {
-        match (&mut self.log, &mut self.seen) {
-            (Some(log), seen) => seen.checkpoint(log),
+    pub fn finish(&mut self) -> Result<(), Error> {
+        match (self.writer.take(), &mut self.seen) {
+            (Some(writer), seen) => writer.finish(seen),
             (None, Seen::Remote(filter)) => filter.look(),
             (None, _) => Ok(()),
         }

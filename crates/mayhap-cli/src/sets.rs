@@ -188,6 +188,8 @@ impl NamedSets {
         // Where there is too little memory after all, the filters go on.
         let matrix =
             of_one_shape(filters).and_then(|filters| BloomMatrix::from_filters(&filters).ok());
+        // If a file was changed meanwhile, it says so when it is asked next.
+        let matrix = matrix.filter(|_| filters.iter().all(AskedFile::is_unchanged));
         if let Some(matrix) = matrix {
             self.asked = Asked::Matrix(matrix);
         }

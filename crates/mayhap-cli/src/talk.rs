@@ -56,6 +56,20 @@ impl Talk {
         }
     }
 
+    /// [`Talk::say`] while a progress bar may be on the line: it is drawn again below.
+    pub fn say_over_progress(self, text: &str) {
+        if !self.quiet {
+            let clear = if std::io::stderr().is_terminal() { "\r\x1B[K" } else { "" };
+            print(&format!("{clear}{}\n", printable(text)));
+        }
+    }
+
+    /// One that says nothing but errors.
+    #[must_use]
+    pub fn silent(self) -> Self {
+        Self { quiet: true, ..self }
+    }
+
     /// Says a line and below it others, of ours alone, unless asked to be quiet.
     pub fn report(self, line: &str, below: &str) {
         if !self.quiet {

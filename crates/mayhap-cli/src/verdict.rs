@@ -58,6 +58,13 @@ impl<F: Serialize> Report<F> {
         Self { file, verdict: OFF, checksums, damage, found: None, keys: None, rows }
     }
 
+    /// Of a file that is sound, and only a part of its filter, for this reason.
+    pub fn incomplete(file: String, why: String) -> Self {
+        let rows = vec![("checksums", "good".to_owned()), ("log", why.clone())];
+        let (checksums, damage) = ("good", Some(why));
+        Self { file, verdict: OFF, checksums, damage, found: None, keys: None, rows }
+    }
+
     /// Prints it to stdout.
     ///
     /// # Errors

@@ -31,43 +31,77 @@ pub struct Candidate {
 /// assert!(detect(b"something else").is_empty());
 /// ```
 pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
-    type Test = fn(&[u8]) -> bool;
+    detect_start(bytes, Some(bytes.len() as u64))
+}
+
+/// [`detect()`] for a file of which only the beginning is at hand, and how long it is in all; without
+/// its length only formats are found that have a mark. A few KiB are enough.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{Format, detect_start};
+///
+/// // Guava's header says that 1,000 longs follow.
+/// let start = [1, 5, 0, 0, 3, 232, 0, 0];
+/// assert_eq!(detect_start(&start, Some(6 + 8000))[0].format, Format::Guava);
+/// assert!(detect_start(&start, Some(6 + 8001)).is_empty());
+/// assert!(detect_start(&start, None).is_empty());
+/// ```
+pub fn detect_start(start: &[u8], file_bytes: Option<u64>) -> Vec<Candidate> {
+    type Test = fn(&Start<'_>) -> bool;
     const TESTS: &[(Test, Candidate)] = &[
-        (is_bloomfileter, candidate(Format::BloomFileter, "Java serialization", "nothing")),
-        (is_serialized_guava, candidate(Format::Guava, "Java serialization", "nothing")),
         (
-            is_serialized_spark,
+            |start| is_bloomfileter(start.bytes),
+            candidate(Format::BloomFileter, "Java serialization", "nothing"),
+        ),
+        (
+            |start| is_serialized_guava(start.bytes),
+            candidate(Format::Guava, "Java serialization", "nothing"),
+        ),
+        (
+            |start| is_serialized_spark(start.bytes),
             candidate(Format::Spark, "Java serialization", "whether longs or text are in it"),
         ),
-        (is_serialized_magnuss, candidate(Format::MagnusS, "Java serialization", "nothing")),
         (
-            |bytes| bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"),
-            candidate(Format::Parquet, "Parquet file", "the column"),
+            |start| is_serialized_magnuss(start.bytes),
+            candidate(Format::MagnusS, "Java serialization", "nothing"),
         ),
+        (is_parquet_file, candidate(Format::Parquet, "Parquet file", "the column")),
         (
-            |bytes| bytes.starts_with(redisbloom::MAGIC),
+            |start| start.bytes.starts_with(redisbloom::MAGIC),
             candidate(Format::RedisBloom, "chunks of BF.SCANDUMP", "nothing"),
         ),
         (
-            |bytes| bytes.starts_with(pybloomfiltermmap::MAGIC),
+            |start| start.bytes.starts_with(pybloomfiltermmap::MAGIC),
             candidate(Format::PyBloomFilterMmap, "mapped file", "nothing"),
         ),
-        (bits_and_blooms::is_json, candidate(Format::BitsAndBlooms, "JSON", "nothing")),
-        (bits_and_blooms::is_gob, candidate(Format::BitsAndBlooms, "gob", "nothing")),
         (
-            parquet::is_header,
+            |start| bits_and_blooms::is_json(start.bytes),
+            candidate(Format::BitsAndBlooms, "JSON", "nothing"),
+        ),
+        (
+            |start| bits_and_blooms::is_gob(start.bytes),
+            candidate(Format::BitsAndBlooms, "gob", "nothing"),
+        ),
+        (
+            |start| {
+                let len = parquet::header_and_bits(start.bytes);
+                len.is_some() && len == start.file_bytes
+            },
             candidate(Format::Parquet, "header and bit set", "the type of the column"),
         ),
         (is_guava, candidate(Format::Guava, "writeTo stream", "the funnel")),
         (is_spark, candidate(Format::Spark, "writeTo stream", "whether longs or text are in it")),
         (is_bits_and_blooms, candidate(Format::BitsAndBlooms, "binary", "nothing")),
-        (is_dcso, candidate(Format::Dcso, "plain", "nothing")),
-        (is_gzip_of_dcso, candidate(Format::Dcso, "gzip", "nothing")),
+        (|start| is_dcso(start.bytes), candidate(Format::Dcso, "plain", "nothing")),
+        (|start| is_gzip_of_dcso(start.bytes), candidate(Format::Dcso, "gzip", "nothing")),
         (is_pybloom_live, candidate(Format::PyBloomLive4, "tofile", "the release")),
         (is_pybloom_live, candidate(Format::PyBloomLive3, "tofile", "the release")),
-        (is_rbloom, candidate(Format::Rbloom, "save", "the hash function")),
+        (|start| is_rbloom(start.bytes), candidate(Format::Rbloom, "save", "the hash function")),
     ];
-    let fits = TESTS.iter().filter(|(test, _)| test(bytes)).map(|&(_, candidate)| candidate);
+    let start = &Start { bytes: start, file_bytes };
+    let fits = TESTS.iter().filter(|(test, _)| test(start)).map(|&(_, candidate)| candidate);
     let mut candidates: Vec<Candidate> = fits.collect();
     if candidates.len() > 1 {
         // All that shows an rbloom file is a small number at its beginning, as many others have.
@@ -80,13 +114,26 @@ const fn candidate(format: Format, form: &'static str, missing: &'static str) ->
     Candidate { format, form, missing }
 }
 
-/// Whether the big-endian i32 at `offset` is the number of longs that make up the rest.
-fn longs_follow(bytes: &[u8], offset: usize) -> bool {
-    let longs = bytes.get(offset..).and_then(|rest| rest.split_first_chunk::<4>());
-    longs.is_some_and(|(&longs, rest)| {
-        let longs = i32::from_be_bytes(longs);
-        longs > 0 && rest.len() as u64 == longs as u64 * 8
-    })
+/// The beginning of a file.
+struct Start<'a> {
+    bytes: &'a [u8],
+    /// Of the whole, where it is known.
+    file_bytes: Option<u64>,
+}
+
+impl Start<'_> {
+    /// Whether the big-endian i32 at `offset` is the number of longs that make up the rest.
+    fn longs_follow(&self, offset: usize) -> bool {
+        let longs = self.bytes.get(offset..).and_then(|rest| rest.first_chunk());
+        let longs = longs.map_or(0, |&longs| i32::from_be_bytes(longs));
+        longs > 0 && self.file_bytes == Some(offset as u64 + 4 + longs as u64 * 8)
+    }
+}
+
+/// The end is looked at where it is at hand.
+fn is_parquet_file(start: &Start<'_>) -> bool {
+    let is_whole = start.file_bytes == Some(start.bytes.len() as u64);
+    start.bytes.starts_with(b"PAR1") && (!is_whole || start.bytes.ends_with(b"PAR1"))
 }
 
 /// The name of the class of the first object in a Java stream.
@@ -117,14 +164,14 @@ fn is_serialized_spark(bytes: &[u8]) -> bool {
     class.ends_with(".BloomFilterImpl") || class.ends_with(".BloomFilterImplV2")
 }
 
-fn is_guava(bytes: &[u8]) -> bool {
-    matches!(bytes, [0 | 1, 1..=255, ..]) && longs_follow(bytes, 2)
+fn is_guava(start: &Start<'_>) -> bool {
+    matches!(start.bytes, [0 | 1, 1..=255, ..]) && start.longs_follow(2)
 }
 
-fn is_spark(bytes: &[u8]) -> bool {
-    match bytes {
-        [0, 0, 0, 1, ..] => longs_follow(bytes, 8),
-        [0, 0, 0, 2, ..] => longs_follow(bytes, 12),
+fn is_spark(start: &Start<'_>) -> bool {
+    match start.bytes {
+        [0, 0, 0, 1, ..] => start.longs_follow(8),
+        [0, 0, 0, 2, ..] => start.longs_follow(12),
         _ => false,
     }
 }
@@ -139,10 +186,11 @@ fn is_fpp(bits: u64) -> bool {
     fpp > 0.0 && fpp < 1.0
 }
 
-fn is_bits_and_blooms(bytes: &[u8]) -> bool {
-    let number = |i: usize| u64_le(bytes, i * 8).map(u64::swap_bytes);
+fn is_bits_and_blooms(start: &Start<'_>) -> bool {
+    let number = |i: usize| u64_le(start.bytes, i * 8).map(u64::swap_bytes);
     let (Some(m), Some(k), Some(len)) = (number(0), number(1), number(2)) else { return false };
-    m > 0 && k > 0 && m == len && Some(bytes.len() as u64 - 24) == m.div_ceil(64).checked_mul(8)
+    let bits = start.file_bytes.and_then(|len| len.checked_sub(24));
+    m > 0 && k > 0 && m == len && bits.is_some() && bits == m.div_ceil(64).checked_mul(8)
 }
 
 /// Also of a file that is cut off or of another version, which would pass for one of rbloom.
@@ -161,11 +209,11 @@ fn is_gzip_of_dcso(bytes: &[u8]) -> bool {
         && is_dcso(&header)
 }
 
-fn is_pybloom_live(bytes: &[u8]) -> bool {
-    let number = |i: usize| u64_le(bytes, i * 8);
+fn is_pybloom_live(start: &Start<'_>) -> bool {
+    let number = |i: usize| u64_le(start.bytes, i * 8);
     let (Some(fpp), Some(k), Some(b)) = (number(0), number(1), number(2)) else { return false };
     let num_bits = k.checked_mul(b).filter(|&bits| bits > 0);
-    let len = (bytes.len() as u64).checked_sub(40);
+    let len = start.file_bytes.and_then(|len| len.checked_sub(40));
     is_fpp(fpp) && num_bits.is_some() && num_bits.map(|bits| bits.div_ceil(8)) == len
 }
 

@@ -151,6 +151,17 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// [`Error::Refused`] where the system would refuse.
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error>;
 
+    /// Whether the next insertion forgets all keys first, be its own there or not, as the system does
+    /// with a filter that clears itself when it is full.
+    fn clears_next(&self) -> bool {
+        false
+    }
+
+    /// Keys after which [`ForeignFilter::clears_next`]; `None` if it never does.
+    fn clears_after(&self) -> Option<u64> {
+        None
+    }
+
     /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.
     fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap);
 

@@ -36,7 +36,7 @@ pub use bits::Bits;
 pub use bits_and_blooms::{BitsAndBloomsFilter, BitsAndBloomsForm, BitsAndBloomsScheme};
 pub use bloomfileter::{BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme};
 pub use dcso::{DcsoFilter, DcsoScheme};
-pub use detect::{Candidate, detect};
+pub use detect::{Candidate, detect, detect_start};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
 pub use guava::{GuavaFilter, GuavaFunnel, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy};

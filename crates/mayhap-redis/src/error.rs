@@ -1,5 +1,6 @@
 //! What can go wrong with a filter on a server.
 
+use crate::Trouble;
 use std::fmt;
 use std::time::Duration;
 
@@ -30,10 +31,12 @@ pub enum Error {
     Unavailable {
         /// The server, without its password.
         server: String,
+        /// The node of the cluster that was tried last, if it is one.
+        node: Option<String>,
         /// How long it was tried.
         after: Duration,
-        /// The last thing that failed.
-        reason: String,
+        /// What happened last.
+        trouble: Trouble,
     },
     /// The server wants another password or user.
     Unauthorized {
@@ -82,6 +85,12 @@ pub enum Error {
         /// What is known of it.
         reason: String,
     },
+    /// The filter was switched to another one in the middle of a call that reads or writes all of
+    /// it: begin again.
+    Switched {
+        /// The name.
+        name: String,
+    },
     /// The filter takes no more new keys: it is full and does not grow.
     Full {
         /// The name.
@@ -127,8 +136,16 @@ impl fmt::Display for Error {
                 write!(f, "{name:?} cannot be the name of a filter: {reason}")
             }
             Self::Layout { reason } => write!(f, "the filter does not fit: {reason}"),
-            Self::Unavailable { server, after, reason } => {
-                write!(f, "{server} gave no answer for {:.1} s: {reason}", after.as_secs_f64())
+            Self::Unavailable { server, node, after, trouble } => {
+                write!(f, "{server} {trouble}")?;
+                if let Some(node) = node {
+                    write!(f, " (last tried: {node})")?;
+                }
+                // What happens at once needs no time.
+                match after.as_secs_f64() {
+                    seconds if seconds >= 0.1 => write!(f, ", tried for {seconds:.1} s"),
+                    _ => Ok(()),
+                }
             }
             Self::Unauthorized { server, reason } => {
                 write!(f, "{server} refuses this user or password: {reason}")
@@ -149,6 +166,9 @@ impl fmt::Display for Error {
                  its own parameters, or use another name"
             ),
             Self::Gone { name, reason } => write!(f, "the filter {name} is gone: {reason}"),
+            Self::Switched { name } => {
+                write!(f, "the filter {name} was switched to another one meanwhile; begin again")
+            }
             Self::Full { name, reason } => write!(
                 f,
                 "the filter {name} takes no more keys: {reason}; make a larger one, or one that \

@@ -30,6 +30,7 @@ mod native;
 mod redisson;
 mod replies;
 mod server;
+mod trouble;
 
 pub use bf::{BfGrowth, BfOptions, RemoteBf};
 pub use error::Error;
@@ -40,3 +41,4 @@ pub use native::Meta;
 pub use native::{Download, NativeFilter, NativeOptions, Union, Upload};
 pub use redisson::RemoteRedisson;
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};
+pub use trouble::Trouble;

@@ -10,23 +10,43 @@
 //! to the log with one call, and only then sends the answers. [`net`] is that loop, [`command`]
 //! what a request does, [`keyspace`] the filters by name, [`durable`] how they outlive the process,
 //! [`http`] the same filters for people, [`config`] what an operator may say.
+//!
+//! Under `--cfg loom` only [`durable`] is built, which loom then runs: the network's libraries know
+//! that flag too, and do without sockets.
+#![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "checkers run a part of it"))]
 
+#[cfg(not(loom))]
 pub mod command;
+#[cfg(not(loom))]
 pub mod config;
 pub mod durable;
 mod fail_point;
+#[cfg(not(loom))]
 pub mod http;
+#[cfg(not(loom))]
 pub mod keyspace;
 pub mod metrics;
+#[cfg(not(loom))]
 pub mod net;
+#[cfg(not(loom))]
 pub mod resp;
+#[cfg(not(loom))]
 mod server;
+#[cfg(not(loom))]
 mod session;
+#[cfg(not(loom))]
 mod shared;
+mod sync;
+#[cfg(not(loom))]
 mod turn;
 
+#[cfg(not(loom))]
 pub use config::Config;
+#[cfg(not(loom))]
 pub use server::{Ended, Server};
+#[cfg(not(loom))]
 pub use session::Session;
+#[cfg(not(loom))]
 pub use shared::Shared;
+#[cfg(not(loom))]
 pub use turn::Turn;

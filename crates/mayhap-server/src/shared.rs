@@ -29,7 +29,7 @@ impl Filters for Shared {
         self.keyspace.list()
     }
 
-    fn snapshot(&self, id: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
-        self.keyspace.snapshot(id)
+    fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
+        self.keyspace.snapshot(id, segment)
     }
 }

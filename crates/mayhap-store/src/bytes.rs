@@ -1,9 +1,9 @@
 //! Files of other systems: bytes, read whole and replaced as a whole.
 
-use crate::Error;
-use crate::file::{open_regular, read_exact_at};
-use crate::save::begin;
-use std::io::Write;
+use crate::disk::{How, Real, open_regular, read_exact_at, write_all_at};
+use crate::save::{begin, replaced};
+use crate::state::remove_log_of;
+use crate::{Error, FilterLock, LockOptions};
 use std::path::Path;
 
 /// Reads a whole regular file of at most `max_bytes`.
@@ -25,7 +25,8 @@ use std::path::Path;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
-    let (file, found) = open_regular(path)?;
+    let file = open_regular(&Real, path, How::Read)?;
+    let found = file.look().map_err(Error::io("open", path))?.bytes;
     if found > max_bytes {
         let (field, limit) = ("file bytes", max_bytes);
         return Err(Error::format(path)(mayhap::Error::TooLarge { field, limit, found }));
@@ -36,7 +37,7 @@ pub fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
         return Err(Error::format(path)(mayhap::Error::OutOfMemory { bytes: found }));
     }
     bytes.resize(found as usize, 0);
-    read_exact_at(&file, &mut bytes, 0).map_err(Error::io("read", path))?;
+    read_exact_at(&*file, &mut bytes, 0).map_err(Error::io("read", path))?;
     Ok(bytes)
 }
 
@@ -59,7 +60,21 @@ pub fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save_bytes(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error> {
-    let (path, mut temporary) = begin(path, false, replace)?;
-    temporary.file().write_all(bytes).map_err(Error::write(&path, bytes.len() as u64))?;
-    temporary.commit(&path, replace)
+    FilterLock::take(path, &mut LockOptions::new("save"))?.save_bytes(bytes, replace)
+}
+
+impl FilterLock {
+    /// [`save_bytes`] with the lock that is held. If what is replaced was a state of ours, its log is
+    /// removed.
+    ///
+    /// # Errors
+    ///
+    /// As [`save_bytes`], but for the lock.
+    pub fn save_bytes(&self, bytes: &[u8], replace: bool) -> Result<(), Error> {
+        let (path, replaced) = (self.path(), replaced(self, replace));
+        let temporary = begin(self, false, replace)?;
+        write_all_at(temporary.file(), bytes, 0).map_err(Error::write(path, bytes.len() as u64))?;
+        temporary.commit(replace)?;
+        remove_log_of(&**self.disk(), path, replaced.as_ref())
+    }
 }

@@ -1,6 +1,8 @@
 //! The errors of this crate: each names the file, what was wrong and what to do next.
 
+use crate::{Changed, Holder};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fmt, io};
 
 /// Why a filter's file could not be read, written or kept.
@@ -51,8 +53,31 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
-    /// Another process, or another value in this one, uses the file.
+    /// The file was changed while it was being read where it lies.
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What happened to it.
+        what: Changed,
+    },
+    /// Another process, or another value in this one, changes the filter and did not end in time.
     Locked {
+        /// The filter.
+        path: PathBuf,
+        /// The file whose lock is held.
+        lock_path: PathBuf,
+        /// Who holds it, as it says itself.
+        holder: Option<Holder>,
+        /// How long it was waited for.
+        waited: Duration,
+    },
+    /// The program that waited for a lock was asked to stop.
+    WaitStopped {
+        /// The filter.
+        path: PathBuf,
+    },
+    /// What has the name of a filter's lock is none.
+    NotALock {
         /// The file.
         path: PathBuf,
     },
@@ -64,6 +89,55 @@ pub enum Error {
     /// A digest log holds records, but the filter that they belong to is gone.
     OrphanLog {
         /// The log.
+        path: PathBuf,
+    },
+    /// The name of a log is taken by that of another filter.
+    ForeignLog {
+        /// The log.
+        path: PathBuf,
+        /// The filter that needs its name.
+        filter: PathBuf,
+    },
+    /// A log was begun since the file was written, and is not there.
+    MissingLog {
+        /// The filter's file.
+        path: PathBuf,
+        /// The log that is missing.
+        log_path: PathBuf,
+        /// The number of the image.
+        epoch: u64,
+    },
+    /// A filter's file is older than its log.
+    OlderCopy {
+        /// The filter's file.
+        path: PathBuf,
+        /// The log.
+        log_path: PathBuf,
+        /// The number of the file.
+        image: u64,
+        /// The number of the file that the log follows.
+        log: u64,
+    },
+    /// A file was to be read alone that is a state whose log has more.
+    UnreadLog {
+        /// The filter's file.
+        path: PathBuf,
+        /// Bytes of records in its log.
+        log_bytes: u64,
+    },
+    /// A filter was replaced by another one, or removed, while it was being changed.
+    Replaced {
+        /// The filter's file.
+        path: PathBuf,
+    },
+    /// A log was removed or cut while it was in use.
+    LogLost {
+        /// The log.
+        path: PathBuf,
+    },
+    /// Files were replaced again and again while they were read.
+    Busy {
+        /// The filter's file.
         path: PathBuf,
     },
     /// A digest log belongs to another filter: its digests mean other keys.
@@ -104,13 +178,6 @@ pub enum Error {
         /// Its value in `first`.
         expected: String,
     },
-    /// A file that is to be replaced is the state of someone whose log has more than the file.
-    PendingLog {
-        /// The file.
-        path: PathBuf,
-        /// Bytes of records in its log.
-        log_bytes: u64,
-    },
     /// This machine cannot do it.
     Unsupported {
         /// The file.
@@ -143,6 +210,11 @@ impl Error {
         move |source| Self::Format { path: path.into(), source }
     }
 
+    /// Whether a file was to be opened that is not there.
+    pub(crate) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The file, folder or log that the error is about.
     pub fn path(&self) -> &Path {
         match self {
@@ -152,14 +224,23 @@ impl Error {
             | Self::Foreign { path, .. }
             | Self::NotRegular { path, .. }
             | Self::Exists { path }
-            | Self::Locked { path }
+            | Self::Changed { path, .. }
+            | Self::Locked { path, .. }
+            | Self::WaitStopped { path }
+            | Self::NotALock { path }
             | Self::NotALog { path }
             | Self::OrphanLog { path }
+            | Self::ForeignLog { path, .. }
+            | Self::MissingLog { path, .. }
+            | Self::OlderCopy { path, .. }
+            | Self::UnreadLog { path, .. }
+            | Self::Replaced { path }
+            | Self::LogLost { path }
+            | Self::Busy { path }
             | Self::LogMismatch { path, .. }
             | Self::LogDamaged { path, .. }
             | Self::Poisoned { path }
             | Self::Unlike { path, .. }
-            | Self::PendingLog { path, .. }
             | Self::Unsupported { path, .. } => path,
         }
     }
@@ -185,10 +266,70 @@ impl fmt::Display for Error {
             Self::Exists { .. } => {
                 write!(f, "{path}: exists already; choose another name, or remove it first")
             }
-            Self::Locked { .. } => write!(
+            Self::Changed { what, .. } => write!(
                 f,
-                "{path}: is in use by another process; wait until it ends, or use another file"
+                "{path}: {what}, and what was read of it may be wrong; look after the file, and \
+                 replace filters by renaming a whole file into their place"
             ),
+            Self::Unlike { first, parameter, found, expected, .. } => write!(
+                f,
+                "{path} and {} cannot be merged: they differ in {parameter}: {found} against \
+                 {expected}; nothing was written",
+                first.display()
+            ),
+            Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
+            Self::Locked { .. } | Self::WaitStopped { .. } | Self::NotALock { .. } => {
+                self.fmt_of_lock(f)
+            }
+            Self::MissingLog { .. }
+            | Self::OlderCopy { .. }
+            | Self::UnreadLog { .. }
+            | Self::Replaced { .. }
+            | Self::LogLost { .. }
+            | Self::Busy { .. } => self.fmt_of_state(f),
+            Self::NotALog { .. }
+            | Self::OrphanLog { .. }
+            | Self::ForeignLog { .. }
+            | Self::LogMismatch { .. }
+            | Self::LogDamaged { .. }
+            | Self::Poisoned { .. } => self.fmt_of_log(f),
+        }
+    }
+}
+
+/// The texts, by what they are about.
+impl Error {
+    fn fmt_of_lock(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
+            Self::Locked { holder, lock_path, waited, .. } => {
+                let holder: &dyn fmt::Display = match holder {
+                    Some(holder) => holder,
+                    None => &"another process",
+                };
+                write!(
+                    f,
+                    "{path}: is being changed by {holder}, which holds the lock {}; waited {:.1} s \
+                     for it to end",
+                    lock_path.display(),
+                    waited.as_secs_f64()
+                )
+            }
+            Self::WaitStopped { .. } => {
+                write!(f, "{path}: stopped while waiting for another process to end changing it")
+            }
+            Self::NotALock { .. } => write!(
+                f,
+                "{path}: has the name that the filter's lock needs, but is none; move it, or give \
+                 the filter another name"
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn fmt_of_log(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
             Self::NotALog { .. } => write!(
                 f,
                 "{path}: is not a mayhap digest log, but has the name that the log needs; \
@@ -198,6 +339,12 @@ impl fmt::Display for Error {
                 f,
                 "{path}: holds recorded digests, but the filter beside it is gone; restore the \
                  filter, or remove this log to start anew"
+            ),
+            Self::ForeignLog { filter, .. } => write!(
+                f,
+                "{path}: is the log of another filter than {}, which needs its name; put it back \
+                 beside the filter it belongs to, or remove it",
+                filter.display()
             ),
             Self::LogMismatch { parameter, filter, log, .. } => write!(
                 f,
@@ -215,18 +362,45 @@ impl fmt::Display for Error {
                 "{path}: nothing more is recorded after an earlier failure to write or sync it; \
                  check the disk and start again"
             ),
-            Self::Unlike { first, parameter, found, expected, .. } => write!(
+            _ => Ok(()),
+        }
+    }
+
+    fn fmt_of_state(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
+            Self::MissingLog { log_path, .. } => write!(
                 f,
-                "{path} and {} cannot be merged: they differ in {parameter}: {found} against \
-                 {expected}; nothing was written",
-                first.display()
+                "{path}: a log of further keys was begun, and {} is not there: the file alone lacks \
+                 them; copy the log too, from where the file comes from",
+                log_path.display()
             ),
-            Self::PendingLog { log_bytes, .. } => write!(
+            Self::OlderCopy { log_path, image, log, .. } => write!(
                 f,
-                "{path}: is live state whose log has {log_bytes} bytes that are not in the file; \
-                 it is not replaced. Write to another file, or open and checkpoint it first"
+                "{path}: is number {image} of this filter, and {} belongs to number {log}: an older \
+                 copy was put back, which lacks keys; put back the newer file, or move the log away \
+                 to go on with the older one",
+                log_path.display()
             ),
-            Self::Unsupported { what, .. } => write!(f, "{path}: {what}"),
+            Self::UnreadLog { log_bytes, .. } => write!(
+                f,
+                "{path}: its log has {log_bytes} bytes of records that are not in the file, which is \
+                 not to be read without them; open it with its log, or save it as a whole first"
+            ),
+            Self::Replaced { .. } => write!(
+                f,
+                "{path}: was replaced or removed by another program while it was being changed; \
+                 what had been recorded before was part of what is gone"
+            ),
+            Self::LogLost { .. } => write!(
+                f,
+                "{path}: was removed or cut by another program while it was in use; what was \
+                 recorded in it is lost, unless there is a copy"
+            ),
+            Self::Busy { .. } => {
+                write!(f, "{path}: is replaced so often that it cannot be read; try again")
+            }
+            _ => Ok(()),
         }
     }
 }

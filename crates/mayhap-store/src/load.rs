@@ -1,9 +1,9 @@
 //! File → filter, every byte checked.
 
-use crate::file::{open_regular, read_exact_at, read_up_to};
-use crate::{Error, sniff};
-use mayhap::native::{self, HEADER_BYTES, Header, Kind, MAGIC, Native, PAGE_BYTES};
-use mayhap::{AnyFilter, Block, OwnedBlocks, SecretKey};
+use crate::disk::{DiskFile, read_exact_at};
+use crate::{Error, Snapshot, image};
+use mayhap::native::{self, HEADER_BYTES, Header, Kind, Native, PAGE_BYTES};
+use mayhap::{AnyFilter, Block, SecretKey};
 use std::fs::File;
 use std::path::Path;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -25,10 +25,13 @@ pub struct Loaded<F = AnyFilter> {
 /// `secret_key` is needed for filters of the `sip13` digest. The file is read straight into the
 /// filter's memory, which is never there twice.
 ///
+/// A state whose log has more than its file is refused: see [`crate::load_live`].
+///
 /// # Errors
 ///
 /// [`Error::Io`], [`Error::NotRegular`], [`Error::Foreign`], and [`Error::Format`] for truncated,
-/// damaged and newer files, a missing key and too little memory.
+/// damaged and newer files, a missing key and too little memory. [`Error::UnreadLog`],
+/// [`Error::MissingLog`] and [`Error::OlderCopy`] for a state of which the file is only a part.
 ///
 /// # Examples
 ///
@@ -81,40 +84,30 @@ pub fn load_as<F: Native>(path: &Path, secret_key: Option<SecretKey>) -> Result<
 pub fn load_with<F: Native>(
     path: &Path,
     secret_key: Option<SecretKey>,
-    mut progress: impl FnMut(u64, u64),
+    progress: impl FnMut(u64, u64),
 ) -> Result<Loaded<F>, Error> {
-    let (file, header) = open_filter(path)?;
-    let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
-    header.check_kind(F::KIND).map_err(Error::format(path))?;
-    let mut body = Body::new(&file, path, &header);
-    let mut segments = Vec::new();
-    for &num_blocks in header.segment_blocks() {
-        let mut blocks = OwnedBlocks::zeroed(num_blocks).map_err(Error::format(path))?;
-        body.read_segment(blocks.as_mut(), &mut progress)?;
-        native::body_from_le(blocks.as_mut());
-        segments.push(blocks);
-    }
-    body.finish()?;
-    let filter = F::from_segments(header.fields(), digest_function, segments)
-        .map_err(Error::format(path))?;
-    Ok(Loaded { filter, header })
+    let snapshot = Snapshot::open(path)?;
+    snapshot.check_alone()?;
+    let filter = snapshot.image().load(secret_key, progress)?;
+    Ok(Loaded { filter, header: snapshot.header().clone() })
 }
 
-/// Reads and checks the header alone, and that the file is as long as it says.
+/// Reads and checks the header alone, and that the file is as long as it says. Its log, if it is a
+/// state, is not looked at.
 ///
 /// # Errors
 ///
-/// As [`load`], except for what only the body can show.
+/// As [`load`], except for what only body and log can show.
 pub fn read_header(path: &Path) -> Result<Header, Error> {
-    open_filter(path).map(|(_, header)| header)
+    image::open(path).map(|image| image.header().clone())
 }
 
 /// Checks a whole file without keeping it, in constant memory, and returns its header. No secret
-/// key is needed.
+/// key is needed. Its log, if it is a state, is not looked at.
 ///
 /// # Errors
 ///
-/// As [`load`].
+/// As [`load`], except for what only the log can show.
 pub fn verify(path: &Path) -> Result<Header, Error> {
     verify_with(path, |_, _| {})
 }
@@ -125,36 +118,22 @@ pub fn verify(path: &Path) -> Result<Header, Error> {
 ///
 /// As [`load`].
 pub fn verify_with(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Header, Error> {
-    let (file, header) = open_filter(path)?;
-    verify_body(&file, path, &header, progress)?;
-    Ok(header)
+    let image = image::open(path)?;
+    image.verify(progress)?;
+    Ok(image.header().clone())
 }
 
-/// Opens a file, checks its header and its length.
+/// Opens a file that is the whole filter, to be mapped.
 pub(crate) fn open_filter(path: &Path) -> Result<(File, Header), Error> {
-    let (file, file_bytes) = open_regular(path)?;
-    let mut start = [0; HEADER_BYTES];
-    let found = read_up_to(&file, &mut start, 0).map_err(Error::io("read", path))?;
-    let start = &start[..found];
-    let header = Header::decode(start).map_err(|source| match source {
-        // Too short to have a whole magic, but what there is of it is right.
-        mayhap::Error::NotAFilter if found > 0 && MAGIC.starts_with(start) => {
-            let (field, expected) = ("header", HEADER_BYTES as u64);
-            Error::format(path)(mayhap::Error::WrongLength { field, expected, found: found as u64 })
-        }
-        mayhap::Error::NotAFilter => match sniff::looks_like(start) {
-            Some(looks_like) => Error::Foreign { path: path.into(), looks_like },
-            None => Error::format(path)(source),
-        },
-        _ => Error::format(path)(source),
-    })?;
-    header.check_file_bytes(file_bytes).map_err(Error::format(path))?;
-    Ok((file, header))
+    let snapshot = Snapshot::open(path)?;
+    snapshot.check_alone()?;
+    let file = snapshot.image().try_clone_file()?;
+    Ok((file, snapshot.header().clone()))
 }
 
 /// Checks body and table of an open file by reading them.
 pub(crate) fn verify_body(
-    file: &File,
+    file: &dyn DiskFile,
     path: &Path,
     header: &Header,
     mut progress: impl FnMut(u64, u64),
@@ -196,7 +175,7 @@ pub(crate) fn check_bits_past_end(
 
 /// A body that is read page by page and compared with its checksum table on the way.
 pub(crate) struct Body<'a> {
-    file: &'a File,
+    file: &'a dyn DiskFile,
     path: &'a Path,
     header: &'a Header,
     pages_done: u64,
@@ -207,7 +186,7 @@ pub(crate) struct Body<'a> {
 }
 
 impl<'a> Body<'a> {
-    pub(crate) fn new(file: &'a File, path: &'a Path, header: &'a Header) -> Self {
+    pub(crate) fn new(file: &'a dyn DiskFile, path: &'a Path, header: &'a Header) -> Self {
         Self {
             file,
             path,
@@ -225,7 +204,7 @@ impl<'a> Body<'a> {
     }
 
     /// Fills the blocks of a segment with the next pages.
-    fn read_segment(
+    pub(crate) fn read_segment(
         &mut self,
         blocks: &mut [Block],
         progress: &mut impl FnMut(u64, u64),

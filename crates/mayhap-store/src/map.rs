@@ -1,14 +1,22 @@
 //! A file's bytes seen as memory.
 #![expect(unsafe_code, reason = "mapping a file is unsafe: others can change it")]
 
+#[cfg(target_os = "linux")]
+use crate::guard::Guard;
 use mayhap::Block;
 use memmap2::Mmap;
 use std::fs::File;
 use std::io;
 
 /// The blocks of a mapped file, read-only.
+///
+/// On Linux a page that cannot be had any more, since the file was cut short or the disk fails, reads
+/// as zeros: [`crate::MappedFilter::check`] says so.
 #[derive(Debug)]
 pub struct MappedBlocks {
+    /// Dropped before the map, so that nothing else comes to lie there while it is guarded.
+    #[cfg(target_os = "linux")]
+    guard: Guard,
     map: Mmap,
     start: usize,
     end: usize,
@@ -19,17 +27,36 @@ impl MappedBlocks {
     pub(crate) fn new(file: &File, start: usize, end: usize) -> io::Result<Self> {
         // SAFETY: the map is only read, as `u64`s, for which every bit pattern is a value, and no
         // reference to it is taken for more than a call, so that a change by another process gives
-        // old or new bits and no broken invariant. What is assumed and cannot be enforced: nobody
-        // writes into or truncates the file while it is mapped. Every writer of this crate replaces
-        // files by renaming, which leaves a mapped one as it is. Truncation by others ends the
-        // process with SIGBUS when a lost page is touched, as the documentation says.
+        // old or new bits and no broken invariant. Pages that are lost become zeros (`guard.rs`);
+        // where there is no guard, touching one ends the process. What was made of changed or lost
+        // bytes is thrown away: `MappedFilter::check` says when.
         let map = unsafe { memmap2::MmapOptions::new().len(end).map(file)? };
         // So that the casts in `as_ref` cannot fail: a map starts at a page, `start` is a whole
         // number of blocks from it, and so is `end`.
         if !start.is_multiple_of(Block::BYTES) || !end.is_multiple_of(Block::BYTES) {
             return Err(io::Error::other("the body does not lie at whole blocks"));
         }
-        Ok(Self { map, start, end })
+        #[cfg(target_os = "linux")]
+        let guard = Guard::new(map.as_ptr().addr(), map.len())?;
+        Ok(Self {
+            #[cfg(target_os = "linux")]
+            guard,
+            map,
+            start,
+            end,
+        })
+    }
+
+    /// Whether a page could not be had, so that zeros were read in its place.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_lost(&self) -> bool {
+        self.guard.is_lost()
+    }
+
+    /// Never: where there is no guard, the process has ended.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) const fn is_lost(&self) -> bool {
+        false
     }
 }
 

@@ -1,15 +1,26 @@
 //! Filters that are asked where they lie: in the file.
 
-use crate::Error;
+use crate::image::read_header_at_rest;
 use crate::load::{open_filter, verify_body};
 use crate::map::MappedBlocks;
-use mayhap::native::{HEADER_BYTES, Header};
+use crate::{Error, FileStamp};
+use mayhap::native::{HEADER_BYTES, Header, Identity};
 use mayhap::{AnyFilter, SecretKey};
+use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// How often a file is opened that is being changed at that moment.
+const ATTEMPTS: usize = 3;
 
 /// A read-only filter in a mapped file: opened without being read, shared by all processes that
 /// map it.
+///
+/// What is read of it is worth something once [`MappedFilter::check`], called afterwards, says so:
+/// others may have changed the file.
 #[derive(Debug)]
 pub struct MappedFilter {
     filter: AnyFilter<MappedBlocks>,
@@ -17,6 +28,39 @@ pub struct MappedFilter {
     /// For reading what the map shows, even if the path leads elsewhere by now.
     file: File,
     path: PathBuf,
+    /// The file when it was opened, and since its header was last marked ([`Marked`]).
+    marked: Mutex<Marked>,
+    /// When [`MappedFilter::changed_at`] looked at the file last.
+    looked_at: AtomicU64,
+}
+
+/// The one change of a file that leaves its filter as it is: 32 bytes of its header are written when
+/// a log is begun for it (`docs/native-format.md`, "States").
+#[derive(Debug, Clone, Copy)]
+struct Marked {
+    stamp: FileStamp,
+    identity: Option<Identity>,
+}
+
+/// What happened to a file while it was mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// It was cut short.
+    Shortened,
+    /// It was written to.
+    Overwritten,
+    /// A part of it could not be read: the disk failed.
+    Unreadable,
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Shortened => "it was cut short while it was in use",
+            Self::Overwritten => "it was overwritten while it was in use",
+            Self::Unreadable => "a part of it could not be read from the disk",
+        })
+    }
 }
 
 /// Opens a filter in constant time: the header is read and checked (magic, version, checksum,
@@ -29,16 +73,20 @@ pub struct MappedFilter {
 ///
 /// * Replaced by renaming, which is what [`save`](crate::save()) does, or removed: the map keeps
 ///   the old file; all answers stay those of the file that was opened.
-/// * Truncated: touching a lost page kills the process with SIGBUS. There is no wrong answer.
-/// * Overwritten in place: answers can be wrong. No writer of this crate does that.
+/// * Truncated, overwritten in place, or on a disk that fails to read a page: answers can be wrong.
+///   [`MappedFilter::check`] says so from then on, and whoever calls it after each batch, before it
+///   uses the answers, never uses a wrong one.
 ///
-/// A disk that fails to read a page kills the process in the same way. If that must not happen, or
-/// if others can write to the file, use [`load()`], which returns an error.
+/// On Linux this installs a handler of SIGBUS, once, which puts zeros in the place of lost pages of
+/// its own maps and hands everything else on to the handler that was there before. Elsewhere, and
+/// where another handler takes its place, touching a lost page ends the process, as it does without
+/// a handler.
 ///
 /// # Errors
 ///
 /// As [`load()`], except for damage in the body: that is found by [`MappedFilter::verify`].
-/// [`Error::Unsupported`] on big-endian machines and for files beyond the address space.
+/// [`Error::Unsupported`] on big-endian machines and for files beyond the address space,
+/// [`Error::Changed`] if the file is being written to.
 ///
 /// [`load()`]: crate::load()
 pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedFilter, Error> {
@@ -46,7 +94,7 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
         let what = "a big-endian machine cannot map filters; load it instead";
         return Err(Error::Unsupported { path: path.into(), what });
     }
-    let (file, header) = open_filter(path)?;
+    let (file, header, stamp) = open_still(path)?;
     let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
     let params = header.params().map_err(Error::format(path))?;
     let body_end = HEADER_BYTES as u64 + params.num_bytes();
@@ -58,11 +106,47 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
         MappedBlocks::new(&file, HEADER_BYTES, body_end).map_err(Error::io("map", path))?;
     let filter = AnyFilter::from_parts(params, digest_function, blocks, header.inserted_items())
         .map_err(Error::format(path))?;
-    Ok(MappedFilter { filter, header, file, path: path.into() })
+    let marked = Mutex::new(Marked { stamp, identity: header.identity() });
+    let looked_at = AtomicU64::new(0);
+    Ok(MappedFilter { filter, header, file, path: path.into(), marked, looked_at })
+}
+
+/// Opens a file whose header was not changed while it was read.
+fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
+    for _ in 0..ATTEMPTS {
+        // What is wrong with the path is told by the opening.
+        let before = FileStamp::at(path).ok();
+        let (file, header) = open_filter(path)?;
+        let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
+        if before == Some(stamp) {
+            return Ok((file, header, stamp));
+        }
+    }
+    Err(Error::Changed { path: path.into(), what: Changed::Overwritten })
 }
 
 impl MappedFilter {
-    /// The filter, to be asked.
+    /// The filter, to be asked. Its answers are worth something once [`MappedFilter::check`] says
+    /// so afterwards.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = &folder.path().join("seen.mayhap");
+    /// # let mut seen = mayhap::AnyFilter::builder().expected_items(9).target_fpp(1e-6).build()?;
+    /// # seen.insert("a");
+    /// mayhap_store::save(path, &seen, "")?;
+    /// let mapped = mayhap_store::open_mapped(path, None)?;
+    /// let is_there = mapped.filter().contains("a");
+    /// mapped.check()?;
+    /// assert!(is_there);
+    ///
+    /// std::fs::write(path, "")?; // not how a filter is replaced
+    /// let is_there = mapped.filter().contains("a");
+    /// assert!(!is_there && mapped.check().is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const fn filter(&self) -> &AnyFilter<MappedBlocks> {
         &self.filter
     }
@@ -70,6 +154,77 @@ impl MappedFilter {
     /// What the file says of it, with the key options.
     pub const fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The file as it was when it was opened, or when its header was last seen marked for a log.
+    pub fn stamp(&self) -> FileStamp {
+        self.marked.lock().unwrap_or_else(PoisonError::into_inner).stamp
+    }
+
+    /// Whether all that was read of the filter until now was read of the file that was opened, as
+    /// it was then. Once it is not, it never is again.
+    ///
+    /// A system call, of some tenths of a microsecond: for a batch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Changed`].
+    pub fn check(&self) -> Result<(), Error> {
+        let changed = |what| Err(Error::Changed { path: self.path.clone(), what });
+        self.changed().map_or(Ok(()), changed)
+    }
+
+    /// What [`MappedFilter::check`] says, without the path.
+    pub fn changed(&self) -> Option<Changed> {
+        // First, since what was lost is best explained by what became of the file.
+        let is_lost = self.blocks().is_lost();
+        let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
+        match FileStamp::of(&self.file) {
+            Ok(found) if found.bytes() < marked.stamp.bytes() => Some(Changed::Shortened),
+            Ok(found) if found != marked.stamp && !self.is_marked(&mut marked, found) => {
+                Some(Changed::Overwritten)
+            }
+            Ok(_) if !is_lost => None,
+            _ => Some(Changed::Unreadable),
+        }
+    }
+
+    /// Whether all that was written to the file is another mark of a log; then that is what it has
+    /// from now on.
+    fn is_marked(&self, marked: &mut Marked, found: FileStamp) -> bool {
+        let Ok(header) = read_header_at_rest(&self.file, &self.path, thread::sleep) else {
+            return false;
+        };
+        let identity = header.identity();
+        // Read before the stamp: what was written in between is another change.
+        let is_mark = FileStamp::of(&self.file).is_ok_and(|stamp| stamp == found)
+            && identity != marked.identity
+            && self.header.is_same_image(&header);
+        if is_mark {
+            *marked = Marked { stamp: found, identity };
+        }
+        is_mark
+    }
+
+    /// [`MappedFilter::changed`] for one question at a time: looks whether pages were lost, and at
+    /// the file itself only if `now` is another time than when it was looked at last. So an
+    /// overwritten file is noticed when the time has changed, and a shortened one at once where it
+    /// matters.
+    pub fn changed_at(&self, now: u64) -> Option<Changed> {
+        // ORDERING: Relaxed. It guards nothing: two threads may both look.
+        if self.looked_at.load(Ordering::Relaxed) == now && !self.blocks().is_lost() {
+            return None;
+        }
+        let changed = self.changed();
+        if changed.is_none() {
+            // ORDERING: Relaxed, as above.
+            self.looked_at.store(now, Ordering::Relaxed);
+        }
+        changed
+    }
+
+    fn blocks(&self) -> &MappedBlocks {
+        self.filter.storage()
     }
 
     /// Checks every page of the opened file, by reading it in constant memory.

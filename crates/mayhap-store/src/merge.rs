@@ -1,13 +1,12 @@
 //! Files → one file that holds the keys of all, in one pass and constant memory.
 
-use crate::file::resolve_links;
-use crate::live::{load_live, log_path, pending_log_bytes};
-use crate::load::{Body, CHUNK_BYTES, check_bits_past_end, open_filter};
-use crate::log::{LockedFile, open_for_reading};
-use crate::{Error, save};
+use crate::disk::{DiskFile, Writer};
+use crate::load::{Body, CHUNK_BYTES, check_bits_past_end};
+use crate::save::{begin, replaced};
+use crate::state::remove_log_of;
+use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};
 use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
 use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Layout, SecretKey};
-use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
@@ -38,15 +37,16 @@ pub struct Merged {
 ///
 /// Inputs have to agree in what bits mean: layout, m, k, digest function, seed or key, and key
 /// options. Of n and p, which decide nothing about bits, those of the first input are kept.
-/// [`Header::inserted_items`] becomes the estimate from the bits, but at least what one input and
-/// at most what all inputs together have counted, where the estimate's interval allows it.
+/// [`Header::inserted_items`] becomes what one filter would have counted of the keys that the bits
+/// speak of, taken as no fewer than came to one input and no more than came to all, where the
+/// estimate's interval allows it.
 /// `output` may be one of the inputs. `progress` is told the bytes done and the bytes in all.
 ///
 /// # Errors
 ///
-/// [`Error::Unlike`]; [`Error::PendingLog`] and [`Error::Locked`] if `output` is live state;
-/// as [`crate::load()`] of each input and as [`crate::save()`]. After an error the path holds what
-/// it held before.
+/// [`Error::Unlike`]; [`Error::MissingLog`] and [`Error::OlderCopy`] for an input that is a part of
+/// a state; as [`crate::load()`] of each input and as [`crate::save()`]. After an error the path
+/// holds what it held before.
 ///
 /// # Panics
 ///
@@ -78,7 +78,13 @@ pub fn merge(
     secret_key: Option<SecretKey>,
     progress: impl FnMut(u64, u64),
 ) -> Result<Merged, Error> {
-    merge_as(inputs, output, true, secret_key, progress)
+    let options = MergeOptions { secret_key, replace: true, without_log: false };
+    FilterLock::take(output, &mut LockOptions::new("merge"))?.merge(
+        inputs,
+        options,
+        progress,
+        |_| true,
+    )
 }
 
 /// [`merge()`] that never replaces a file, not even one that appears while it writes.
@@ -96,74 +102,112 @@ pub fn merge_new(
     secret_key: Option<SecretKey>,
     progress: impl FnMut(u64, u64),
 ) -> Result<Merged, Error> {
-    merge_as(inputs, output, false, secret_key, progress)
+    let options = MergeOptions { secret_key, replace: false, without_log: false };
+    FilterLock::take(output, &mut LockOptions::new("merge"))?.merge(
+        inputs,
+        options,
+        progress,
+        |_| true,
+    )
 }
 
-fn merge_as(
-    paths: &[PathBuf],
-    output: &Path,
-    replace: bool,
-    secret_key: Option<SecretKey>,
-    progress: impl FnMut(u64, u64),
-) -> Result<Merged, Error> {
-    assert!(!paths.is_empty(), "a merge needs at least one input");
-    let inputs = paths
-        .iter()
-        .map(|path| Input::open(path, secret_key))
-        .collect::<Result<Vec<_>, Error>>()?;
-    let first = &inputs[0];
-    for input in &inputs[1..] {
-        check_alike(first, input)?;
+/// How filters are merged.
+#[derive(Debug, Clone, Copy)]
+pub struct MergeOptions {
+    /// For inputs that are read with their log, if they are keyed.
+    pub secret_key: Option<SecretKey>,
+    /// Replace the file that is there.
+    pub replace: bool,
+    /// Take the files alone of inputs whose log was begun and is not there.
+    pub without_log: bool,
+}
+
+impl FilterLock {
+    /// [`merge()`] into the file whose lock is held, so that it may be one of the inputs while
+    /// others add to it. It asks `accept` when it knows what the file would hold; nothing is
+    /// written where that refuses.
+    ///
+    /// # Errors
+    ///
+    /// As [`merge()`] and [`merge_new`], but for the lock.
+    ///
+    /// # Panics
+    ///
+    /// As [`merge()`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use mayhap_store::{FilterLock, LockOptions, MergeOptions, Merged, save};
+    /// # let folder = tempfile::tempdir()?;
+    /// # let [a, all] = ["a", "all"].map(|name| folder.path().join(name));
+    /// let mut filter = mayhap::AnyFilter::builder().expected_items(9).target_fpp(0.01).build()?;
+    /// filter.insert("one");
+    /// save(&a, &filter, "")?;
+    /// let lock = FilterLock::take(&all, &mut LockOptions::new("merge"))?;
+    /// let options = MergeOptions { secret_key: None, replace: false, without_log: false };
+    /// let is_small = |merged: &Merged| merged.header.inserted_items() < 1;
+    /// lock.merge(&[a], options, |_, _| {}, is_small)?;
+    /// assert!(!all.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn merge(
+        &self,
+        paths: &[PathBuf],
+        options: MergeOptions,
+        progress: impl FnMut(u64, u64),
+        accept: impl FnOnce(&Merged) -> bool,
+    ) -> Result<Merged, Error> {
+        assert!(!paths.is_empty(), "a merge needs at least one input");
+        let inputs = paths
+            .iter()
+            .map(|path| Input::open(path, options))
+            .collect::<Result<Vec<_>, Error>>()?;
+        let first = &inputs[0];
+        for input in &inputs[1..] {
+            check_alike(first, input)?;
+        }
+        let params = first.header.params().map_err(Error::format(first.path))?;
+        let (output, replaced) = (self.path(), replaced(self, options.replace));
+        let temporary = begin(self, first.header.digest_id() != 1, options.replace)?;
+        let mut union = Union { params, output, header: &first.header, ones: 0, block_fpps: 0.0 };
+        let table_checksum = union.write(temporary.file(), &inputs, progress)?;
+
+        let inserted_items: Vec<u64> =
+            inputs.iter().map(|input| input.header.inserted_items()).collect();
+        let estimated_items = Estimate::from_ones(&params, union.ones);
+        let items = items_of(&params, &estimated_items, &inserted_items);
+        let (fill_ratio, estimated_fpp) = (union.fill_ratio(), union.estimated_fpp());
+        let header = first.header.clone().renewed().with_inserted_items(items);
+        let bytes = header.encode(table_checksum);
+        let header = Header::decode(&bytes).map_err(Error::format(output))?;
+        Writer::new(temporary.file())
+            .write_all(&bytes)
+            .map_err(Error::write(output, header.file_bytes()))?;
+        let merged = Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp };
+        if accept(&merged) {
+            temporary.commit(options.replace)?;
+            remove_log_of(&**self.disk(), output, replaced.as_ref())?;
+        }
+        Ok(merged)
     }
-    let params = first.header.params().map_err(Error::format(first.path))?;
-    let _lock = lock_state(output)?;
-    let keyed = first.header.digest_id() != 1;
-    let (output, mut temporary) = save::begin(output, keyed, replace)?;
-    let mut union =
-        Union { params, output: &output, header: &first.header, ones: 0, block_fpps: 0.0 };
-    let table_checksum = union.write(temporary.file(), &inputs, progress)?;
-
-    let inserted_items: Vec<u64> =
-        inputs.iter().map(|input| input.header.inserted_items()).collect();
-    let estimated_items = Estimate::from_ones(&params, union.ones);
-    let items = items_of(&estimated_items, &inserted_items);
-    let (fill_ratio, estimated_fpp) = (union.fill_ratio(), union.estimated_fpp());
-    let bytes = first.header.clone().with_inserted_items(items).encode(table_checksum);
-    let header = Header::decode(&bytes).map_err(Error::format(&output))?;
-    let write_header = |file: &mut File| {
-        file.rewind()?;
-        file.write_all(&bytes)
-    };
-    write_header(temporary.file()).map_err(Error::write(&output, header.file_bytes()))?;
-    temporary.commit(&output, replace)?;
-    Ok(Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp })
 }
 
-/// The count to go on from: the estimate, unless the counters say better within its interval.
-fn items_of(estimate: &Estimate, counted: &[u64]) -> u64 {
-    let most = counted.iter().fold(0, |sum: u64, &more| sum.saturating_add(more));
-    let least = counted.iter().copied().max().unwrap_or(0);
+/// The count to go on from: what one filter would have counted of the keys that the bits speak of,
+/// unless the counters say better within the interval. At least the keys of the fullest input came,
+/// at most those of all.
+fn items_of(params: &FilterParams, estimate: &Estimate, counted: &[u64]) -> u64 {
+    let came = counted.iter().map(|&counted| params.distinct_items(counted));
+    let most = came.clone().fold(0, u64::saturating_add);
+    let (least, least_counted) = came.zip(counted).max().unwrap_or((0, &0));
     let items = estimate.rounded();
+    let count_of = |distinct: u64| params.expected_inserted(distinct).round() as u64;
     if items > most && estimate.low <= most as f64 {
-        most
+        count_of(most)
     } else if items < least && least as f64 <= estimate.high {
-        least
+        *least_counted
     } else {
-        items
-    }
-}
-
-/// Keeps the output's owner away, if it is live state, and refuses to separate it from its log.
-fn lock_state(output: &Path) -> Result<Option<LockedFile>, Error> {
-    let path = resolve_links(output)?;
-    let log_path = log_path(&path)?;
-    if open_for_reading(&log_path)?.is_none() {
-        return Ok(None);
-    }
-    let lock = LockedFile::open(&log_path, false, None)?;
-    match pending_log_bytes(&path)? {
-        0 => Ok(Some(lock)),
-        log_bytes => Err(Error::PendingLog { path, log_bytes }),
+        count_of(items)
     }
 }
 
@@ -176,21 +220,27 @@ struct Input<'a> {
 }
 
 enum Bits {
-    File(File),
+    File(Image),
     /// What file and log are together.
     Memory(AnyFilter),
 }
 
 impl<'a> Input<'a> {
-    fn open(path: &'a Path, secret_key: Option<SecretKey>) -> Result<Self, Error> {
-        let (file, header) = open_filter(path)?;
+    fn open(path: &'a Path, options: MergeOptions) -> Result<Self, Error> {
+        let snapshot = Snapshot::open(path)?;
+        let header = snapshot.header().clone();
         header.check_kind(Kind::Bloom).map_err(Error::format(path))?;
-        if pending_log_bytes(path)? == 0 {
-            return Ok(Self { path, header, bits: Bits::File(file) });
+        match snapshot.log() {
+            LogFound::Missing { .. } if options.without_log => {}
+            _ => snapshot.check()?,
         }
-        let loaded = load_live(path, secret_key)?.0;
-        let header = loaded.header.with_inserted_items(loaded.filter.inserted_items());
-        Ok(Self { path, header, bits: Bits::Memory(loaded.filter) })
+        if !matches!(snapshot.log(), LogFound::Records { bytes: 1.. }) {
+            return Ok(Self { path, header, bits: Bits::File(snapshot.into_image()) });
+        }
+        let mut filter: AnyFilter = snapshot.image().load(options.secret_key, |_, _| {})?;
+        snapshot.replay(|record| apply(&mut filter, record))?;
+        let header = header.with_inserted_items(filter.inserted_items());
+        Ok(Self { path, header, bits: Bits::Memory(filter) })
     }
 }
 
@@ -239,7 +289,9 @@ enum Pages<'a> {
 impl<'a> Pages<'a> {
     fn of(input: &'a Input<'_>) -> Self {
         match &input.bits {
-            Bits::File(file) => Self::File(Box::new(Body::new(file, input.path, &input.header))),
+            Bits::File(image) => {
+                Self::File(Box::new(Body::new(image.file(), input.path, &input.header)))
+            }
             Bits::Memory(filter) => Self::Memory(filter.blocks()),
         }
     }
@@ -280,7 +332,7 @@ impl Union<'_> {
     /// Writes body and table, leaves room for the header and returns the table's checksum.
     fn write(
         &mut self,
-        file: &mut File,
+        file: &dyn DiskFile,
         inputs: &[Input<'_>],
         mut progress: impl FnMut(u64, u64),
     ) -> Result<u64, Error> {
@@ -324,7 +376,7 @@ impl Union<'_> {
     /// Writes pages and their checksums where they belong, so that the table takes no memory.
     fn write_pages(
         &self,
-        file: &mut File,
+        file: &dyn DiskFile,
         pages: &[u8],
         done: u64,
         table: &mut Xxh3,
@@ -335,11 +387,12 @@ impl Union<'_> {
         }
         let checksums = checksums[..pages.len() / PAGE_BYTES].as_flattened();
         table.update(checksums);
-        file.seek(SeekFrom::Start(HEADER_BYTES as u64 + done))?;
-        file.write_all(pages)?;
+        let mut out = Writer::new(file);
+        out.seek(SeekFrom::Start(HEADER_BYTES as u64 + done))?;
+        out.write_all(pages)?;
         let table_start = HEADER_BYTES as u64 + self.header.body_bytes();
-        file.seek(SeekFrom::Start(table_start + done / PAGE_BYTES as u64 * 8))?;
-        file.write_all(checksums)
+        out.seek(SeekFrom::Start(table_start + done / PAGE_BYTES as u64 * 8))?;
+        out.write_all(checksums)
     }
 
     /// Counts what these blocks say, while they are in the cache.

@@ -1,13 +1,13 @@
 //! Filter → file, atomically.
 
-use crate::Error;
-use crate::file::{check_regular, resolve_links};
+use crate::disk::{DiskFile, Writer, look_for};
+use crate::state::remove_log_of;
 use crate::temporary::Temporary;
+use crate::{Error, FilterLock, Image, LockOptions};
+use mayhap::Block;
 use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, Native, PAGE_BYTES};
-use mayhap::{Block, DigestFunction};
-use std::fs::{self, File};
 use std::io::{self, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Blocks that are checksummed and written together: whole pages, small enough for the cache.
@@ -18,14 +18,16 @@ const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
 ///
 /// `key_options` says how keys are cut from input lines ([`Header::key_options`]); empty means "as
 /// they are". A symbolic link is followed and stays. A replaced file's permissions are kept; a new
-/// file of a keyed (`sip13`) filter is readable by its owner only.
+/// file of a keyed (`sip13`) filter is readable by its owner only. If the replaced file was a state,
+/// its log is removed; the new file is none.
 ///
 /// # Errors
 ///
 /// [`Error::Io`], [`Error::NoSpace`], [`Error::NotRegular`] for folders, pipes and devices,
-/// [`Error::Locked`] while the same path is being saved by someone else, [`Error::Format`] if
-/// `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`]. After an error the path holds what it
-/// held before; only if the *folder* could not be synced can it be the new file already.
+/// [`Error::Locked`] while another process changes the filter at the path (see [`FilterLock::save`]
+/// to wait), [`Error::Format`] if `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`]. After an
+/// error the path holds what it held before; only if the *folder* could not be synced, or the log
+/// not removed, can it be the new file already.
 ///
 /// # Examples
 ///
@@ -38,7 +40,8 @@ const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
-    save_as(path, filter, key_options, true).map(|_| ())
+    let lock = FilterLock::take(path, &mut LockOptions::new("save"))?;
+    lock.save(&header_of(path, filter, key_options)?, &filter.segments(), true)
 }
 
 /// [`save`] that never replaces a file, not even one that appears while it writes.
@@ -47,86 +50,104 @@ pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(),
 ///
 /// As [`save`], and [`Error::Exists`].
 pub fn save_new<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(), Error> {
-    save_as(path, filter, key_options, false).map(|_| ())
+    let lock = FilterLock::take(path, &mut LockOptions::new("save"))?;
+    lock.save(&header_of(path, filter, key_options)?, &filter.segments(), false)
 }
 
-/// Saves, and returns the [`file_id`] of what was saved.
-pub(crate) fn save_as<F: Native>(
-    path: &Path,
-    filter: &F,
-    key_options: &str,
-    replace: bool,
-) -> Result<u64, Error> {
+fn header_of<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<Header, Error> {
     let found = key_options.len();
     if found > MAX_KEY_OPTIONS_BYTES {
         let (field, limit) = ("key_options bytes", MAX_KEY_OPTIONS_BYTES as u64);
         let source = mayhap::Error::TooLarge { field, limit, found: found as u64 };
         return Err(Error::format(path)(source));
     }
-    let keyed = matches!(filter.digest_function(), DigestFunction::Sip13 { .. });
-    let (path, mut temporary) = begin(path, keyed, replace)?;
-    let header = Header::of(filter, key_options);
-    let id = write_filter(temporary.file(), &header, &filter.segments())
-        .map_err(Error::write(&path, header.file_bytes()))?;
-    temporary.commit(&path, replace)?;
-    Ok(id)
+    Ok(Header::of(filter, key_options))
 }
 
-/// The path with symbolic links followed, and the file that is to become the one there, with the
-/// permissions that it is to have.
-pub(crate) fn begin(
-    path: &Path,
-    keyed: bool,
+impl FilterLock {
+    /// [`save`] with the lock that is held: of a filter with this header and body. The file there is
+    /// replaced, and its log removed, only if `replace`.
+    ///
+    /// # Errors
+    ///
+    /// As [`save`] and [`save_new`], but for the lock.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::native::{Header, Native};
+    /// use mayhap_store::{FilterLock, LockOptions};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = &folder.path().join("seen.mayhap");
+    /// let lock = FilterLock::take(path, &mut LockOptions::new("build"))?;
+    /// let filter = mayhap::AnyFilter::builder().expected_items(1000).target_fpp(0.01).build()?;
+    /// lock.save(&Header::of(&filter, ""), &filter.segments(), false)?;
+    /// drop(lock);
+    /// assert_eq!(mayhap_store::load(path, None)?.filter.params().expected_items(), 1000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn save(&self, header: &Header, segments: &[&[Block]], replace: bool) -> Result<(), Error> {
+        let header = header.clone().with_identity(None).map_err(Error::format(self.path()))?;
+        let replaced = replaced(self, replace);
+        save_image(self, &header, segments, replace)?;
+        remove_log_of(&**self.disk(), self.path(), replaced.as_ref())
+    }
+}
+
+/// The header of the filter that is about to be replaced, if there is a sound one.
+pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Option<Header> {
+    let image = replace.then(|| Image::open(&**lock.disk(), lock.path()))?;
+    image.ok().map(|image| image.header().clone())
+}
+
+/// Saves a filter with its identity at the path of the lock, whatever log is there.
+pub(crate) fn save_image(
+    lock: &FilterLock,
+    header: &Header,
+    segments: &[&[Block]],
     replace: bool,
-) -> Result<(PathBuf, Temporary), Error> {
-    let path = resolve_links(path)?;
-    let old = match fs::metadata(&path) {
-        Ok(old) => Some(old),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Error::io("look at", &path)(error)),
-    };
+) -> Result<(), Error> {
+    let temporary = begin(lock, header.digest_id() != 1, replace)?;
+    write_filter(temporary.file(), header, segments)
+        .map_err(Error::write(lock.path(), header.file_bytes()))?;
+    temporary.commit(replace)
+}
+
+/// The file that is to become the one at the path of the lock, with the permissions that it is to
+/// have.
+pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Temporary, Error> {
+    let path = lock.path();
+    let old = look_for(&**lock.disk(), path, true)?;
     if let Some(old) = &old {
-        check_regular(&path, old.file_type())?;
+        old.check_regular(path)?;
         if !replace {
-            return Err(Error::Exists { path });
+            return Err(Error::Exists { path: path.into() });
         }
     }
-    let mut temporary = Temporary::create(&path, keyed || old.is_some())?;
-    if let Some(old) = old {
-        let permissions = old.permissions();
-        temporary.file().set_permissions(permissions).map_err(Error::io("protect", &path))?;
+    let temporary = Temporary::create(lock, keyed || old.is_some())?;
+    if let Some(permissions) = old.and_then(|old| old.permissions) {
+        temporary.file().set_permissions(permissions).map_err(Error::io("protect", path))?;
     }
-    Ok((path, temporary))
+    Ok(temporary)
 }
 
-/// What tells a filter file from all others: the checksum of its header, which has those of all
-/// pages. Never 0.
-pub(crate) fn file_id(header: &Header) -> u64 {
-    header_id(&header.encode(header.table_checksum()))
-}
-
-fn header_id(header: &[u8; HEADER_BYTES]) -> u64 {
-    xxh3_64(header).max(1)
-}
-
-/// Writes body and table, then the header in front of them, in one pass over the memory; returns
-/// the [`file_id`].
-fn write_filter(file: &mut File, header: &Header, segments: &[&[Block]]) -> io::Result<u64> {
+/// Writes body and table, then the header in front of them, in one pass over the memory.
+fn write_filter(file: &dyn DiskFile, header: &Header, segments: &[&[Block]]) -> io::Result<()> {
+    let mut out = Writer::new(file);
     let mut table: Vec<u8> = Vec::new();
     table.try_reserve_exact(header.num_pages() as usize * 8)?;
-    file.write_all(&[0; HEADER_BYTES])?;
+    out.write_all(&[0; HEADER_BYTES])?;
     for segment in segments {
         for chunk in segment.chunks(CHUNK_BLOCKS) {
             let checksums = native::page_checksums(chunk);
             table.extend(checksums.iter().flat_map(|checksum| checksum.to_le_bytes()));
-            file.write_all(&native::body_bytes(chunk))?;
+            out.write_all(&native::body_bytes(chunk))?;
         }
         let used_bytes = size_of_val(*segment);
-        file.write_all(&[0; PAGE_BYTES][..used_bytes.next_multiple_of(PAGE_BYTES) - used_bytes])?;
+        out.write_all(&[0; PAGE_BYTES][..used_bytes.next_multiple_of(PAGE_BYTES) - used_bytes])?;
     }
-    file.write_all(&table)?;
-    file.rewind()?;
-    let header = header.encode(xxh3_64(&table));
-    file.write_all(&header)?;
-    Ok(header_id(&header))
+    out.write_all(&table)?;
+    out.rewind()?;
+    out.write_all(&header.encode(xxh3_64(&table)))
 }

@@ -21,8 +21,17 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"\xEF\xBF\xBDmayhap", "a mayhap filter that was converted to UTF-8 as if it were text"),
 ];
 
-/// A name for the kind of file that starts with `start`, if it has one.
-pub(crate) fn looks_like(start: &[u8]) -> Option<&'static str> {
+/// A name for the kind of file that starts with `start`, which is no filter of ours, if it has one:
+/// a guess from a few bytes, for messages.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(mayhap_store::looks_like(b"PK\x03\x04..."), Some("a zip archive"));
+/// assert_eq!(mayhap_store::looks_like(b"one\ntwo\n"), Some("text"));
+/// assert_eq!(mayhap_store::looks_like(b"\x00\x01\x02"), None);
+/// ```
+pub fn looks_like(start: &[u8]) -> Option<&'static str> {
     if start.is_empty() {
         return Some("an empty file");
     }

@@ -125,7 +125,9 @@ fn forged_files_are_refused_without_large_allocations_and_good_ones_are_read_rig
     let log = folder.path().join("a.log");
     let _ = fs::remove_file(&log);
     fs::write(path, native::encode(&small_filter(Layout::Standard), "")).unwrap();
-    drop(LiveFilter::open(path, None).unwrap());
+    let (mut live, _) = LiveFilter::open(path, None).unwrap();
+    live.record(&[mayhap::Digest::new(1)]).unwrap();
+    drop(live);
     let mut bytes = fs::read(&log).unwrap();
     bytes.extend([0; 16]);
     bytes.extend(u32::MAX.to_le_bytes());

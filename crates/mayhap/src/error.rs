@@ -101,6 +101,8 @@ pub enum Error {
     },
     /// The header's checksum does not match its bytes.
     HeaderDamaged,
+    /// The checksum of the header's identity does not match its bytes.
+    IdentityDamaged,
     /// A header field holds a value that no filter has.
     BadField {
         /// The name of the field in `docs/native-format.md`.
@@ -180,6 +182,9 @@ impl fmt::Display for Error {
                 write!(f, "{field} is {verb}: {found} bytes where the header says {expected}")
             }
             Self::HeaderDamaged => f.write_str("the header is damaged (checksum mismatch)"),
+            Self::IdentityDamaged => {
+                f.write_str("the identity in the header is damaged (checksum mismatch)")
+            }
             Self::BadField { field, found } => {
                 write!(f, "header field {field} holds {found}, which no filter has")
             }

@@ -12,8 +12,8 @@ mod schedules;
 
 /// What the scenarios are made of.
 mod checker {
-    pub(crate) use loom::sync::atomic::{self, AtomicU64, AtomicUsize, Ordering};
-    pub(crate) use loom::sync::{Arc, Mutex};
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::atomic::{AtomicUsize, Ordering};
     pub(crate) use loom::thread::spawn;
 }
 
@@ -24,7 +24,6 @@ use mayhap::{
     Blocked, Build, Digest, DigestFunction, Filter, FilterParams, Layout, LayoutKind, OwnedBlocks,
     SharedBlocks, Standard,
 };
-use schedules::log::Plant;
 
 fn model(check: impl Fn() + Sync + Send + 'static) {
     with_preemptions(3, check);
@@ -179,10 +178,10 @@ fn a_snapshot_while_inserting_holds_what_came_before<L: LayoutKind + 'static>() 
     });
 }
 
-/// The chain that grows, and the order of bits, log and checkpoint.
+/// The chain that grows.
 mod scenarios {
-    use super::schedules::{growth, log};
-    use super::{Plant, model, with_preemptions};
+    use super::schedules::growth;
+    use super::{model, with_preemptions};
 
     #[test]
     fn what_is_said_to_be_there_is_found_while_a_layer_is_added() {
@@ -227,46 +226,5 @@ mod scenarios {
     #[test]
     fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked() {
         model(|| growth::a_filter_that_is_dropped_lives_until_the_last_one_has_asked(2));
-    }
-
-    #[test]
-    fn what_is_acknowledged_during_a_checkpoint_is_kept() {
-        model(|| log::what_is_acknowledged_during_a_checkpoint_is_kept(3, Plant::None));
-    }
-
-    #[test]
-    fn what_is_acknowledged_as_not_new_is_kept() {
-        model(|| log::what_is_acknowledged_as_not_new_is_kept(3, Plant::None));
-    }
-
-    #[test]
-    fn checkpoints_and_repeated_keys_lose_nothing() {
-        with_preemptions(2, || log::checkpoints_and_repeated_keys_lose_nothing(3, Plant::None));
-    }
-
-    #[test]
-    #[should_panic(expected = "is lost")]
-    fn a_copy_before_the_log_turns_is_found() {
-        let plant = Plant::CopiedBeforeTurning;
-        model(move || log::what_is_acknowledged_during_a_checkpoint_is_kept(3, plant));
-    }
-
-    #[test]
-    #[should_panic(expected = "is lost")]
-    fn segments_that_go_before_the_manifest_are_found() {
-        let plant = Plant::DroppedEarly;
-        model(move || log::what_is_acknowledged_during_a_checkpoint_is_kept(3, plant));
-    }
-
-    #[test]
-    #[should_panic(expected = "is lost")]
-    fn a_count_after_the_bits_is_found() {
-        model(|| log::what_is_acknowledged_as_not_new_is_kept(3, Plant::CountedLate));
-    }
-
-    #[test]
-    #[should_panic(expected = "is lost")]
-    fn insertions_that_count_as_safe_too_early_are_found() {
-        model(|| log::what_is_acknowledged_as_not_new_is_kept(3, Plant::SettledEarly));
     }
 }

@@ -14,13 +14,12 @@ mod schedules;
 
 /// What the scenarios are made of.
 mod checker {
-    pub(crate) use shuttle::sync::atomic::{self, AtomicU64, AtomicUsize, Ordering};
-    pub(crate) use shuttle::sync::{Arc, Mutex};
+    pub(crate) use shuttle::sync::Arc;
+    pub(crate) use shuttle::sync::atomic::{AtomicUsize, Ordering};
     pub(crate) use shuttle::thread::spawn;
 }
 
-use schedules::log::Plant;
-use schedules::{growth, log};
+use schedules::growth;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, Runner};
 
@@ -96,65 +95,5 @@ fn a_union_with_a_copy_while_others_insert_loses_nothing() {
 fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked() {
     (4..=8).for_each(|threads| {
         model(move || growth::a_filter_that_is_dropped_lives_until_the_last_one_has_asked(threads))
-    });
-}
-
-#[test]
-fn what_is_acknowledged_during_a_checkpoint_is_kept() {
-    (4..=8).for_each(|threads| {
-        model(move || log::what_is_acknowledged_during_a_checkpoint_is_kept(threads, Plant::None))
-    });
-}
-
-#[test]
-fn what_is_acknowledged_as_not_new_is_kept() {
-    (4..=8).for_each(|threads| {
-        model(move || log::what_is_acknowledged_as_not_new_is_kept(threads, Plant::None))
-    });
-}
-
-#[test]
-fn checkpoints_and_repeated_keys_lose_nothing() {
-    (4..=8).for_each(|threads| {
-        model(move || log::checkpoints_and_repeated_keys_lose_nothing(threads, Plant::None))
-    });
-}
-
-#[test]
-#[should_panic(expected = "is lost")]
-fn a_copy_before_the_log_turns_is_found() {
-    (4..=8).for_each(|threads| {
-        model(move || {
-            log::what_is_acknowledged_during_a_checkpoint_is_kept(
-                threads,
-                Plant::CopiedBeforeTurning,
-            )
-        })
-    });
-}
-
-#[test]
-#[should_panic(expected = "is lost")]
-fn segments_that_go_before_the_manifest_are_found() {
-    (4..=8).for_each(|threads| {
-        model(move || {
-            log::what_is_acknowledged_during_a_checkpoint_is_kept(threads, Plant::DroppedEarly)
-        })
-    });
-}
-
-#[test]
-#[should_panic(expected = "is lost")]
-fn a_count_after_the_bits_is_found() {
-    (4..=8).for_each(|threads| {
-        model(move || log::what_is_acknowledged_as_not_new_is_kept(threads, Plant::CountedLate))
-    });
-}
-
-#[test]
-#[should_panic(expected = "is lost")]
-fn insertions_that_count_as_safe_too_early_are_found() {
-    (4..=8).for_each(|threads| {
-        model(move || log::what_is_acknowledged_as_not_new_is_kept(threads, Plant::SettledEarly))
     });
 }

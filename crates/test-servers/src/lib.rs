@@ -1,5 +1,5 @@
 //! Real servers on loopback, for tests, examples and benchmarks: Redis (or Valkey), a Redis
-//! Cluster, `PostgreSQL`.
+//! Cluster, `PostgreSQL`; and a long line to one ([`Line`]).
 //!
 //! Each server has a temporary folder and a port of its own, so that tests run side by side. It is
 //! killed, by pid, when its value is dropped; on Linux also when this process ends in any other
@@ -25,6 +25,7 @@
 
 mod cluster;
 mod error;
+mod line;
 mod port;
 mod postgres;
 mod process;
@@ -35,6 +36,7 @@ mod view;
 
 pub use cluster::{ClusterOptions, RedisCluster};
 pub use error::Error;
+pub use line::{Line, Trips};
 pub use postgres::Postgres;
-pub use programs::{missing, ready};
+pub use programs::{missing, ready, skipped, tool};
 pub use redis::{RedisOptions, RedisServer};

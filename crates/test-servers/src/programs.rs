@@ -10,6 +10,8 @@ use std::{env, fs};
 const REDIS_VARIABLE: &str = "MAYHAP_REDIS_SERVER";
 /// The variable that makes a test fail, not skip, without its servers.
 const REQUIRE_VARIABLE: &str = "MAYHAP_REQUIRE_SERVERS";
+/// The variable that lets a test skip, and not fail, without a tool.
+const TOOLS_VARIABLE: &str = "MAYHAP_REQUIRE_TOOLS";
 /// Where Debian keeps what `PostgreSQL`'s servers need, by version.
 const POSTGRES_VERSIONS: &str = "/usr/lib/postgresql";
 
@@ -86,11 +88,41 @@ pub fn ready(programs: &[&str]) -> bool {
         None => true,
         Some(message) if required => panic!("{message} ({REQUIRE_VARIABLE} is 1)"),
         Some(message) => {
-            // Not by `println!`, which is not shown of a test that passes.
-            let _ = writeln!(io::stderr(), "SKIPPED: {message}");
+            skipped(&message);
             false
         }
     }
+}
+
+/// Returns whether a test that needs a tool of this machine can run: whether it `is_here`.
+///
+/// `what` says which tool it is, with the package that has it. A test without its tool would pass
+/// unseen, so it fails; with `MAYHAP_REQUIRE_TOOLS=0` it prints `SKIPPED` and why.
+///
+/// # Panics
+///
+/// If the tool is missing and `MAYHAP_REQUIRE_TOOLS` is not 0.
+///
+/// # Examples
+///
+/// ```
+/// if !test_servers::tool(std::path::Path::new("/").is_dir(), "a file system") {
+///     return;
+/// }
+/// ```
+pub fn tool(is_here: bool, what: &str) -> bool {
+    let is_required = env::var(TOOLS_VARIABLE).map_or(true, |value| value != "0");
+    assert!(is_here || !is_required, "needs {what}; with {TOOLS_VARIABLE}=0 it is skipped");
+    if !is_here {
+        skipped(&format!("needs {what}"));
+    }
+    is_here
+}
+
+/// Says that a test does not do all that its name says, for a reason that no installation mends.
+pub fn skipped(why: &str) {
+    // Not by `println!`, which is not shown of a test that passes.
+    let _ = writeln!(io::stderr(), "SKIPPED: {why}");
 }
 
 #[cfg(test)]

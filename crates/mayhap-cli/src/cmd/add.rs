@@ -5,14 +5,15 @@ use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, Summary};
 use crate::foreign;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
-use crate::live::{self, Opened};
 use crate::memory;
 use crate::progress::Progress;
 use crate::remote::{self, OnServer, ReplicaArgs};
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
+use crate::session::{LockArgs, Recording, Waiting, Writer};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use std::path::PathBuf;
@@ -22,20 +23,23 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap add seen.mayhap urls.txt more.txt.zst
   crawl | mayhap add seen.mayhap
-  mayhap add redis://127.0.0.1:6379/0/seen urls.txt    a filter on a server
-  mayhap add --key-type long ids.guava more-ids.txt    a filter of another system";
+  mayhap add redis://127.0.0.1:6379/0/seen urls.txt    # a filter on a server
+  mayhap add --key-type long ids.guava more-ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 Says how many keys were new and how many were there already. Warns when the filter is 80 % \
-full and stops at 100 % (exit code 2), unless --overfill is given; the keys up to there are \
-saved, and so are those up to Ctrl-C. The file is replaced at the end, whole or not at all. \
+full and stops at 100 % (exit code 2), unless --overfill is given; one that holds more already \
+takes nothing, as it calls new keys old. The keys up to there are \
+saved, and so are those up to Ctrl-C. The file is changed in place: replaced at the end, whole \
+or not at all. \
 How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
 have too few fields, are left out and counted.
 
 Into the state of a dedup the keys are recorded as they come, and are kept even by kill -9.
 
 Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
-being full, a window of time takes this machine's clock; a scalable one grows, up to \
+being full, a window of time takes this machine's clock and says how many it forgot early, as more \
+came in that time than it was made for; a scalable one grows, up to \
 --max-memory; a counting one counts every line, so that one added twice has to be removed twice.
 
 A filter on a server (see mayhap push --help) may be added to by many at once. A key counts when \
@@ -46,7 +50,8 @@ passed by so much.
 
 A filter of another system is written back byte for byte as that system would have, and \
 what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
-own estimate; a file that does not say so never is, but half its bits set are warned of. \
+own estimate; a file that does not say so never is, but half its bits set are warned of. One that \
+clears itself is full when it would: with --overfill it does, and that is said each time. \
 Nothing of how keys were cut can be kept in it.";
 
 const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
@@ -74,6 +79,8 @@ pub struct Args {
     replicas: ReplicaArgs,
     #[command(flatten)]
     lines: LineArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -90,7 +97,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return add_to_server(args, found, (sources, total_bytes), talk);
     }
     if let Some(file) = args.open.opener(talk).open_for_keys(&args.file)? {
-        let job = foreign::add::Job { overfill: args.overfill, json: args.json, total_bytes };
+        let job = foreign::add::Job {
+            overfill: args.overfill,
+            json: args.json,
+            total_bytes,
+            lock: args.lock,
+            opener: args.open.opener(talk),
+        };
         return foreign::add::run(file, sources, &args.lines, &job, talk);
     }
     let name = args.file.display().to_string();
@@ -100,25 +113,22 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
-    let opened = live::open_if_live(&args.file, key)?;
-    live::tell(talk, &name, &opened.recovery);
-    let Opened { mut seen, log, .. } = opened;
+    // Of files alone nothing has to be kept before the end.
+    let recording =
+        if total_bytes.is_some() { Recording::WhenOthersWait } else { Recording::Streams };
+    let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
+    let how = (recording, args.open.without_log);
+    let (mut seen, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
     seen.set_max_bytes(limit);
-    let is_live = log.is_some();
-    let inserter = Inserter::new(seen, args.overfill).with_log(log);
-    let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let inserter = Inserter::new(seen, args.overfill).with_writer(writer);
+    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
-    let advice = "the keys up to there are saved; build a larger filter, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "the keys up to there are saved",
+        next: "build a larger filter, or go on with --overfill",
+    };
     let (counts, seconds, result) = adding.fill(advice);
-    let Adding { inserter, .. } = &mut adding;
-    inserter.record()?;
-    inserter.checkpoint()?;
-    match inserter.seen_mut() {
-        _ if is_live => {}
-        Seen::Fixed(filter) => super::save(&args.file, filter, &options, true)?,
-        Seen::Kind(filter) => filter.save(&args.file, &options, true)?,
-        Seen::Growing(_) | Seen::Remote(_) => {}
-    }
+    adding.inserter.finish()?;
     adding.report(name, counts, seconds, result)
 }
 
@@ -133,13 +143,17 @@ fn add_to_server(
     let options = options.agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
     let inserter = Inserter::new(Seen::Remote(filter), args.overfill);
-    let reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let reading = Reading { gathers: true, ..args.lines.reading("add", talk) };
+    let reader = LineReader::new(sources, &options, reading, Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
-    let advice = "the keys up to there are in it; make a larger one, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "the keys up to there are in it",
+        next: "make a larger one, or go on with --overfill",
+    };
     let (counts, seconds, result) = adding.fill(advice);
     if !matches!(result, Err(Error::Remote { .. })) {
         // Counts its bits, for the report.
-        adding.inserter.checkpoint()?;
+        adding.inserter.finish()?;
     }
     adding.report(name, counts, seconds, result)
 }
@@ -155,7 +169,7 @@ struct Adding {
 
 impl Adding {
     /// Reads to the end; what was done, also where an error ended it.
-    fn fill(&mut self, advice: &'static str) -> (Counts, Duration, Result<(), Error>) {
+    fn fill(&mut self, advice: WhenFull) -> (Counts, Duration, Result<(), Error>) {
         let Self { inserter, reader, talk, .. } = self;
         let mut progress = Progress::new(*talk, self.total_bytes);
         let mut counts = Counts::default();
@@ -179,6 +193,7 @@ impl Adding {
         }
         if let Some(state) = seen.state() {
             let summary = Summary::new(name, counts, seconds, result.is_ok(), state);
+            let summary = summary.with_forgotten(self.inserter.forgotten());
             summary.print(self.talk, self.json)?;
         }
         result.map(|()| Outcome::Done)

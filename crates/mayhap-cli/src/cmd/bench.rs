@@ -13,6 +13,7 @@ use crate::talk::{Talk, grouped, print_stdout, rate};
 use mayhap::AnyFilter;
 use mayhap::native::Kind;
 use mayhap::plan::Fits;
+use mayhap_store::Snapshot;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -20,9 +21,9 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap bench seen.mayhap                     a filter file, which stays as it is
-  mayhap bench -n 10M -p 0.1%                  a filter as create would make it
-  mayhap bench -n 1M -p 1% --layout standard   of another layout
+  mayhap bench seen.mayhap                     # a filter file, which stays as it is
+  mayhap bench -n 10M -p 0.1%                  # a filter as create would make it
+  mayhap bench -n 1M -p 1% --layout standard   # of another layout
   mayhap bench --json seen.mayhap | jq .hit.batch";
 
 const NOTES: &str = "\
@@ -125,10 +126,14 @@ fn load(path: &Path, args: &Args) -> Result<Subject, Error> {
     let header = mayhap_store::read_header(path)?;
     memory::check(header.body_bytes(), args.size.max_bytes())?;
     let key = secret_key(args.digest.key_file.as_deref())?;
+    let snapshot = Snapshot::open(path)?;
+    snapshot.check()?;
     Ok(if header.kind() == Kind::Bloom {
-        Subject::Plain(mayhap_store::load_live(path, key)?.0.filter)
+        Subject::Plain(snapshot.load(key, |_| {})?.0.filter)
     } else {
-        Subject::Kind(kind::load(path, header.kind(), key)?.0)
+        let mut filter = kind::load(snapshot.image(), key)?;
+        snapshot.replay(|record| filter.apply(record))?;
+        Subject::Kind(filter)
     })
 }
 

@@ -4,23 +4,27 @@ use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::{self, Counts, State, Summary};
+use crate::fullness::Forgotten;
 use crate::kind::{self, KindFilter, Make};
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::number::format_count;
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
+use mayhap::native::{Header, Native};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     counts, then fills
-  sort -u a b | mayhap build -o ab.mayhap -n 20M         a pipe needs -n
+  mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     # counts, then fills
+  sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
-  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   smaller, never changes";
+  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, never changes";
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
@@ -59,6 +63,8 @@ pub struct Args {
     lines: LineArgs,
     #[command(flatten)]
     digest: DigestArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -70,10 +76,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.output.display().to_string();
     super::refuse_existing(&args.output, args.force)?;
     let (sources, total_bytes) = super::input("build", &args.files)?;
-    let (options, max_line) = (args.lines.key_options(), args.lines.max_line());
+    let (options, reading) = (args.lines.key_options(), args.lines.reading("build", talk));
     let stop = Stop::on_signals()?;
+    let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
     let reader_stop = Some(Arc::clone(&stop));
-    let mut reader = LineReader::new(sources.clone(), &options, max_line, reader_stop);
+    let mut reader = LineReader::new(sources.clone(), &options, reading, reader_stop)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
         let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
@@ -85,12 +92,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         progress.clear();
         reader.keyless().warn(talk);
         stop.check()?;
-        return finish(args, &mut filter, counts, &mut progress, talk);
+        return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
     }
     let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
     let items = if counted {
         let talk_of = (talk, total_bytes);
-        let counted = fill::count_distinct(&sources, &options, max_line, &stop, talk_of)?;
+        let counted = fill::count_distinct(&sources, &options, reading, &stop, talk_of)?;
         let Some(counted) = counted else {
             return Err(Error::usage(
                 "a pipe cannot be counted before it is read, so -n has to say how many keys come",
@@ -111,20 +118,27 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut inserter = Inserter::new(seen, args.overfill).without_warning(counted);
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let advice = "nothing was written; start again with a larger -n, or go on with --overfill";
+    let advice = WhenFull {
+        outcome: "nothing was written",
+        next: "start again with a larger -n, or go on with --overfill",
+    };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();
     reader.keyless().warn(talk);
     filled?;
+    let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
     match inserter.seen_mut() {
-        Seen::Kind(filter) => finish(args, &mut **filter, counts, &mut progress, talk),
+        Seen::Kind(filter) => {
+            finish(args, &mut **filter, (counts, forgotten), &mut progress, &waiting, talk)
+        }
         seen => {
             let seconds = progress.elapsed();
             progress.clear();
             if let Some(filter) = seen.filter() {
-                super::save(&args.output, filter, &options, args.force)?;
+                let header = Header::of(filter, &options.to_header());
+                waiting.save(&args.output, &header, &filter.segments(), args.force)?;
                 let state = State::of(filter);
                 Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
             }
@@ -137,14 +151,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 fn finish(
     args: &Args,
     filter: &mut dyn KindFilter,
-    counts: Counts,
+    (counts, forgotten): (Counts, Option<Forgotten>),
     progress: &mut Progress,
+    waiting: &Waiting,
     talk: Talk,
 ) -> Result<Outcome, Error> {
     let seconds = progress.elapsed();
     progress.clear();
-    filter.save(&args.output, &args.lines.key_options(), args.force)?;
+    let options = filter.key_options(args.lines.key_options());
+    let header = filter.header(&options.to_header());
+    waiting.save(&args.output, &header, &filter.segments(), args.force)?;
     let name = args.output.display().to_string();
-    Summary::new(name, counts, seconds, true, filter.state()).print(talk, args.json)?;
+    let summary = Summary::new(name, counts, seconds, true, filter.state());
+    summary.with_forgotten(forgotten).print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -5,6 +5,7 @@ use crate::args::{LineArgs, OpenArgs};
 use crate::asked;
 use crate::confirm::Confirm;
 use crate::error::Error;
+use crate::input::Reading;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::output::Output;
@@ -16,14 +17,14 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap check seen.mayhap < urls.txt        the lines that may be in it
-  mayhap check -v seen.mayhap urls.txt       the lines that are surely not
+  mayhap check seen.mayhap < urls.txt        # the lines that may be in it
+  mayhap check -v seen.mayhap urls.txt       # the lines that are surely not
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
-  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    names of filters that may hold one
-  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  exact answers
-  mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    a filter on a server
-  mayhap check --key-type long ids.guava < ids.txt    a filter of another system";
+  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may hold one
+  LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  # exact answers
+  mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    # a filter on a server
+  mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 Exit codes, as those of grep: 0 if a line was printed (or would have been with -c or -q), 1 if \
@@ -110,7 +111,9 @@ struct Found {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let (filters, inputs) = match (args.filters.as_slice(), args.files.split_first()) {
+    let reading = args.lines.reading("check", talk);
+    let (more, files) = asked::split(&args.filters, &args.files, &reading);
+    let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
                 "which filter? None is named",
@@ -118,7 +121,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             ));
         }
         ([], Some((filter, inputs))) => (std::slice::from_ref(filter), inputs),
-        (filters, _) => (filters, args.files.as_slice()),
+        (filters, _) => (filters, files.as_slice()),
     };
     if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
         return Err(Error::usage(
@@ -129,8 +132,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let (asked, options) = asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
     let (sources, total_bytes) = super::input("check", inputs)?;
-    let max_line = args.lines.max_line();
-    let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, max_line));
+    let reading = Reading { gathers: asked::any_remote(&asked), ..reading };
+    let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, confirm.transpose()?);
     sieve.invert = args.invert;
@@ -146,7 +149,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if !args.count && !args.list && !talk.is_quiet() {
         sieve.output = Some(output);
     }
-    let mut reader = LineReader::new(sources, &options, max_line, None);
+    let mut reader = LineReader::new(sources, &options, reading, None)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
     reader.keyless().warn(talk);

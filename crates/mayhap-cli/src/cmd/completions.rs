@@ -8,11 +8,11 @@ use clap_complete::Shell;
 const EXAMPLES: &str = "\
 Examples:
   mayhap completions bash > ~/.local/share/bash-completion/completions/mayhap
-  mayhap completions zsh > ~/.zfunc/_mayhap        with fpath+=~/.zfunc before compinit
+  mayhap completions zsh > ~/.zfunc/_mayhap        # with fpath+=~/.zfunc before compinit
   mayhap completions fish > ~/.config/fish/completions/mayhap.fish
   mayhap completions elvish >> ~/.config/elvish/rc.elv
-  mayhap completions powershell >> mayhap.ps1      and . ./mayhap.ps1 in $PROFILE
-  eval \"$(mayhap completions bash)\"                for this shell alone";
+  mayhap completions powershell >> mayhap.ps1      # and . ./mayhap.ps1 in $PROFILE
+  eval \"$(mayhap completions bash)\"                # for this shell alone";
 
 const NOTES: &str = "\
 The folders have to exist (mkdir -p). Start a new shell afterwards, and repeat it after an update \

@@ -5,13 +5,14 @@ use crate::error::Error;
 use crate::foreign::{ForeignArgs, Opener, convert};
 use crate::memory;
 use crate::number::{format_bytes, parse_bytes};
+use crate::session::{LockArgs, Waiting};
 use crate::talk::Talk;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   mayhap convert ids.guava --key-type long --to guava-java -o ids.ser
-  mayhap convert ids.guava.ser --to guava -o ids2.guava    of an ObjectOutputStream";
+  mayhap convert ids.guava.ser --to guava -o ids2.guava    # of an ObjectOutputStream";
 
 const NOTES: &str = "\
 The forms, which --to takes, are:
@@ -48,6 +49,8 @@ pub struct Args {
     max_memory: Option<u64>,
     #[command(flatten)]
     foreign: ForeignArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -63,7 +66,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return Err(convert::refuse(&args.file.display().to_string(), None, &args.to));
     };
     let bytes = convert::convert(&file, &args.to)?;
-    mayhap_store::save_bytes(&args.output, &bytes, args.force)?;
+    let lock = Waiting::new("convert", args.lock, talk, None).lock(&args.output)?;
+    lock.save_bytes(&bytes, args.force)?;
     talk.say(&format!(
         "{}: {} as {} ({})",
         args.output.display(),

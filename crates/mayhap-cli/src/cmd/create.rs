@@ -8,8 +8,10 @@ use crate::kind;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::remote::{ReplicaArgs, ServerArgs, parse_time};
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
+use mayhap::native::{Header, Native};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -17,12 +19,12 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap create seen.mayhap -n 100M -p 0.1%
   mayhap create seen.mayhap --mem 1GiB -p 1e-4
-  mayhap create day.mayhap --layout window:24h -n 5M      forgets what is older
-  mayhap create last.mayhap --layout window:1M            the last million keys
-  mayhap create all.mayhap --layout scalable              grows with its keys
-  mayhap create on.mayhap --layout counting -n 1M         keys can be removed
-  mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    on a server, for a week
-  mayhap create users.mayhap -n 1M --new-key-file users.key   keys from strangers";
+  mayhap create day.mayhap --layout window:24h -n 5M      # forgets what is older
+  mayhap create last.mayhap --layout window:1M            # the last million keys
+  mayhap create all.mayhap --layout scalable              # grows with its keys
+  mayhap create on.mayhap --layout counting -n 1M         # keys can be removed
+  mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    # on a server, for a week
+  mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers";
 
 const NOTES: &str = "\
 On a server (see mayhap push --help) the filter has the layout blocked unless another is named. \
@@ -56,6 +58,8 @@ pub struct Args {
     lines: LineArgs,
     #[command(flatten)]
     digest: DigestArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -82,11 +86,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     // Once it is being written it is written whole: no half of it is left beside its name.
-    let _stop = Stop::on_signals()?;
+    let stop = Stop::on_signals()?;
+    let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
     if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
         super::refuse_existing(&args.file, args.force)?;
         let mut filter = make.build(&args.size, &args.digest)?;
-        filter.save(&args.file, &options, args.force)?;
+        let header = filter.header(&filter.key_options(options).to_header());
+        waiting.save(&args.file, &header, &filter.segments(), args.force)?;
         let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, filter.state());
         summary.print(talk, args.json)?;
         return Ok(Outcome::Done);
@@ -99,7 +105,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     super::refuse_existing(&args.file, args.force)?;
     let filter = args.size.build(args.size.items, &args.digest)?;
-    super::save(&args.file, &filter, &options, args.force)?;
+    let header = Header::of(&filter, &options.to_header());
+    waiting.save(&args.file, &header, &filter.segments(), args.force)?;
     let state = State::of(&filter);
     Summary::new(name, Counts::default(), Duration::ZERO, true, state).print(talk, args.json)?;
     Ok(Outcome::Done)

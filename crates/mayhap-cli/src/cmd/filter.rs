@@ -4,6 +4,7 @@ use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
 use crate::asked;
 use crate::error::Error;
+use crate::input::Reading;
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
 use crate::output::Output;
@@ -16,11 +17,11 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  tail -f log | mayhap filter good.mayhap | fetch      lets through what may be in it
-  mayhap filter good.mayhap --rest held-back < today   and where the others go
-  mayhap filter spam.mayhap -v --field 2 < log         by the second field, tab between them
+  tail -f log | mayhap filter good.mayhap | fetch      # lets through what may be in it
+  mayhap filter good.mayhap --rest held-back < today   # and where the others go
+  mayhap filter spam.mayhap -v --field 2 < log         # by the second field, tab between them
   mayhap filter good.mayhap --json-pointer /user/mail < log
-  mayhap filter --key-type utf16 seen.guava < today    a filter of another system";
+  mayhap filter --key-type utf16 seen.guava < today    # a filter of another system";
 
 const NOTES: &str = "\
 A record whose key is in the set is always let through; another one is held back, but for a \
@@ -82,6 +83,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (asked, options) =
         asked::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
     let (sources, total_bytes) = super::input("filter", &args.files)?;
+    let stop = Stop::on_signals()?;
+    let gathers = asked::any_remote(&asked);
+    let reading = Reading { gathers, ..args.lines.reading("filter", talk) };
+    let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, None);
     sieve.invert = args.invert;
@@ -89,8 +94,6 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let Some(rest) = &args.rest {
         sieve.rest = Some(Output::create(rest, args.force, &sources)?);
     }
-    let stop = Stop::on_signals()?;
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
     reader.keyless().warn(talk);

@@ -7,13 +7,14 @@ use crate::fill::State;
 use crate::filter_file::ReadFilter;
 use crate::foreign;
 use crate::keys::{KeyOptions, escape};
-use crate::kind::{self, Detail, matrix};
+use crate::kind::{Detail, matrix};
 use crate::number::format_bytes;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::talk::{Talk, grouped, print_stdout, rate, row};
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
+use mayhap_store::{LogFound, Snapshot};
 use serde::Serialize;
 use serde_json::Value;
 use std::num::NonZeroU32;
@@ -22,10 +23,10 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   mayhap info seen.mayhap
-  mayhap info --fast huge.mayhap       without checking its checksums
+  mayhap info --fast huge.mayhap       # without checking its checksums
   mayhap info --json seen.mayhap | jq .fpp_now
-  mayhap info redis://127.0.0.1:6379/0/seen    a filter on a server
-  mayhap info ids.guava                a filter of another system";
+  mayhap info redis://127.0.0.1:6379/0/seen    # a filter on a server
+  mayhap info ids.guava                # a filter of another system";
 
 const NOTES: &str = "\
 Of a filter on a server (see mayhap push --help) the bits are counted there. How many keys were \
@@ -68,6 +69,7 @@ struct Info {
     expected_items: Option<u64>,
     target_fpp: f64,
     inserted_items: u64,
+    distinct_items: Option<u64>,
     estimated_items: Option<f64>,
     estimated_items_low: Option<f64>,
     estimated_items_high: Option<f64>,
@@ -81,6 +83,11 @@ struct Info {
     separator: &'static str,
     crlf: &'static str,
     key: Key,
+    /// Of the file; `null` if it is no state.
+    state_id: Option<String>,
+    state_epoch: Option<u64>,
+    /// What stands where its log would.
+    log: &'static str,
     unsaved_log_bytes: u64,
     checksums: &'static str,
     /// What only this kind has.
@@ -131,18 +138,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // A keyed filter tells its numbers without the key, but not what its bits say.
     let known = key.is_some() || header.digest_function(None).is_ok();
     let options = KeyOptions::from_header(&name, header.key_options())?;
-    let log_bytes = mayhap_store::pending_log_bytes(&args.file)?;
     let mut info = Info::of_header(name, &header, &options);
-    info.unsaved_log_bytes = log_bytes;
+    info.look_at_log(&Snapshot::open(&args.file)?);
     info.checksums = if args.fast { "not checked" } else { "good" };
     let mut estimate = None;
     if known && header.kind() == Kind::Matrix {
-        let matrix = kind::load_as(&args.file, key)?;
+        let matrix = mayhap_store::load_as(&args.file, key)?.filter;
         info.look_into(&matrix::state(&matrix), None, matrix::details(&matrix));
     } else if known {
-        let filter = ReadFilter::open(&args.file, key)?;
+        // What is missing of it is said, and that is all that can be.
+        let filter = ReadFilter::open(&args.file, key, true, talk)?;
         estimate = filter.estimated_items();
         info.look_into(&filter.state(), estimate, filter.details());
+        filter.check()?;
     }
     if let Ok(params) = header.params() {
         info.look_at_room(&params, estimate);
@@ -182,6 +190,7 @@ impl Info {
             expected_items,
             target_fpp: fields.target_fpp,
             inserted_items: fields.inserted_items,
+            distinct_items: None,
             estimated_items: None,
             estimated_items_low: None,
             estimated_items_high: None,
@@ -195,6 +204,9 @@ impl Info {
             separator: if options.nul { "nul" } else { "lf" },
             crlf: if options.strip_cr { "strip" } else { "keep" },
             key: Key::of(options),
+            state_id: None,
+            state_epoch: None,
+            log: "none",
             unsaved_log_bytes: 0,
             checksums: "not checked",
             details: serde_json::Map::new(),
@@ -202,10 +214,29 @@ impl Info {
         }
     }
 
+    /// Which state it is, and what is there of its log.
+    fn look_at_log(&mut self, snapshot: &Snapshot) {
+        let identity = snapshot.header().identity();
+        self.state_id = identity.map(|identity| format!("{:032x}", identity.id));
+        self.state_epoch = identity.map(|identity| identity.epoch);
+        self.log = match snapshot.log() {
+            LogFound::Records { bytes: unsaved } => {
+                self.unsaved_log_bytes = unsaved;
+                "there"
+            }
+            LogFound::Stale => "in the file",
+            LogFound::Foreign { .. } => "of another filter",
+            LogFound::Missing { .. } => "missing",
+            LogFound::Newer { .. } => "of a newer file",
+            _ => "none",
+        };
+    }
+
     /// What the bits tell.
     fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
         let finite = |number: f64| number.is_finite().then_some(number);
         self.inserted_items = state.items;
+        self.distinct_items = state.distinct_items;
         self.filter_bytes = state.filter_bytes;
         self.fill_ratio = Some(state.fill_ratio);
         self.fpp_now = Some(state.fpp_now);
@@ -223,16 +254,26 @@ impl Info {
         }
     }
 
-    /// How many keys a plain filter has room for.
+    /// How many distinct keys a plain filter has room for.
     fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
         let expected = params.expected_items();
-        let counted = self.inserted_items as f64;
-        // Whichever is higher: a union or an overfilled filter holds more than was counted.
-        let items = estimate.map_or(0.0, |estimate| estimate.items).max(counted);
-        let counted = Health::of(counted, expected);
+        let counted = Health::of_inserted(params, self.inserted_items);
+        // Whichever is worse: bits may be set that nobody counted.
         let health = estimate.map_or(counted, |estimate| estimate.health(expected).max(counted));
         self.health = Some(health.name());
-        self.headroom_items = Some(expected.saturating_sub(items.round() as u64));
+        let by_count = params.distinct_items(self.inserted_items);
+        // Where all bits are set there is no number.
+        let known = estimate.is_none_or(|estimate| estimate.items.is_finite());
+        let items = self.distinct_items.unwrap_or(if known { by_count } else { u64::MAX });
+        self.headroom_items = Some(expected.saturating_sub(items));
+    }
+
+    /// How many keys came that were taken for repeats, in words.
+    fn swallowed(&self) -> Option<String> {
+        let distinct = self.distinct_items?;
+        let swallowed = distinct.checked_sub(self.inserted_items).filter(|&keys| keys > 0)?;
+        let (distinct, swallowed) = (grouped(distinct), grouped(swallowed));
+        Some(format!("about {distinct} keys, of which {swallowed} were taken for repeats"))
     }
 
     /// How many keys the bits speak of, in words.
@@ -271,6 +312,7 @@ impl Info {
             },
         ));
         rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));
+        rows.extend(self.swallowed().map(|text| ("came", text)));
         if self.kind == "bloom" {
             rows.push(("estimated", self.estimated()));
         }
@@ -295,6 +337,8 @@ impl Info {
         if self.unsaved_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);
             rows.push(("log", format!("{bytes} newer than the file, counted above")));
+        } else if self.log == "missing" {
+            rows.push(("log", "missing: what was recorded in it is not counted".into()));
         }
         rows.iter().map(|(name, value)| row(name, value)).collect()
     }

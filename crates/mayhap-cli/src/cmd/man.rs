@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap man dedup | man -l -                  read a page
-  mayhap man --out ~/.local/share/man/man1     install all of them
-  mayhap man > mayhap.1                        the page that leads to the others";
+  mayhap man dedup | man -l -                  # read a page
+  mayhap man --out ~/.local/share/man/man1     # install all of them
+  mayhap man > mayhap.1                        # the page that leads to the others";
 
 const NOTES: &str = "\
 With --out the folder is made if need be, and pages of an older mayhap in it are replaced. man \

@@ -3,20 +3,22 @@
 use super::{Outcome, refuse_existing};
 use crate::args::OpenArgs;
 use crate::error::Error;
-use crate::fill::State;
+use crate::fill::{State, whole};
+use crate::filter_file;
 use crate::foreign;
-use crate::keys::KeyOptions;
-use crate::kind::{self, KindFilter, ScalableFile};
+use crate::kind::{KindFilter, ScalableFile};
 use crate::memory;
 use crate::number::format_count;
 use crate::progress::Progress;
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::remote::ReplicaArgs;
+use crate::room::over_full;
+use crate::session::{LockArgs, Waiting};
 use crate::talk::{Talk, grouped, rate};
-use mayhap::native::{Header, Kind, Native};
+use mayhap::native::{Header, Kind};
 use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
-use mayhap_store::Merged;
+use mayhap_store::{FilterLock, Insert, MergeOptions, Merged};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -24,15 +26,17 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap merge -o all.mayhap shard-*.mayhap
   mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
-  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    into one on a server
-  mayhap merge -o all.guava mon.guava tue.guava        filters of another system";
+  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    # into one on a server
+  mayhap merge -o all.guava mon.guava tue.guava        # filters of another system";
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
-one of them, so make each shard with the -n of all keys together. Files are refused if they \
+one of them, so make each shard with the -n of all keys together: a merge that would hold more is \
+not written (exit code 2), unless --overfill is given. Files are refused if they \
 differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
 error says in what. Where only -n and -p were given differently, those of the first file are \
-kept. Every byte of every file is checked; the new file appears whole or not at all.
+kept. Every byte of every file is checked; the new file appears whole or not at all, so with \
+--force it may be one of those that are merged.
 
 The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
 filters by adding their counters (a key of two files has to be removed twice), both in memory. \
@@ -64,6 +68,9 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Write it even if it holds more keys than it was made for
+    #[arg(long)]
+    overfill: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -71,6 +78,8 @@ pub struct Args {
     open: OpenArgs,
     #[command(flatten)]
     replicas: ReplicaArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// What was merged, as `--json` prints it.
@@ -97,23 +106,21 @@ struct Part {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    if args.files.iter().chain([&args.output]).any(|path| path == Path::new("-")) {
-        return Err(Error::usage(
-            "- is given, but a filter cannot be merged from or to a pipe",
-            "name files: a filter is read from its header, and checked before it counts",
-        ));
-    }
     #[cfg(feature = "redis")]
     if args.files.iter().chain([&args.output]).any(|path| remote::is_url(path)) {
         return merge_with_server(args, talk);
     }
     refuse_existing(&args.output, args.force)?;
+    // Before anything is read: the output may be one of the inputs.
+    let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
     let opener = args.open.opener(talk);
     if let Some(first) = opener.open(&args.files[0])? {
         let job = foreign::merge::Job {
             files: &args.files,
             output: &args.output,
+            lock: &lock,
             force: args.force,
+            overfill: args.overfill,
             json: args.json,
         };
         return foreign::merge::run(first, opener, &job, talk);
@@ -127,9 +134,19 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut progress = Progress::new(talk, Some(bytes));
     let (items, estimated_items, state) = match headers[0].kind() {
         Kind::Bloom => {
-            let merge = if args.force { mayhap_store::merge } else { mayhap_store::merge_new };
-            let merged =
-                merge(&args.files, &args.output, key, |done, _| progress.tick_bytes(done))?;
+            let (replace, without_log) = (args.force, args.open.without_log);
+            let options = MergeOptions { secret_key: key, replace, without_log };
+            let mut refused = Ok(());
+            let merged = lock.merge(
+                &args.files,
+                options,
+                |done, _| progress.tick_bytes(done),
+                |merged| {
+                    refused = check_room(&state(merged), args.overfill);
+                    refused.is_ok()
+                },
+            )?;
+            refused?;
             let estimate = merged.estimated_items.items;
             (
                 merged.inserted_items.clone(),
@@ -139,13 +156,14 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
         Kind::Counting => {
             let union = CountingBloomFilter::union_with;
-            let (filter, items) = load_all(args, &headers, key, union)?;
-            (items, None, save(args, &headers[0], Box::new(filter))?)
+            let (filter, items) = load_all((args, talk), &headers, key, union)?;
+            (items, None, save((args, &lock), &headers[0], Box::new(filter))?)
         }
         Kind::Scalable => {
             let union = ScalableBloomFilter::union_with;
-            let (filter, items) = load_all(args, &headers, key, union)?;
-            (items, None, save(args, &headers[0], Box::new(ScalableFile::new(filter)))?)
+            let (filter, items) = load_all((args, talk), &headers, key, union)?;
+            let filter = Box::new(ScalableFile::new(filter));
+            (items, None, save((args, &lock), &headers[0], filter)?)
         }
         kind => return Err(refuse_kind(kind, &first)),
     };
@@ -174,10 +192,17 @@ fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let (key, server) = (args.open.secret_key()?, &args.open.server);
-    let how = remote::union::Reading { key, server, max_bytes: args.open.max_bytes(), talk };
+    let (max_bytes, without_log) = (args.open.max_bytes(), args.open.without_log);
+    let how = remote::union::Reading { key, server, max_bytes, without_log, talk };
     let started = std::time::Instant::now();
-    let output = (args.output.as_path(), args.force);
-    let merged = remote::union::merge(&args.files, output, how, args.replicas)?;
+    let output = remote::union::Output {
+        path: &args.output,
+        force: args.force,
+        overfill: args.overfill,
+        replicas: args.replicas,
+        lock: args.lock,
+    };
+    let merged = remote::union::merge(&args.files, output, how)?;
     let part = |(path, items): (&PathBuf, u64)| Part { file: remote::shown(path), items };
     let summary = Summary {
         file: remote::shown(&args.output),
@@ -225,15 +250,28 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
     Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
 }
 
+/// Refuses to write a merged filter that holds more keys than it was made for.
+fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
+    match state.expected_items {
+        Some(made_for) if !overfill && state.health == Health::OverCapacity.name() => {
+            Err(over_full(state.items, made_for))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The numbers of a merged plain filter, which nobody has to read again.
 fn state(merged: &Merged) -> State {
     let fields = merged.header.fields();
     let params = merged.header.params();
-    let counted = Health::of(fields.inserted_items as f64, fields.expected_items);
+    let counted = params
+        .as_ref()
+        .map_or(Health::Ok, |params| Health::of_inserted(params, fields.inserted_items));
     State {
         layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
         filter_bytes: params.map_or(0, |params| params.num_bytes()),
         items: fields.inserted_items,
+        distinct_items: whole(merged.estimated_items),
         expected_items: Some(fields.expected_items),
         target_fpp: fields.target_fpp,
         fpp_now: merged.estimated_fpp,
@@ -243,27 +281,29 @@ fn state(merged: &Merged) -> State {
 }
 
 /// The union of all files, in memory, and how many keys each had.
-fn load_all<F: Native>(
-    args: &Args,
+fn load_all<F: Insert>(
+    (args, talk): (&Args, Talk),
     headers: &[Header],
     key: Option<SecretKey>,
     union: impl Fn(&mut F, &F) -> Result<(), mayhap::Error>,
 ) -> Result<(F, Vec<u64>), Error> {
     let limit = args.open.max_bytes();
     let mut sum: Option<F> = None;
-    let mut bytes = 0;
+    let (mut bytes, mut items) = (0, Vec::new());
     for (path, header) in args.files.iter().zip(headers) {
         check_alike(args, path, header, &headers[0])?;
         // The sum may have to hold all of them, one beside the other, and the next one is read.
         bytes = header.body_bytes().saturating_add(bytes);
         memory::check(bytes, limit)?;
-        let more: F = kind::load_as(path, key)?;
+        let snapshot = filter_file::open_snapshot(path, args.open.without_log, talk)?;
+        let mut more: F = snapshot.image().load(key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut more, record))?;
+        items.push(more.fields().inserted_items);
         match &mut sum {
             None => sum = Some(more),
             Some(sum) => union(sum, &more).map_err(|source| unlike(args, path, &source))?,
         }
     }
-    let items = headers.iter().map(Header::inserted_items).collect();
     match sum {
         Some(sum) => Ok((sum, items)),
         None => Err(Error::usage("which filters? None is named", "name the files to merge")),
@@ -294,10 +334,14 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
     ))
 }
 
-fn save(args: &Args, header: &Header, mut filter: Box<dyn KindFilter>) -> Result<State, Error> {
-    let name = args.files[0].display().to_string();
-    let options = KeyOptions::from_header(&name, header.key_options())?;
-    filter.save(&args.output, &options, args.force)?;
+fn save(
+    (args, lock): (&Args, &FilterLock),
+    header: &Header,
+    mut filter: Box<dyn KindFilter>,
+) -> Result<State, Error> {
+    check_room(&filter.state(), args.overfill)?;
+    let header = filter.header(header.key_options());
+    lock.save(&header, &filter.segments(), args.force)?;
     Ok(filter.state())
 }
 

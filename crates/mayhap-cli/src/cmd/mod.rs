@@ -26,17 +26,16 @@ pub mod verify;
 pub mod which;
 
 use crate::error::Error;
+use crate::files;
+pub(crate) use crate::files::refuse_existing;
 use crate::input::Source;
-use crate::keys::KeyOptions;
-use crate::output::already_there;
 use crate::remote::gate;
 use crate::talk::{self, Color, Talk};
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
-use mayhap::native::Native;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command line.
@@ -73,20 +72,23 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap dedup urls.txt > unique.txt          keep the first of equal lines
-  tail -f log | mayhap dedup -n 10M           of a stream, as it comes
-  mayhap build -o pw.mayhap passwords.txt.gz  make a filter of a list
-  mayhap check pw.mayhap < words              print the lines that may be in it
-  mayhap info pw.mayhap                       look inside
-  mayhap which -f a.mayhap -f b.mayhap < keys  which of many sets may hold each line
-  mayhap plan -n 1B -p 0.1%                   how big a filter is, and whether it pays";
+  mayhap dedup urls.txt > unique.txt          # keep the first of equal lines
+  tail -f log | mayhap dedup -n 10M           # of a stream, as it comes
+  mayhap build -o pw.mayhap passwords.txt.gz  # make a filter of a list
+  mayhap check pw.mayhap < words              # print the lines that may be in it
+  mayhap info pw.mayhap                       # look inside
+  mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may hold each line
+  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), \
 or something is off (verify); 2 error, or the filter is full; \
 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are typed as 10M, \
 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. Input may be compressed \
-(.gz, .zst); any bytes are a key.";
+(gzip, zstd, bzip2, xz, lz4); any bytes are a key, without the CR where every line has one (--raw \
+takes all as it stands). No file is read and written by one command, under whichever \
+names, but those that add and remove change in place, the --state of dedup, and a merge over one \
+of its parts.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {
@@ -154,7 +156,8 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_error(&error),
     };
     let talk = Talk::new(cli.quiet, cli.color);
-    if let Err(error) = gate::check(&matches) {
+    let checked = gate::check(&matches).and_then(|()| files::check(&self::command(), &matches));
+    if let Err(error) = checked {
         talk.error(&error);
         return ExitCode::from(error.exit_code());
     }
@@ -204,7 +207,7 @@ pub fn main() -> ExitCode {
 }
 
 /// The whole command line, as `completions` and `man` describe it.
-fn command() -> clap::Command {
+pub fn command() -> clap::Command {
     Cli::command()
 }
 
@@ -304,33 +307,4 @@ pub(crate) fn total_size(sources: &[Source]) -> Result<Option<u64>, Error> {
         total = total.zip(size).map(|(total, size)| total.saturating_add(size));
     }
     Ok(total)
-}
-
-/// Refuses an output that exists, or whose folder does not, before any work is done for it.
-pub(crate) fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
-    let name = path.display().to_string();
-    if path.exists() && !force {
-        return Err(already_there(&name));
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.map(Path::metadata) {
-        Some(Err(source)) => Err(Error::io("create", &name)(source)),
-        _ => Ok(()),
-    }
-}
-
-/// Saves a filter; replaces a file only if `force` is set.
-pub(crate) fn save<F: Native>(
-    path: &Path,
-    filter: &F,
-    options: &KeyOptions,
-    force: bool,
-) -> Result<(), Error> {
-    let options = options.to_header();
-    let saved = if force {
-        mayhap_store::save(path, filter, &options)
-    } else {
-        mayhap_store::save_new(path, filter, &options)
-    };
-    Ok(saved?)
 }

@@ -15,14 +15,14 @@ use mayhap::plan::{Costs, Needs, Plan};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap plan -n 1B -p 0.1%                    how big, and how to make it
-  mayhap plan -n 1B -p 0.1% --plot             and what too many keys do to it
-  mayhap plan -n 1B --budget 2GiB              the lowest rate in 2 GiB
-  mayhap plan -p 0.1% --budget 2GiB            the most keys in 2 GiB
-  mayhap plan --budget 2GiB                    a table of keys and rates
-  mayhap plan -n 10M -p 1% --delete            keys are removed again
-  mayhap plan --window 10M -p 1%               the last 10 million keys
-  mayhap plan -n 1M -p 1% --sets 100           which of 100 sets holds a key?
+  mayhap plan -n 1B -p 0.1%                    # how big, and how to make it
+  mayhap plan -n 1B -p 0.1% --plot             # and what too many keys do to it
+  mayhap plan -n 1B --budget 2GiB              # the lowest rate in 2 GiB
+  mayhap plan -p 0.1% --budget 2GiB            # the most keys in 2 GiB
+  mayhap plan --budget 2GiB                    # a table of keys and rates
+  mayhap plan -n 10M -p 1% --delete            # keys are removed again
+  mayhap plan --window 10M -p 1%               # the last 10 million keys
+  mayhap plan -n 1M -p 1% --sets 100           # which of 100 sets holds a key?
   mayhap plan -n 1M -p 1% --disk-cost 10ms --filter-cost 1us --misses 90%";
 
 const NOTES: &str = "\
@@ -36,8 +36,9 @@ of 1 %; below which rate a filter pays at all is printed too. In the cost model 
 --filter-cost, C2 both costs together, and --misses the share P1 + P2. If no filter pays, \
 or the keys themselves take less memory (--key-bytes), the verdict says so.
 
-A window of time (--window 7d) is planned as one of -n keys, so as many as are expected in it; \
-mayhap create sizes it a little otherwise. The plot needs a terminal with Unicode.
+A window of time (--window 7d) is planned for -n keys at most in any such time, in whatever \
+bursts: where more come it forgets the oldest early and keeps its rate. The plot needs a \
+terminal with Unicode.
 
 Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
 
@@ -138,6 +139,7 @@ impl Args {
             max_bytes: self.budget,
             delete: self.delete,
             forget: self.window.is_some(),
+            by_time: self.window.as_deref().and_then(parse_millis).is_some(),
             frozen: self.frozen,
             sets: self.sets,
             key_bytes: self.key_bytes.map(|bytes| bytes as f64),

@@ -4,14 +4,14 @@ use super::Outcome;
 use crate::error::Error;
 use crate::output::Output;
 use crate::plot::{self, Plot};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap plot fpp -o fpp.svg        the rate against the number of keys
-  mayhap plot bits -o bits.svg      what each kind of filter costs
-  mayhap plot bits -o bits.html     the same as a page for a browser
-  mayhap plot overfill > over.svg   what becomes of a filter with too many keys";
+  mayhap plot fpp -o fpp.svg        # the rate against the number of keys
+  mayhap plot bits -o bits.svg      # what each kind of filter costs
+  mayhap plot bits -o bits.html     # the same as a page for a browser
+  mayhap plot overfill > over.svg   # what becomes of a filter with too many keys";
 
 /// Draw the rate models as a picture (SVG, or HTML for a file named so)
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     if args.output.as_ref().is_some_and(is_page) {
         picture = plot::page(&picture);
     }
-    let mut output = match &args.output {
+    let mut output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &[])?,
         None => Output::stdout(&[])?,
     };

@@ -3,6 +3,7 @@
 use super::Outcome;
 use crate::error::Error;
 use crate::remote::{self, WholeArgs};
+use crate::session::LockArgs;
 use crate::talk::Talk;
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ pub struct Args {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) whole: WholeArgs,
+    #[command(flatten)]
+    pub(crate) lock: LockArgs,
 }
 
 /// Runs the verb.

@@ -11,8 +11,8 @@ use std::time::Duration;
 const EXAMPLES: &str = "\
 Examples:
   mayhap push seen.mayhap redis://127.0.0.1:6379/0/seen
-  mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   in its place
-  mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     its keys into the one there";
+  mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   # in its place
+  mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     # its keys into the one there";
 
 const NOTES: &str = "\
 A URL is redis://host:port/database/name, rediss:// with TLS, \
@@ -24,7 +24,9 @@ masters of a cluster; how its keys are cut goes with them. Nobody sees the new f
 whole: readers and writers see the old one or the new one. What is being sent expires by itself \
 if this command is killed; until then another push of that name is refused, unless \
 --discard-unfinished deletes it. With --merge shards are merged one after another, and the filter \
-there, its time to live included, stays; it has to be of the same size and digest.
+there, its time to live included, stays; it has to be of the same size and digest. If it would hold \
+more keys than it was made for, nothing is sent (exit code 2), unless --overfill is given; the bits \
+there are read to know, if the keys of both do not fit into it together.
 
 The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
 --timeout. Filters of the layout standard have to fit in one \
@@ -34,6 +36,7 @@ Windows, counting, scalable and fuse filters, matrices, and filters of other sys
 /// Send a filter file to a Redis or Valkey server
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// The filter file
     #[arg(value_name = "FILTER")]
@@ -47,6 +50,9 @@ pub struct Args {
     /// Add its keys to the filter there
     #[arg(long, conflicts_with_all = ["force", "ttl", "shard_size"])]
     pub(crate) merge: bool,
+    /// Add them even if it holds more keys than it was made for then
+    #[arg(long, requires = "merge")]
+    pub(crate) overfill: bool,
     /// Let it expire: 7d, 12h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) ttl: Option<Duration>,

@@ -3,16 +3,17 @@
 use super::Outcome;
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
-use crate::fill::State;
+use crate::fill::{Counts, State};
 use crate::keys::KeyOptions;
 use crate::lines::LineReader;
-use crate::live::{self, Opened};
 use crate::progress::Progress;
 use crate::seen::Seen;
+use crate::session::{LockArgs, Recording, Waiting, Writer};
 use crate::signals::Stop;
 use crate::talk::{Talk, grouped};
 use mayhap::Bitmap;
 use mayhap::native::Kind;
+use mayhap_store::Operation;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -46,8 +47,13 @@ pub struct Args {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
+    /// Go on without a log that is not there: what was recorded in it is lost
+    #[arg(long)]
+    without_log: bool,
     #[command(flatten)]
     lines: LineArgs,
+    #[command(flatten)]
+    lock: LockArgs,
 }
 
 /// What was removed, as `--json` prints it.
@@ -78,44 +84,30 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let options = KeyOptions::from_header(&file, header.key_options())?
         .agree(&file, &args.lines.key_options())?;
-    let opened = live::open_if_live(&args.file, secret_key(args.key_file.as_deref())?)?;
-    let Opened { mut seen, mut log, recovery, .. } = opened;
-    live::tell(talk, &file, &recovery);
-    if let Some(log) = log.as_mut().filter(|_| recovery.replayed_digests > 0) {
-        // What is removed is not logged: no record may come back after it.
-        seen.checkpoint(log)?;
-    }
-    let Seen::Kind(mut filter) = seen else { return Err(not_counting(&file, Kind::Bloom)) };
     let stop = Stop::on_signals()?;
-    let mut reader = LineReader::new(sources, &options, args.lines.max_line(), Some(stop));
+    let recording =
+        if total_bytes.is_some() { Recording::WhenOthersWait } else { Recording::Streams };
+    let key = secret_key(args.key_file.as_deref())?;
+    let waiting = Waiting::new("remove", args.lock, talk, Some(&stop));
+    let how = (recording, args.without_log);
+    let (mut seen, mut writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
+    if seen.kind() != Kind::Counting.name() {
+        return Err(not_counting(&file, Kind::Bloom));
+    }
+    let mut reader =
+        LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
-    let function = filter.digest_function();
-    reader.digest_by(function);
-    let (mut digests, mut gone, mut removed, mut lines) = (Vec::new(), Bitmap::new(), 0, 0);
-    let result = loop {
-        let raw_bytes = reader.raw_bytes();
-        let batch = match reader.next_batch(|| Ok(())) {
-            Ok(Some(batch)) => batch,
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(error),
-        };
-        // Leaves none for lines without a key.
-        batch.digest_into(&function, &mut digests);
-        lines += batch.len() as u64;
-        filter.remove_digests_into(&digests, &mut gone);
-        removed += gone.count_ones() as u64;
-        progress.tick(lines, raw_bytes, String::new);
-    };
+    let mut counts = Counts::default();
+    let result = remove_all(&mut reader, (&mut seen, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
     reader.keyless().warn(talk);
-    match &mut log {
-        Some(log) => filter.checkpoint(log)?,
-        None => filter.save(&args.file, &options, true)?,
-    }
+    writer.finish(&mut seen)?;
+    let Counts { lines, new: removed, .. } = counts;
+    let Some(state) = seen.state() else { return Err(not_counting(&file, header.kind())) };
     let lines_without_key = reader.keyless().lines();
     let not_there = lines - removed - lines_without_key;
-    let (complete, state) = (result.is_ok(), filter.state());
+    let complete = result.is_ok();
     if args.json {
         let lines_read = lines;
         let summary = Summary {
@@ -139,6 +131,39 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         talk.report(&line, &state.text());
     }
     result.map(|()| Outcome::Done)
+}
+
+/// Removes every line that has a key; `counts` is right even where an error ends it, with those that
+/// were there as the new ones.
+fn remove_all(
+    reader: &mut LineReader,
+    (seen, writer): (&mut Seen, &mut Writer),
+    counts: &mut Counts,
+    progress: &mut Progress,
+) -> Result<(), Error> {
+    let function = seen.digest_function();
+    reader.digest_by(function);
+    let (mut digests, mut gone) = (Vec::new(), Bitmap::new());
+    loop {
+        let raw_bytes = reader.raw_bytes();
+        let batch = reader.next_batch_in_pauses(|paused| {
+            let due = writer.due_in_pause(paused);
+            writer.settle(seen, due).map(|()| due.pause())
+        })?;
+        let Some(batch) = batch else { return Ok(()) };
+        if !writer.is_ready() {
+            writer.ready(seen)?;
+        }
+        // Leaves none for lines without a key.
+        batch.digest_into(&function, &mut digests);
+        counts.lines += batch.len() as u64;
+        seen.remove(&digests, &mut gone);
+        writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| digests[i]));
+        counts.new += gone.count_ones() as u64;
+        let due = writer.due();
+        writer.settle(seen, due)?;
+        progress.tick(counts.lines, raw_bytes, String::new);
+    }
 }
 
 fn not_counting(file: &str, kind: Kind) -> Error {

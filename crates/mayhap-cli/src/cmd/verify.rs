@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::filter_file::ReadFilter;
 use crate::foreign;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::keys::KeyOptions;
-use crate::kind::{self, matrix};
+use crate::kind::matrix;
 use crate::measure::{Count, sample, samples_for};
 use crate::number::parse_count;
 use crate::presence::Presence;
@@ -22,11 +22,11 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap verify seen.mayhap                      is the file whole, does it keep its rate?
-  mayhap verify pw.mayhap passwords.txt.gz       and is every key in it?
-  mayhap verify --samples 1G seen.mayhap         measure a low rate for longer
-  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    a filter on a server
-  mayhap verify --key-type long ids.guava ids.txt    a filter of another system";
+  mayhap verify seen.mayhap                      # is the file whole, does it keep its rate?
+  mayhap verify pw.mayhap passwords.txt.gz       # and is every key in it?
+  mayhap verify --samples 1G seen.mayhap         # measure a low rate for longer
+  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    # a filter on a server
+  mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is asked for random digests, \
@@ -42,7 +42,7 @@ asked: there a rate below the predicted one is right. Of a matrix each set's rat
 with fewer samples where there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a rate that is off or above what was asked, a key that is absent; 2 it could not be \
+its log), a log that was begun and is not there, a rate that is off or above what was asked, a key that is absent; 2 it could not be \
 checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.
 
 A filter on a server (see mayhap push --help) has no checksums. It is asked there, for at most \
@@ -140,6 +140,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             let file = args.file.display().to_string();
             Report::damaged(file, "damaged", "checksums", source.to_string())
         }
+        Err(Error::Store(source)) if is_incomplete(&source) => {
+            Report::incomplete(args.file.display().to_string(), source.to_string())
+        }
         result => result?,
     };
     report.print(args.json, talk)
@@ -153,12 +156,19 @@ fn is_damage(error: &mayhap_store::Error) -> bool {
             source,
             Core::PageDamaged { .. }
                 | Core::HeaderDamaged
+                | Core::IdentityDamaged
                 | Core::BadField { .. }
                 | Core::WrongLength { .. }
         ),
         mayhap_store::Error::LogDamaged { .. } => true,
         _ => false,
     }
+}
+
+/// Whether the file is sound, but only a part of the filter.
+fn is_incomplete(error: &mayhap_store::Error) -> bool {
+    use mayhap_store::Error::{MissingLog, OlderCopy};
+    matches!(error, MissingLog { .. } | OlderCopy { .. })
 }
 
 fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>, Error> {
@@ -170,11 +180,12 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
     let keys_bytes = super::total_size(&sources)?;
-    let subject = Subject::open(&args.file, &header, key)?;
+    let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
     let rate = subject.measure(args, &header, &state);
-    let cut = (&options, args.lines.max_line());
+    let cut = (&options, args.lines.reading("verify", talk));
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    subject.check_unchanged()?;
     let off = rate.rate_verdict != AS_PREDICTED;
     let mut rows = vec![("checksums", "good".to_owned())];
     rows.extend(rate_rows(&rate, &state));
@@ -188,10 +199,15 @@ enum Subject {
 }
 
 impl Subject {
-    fn open(path: &Path, header: &Header, key: Option<SecretKey>) -> Result<Self, Error> {
+    fn open(
+        path: &Path,
+        header: &Header,
+        key: Option<SecretKey>,
+        (without_log, talk): (bool, Talk),
+    ) -> Result<Self, Error> {
         Ok(match header.kind() {
-            Kind::Matrix => Self::Matrix(Box::new(kind::load_as(path, key)?)),
-            _ => Self::Filter(ReadFilter::open(path, key)?),
+            Kind::Matrix => Self::Matrix(Box::new(mayhap_store::load_as(path, key)?.filter)),
+            _ => Self::Filter(ReadFilter::open(path, key, without_log, talk)?),
         })
     }
 
@@ -199,6 +215,14 @@ impl Subject {
         match self {
             Self::Filter(filter) => filter.digest_function(),
             Self::Matrix(matrix) => *matrix.digest_function(),
+        }
+    }
+
+    /// That all of this was read of one file.
+    fn check_unchanged(&self) -> Result<(), Error> {
+        match self {
+            Self::Filter(filter) => filter.check(),
+            Self::Matrix(_) => Ok(()),
         }
     }
 
@@ -219,7 +243,7 @@ impl Subject {
     fn check_keys(
         &self,
         sources: Vec<Source>,
-        cut: (&KeyOptions, usize),
+        cut: (&KeyOptions, Reading),
         talk: (Talk, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
         let function = self.digest_function();
@@ -229,6 +253,7 @@ impl Subject {
             match self {
                 Self::Filter(filter) => {
                     filter.contains_digests_into(&digests, &mut bits);
+                    filter.check()?;
                     absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
                 }
                 Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {

@@ -17,8 +17,8 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   mayhap which -f mon.mayhap -f tue.mayhap -f wed.mayhap < keys.txt
-  mayhap which shards.mayhap < keys.txt          sets of a matrix file, by number
-  mayhap which -a -f a.mayhap -f b.mayhap keys   lines of no set too";
+  mayhap which shards.mayhap < keys.txt          # sets of a matrix file, by number
+  mayhap which -a -f a.mayhap -f b.mayhap keys   # lines of no set too";
 
 const NOTES: &str = "\
 Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \
@@ -82,7 +82,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
-    let (sets, options, inputs) = match (args.filters.as_slice(), args.files.split_first()) {
+    let mut reading = args.lines.reading("which", talk);
+    let (filters, files) = asked::split(&args.filters, &args.files, &reading);
+    let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
                 "which sets? No filter is named",
@@ -94,15 +96,16 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             (sets, options, inputs)
         }
         (filters, _) => {
-            let (files, options) =
+            let (opened, options) =
                 asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
-            (NamedSets::of_filters(files, limit), options, args.files.as_slice())
+            reading.gathers = asked::any_remote(&opened);
+            (NamedSets::of_filters(opened, limit), options, files.as_slice())
         }
     };
     let (sources, total_bytes) = super::input("which", inputs)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
-    let reader = LineReader::new(sources, &options, args.lines.max_line(), None);
+    let reader = LineReader::new(sources, &options, reading, None)?;
     pump(args, sets, reader, output, (talk, progress))
 }
 

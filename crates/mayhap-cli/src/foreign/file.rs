@@ -7,7 +7,8 @@ use crate::talk::Talk;
 use mayhap::Bitmap;
 use mayhap::native::MAGIC;
 use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits};
-use mayhap_store::Error as Store;
+use mayhap_store::{Error as Store, FilterLock};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// A longer file that looks like text is not read to find out what it is: it is a list of keys
@@ -18,9 +19,12 @@ const MAX_TEXT_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub struct ForeignFile {
     name: String,
+    named: PathBuf,
     path: PathBuf,
     column: Option<String>,
     file_bytes: u64,
+    /// What the file was before it was read.
+    stamp: Option<Stamp>,
     /// What its bytes told, unless the format was given.
     told: Option<Candidate>,
     filter: Box<dyn ForeignFilter>,
@@ -38,8 +42,9 @@ impl ForeignFile {
     /// [`Error::TooMuchMemory`] before it is read; [`Error::Foreign`] if it is not sound;
     /// [`Error::Usage`] if it may be of several formats, or its keys are not of the type given.
     pub fn open(path: &Path, args: &ForeignArgs, max_bytes: u64) -> Result<Option<Self>, Error> {
-        let name = path.display().to_string();
+        let (name, named) = (path.display().to_string(), path.to_path_buf());
         let (path, column) = split_column(path);
+        let stamp = Stamp::of(&path);
         let limits = Limits { max_bytes, ..Limits::default() };
         match (mayhap_store::read_header(&path), args.format) {
             (
@@ -47,7 +52,8 @@ impl ForeignFile {
                 None | Some(table::FORMAT),
             ) => {
                 let filter = table::open(&name, &path, column.as_deref(), &limits)?;
-                return Self::of(name, path, column, (filter, None), args).map(Some);
+                return Self::of((name, named), (path, stamp), column, (filter, None), args)
+                    .map(Some);
             }
             (Err(Store::Foreign { looks_like: "text", .. }), None) if is_long(&path) => {
                 return Ok(None);
@@ -75,12 +81,12 @@ impl ForeignFile {
                 None => return Ok(None),
             },
         };
-        Self::of(name, path, column, (filter, told), args).map(Some)
+        Self::of((name, named), (path, stamp), column, (filter, told), args).map(Some)
     }
 
     fn of(
-        name: String,
-        path: PathBuf,
+        (name, named): (String, PathBuf),
+        (path, stamp): (PathBuf, Option<Stamp>),
         column: Option<String>,
         (filter, told): (Box<dyn ForeignFilter>, Option<Candidate>),
         args: &ForeignArgs,
@@ -89,9 +95,11 @@ impl ForeignFile {
         let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
         Ok(Self {
             name,
+            named,
             path,
             column,
             file_bytes,
+            stamp,
             told,
             filter,
             key_type,
@@ -187,22 +195,39 @@ impl ForeignFile {
         }
     }
 
-    /// Saves it as its system would; replaces a file only if `replace` is set.
+    /// Saves it as its system would, to the file of this lock; replaces one only if `replace` is set.
     ///
     /// # Errors
     ///
     /// [`Error::Store`].
-    pub fn save(&self, path: &Path, replace: bool) -> Result<(), Error> {
-        Ok(mayhap_store::save_bytes(path, &self.filter.encode(), replace)?)
+    pub fn save(&self, lock: &FilterLock, replace: bool) -> Result<(), Error> {
+        Ok(lock.save_bytes(&self.filter.encode(), replace)?)
     }
 
-    /// [`ForeignFile::save`] where it was.
+    /// [`ForeignFile::save`] where it was, whose lock this is.
     ///
     /// # Errors
     ///
     /// [`Error::Store`].
-    pub fn save_back(&self) -> Result<(), Error> {
-        self.save(&self.path, true)
+    pub fn save_back(&mut self, lock: &FilterLock) -> Result<(), Error> {
+        self.save(lock, true)?;
+        self.stamp = Stamp::of(&self.path);
+        Ok(())
+    }
+
+    /// The file, without the column of a table.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it was opened by: a file, or a column of one.
+    pub fn named_path(&self) -> &Path {
+        &self.named
+    }
+
+    /// Whether the file is as it was when it was read or saved last.
+    pub fn is_unchanged(&self) -> bool {
+        self.stamp.is_some() && self.stamp == Stamp::of(&self.path)
     }
 
     /// A number among the facts of the filter.
@@ -212,10 +237,14 @@ impl ForeignFile {
         fact.value.parse().ok()
     }
 
-    /// Keys that it was made for, where the file says and it does not grow.
+    /// Keys that it was made for, where the file says and it does not grow; for one that clears itself
+    /// those after which it does.
     pub fn expected_items(&self) -> Option<u64> {
         if self.number(&["growth"]).is_some() {
             return None;
+        }
+        if let Some(keys) = self.filter.clears_after() {
+            return Some(keys);
         }
         self.number(&["expected_items", "capacity"]).filter(|&n| n >= 1.0).map(|n| n as u64)
     }
@@ -243,6 +272,27 @@ impl ForeignFile {
             format!("{} is a column: its filter belongs to the rows beside it", self.name),
             "write the table again with the system that wrote it",
         ))
+    }
+}
+
+/// What changes when a file is replaced or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self {
+            inode: (found.dev(), found.ino()),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
     }
 }
 

@@ -4,7 +4,9 @@ use super::info::Numbers;
 use super::{ForeignFile, Opener};
 use crate::cmd::Outcome;
 use crate::error::Error;
+use crate::room::{Held, Room, over_full};
 use crate::talk::{Talk, grouped};
+use mayhap_store::FilterLock;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +17,12 @@ pub struct Job<'a> {
     pub files: &'a [PathBuf],
     /// The file to make.
     pub output: &'a Path,
+    /// Its lock.
+    pub lock: &'a FilterLock,
     /// Replace it.
     pub force: bool,
+    /// Write it even if it holds more keys than it was made for.
+    pub overfill: bool,
     /// Print the summary as JSON, on stdout.
     pub json: bool,
 }
@@ -73,7 +79,14 @@ pub fn run(
         union.map_err(|source| unlike(&sum, &more, &source))?;
         merged.push(Part::of(&more));
     }
-    sum.save(job.output, job.force)?;
+    // What the file does not say, or the bits do not tell, is only warned of below.
+    if let (Some(expected), Some(items)) = (sum.expected_items(), sum.filter().estimated_items())
+        && Room::left(Held::Estimated(items), expected) == Room::None
+        && !job.overfill
+    {
+        return Err(over_full(items, expected));
+    }
+    sum.save(job.lock, job.force)?;
     let numbers = Numbers::of(&sum);
     let file = job.output.display().to_string();
     if let Some(problem) = numbers.overfilled() {

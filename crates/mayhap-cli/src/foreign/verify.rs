@@ -83,7 +83,7 @@ fn check(mut file: ForeignFile, asks: &Asks<'_>, talk: Talk) -> Result<Report<Fo
     let state = State::of(&file);
     let (key_type, rate) = (file.key_type().name(), measure(&file, asks));
     let (options, mut bits) = (asks.lines.key_options(), Bitmap::new());
-    let cut = (&options, asks.lines.max_line());
+    let cut = (&options, asks.lines.reading("verify", talk));
     let keys = Presence::of(asks.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
         file.ask(batch, &mut bits);
         let bad = file.bad();

@@ -59,6 +59,11 @@ impl Cutter {
         })
     }
 
+    /// From now on leaves a carriage return at the end of a line out of its key, or does not.
+    pub fn strip_cr(&mut self, strip_cr: bool) {
+        self.strip_cr = strip_cr;
+    }
+
     /// Appends the key of a line, which comes without its separator, to `keys`.
     ///
     /// # Errors

@@ -27,6 +27,14 @@ impl KeyTable {
         }
     }
 
+    /// Appends the keys of more lines.
+    pub fn append(&mut self, more: &Self) {
+        let start = self.keys.len();
+        self.keys.extend_from_slice(&more.keys);
+        self.bounds.extend(more.bounds.iter().skip(1).map(|bound| start + bound));
+        self.keyless.extend_from_slice(&more.keyless);
+    }
+
     /// The longest run of lines from the first of `lines` on that all have a key or all have none,
     /// and why its first line has none.
     pub fn run_from(&self, lines: Range<usize>) -> (Range<usize>, Option<NoKey>) {

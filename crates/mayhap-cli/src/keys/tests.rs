@@ -1,6 +1,7 @@
 use super::*;
 use crate::error::Error;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::num::NonZeroU32;
 
 fn options() -> KeyOptions {
@@ -374,6 +375,12 @@ fn any_line() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig {
+        rng_seed: RngSeed::Fixed(15),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
     #[test]
     fn options_survive_their_header(options in any_options()) {
         let text = options.to_header();

@@ -1,14 +1,12 @@
 //! Filters that keys can be removed from.
 
 use super::{Detail, KindFilter};
-use crate::error::Error;
 use crate::fill::State;
-use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use crate::talk::grouped;
-use mayhap::{Bitmap, CountingBloomFilter, Digest, DigestFunction};
-use mayhap_store::LiveLog;
-use std::path::Path;
+use mayhap::native::{Header, Native};
+use mayhap::{Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey};
+use mayhap_store::{Image, Record};
 
 impl KindFilter for CountingBloomFilter {
     fn name(&self) -> &'static str {
@@ -58,8 +56,22 @@ impl KindFilter for CountingBloomFilter {
         Some(self.params().expected_items())
     }
 
+    fn full_at(&self, absent_only: bool) -> Option<u64> {
+        let params = self.params();
+        Some(if absent_only { params.inserted_when_full() } else { params.expected_items() })
+    }
+
     fn items(&self) -> u64 {
         self.inserted_items()
+    }
+
+    fn distinct_items(&self, absent_only: bool) -> Option<Estimate> {
+        let items = self.inserted_items() as f64;
+        Some(if absent_only {
+            Estimate::from_inserted(self.params(), self.inserted_items())
+        } else {
+            Estimate { items, low: items, high: items }
+        })
     }
 
     fn num_bytes(&self) -> u64 {
@@ -70,8 +82,10 @@ impl KindFilter for CountingBloomFilter {
         self.params().target_fpp()
     }
 
-    fn fpp_at(&self, items: u64) -> f64 {
-        self.expected_fpp(items)
+    /// Every insertion raises counters, also of a key that is taken for one that is there; repeats
+    /// are counted too, so that it may be lower.
+    fn expected_fpp(&self) -> f64 {
+        self.expected_fpp(self.inserted_items())
     }
 
     fn state(&self) -> State {
@@ -79,6 +93,8 @@ impl KindFilter for CountingBloomFilter {
             layout: KindFilter::name(self),
             filter_bytes: self.num_bytes(),
             items: self.inserted_items(),
+            // Repeats count too, and how they were inserted is not known.
+            distinct_items: None,
             expected_items: self.capacity(),
             target_fpp: self.params().target_fpp(),
             fpp_now: self.estimated_fpp(),
@@ -102,11 +118,20 @@ impl KindFilter for CountingBloomFilter {
         ]
     }
 
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
-        crate::cmd::save(path, self, options, force)
+    fn header(&mut self, key_options: &str) -> Header {
+        Header::of(self, key_options)
     }
 
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
-        Ok(log.checkpoint(self)?)
+    fn segments(&self) -> Vec<&[Block]> {
+        Native::segments(self)
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
+        *self = image.load(key, |_, _| {})?;
+        Ok(())
+    }
+
+    fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        mayhap_store::apply(self, record)
     }
 }

@@ -4,15 +4,14 @@ use super::{Detail, KindFilter};
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
 use crate::fill::State;
-use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::memory;
 use crate::progress::Progress;
 use crate::talk::rate;
-use mayhap::{BinaryFuse, Bitmap, Digest, DigestFunction, FuseWidth, Health};
-use mayhap_store::LiveLog;
-use std::path::Path;
+use mayhap::native::{Header, Native};
+use mayhap::{BinaryFuse, Bitmap, Block, Digest, DigestFunction, FuseWidth, Health, SecretKey};
+use mayhap_store::Image;
 
 /// Bytes of memory per line while a filter is built: our digest, and 20 that the building takes.
 const BYTES_PER_LINE: u64 = 28;
@@ -119,7 +118,7 @@ impl KindFilter for BinaryFuse {
         self.width().fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.expected_fpp()
     }
 
@@ -129,6 +128,7 @@ impl KindFilter for BinaryFuse {
             layout: KindFilter::name(self),
             filter_bytes: self.num_bytes(),
             items: self.len(),
+            distinct_items: Some(self.len()),
             expected_items: self.capacity(),
             target_fpp: self.width().fpp(),
             fpp_now: self.expected_fpp(),
@@ -144,11 +144,16 @@ impl KindFilter for BinaryFuse {
         vec![Detail::new("fingerprint_bits", "fingerprint", text, bits)]
     }
 
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
-        crate::cmd::save(path, self, options, force)
+    fn header(&mut self, key_options: &str) -> Header {
+        Header::of(self, key_options)
     }
 
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
-        Ok(log.checkpoint(self)?)
+    fn segments(&self) -> Vec<&[Block]> {
+        Native::segments(self)
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
+        *self = image.load(key, |_, _| {})?;
+        Ok(())
     }
 }

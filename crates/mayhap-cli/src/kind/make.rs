@@ -72,7 +72,8 @@ impl Make {
     ///
     /// # Errors
     ///
-    /// [`Error::TooMuchMemory`], [`Error::Filter`], those of [`DigestArgs::function`].
+    /// [`Error::TooMuchMemory`], [`Error::Useless`], [`Error::Filter`], those of
+    /// [`DigestArgs::function`].
     pub fn build(self, size: &SizeArgs, digest: &DigestArgs) -> Result<Box<dyn KindFilter>, Error> {
         let make = |function| {
             self.build_with(function, size).map_err(|error| match error {
@@ -84,6 +85,10 @@ impl Make {
                 error => error.into(),
             })
         };
+        if let Self::Counting(Some(items)) = self {
+            let filter = make(DigestFunction::default())?;
+            size.check_rate(items, filter.num_bytes(), filter.target_fpp())?;
+        }
         if digest.new_key_file.is_some() {
             // So that no key file is made for a filter that is refused.
             make(DigestFunction::default())?;

@@ -16,7 +16,7 @@ pub fn refuse(name: &str) -> Error {
 
 /// The numbers of its state. Reads all bits.
 pub fn state(matrix: &BloomMatrix) -> State {
-    let of = |set| Health::of(matrix.inserted_items(set) as f64, matrix.expected_items());
+    let of = |set| matrix.health_by_count(set);
     let blocks = matrix.panels().flatten();
     let ones: u64 = blocks.flat_map(|block| block.0).map(|word| u64::from(word.count_ones())).sum();
     // That at least one set is wrongly named.
@@ -25,6 +25,9 @@ pub fn state(matrix: &BloomMatrix) -> State {
         layout: "matrix",
         filter_bytes: matrix.num_bytes(),
         items: (0..matrix.num_sets()).map(|set| matrix.inserted_items(set)).sum(),
+        distinct_items: (0..matrix.num_sets())
+            .map(|set| matrix.distinct_items(set))
+            .try_fold(0u64, u64::checked_add),
         expected_items: None,
         target_fpp: matrix.target_fpp(),
         fpp_now: 1.0 - none,

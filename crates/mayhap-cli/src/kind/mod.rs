@@ -13,12 +13,13 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
-use mayhap::native::{Header, Kind, Native};
-use mayhap::{BinaryFuse, Bitmap, CountingBloomFilter, Digest, DigestFunction, SecretKey};
-use mayhap_store::{LiveLog, Loaded};
+use mayhap::native::{Header, Kind};
+use mayhap::{
+    BinaryFuse, Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey,
+};
+use mayhap_store::{Image, Record};
 use serde_json::Value;
 use std::fmt;
-use std::path::Path;
 
 pub use make::Make;
 pub use scalable::ScalableFile;
@@ -86,11 +87,34 @@ pub trait KindFilter: fmt::Debug {
     /// Refuses to grow beyond this many bytes, if it grows.
     fn set_max_bytes(&mut self, _max_bytes: u64) {}
 
-    /// Keys after which it is full; `None` if it never is.
+    /// Distinct keys after which it is full; `None` if it never is.
     fn capacity(&self) -> Option<u64>;
+
+    /// The [`KindFilter::items`] at which it is full; those of keys that were absent, if none else
+    /// is inserted.
+    fn full_at(&self, _absent_only: bool) -> Option<u64> {
+        self.capacity()
+    }
+
+    /// Distinct keys that it was made for, or starts with.
+    fn expected_items(&self) -> u64 {
+        self.capacity().unwrap_or(0)
+    }
 
     /// Insertions that it counts now.
     fn items(&self) -> u64;
+
+    /// How many distinct keys came, by those that it counted, of absent keys if none else was
+    /// inserted. `None` where they do not say.
+    fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        None
+    }
+
+    /// Keys that were forgotten before their time so far, of a kind that does so rather than answer
+    /// wrongly more often.
+    fn forgotten_early(&self) -> Option<u64> {
+        None
+    }
 
     /// Bytes of memory.
     fn num_bytes(&self) -> u64;
@@ -98,8 +122,8 @@ pub trait KindFilter: fmt::Debug {
     /// The rate that was asked for.
     fn target_fpp(&self) -> f64;
 
-    /// The predicted rate with `items` keys; where that is no question, the rate now.
-    fn fpp_at(&self, items: u64) -> f64;
+    /// The predicted rate now, by the keys that came. Reads no bits.
+    fn expected_fpp(&self) -> f64;
 
     /// The numbers of its state. Reads all bits.
     fn state(&self) -> State;
@@ -107,23 +131,37 @@ pub trait KindFilter: fmt::Debug {
     /// What only this kind has.
     fn details(&self) -> Vec<Detail>;
 
-    /// Saves it; replaces a file only if `force` is set.
+    /// The latest time that it was given, for windows of time; 0 for all others.
+    fn now(&self) -> u64 {
+        0
+    }
+
+    /// How keys are cut, with what the kind itself says in its file.
+    fn key_options(&self, options: KeyOptions) -> KeyOptions {
+        options
+    }
+
+    /// What its file says of it, with these key options.
+    fn header(&mut self, key_options: &str) -> Header;
+
+    /// The body of its file.
+    fn segments(&self) -> Vec<&[Block]>;
+
+    /// Takes over the filter of an image that another process has made since.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error>;
+    /// Those of [`Image::load`].
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error>;
 
-    /// Saves it as a checkpoint of the log.
+    /// Does what a record of its log says; returns how many keys were new. Nothing for kinds that
+    /// never change.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`].
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error>;
-
-    /// Whether it is time for that, with so many digests in the log.
-    fn wants_checkpoint(&self, _logged: u64) -> bool {
-        false
+    /// Those of the filter.
+    fn apply(&mut self, _record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        Ok(0)
     }
 }
 
@@ -146,35 +184,22 @@ impl Detail {
     }
 }
 
-/// Reads a filter of any kind but the plain one, checking every byte; with it, its header.
+/// Reads a filter of any kind but the plain one, checking every byte.
 ///
 /// # Errors
 ///
 /// [`Error::Store`]; [`Error::Usage`] for kinds that this program does not know.
-pub fn load(
-    path: &Path,
-    kind: Kind,
-    key: Option<SecretKey>,
-) -> Result<(Box<dyn KindFilter>, Header), Error> {
-    let name = path.display().to_string();
-    Ok(match kind {
+pub fn load(image: &Image, key: Option<SecretKey>) -> Result<Box<dyn KindFilter>, Error> {
+    let (name, header) = (image.path().display().to_string(), image.header());
+    let quietly = |_, _| {};
+    Ok(match header.kind() {
         Kind::Window => {
-            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
             let options = KeyOptions::from_header(&name, header.key_options())?;
-            (Box::new(WindowFile::new(filter, options.unix_ms)), header)
+            Box::new(WindowFile::new(image.load(key, quietly)?, options.unix_ms))
         }
-        Kind::Counting => {
-            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
-            (Box::<CountingBloomFilter>::new(filter), header)
-        }
-        Kind::Fuse => {
-            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
-            (Box::<BinaryFuse>::new(filter), header)
-        }
-        Kind::Scalable => {
-            let Loaded { filter, header } = mayhap_store::load_as(path, key)?;
-            (Box::new(ScalableFile::new(filter)), header)
-        }
+        Kind::Counting => Box::new(image.load::<CountingBloomFilter>(key, quietly)?),
+        Kind::Fuse => Box::new(image.load::<BinaryFuse>(key, quietly)?),
+        Kind::Scalable => Box::new(ScalableFile::new(image.load(key, quietly)?)),
         Kind::Matrix => return Err(matrix::refuse(&name)),
         kind => {
             return Err(Error::usage(
@@ -183,13 +208,4 @@ pub fn load(
             ));
         }
     })
-}
-
-/// The filter in a file.
-///
-/// # Errors
-///
-/// [`Error::Store`].
-pub fn load_as<F: Native>(path: &Path, key: Option<SecretKey>) -> Result<F, Error> {
-    Ok(mayhap_store::load_as(path, key)?.filter)
 }

@@ -1,16 +1,14 @@
 //! Filters that grow.
 
 use super::{Detail, KindFilter};
-use crate::error::Error;
-use crate::fill::State;
-use crate::keys::KeyOptions;
+use crate::fill::{State, whole};
 use crate::layout_name::LayoutName;
 use crate::number::{format_bytes, format_count};
 use crate::talk::rate;
-use mayhap::{Bitmap, Digest, DigestFunction, ScalableBloomFilter};
-use mayhap_store::LiveLog;
+use mayhap::native::{Header, Native};
+use mayhap::{Bitmap, Block, Digest, DigestFunction, Estimate, ScalableBloomFilter, SecretKey};
+use mayhap_store::{Image, Record};
 use serde_json::{Value, json};
-use std::path::Path;
 
 /// A chain, and the limit to its growth that is kept in its file.
 #[derive(Debug)]
@@ -23,6 +21,15 @@ impl ScalableFile {
     /// A filter whose limit is the one to keep.
     pub fn new(filter: ScalableBloomFilter) -> Self {
         Self { max_bytes: filter.max_bytes(), filter }
+    }
+
+    /// Does something with the filter while it has the limit of its file.
+    fn with_limit_of_file<T>(&mut self, call: impl FnOnce(&mut ScalableBloomFilter) -> T) -> T {
+        let limit = self.filter.max_bytes();
+        self.filter.set_max_bytes(self.max_bytes);
+        let result = call(&mut self.filter);
+        self.filter.set_max_bytes(limit);
+        result
     }
 }
 
@@ -63,6 +70,10 @@ impl KindFilter for ScalableFile {
         self.filter.inserted_items()
     }
 
+    fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        Some(self.filter.distinct_items())
+    }
+
     fn num_bytes(&self) -> u64 {
         self.filter.num_bytes()
     }
@@ -71,7 +82,7 @@ impl KindFilter for ScalableFile {
         self.filter.target_fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.filter.expected_fpp()
     }
 
@@ -80,6 +91,7 @@ impl KindFilter for ScalableFile {
             layout: self.name(),
             filter_bytes: self.filter.num_bytes(),
             items: self.filter.inserted_items(),
+            distinct_items: whole(self.filter.distinct_items()),
             expected_items: None,
             target_fpp: self.filter.target_fpp(),
             fpp_now: self.filter.estimated_fpp(),
@@ -117,16 +129,23 @@ impl KindFilter for ScalableFile {
         details
     }
 
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
-        self.filter.set_max_bytes(self.max_bytes);
-        crate::cmd::save(path, &self.filter, options, force)
+    fn header(&mut self, key_options: &str) -> Header {
+        self.with_limit_of_file(|filter| Header::of(filter, key_options))
     }
 
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
+    fn segments(&self) -> Vec<&[Block]> {
+        self.filter.segments()
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
         let limit = self.filter.max_bytes();
-        self.filter.set_max_bytes(self.max_bytes);
-        let saved = log.checkpoint(&self.filter);
-        self.filter.set_max_bytes(limit);
-        Ok(saved?)
+        *self = Self::new(image.load(key, |_, _| {})?);
+        self.set_max_bytes(limit);
+        Ok(())
+    }
+
+    fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        // What others have put into it is in it, whatever the limit of this run.
+        self.with_limit_of_file(|filter| mayhap_store::apply(filter, record))
     }
 }

@@ -7,9 +7,10 @@ use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use crate::span::format_millis;
 use crate::talk::grouped;
-use mayhap::{Bitmap, Digest, DigestFunction, Window, WindowBloomFilter};
-use mayhap_store::LiveLog;
-use std::path::Path;
+use mayhap::native::{Header, Native};
+use mayhap::sizing::window::spans;
+use mayhap::{Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
+use mayhap_store::{Image, Record};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A window, and whether its time is this program's: milliseconds since 1970.
@@ -17,8 +18,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct WindowFile {
     filter: WindowBloomFilter,
     unix_ms: bool,
-    /// That of the file, in a window of time.
-    saved_generation: u64,
 }
 
 /// The time. A clock before 1970 stands still.
@@ -31,19 +30,44 @@ impl WindowFile {
     /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
     /// nothing is known otherwise.
     pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
-        let mut window = Self { filter, unix_ms, saved_generation: 0 };
-        window.saved_generation = window.generation();
-        window
-    }
-
-    /// Generations since the beginning of time.
-    fn generation(&self) -> u64 {
-        self.filter.now() / self.filter.generation_size()
+        Self { filter, unix_ms }
     }
 
     /// The time in the filter's unit: of a unit that is not known, the latest one that was told.
     fn time(&self) -> u64 {
         if self.unix_ms { now() } else { self.filter.now() }
+    }
+
+    /// A moment that was, as people say it, if the unit is known.
+    fn moment(&self, then: u64) -> String {
+        if self.unix_ms {
+            format!("{} ago", format_millis(now().saturating_sub(then)))
+        } else {
+            format!("tick {}", grouped(then))
+        }
+    }
+
+    /// What was forgotten early, so far.
+    fn forgotten(&self) -> Option<Detail> {
+        let keys = self.filter.forgotten_early()?;
+        let text = match keys {
+            0 => "none early".into(),
+            keys => {
+                let more = grouped(self.filter.expected_items());
+                format!(
+                    "{} keys early so far: more than {more} came within the window",
+                    grouped(keys)
+                )
+            }
+        };
+        Some(Detail::new("forgotten_early", "forgotten", text, keys))
+    }
+
+    /// Since when all keys are remembered, where it is not the whole window.
+    fn complete_since(&self) -> Option<Detail> {
+        let since = self.filter.complete_since()?;
+        let text = format!("since {}", self.moment(since));
+        Some(Detail::new("complete_since", "complete", text, since))
     }
 
     /// Time as people say it, if the unit is known.
@@ -101,8 +125,16 @@ impl KindFilter for WindowFile {
         None
     }
 
+    fn expected_items(&self) -> u64 {
+        self.filter.expected_items()
+    }
+
     fn items(&self) -> u64 {
         self.filter.inserted_items()
+    }
+
+    fn forgotten_early(&self) -> Option<u64> {
+        self.filter.forgotten_early()
     }
 
     fn num_bytes(&self) -> u64 {
@@ -113,7 +145,7 @@ impl KindFilter for WindowFile {
         self.filter.target_fpp()
     }
 
-    fn fpp_at(&self, _items: u64) -> f64 {
+    fn expected_fpp(&self) -> f64 {
         self.filter.expected_fpp_now()
     }
 
@@ -122,6 +154,7 @@ impl KindFilter for WindowFile {
             layout: self.name(),
             filter_bytes: self.num_bytes(),
             items: self.items(),
+            distinct_items: None,
             expected_items: Some(self.filter.expected_items()),
             target_fpp: self.target_fpp(),
             fpp_now: self.filter.estimated_fpp(),
@@ -132,67 +165,75 @@ impl KindFilter for WindowFile {
 
     fn details(&self) -> Vec<Detail> {
         let filter = &self.filter;
-        let (generations, size) = (filter.num_generations(), filter.generation_size());
-        let forgotten = size.saturating_mul(generations.into());
         let mut details = Vec::new();
         match filter.window() {
             Window::Items(items) => {
                 let text = format!(
                     "the last {} keys; older than {} are surely forgotten",
                     grouped(items),
-                    grouped(forgotten)
+                    grouped(filter.max_age())
                 );
                 details.push(Detail::new("window_items", "window", text, items));
             }
             Window::Time { span, .. } => {
-                let (window, most) = (self.span(span), self.span(forgotten));
+                let (window, most) = (self.span(span), self.span(filter.max_age()));
                 let text = format!("the last {window}; older than {most} is surely forgotten");
                 details.push(Detail::new("window_time", "window", text, span));
-                let ago = match (self.unix_ms, filter.now()) {
-                    (_, 0) => "nothing was ever added".into(),
-                    (true, then) => {
-                        format!("last added to {} ago", format_millis(now().saturating_sub(then)))
-                    }
-                    (false, then) => format!("tick {} was the latest", grouped(then)),
+                let ago = match filter.now() {
+                    0 => "nothing was ever added".into(),
+                    then if self.unix_ms => format!("last added to {}", self.moment(then)),
+                    then => format!("{} was the latest", self.moment(then)),
                 };
                 details.push(Detail::new("window_now", "time", ago, filter.now()));
             }
             _ => {}
         }
-        let each = match filter.window() {
-            Window::Time { .. } => self.span(size),
-            _ => format!("{} keys", grouped(size)),
+        details.extend(self.forgotten());
+        details.extend(self.complete_since());
+        let (generations, size) = (filter.num_generations(), filter.generation_size());
+        let text = match (filter.window(), filter.forgotten_early()) {
+            (Window::Time { expected_items, .. }, Some(_)) => {
+                let items = grouped(spans::generation_items(expected_items));
+                format!("up to {generations} of {items} keys or of {}", self.span(size))
+            }
+            (Window::Time { .. }, None) => format!("{generations} of {}", self.span(size)),
+            _ => format!("{generations} of {} keys", grouped(size)),
         };
-        let text = format!("{generations} of {each}");
         details.push(Detail::new("num_generations", "generations", text, generations));
         details.push(Detail::new("generation_size", "", String::new(), size));
         let (rows, k) = (filter.num_rows(), filter.num_hashes());
-        let text = format!("{} of 16 bits, {k} per key", grouped(rows));
+        let columns = filter.num_bits() / rows;
+        let text = format!("{} of {columns} bits, {k} per key", grouped(rows));
         details.push(Detail::new("num_rows", "rows", text, rows));
         details
     }
 
-    fn save(&mut self, path: &Path, options: &KeyOptions, force: bool) -> Result<(), Error> {
-        crate::cmd::save(
-            path,
-            &self.filter,
-            &KeyOptions { unix_ms: self.unix_ms, ..options.clone() },
-            force,
-        )
+    fn now(&self) -> u64 {
+        self.filter.now()
     }
 
-    fn checkpoint(&mut self, log: &mut LiveLog) -> Result<(), Error> {
-        log.checkpoint(&self.filter)?;
-        self.saved_generation = self.generation();
+    fn key_options(&self, options: KeyOptions) -> KeyOptions {
+        KeyOptions { unix_ms: self.unix_ms, ..options }
+    }
+
+    fn header(&mut self, key_options: &str) -> Header {
+        Header::of(&self.filter, key_options)
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        self.filter.segments()
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
+        self.filter = image.load(key, |_, _| {})?;
         Ok(())
     }
 
-    /// A window of time forgets what the log has, and a replay would put all of it into one
-    /// generation: so no log lasts longer than a generation.
-    fn wants_checkpoint(&self, logged: u64) -> bool {
-        let of_generation = self.filter.expected_items() / u64::from(self.filter.num_generations());
-        matches!(self.filter.window(), Window::Time { .. })
-            && logged >= of_generation
-            && self.generation() != self.saved_generation
+    fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        if record.time.is_none() {
+            // A log of 0.1, which has no times: what is replayed is as young as this.
+            self.filter.advance(self.time());
+        }
+        mayhap_store::apply(&mut self.filter, record)
     }
 }

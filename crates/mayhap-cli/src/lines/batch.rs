@@ -19,8 +19,6 @@ pub struct Batch<'a> {
 pub(super) enum Keys {
     /// The lines.
     Lines,
-    /// The lines, without a carriage return.
-    StrippedLines,
     /// What was cut of them.
     Cut,
     /// There are none.
@@ -72,11 +70,7 @@ impl<'a> Batch<'a> {
         let lines = if self.is_keyless() { 0..0 } else { self.lines.clone() };
         lines.map(move |i| match keys {
             Keys::Cut => chunk.table.key(i),
-            Keys::StrippedLines => {
-                let line = chunk.line(i);
-                line.strip_suffix(b"\r").unwrap_or(line)
-            }
-            Keys::Lines | Keys::None => chunk.line(i),
+            Keys::Lines | Keys::None => chunk.key_line(i),
         })
     }
 

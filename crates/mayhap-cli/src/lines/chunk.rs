@@ -22,6 +22,14 @@ pub(super) struct Chunk {
     pub(super) digests: Vec<Digest>,
     /// Bytes read from the files so far, as they stand there.
     pub(super) raw_bytes: u64,
+    /// Bytes before the key of the first line: a byte-order mark.
+    pub(super) mark_bytes: usize,
+    /// Whether a carriage return at the end of a line is no part of its key.
+    pub(super) strip_cr: bool,
+    /// Whether what comes after it may take any time.
+    pub(super) is_stream: bool,
+    /// What is to be said of the input that begins with this chunk.
+    pub(super) notes: Vec<String>,
 }
 
 impl Chunk {
@@ -43,9 +51,37 @@ impl Chunk {
         self.bounds.len().saturating_sub(1)
     }
 
-    /// A line, without its separator.
-    pub(super) fn line(&self, i: usize) -> &[u8] {
-        &self.buffer[self.bounds[i]..self.bounds[i + 1] - 1]
+    /// A line as a key: without its separator, and what else of it is none.
+    #[inline]
+    pub(super) fn key_line(&self, i: usize) -> &[u8] {
+        let mark = if i == 0 { self.mark_bytes } else { 0 };
+        let line = &self.buffer[self.bounds[i] + mark..self.bounds[i + 1] - 1];
+        if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line }
+    }
+
+    /// Bytes of its lines.
+    pub(super) fn line_bytes(&self) -> usize {
+        self.bounds.last().copied().unwrap_or(0)
+    }
+
+    /// Whether the lines of another chunk are cut as these are, and need no word of their own.
+    pub(super) fn continues_with(&self, next: &Self) -> bool {
+        self.strip_cr == next.strip_cr && next.mark_bytes == 0 && next.notes.is_empty()
+    }
+
+    /// Appends the lines of the next chunk, which [`Chunk::continues_with`] allows.
+    pub(super) fn append(&mut self, next: &Self) {
+        let (start, length) = (self.line_bytes(), next.line_bytes());
+        self.end = start + length;
+        // A byte is always free.
+        if self.buffer.len() <= self.end {
+            self.buffer.resize(self.end + 1, 0);
+        }
+        self.buffer[start..self.end].copy_from_slice(&next.buffer[..length]);
+        self.bounds.extend(next.bounds.iter().skip(1).map(|bound| start + bound));
+        self.table.append(&next.table);
+        self.digests.extend_from_slice(&next.digests);
+        (self.raw_bytes, self.is_stream) = (next.raw_bytes, next.is_stream);
     }
 
     /// Doubles a full buffer, up to a line of `max_line` bytes. A byte is always free, for the

@@ -2,7 +2,7 @@
 
 use super::chunk::Chunk;
 use crate::error::Error;
-use crate::input::{Input, Source};
+use crate::input::{BOM_BYTES, Input, Reading, Source};
 use crate::keys::{Cutter, KeyOptions};
 use crate::signals::Stop;
 use mayhap::{Digest, DigestFunction};
@@ -15,11 +15,20 @@ pub(super) struct LineCutter {
     input: Option<Input>,
     stop: Option<Arc<Stop>>,
     separator: u8,
+    /// Whether every input's carriage returns are left out, and not only those of some.
+    always_strips_cr: bool,
+    /// Whether those of the input at hand are.
     strip_cr: bool,
+    /// Whether it may pause.
+    is_stream: bool,
+    /// Bytes before the first key of the input at hand, until it is cut.
+    mark_bytes: usize,
+    /// What is to be said of the input at hand, until it is.
+    notes: Vec<String>,
     /// Cuts keys that are not the lines themselves.
     cutter: Option<Cutter>,
     function: Option<DigestFunction>,
-    max_line: usize,
+    reading: Reading,
     /// What comes after the last line of a chunk, and begins the next one.
     rest: Vec<u8>,
     lines: u64,
@@ -31,7 +40,7 @@ impl LineCutter {
     pub(super) fn new(
         sources: Vec<Source>,
         options: &KeyOptions,
-        max_line: usize,
+        reading: Reading,
         stop: Option<Arc<Stop>>,
     ) -> Self {
         Self {
@@ -39,10 +48,14 @@ impl LineCutter {
             input: None,
             stop,
             separator: options.separator(),
+            always_strips_cr: options.strip_cr,
             strip_cr: options.strip_cr,
+            is_stream: false,
+            mark_bytes: 0,
+            notes: Vec::new(),
             cutter: Cutter::new(options),
             function: None,
-            max_line,
+            reading,
             rest: Vec::new(),
             lines: 0,
             raw_bytes_before: 0,
@@ -67,7 +80,7 @@ impl LineCutter {
             if chunk.len() > 0 {
                 break;
             }
-            if chunk.end > self.max_line {
+            if chunk.end > self.reading.max_line {
                 return Err(self.line_too_long());
             }
             if !self.fill(chunk)? {
@@ -86,10 +99,10 @@ impl LineCutter {
 
     /// Leaves lines from one that is too long on to the next chunk, which they then begin.
     fn refuse_long_lines(&self, chunk: &mut Chunk) -> Result<(), Error> {
-        if chunk.end <= self.max_line {
+        if chunk.end <= self.reading.max_line {
             return Ok(());
         }
-        let too_long = |bounds: &[usize]| bounds[1] - bounds[0] - 1 > self.max_line;
+        let too_long = |bounds: &[usize]| bounds[1] - bounds[0] - 1 > self.reading.max_line;
         if let Some(first) = chunk.bounds.windows(2).position(too_long) {
             chunk.bounds.truncate(first + 1);
             if first == 0 {
@@ -101,15 +114,15 @@ impl LineCutter {
 
     fn line_too_long(&self) -> Error {
         let name = self.input.as_ref().map_or("input", Input::name).into();
-        Error::LineTooLong { name, line: self.lines + 1, limit: self.max_line }
+        Error::LineTooLong { name, line: self.lines + 1, limit: self.reading.max_line }
     }
 
     /// Reads once more; `false` after the last source.
     fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
-        chunk.make_room(self.max_line)?;
+        chunk.make_room(self.reading.max_line)?;
         if self.input.is_none() {
             let Some(source) = self.sources.pop_front() else { return Ok(false) };
-            self.input = Some(Input::open(&source, self.stop.clone())?);
+            self.open(&source)?;
         }
         let Some(input) = &mut self.input else { return Ok(false) };
         let length = input.read(&mut chunk.buffer[chunk.end..])?;
@@ -125,10 +138,29 @@ impl LineCutter {
         Ok(true)
     }
 
+    /// Opens the next input; no chunk has lines of two.
+    fn open(&mut self, source: &Source) -> Result<(), Error> {
+        let input = Input::open(source, self.separator, &self.reading, self.stop.clone())?;
+        let ends = input.ends();
+        self.strip_cr = self.always_strips_cr || ends.crlf;
+        self.is_stream = input.is_stream();
+        self.mark_bytes = if ends.bom { BOM_BYTES } else { 0 };
+        self.notes = ends.notes(input.name(), self.always_strips_cr);
+        self.input = Some(input);
+        Ok(())
+    }
+
     fn cut_keys(&mut self, chunk: &mut Chunk) {
+        chunk.strip_cr = self.strip_cr;
+        chunk.is_stream = self.is_stream;
+        chunk.mark_bytes = std::mem::take(&mut self.mark_bytes);
+        chunk.notes = std::mem::take(&mut self.notes);
         let Chunk { buffer, bounds, table, digests, .. } = chunk;
+        let start = bounds[0];
+        bounds[0] += chunk.mark_bytes;
         let lines = bounds.windows(2).map(|bounds| &buffer[bounds[0]..bounds[1] - 1]);
         if let Some(cutter) = &mut self.cutter {
+            cutter.strip_cr(self.strip_cr);
             table.cut(cutter, lines);
             if let Some(function) = &self.function {
                 let all = 0..bounds.len() - 1;
@@ -137,6 +169,7 @@ impl LineCutter {
         } else if let Some(function) = &self.function {
             digest_lines(function, lines, self.strip_cr, digests);
         }
+        bounds[0] = start;
     }
 }
 

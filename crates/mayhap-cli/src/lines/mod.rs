@@ -12,4 +12,4 @@ mod cut;
 mod reader;
 
 pub use batch::Batch;
-pub use reader::LineReader;
+pub use reader::{LineReader, Pause};

@@ -76,6 +76,7 @@ mod tests {
     use super::{exact_bytes, exact_count, exact_fpp};
     use crate::number::{parse_bytes, parse_count, parse_fpp};
     use proptest::prelude::*;
+    use proptest::test_runner::RngSeed;
 
     #[test]
     fn round_numbers_are_short() {
@@ -85,6 +86,12 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            rng_seed: RngSeed::Fixed(15),
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn what_is_written_is_read_back_exactly(
             count: u64, zeros in 0u32..15, shift in 0u32..50, fpp in 1e-300..1f64,

@@ -56,6 +56,7 @@ pub struct Numbers {
     pub fpp_at_2x: Option<f64>,
     pub fpp_at_10x: Option<f64>,
     pub num_bytes_at_10x: Option<u64>,
+    pub items_kept_of_2x: Option<u64>,
     pub cache_lines_hit: f64,
     pub cache_lines_miss: f64,
     pub fits: &'static str,
@@ -131,6 +132,7 @@ impl Numbers {
             fpp_at_2x: candidate.fpp_at_2x,
             fpp_at_10x: candidate.fpp_at_10x,
             num_bytes_at_10x: candidate.num_bytes_after(candidate.items.saturating_mul(10)),
+            items_kept_of_2x: candidate.items_kept_of(candidate.items.saturating_mul(2)),
             cache_lines_hit: candidate.cache_lines.hit,
             cache_lines_miss: candidate.cache_lines.miss,
             fits: fits_name(candidate.fits),
@@ -245,6 +247,16 @@ impl Report {
                 _ => format!("{predicted} predicted; takes no more keys than it is made for"),
             },
         ));
+        if let Some(kept) = best.items_kept_of_2x {
+            let kept = grouped(kept);
+            rows.push((
+                "remembers",
+                format!(
+                    "all of the time while no more than {keys} keys come in it, in whatever bursts; \
+                     of 2x as many the last {kept}"
+                ),
+            ));
+        }
         if let Some(bytes) = best.num_bytes_at_10x.filter(|bytes| *bytes > best.num_bytes) {
             rows.push(("grows", format!("to {} with 10x the keys", format_bytes(bytes))));
         }
@@ -434,7 +446,7 @@ fn what_it_is(kind: &str) -> &'static str {
         "standard" => "the bits of a key anywhere, so the fewest bits",
         _ if kind == Kind::Counting.name() => "counters, so that keys can be removed",
         _ if kind == Kind::Scalable.name() => "a chain of filters that grows with its keys",
-        _ if kind == Kind::Window.name() => "remembers the last keys and forgets older ones",
+        _ if kind == Kind::Window.name() => "remembers the newest keys and forgets older ones",
         _ if kind == Kind::Fuse.name() => "made of all keys at once, never changes",
         _ if kind == Kind::Matrix.name() => "many sets side by side, asked at once",
         _ => "a filter",

@@ -6,10 +6,11 @@ use crate::error::Error;
 use crate::talk::Talk;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use mayhap::SecretKey;
-use mayhap_redis::{Address, NativeFilter, Server, ServerOptions, WaitReplicas};
+use mayhap_redis::{Address, NativeFilter, Server, ServerOptions, Trouble, WaitReplicas};
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 /// How long a connection may take, within the time that is given.
@@ -65,6 +66,8 @@ pub struct Connection {
     /// Where to.
     pub place: Place,
     pub(super) server: Server,
+    pub(super) talk: Talk,
+    round_trip: Cell<Duration>,
 }
 
 impl Connection {
@@ -93,7 +96,7 @@ impl Connection {
         };
         let server = wait(Server::connect(&place.address, options))?;
         let server = server.map_err(|source| error(&place.name, &source))?;
-        Ok(Self { place, server })
+        Ok(Self { place, server, talk, round_trip: Cell::default() })
     }
 
     /// The filter that the URL names.
@@ -102,12 +105,22 @@ impl Connection {
     ///
     /// [`Error::Remote`].
     pub fn attach(&self, key: Option<SecretKey>) -> Result<NativeFilter, Error> {
-        self.wait(NativeFilter::attach(&self.server, &self.place.filter, key))
+        let started = Instant::now();
+        let filter = self.wait(NativeFilter::attach(&self.server, &self.place.filter, key));
+        self.round_trip.set(started.elapsed());
+        filter
+    }
+
+    /// How long the last search for the filter took, which is a round trip.
+    pub(super) fn round_trip(&self) -> Duration {
+        self.round_trip.get()
     }
 
     /// [`Connection::attach`] where the filter may not be there.
     pub(super) fn find(&self, key: Option<SecretKey>) -> Result<Option<NativeFilter>, Error> {
+        let started = Instant::now();
         let found = wait(NativeFilter::attach(&self.server, &self.place.filter, key))?;
+        self.round_trip.set(started.elapsed());
         match found {
             Ok(filter) => Ok(Some(filter)),
             Err(mayhap_redis::Error::NotFound { .. }) => Ok(None),
@@ -153,10 +166,7 @@ pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
             "give the password in the environment, REDISCLI_AUTH, or in the URL: \
              redis://user:password@host"
         }
-        Redis::Unavailable { .. } => {
-            "does it run there, and is it not a cluster (redis+cluster://)? --timeout TIME waits \
-             longer"
-        }
+        Redis::Unavailable { trouble, .. } => way_out(trouble),
         Redis::Busy { .. } => {
             "others end soon; what a push that was killed has left expires, or is deleted by \
              mayhap push --discard-unfinished"
@@ -173,6 +183,28 @@ pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
         _ => format!("{name}: {source}"),
     };
     Error::Remote { message, hint: (!hint.is_empty()).then(|| hint.into()) }
+}
+
+/// What to do when a server cannot be reached.
+fn way_out(trouble: &Trouble) -> &'static str {
+    match trouble {
+        Trouble::Refused => "does it run there? Redis has the port 6379 unless another is named",
+        Trouble::UnknownHost => "is the host spelled so? redis://host:port/database/name",
+        Trouble::Silent => {
+            "is the way to it open, and is it Redis? One with TLS has rediss:// and a cluster \
+             redis+cluster://; --timeout TIME waits longer"
+        }
+        Trouble::Closed => {
+            "servers with TLS (rediss://) do so, and those that have too many clients; --timeout \
+             TIME tries longer"
+        }
+        Trouble::OtherProtocol => "is that the port of a web server or of another service?",
+        Trouble::NeedsTls => "write rediss:// in place of redis://",
+        Trouble::Tls { .. } => {
+            "certificates are looked up in those of this machine; without TLS it is redis://"
+        }
+        _ => "is it not a cluster (redis+cluster://)? --timeout TIME waits longer",
+    }
 }
 
 /// Prints what the library warns of, each text once.

@@ -10,10 +10,14 @@ use futures_util::future::try_join_all;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
 use std::path::Path;
+use std::time::Duration;
 
 /// Keys of our own between looks at all bits, at least, and as a part of all.
 const LOOK_KEYS: u64 = 16_384;
 const LOOK_PART: u64 = 100;
+
+/// A round trip on one machine, or between two of one rack.
+const NEAR: Duration = Duration::from_millis(1);
 
 /// Digests of a call that go together: while the server works on the first, the next ones are made
 /// ready here. Few of a query, as each call asks every shard that it touches for its trailer too.
@@ -27,13 +31,12 @@ pub struct RemoteFile {
     filter: NativeFilter,
     /// When its bits were counted last.
     seen: FilterInfo,
-    /// Keys at the start.
-    first_items: u64,
-    /// Keys that were new to us, in all and since the bits were counted.
-    new: u64,
+    /// Keys that were new to us since the bits were counted.
     new_since: u64,
-    /// Of them those of which it is not known.
+    /// Those of which it is not known, since the start.
     unsure: u64,
+    /// How long the server takes for nothing much.
+    round_trip: Duration,
 }
 
 impl RemoteFile {
@@ -60,10 +63,12 @@ impl RemoteFile {
     /// [`Error::Remote`], those of [`KeyOptions::from_header`].
     pub fn of(connection: &Connection, filter: NativeFilter) -> Result<(Self, KeyOptions), Error> {
         let name = connection.place.name.clone();
-        let options = KeyOptions::from_header(&name, &filter.key_options())?;
+        // First: where the filter is switched meanwhile, all that follows is of the new one.
         let seen = connection.wait(filter.info())?;
-        let first_items = items_of(&seen);
-        Ok((Self { name, filter, seen, first_items, new: 0, new_since: 0, unsure: 0 }, options))
+        let options = KeyOptions::from_header(&name, &filter.key_options())?;
+        let round_trip = connection.round_trip();
+        let file = Self { name, filter, seen, new_since: 0, unsure: 0, round_trip };
+        Ok((file, options))
     }
 
     /// What was seen when its bits were counted last.
@@ -118,7 +123,6 @@ impl OnServer for RemoteFile {
             self.unsure += part.unsure.count_ones() as u64;
         }
         let count = new.count_ones() as u64;
-        self.new += count;
         self.new_since += count;
         let expected = self.params().expected_items();
         if self.new_since >= LOOK_KEYS.max(expected / LOOK_PART) {
@@ -146,12 +150,25 @@ impl OnServer for RemoteFile {
     }
 
     fn items(&self) -> u64 {
-        items_of(&self.seen).saturating_add(self.new_since)
+        let seen = items_of(&self.seen);
+        if self.new_since == 0 {
+            return seen;
+        }
+        // With those that were taken for repeats since.
+        let params = self.params();
+        let counted = params.expected_inserted(seen).round() as u64;
+        params.distinct_items(counted.saturating_add(self.new_since)).max(seen)
     }
 
-    fn fpp_at(&self, items: u64) -> f64 {
-        let others = self.items().saturating_sub(self.first_items.saturating_add(self.new));
-        self.params().expected_fpp(items.saturating_add(others))
+    fn full_at(&self) -> u64 {
+        let expected = self.params().expected_items();
+        let width = self.estimate().high - self.estimate().items;
+        // Without a clear bit nothing is known, and it is full.
+        if width.is_finite() { expected.saturating_add(width.round() as u64) } else { expected }
+    }
+
+    fn is_far(&self) -> bool {
+        self.round_trip > NEAR
     }
 
     fn state(&self) -> State {
@@ -161,6 +178,7 @@ impl OnServer for RemoteFile {
             layout: params.layout().name(),
             filter_bytes: params.num_bytes(),
             items,
+            distinct_items: Some(items),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
             fpp_now: self.seen.estimated_fpp,

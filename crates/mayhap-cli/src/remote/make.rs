@@ -49,7 +49,10 @@ impl Wanted<'_> {
                 }
             }
         };
-        Ok(builder.params()?)
+        let params = builder.params()?;
+        let (items, bytes) = (params.expected_items(), params.num_bytes());
+        self.size.check_rate(items, bytes, params.target_fpp())?;
+        Ok(params)
     }
 
     /// What the server is asked for; makes a new key file if that was asked for.

@@ -126,12 +126,16 @@ pub trait OnServer: fmt::Debug {
     /// [`Error::Remote`].
     fn look(&mut self) -> Result<(), Error>;
 
-    /// Keys that the bits spoke of when they were counted last, and those that were new since.
+    /// Distinct keys: those that the bits spoke of when they were counted last, and those that came
+    /// from here since.
     fn items(&self) -> u64;
 
-    /// The predicted rate when this program has brought it to `items` keys, with those that came
-    /// from elsewhere.
-    fn fpp_at(&self, items: u64) -> f64;
+    /// The [`OnServer::items`] at which it is full beyond chance (99 %), which the bits are subject
+    /// to.
+    fn full_at(&self) -> u64;
+
+    /// Whether a round trip to the server takes more than a millisecond.
+    fn is_far(&self) -> bool;
 
     /// Its state when its bits were counted last.
     fn state(&self) -> State;

@@ -7,8 +7,10 @@ use crate::error::Error;
 use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::progress::Progress;
+use crate::session::Waiting;
 use crate::signals::Stop;
 use crate::talk::Talk;
+use mayhap::native::Header;
 use mayhap_redis::RemoteFilter;
 use serde::Serialize;
 
@@ -38,7 +40,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Pulled, Error> {
     let whole =
         Whole::download(&connection, &filter, args.whole.max_bytes(), (&stop, &mut progress))?;
     let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
-    cmd::save(&args.file, &whole.filter, &options, args.force)?;
+    let header = Header::of(&whole.filter, &options.to_header());
+    let waiting = Waiting::new("pull", args.lock, talk, Some(&stop));
+    waiting.save(&args.file, &header, &[whole.filter.blocks()], args.force)?;
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
     let file = args.file.display().to_string();

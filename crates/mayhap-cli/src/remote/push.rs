@@ -28,14 +28,19 @@ pub struct Pushed {
 ///
 /// # Errors
 ///
-/// Those of [`Whole::read`], [`Whole::upload`] and [`Whole::merge_into`]; [`Error::Usage`] if there
-/// is a filter already.
+/// Those of [`Whole::read`], [`Whole::upload`], [`Whole::check_room_in`] and
+/// [`Whole::merge_into`]; [`Error::Usage`] if there is a filter already.
 pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let place = Place::of(&args.url)?;
     let stop = Stop::on_signals()?;
     let key = args.whole.secret_key()?;
-    let reading =
-        Reading { key, server: &args.whole.server, max_bytes: args.whole.max_bytes(), talk };
+    let reading = Reading {
+        key,
+        server: &args.whole.server,
+        max_bytes: args.whole.max_bytes(),
+        without_log: false,
+        talk,
+    };
     let mut progress = Progress::new(talk, None);
     let whole = Whole::read(&args.file, reading, (&stop, &mut progress))?;
     let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;
@@ -48,6 +53,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     let mut progress = Progress::new(talk, Some(whole.filter.params().num_bytes()));
     let filter = match there {
         Some(filter) if args.merge => {
+            if !args.overfill {
+                whole.check_room_in(&connection, &filter, args.whole.max_bytes(), &stop)?;
+            }
             whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
             filter
         }

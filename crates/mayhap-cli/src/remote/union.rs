@@ -1,20 +1,27 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
+use super::connect::wait;
 use super::{Connection, OnServer, Place, RemoteFile, ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::fill::State;
-use crate::keys::KeyOptions;
+use crate::filter_file::open_snapshot;
 use crate::memory;
 use crate::progress::Progress;
+use crate::room::over_full;
+use crate::session::{LockArgs, Waiting};
 use crate::signals::Stop;
 use crate::talk::Talk;
-use mayhap::native::{Header, Kind};
-use mayhap::{AnyFilter, Block, OwnedBlocks, SecretKey};
-use mayhap_redis::{NativeFilter, NativeOptions};
+use mayhap::native::{self, Header, Kind};
+use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
+use mayhap_redis::Error::Switched;
+use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
 use std::path::{Path, PathBuf};
 
 /// Blocks that are sent between looks at the signals: 8 MiB.
 const CHUNK_BLOCKS: usize = (8 << 20) / Block::BYTES;
+
+/// How often a filter may be switched to another one while it is read.
+const MOST_SWITCHES: u32 = 20;
 
 /// How filters are read.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +32,8 @@ pub struct Reading<'a> {
     pub server: &'a ServerArgs,
     /// The largest filter that is allowed.
     pub max_bytes: u64,
+    /// Read files without a log that is not there.
+    pub without_log: bool,
     /// Who is told.
     pub talk: Talk,
 }
@@ -63,12 +72,15 @@ impl Whole {
             mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
         check_kind(&name, &header)?;
         memory::check(header.body_bytes(), how.max_bytes)?;
-        let loaded = mayhap_store::load_live(path, how.key)?.0;
-        let key_options = loaded.header.key_options().to_owned();
-        Ok(Self { name, key_options, filter: loaded.filter })
+        let snapshot = open_snapshot(path, how.without_log, how.talk)?;
+        let mut filter = snapshot.image().load(how.key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
+        let key_options = snapshot.header().key_options().to_owned();
+        Ok(Self { name, key_options, filter })
     }
 
-    /// Copies a filter from a server, with as many keys as its bits speak of.
+    /// Copies a filter from a server, with as many keys as its bits speak of. Begins again where it
+    /// is switched to another one meanwhile.
     ///
     /// # Errors
     ///
@@ -79,13 +91,37 @@ impl Whole {
         max_bytes: u64,
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<Self, Error> {
+        for _ in 1..MOST_SWITCHES {
+            if let Some(whole) =
+                Self::try_download(connection, filter, max_bytes, (stop, &mut *progress), true)?
+            {
+                return Ok(whole);
+            }
+        }
+        let last = Self::try_download(connection, filter, max_bytes, (stop, progress), false)?;
+        last.ok_or_else(|| connection.error(&Switched { name: connection.place.filter.clone() }))
+    }
+
+    /// [`Whole::download`]; `None` if it was switched and `again` is set.
+    fn try_download(
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        (stop, progress): (&Stop, &mut Progress),
+        again: bool,
+    ) -> Result<Option<Self>, Error> {
         let mut download = connection.wait(filter.download())?;
         let params = download.params();
         memory::check(params.num_bytes(), max_bytes)?;
         let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
         let mut rest = blocks.as_mut();
         let mut done = 0;
-        while let Some(bytes) = connection.wait(download.next())? {
+        loop {
+            let bytes = match wait(download.next())? {
+                Err(Switched { .. }) if again => return Ok(None),
+                next => next.map_err(|source| connection.error(&source))?,
+            };
+            let Some(bytes) = bytes else { break };
             let bytes = bytes.as_chunks::<{ Block::BYTES }>().0;
             let (now, later) = rest.split_at_mut(bytes.len());
             for (block, bytes) in now.iter_mut().zip(bytes) {
@@ -102,11 +138,11 @@ impl Whole {
         let uncounted = AnyFilter::from_parts(params, function, blocks.as_ref(), 0)?;
         // Where all bits are set there may be any number of keys.
         let items = uncounted.estimated_items().rounded().min(params.num_bits());
-        Ok(Self {
+        Ok(Some(Self {
             name: connection.place.name.clone(),
             key_options: download.key_options().into(),
             filter: AnyFilter::from_parts(params, function, blocks, items)?,
-        })
+        }))
     }
 
     /// Adds the keys of another filter.
@@ -169,7 +205,48 @@ impl Whole {
         connection.wait(upload.finish())
     }
 
-    /// Adds its keys to a filter that is there.
+    /// Refuses it if it holds more keys than it was made for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`].
+    pub fn check_room(&self, overfill: bool) -> Result<(), Error> {
+        let estimate = self.filter.estimated_items();
+        let made_for = self.filter.params().expected_items();
+        if !overfill && estimate.health(made_for) == Health::OverCapacity {
+            return Err(over_full(estimate.rounded(), made_for));
+        }
+        Ok(())
+    }
+
+    /// Refuses it if the filter that is there would hold more keys than it was made for with those
+    /// of this one. Which of them it has already is only known from its bits: they are read where
+    /// the numbers of both do not fit into it together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`]; those of [`Whole::download`]; [`Error::Usage`] if the two are not alike.
+    pub fn check_room_in(
+        &self,
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let info = connection.wait(filter.info())?;
+        let there = info.estimated_items.map_or(f64::INFINITY, |items| items);
+        let ours = self.filter.estimated_items().items;
+        if there + ours <= filter.params().expected_items() as f64 {
+            return Ok(());
+        }
+        let mut progress = Progress::new(connection.talk, Some(info.num_bytes));
+        let mut both = Self::download(connection, filter, max_bytes, (stop, &mut progress))?;
+        both.add(self)?;
+        both.check_room(false)
+    }
+
+    /// Adds its keys to a filter that is there, and begins again where that is switched to another
+    /// one meanwhile.
     ///
     /// # Errors
     ///
@@ -182,12 +259,23 @@ impl Whole {
         (stop, progress): (&Stop, &mut Progress),
     ) -> Result<(), Error> {
         let name = &connection.place.name;
-        self.check_options(name, &filter.key_options())?;
-        let mut union = filter.union(&self.filter).map_err(|source| connection.error(&source))?;
-        loop {
-            stop.check()?;
-            let Some(bytes) = connection.wait(union.next())? else { return Ok(()) };
-            progress.tick_bytes(bytes);
+        let mut switches = 0;
+        'again: loop {
+            self.check_options(name, &filter.key_options())?;
+            let union = filter.union(&self.filter);
+            let mut union = union.map_err(|source| connection.error(&source))?;
+            loop {
+                stop.check()?;
+                match wait(union.next())? {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(bytes)) => progress.tick_bytes(bytes),
+                    Err(Switched { .. }) if switches < MOST_SWITCHES => {
+                        switches += 1;
+                        continue 'again;
+                    }
+                    Err(source) => return Err(connection.error(&source)),
+                }
+            }
         }
     }
 }
@@ -203,6 +291,21 @@ pub struct Merged {
     pub state: State,
 }
 
+/// Where a merge goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// A file, or a URL.
+    pub path: &'a Path,
+    /// Replace the file if it exists.
+    pub force: bool,
+    /// Write it even if it holds more keys than it was made for.
+    pub overfill: bool,
+    /// What a write on a server has to reach.
+    pub replicas: ReplicaArgs,
+    /// How long others that change the file are waited for.
+    pub lock: LockArgs,
+}
+
 /// Merges filters in memory into one that is saved, or whose keys go into one on a server, which is
 /// made if it is not there.
 ///
@@ -210,13 +313,11 @@ pub struct Merged {
 ///
 /// Those of [`Whole::read`]; [`Error::Usage`] for filters that are not alike; those of the file or
 /// of the server.
-pub fn merge(
-    files: &[PathBuf],
-    (output, force): (&Path, bool),
-    how: Reading<'_>,
-    replicas: ReplicaArgs,
-) -> Result<Merged, Error> {
+pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<Merged, Error> {
     let stop = Stop::on_signals()?;
+    // Before anything is read: the output may be one of the inputs.
+    let waiting = Waiting::new("merge", output.lock, how.talk, Some(&stop));
+    let lock = if super::is_url(output.path) { None } else { Some(waiting.lock(output.path)?) };
     let mut progress = Progress::new(how.talk, None);
     let mut whole: Option<Whole> = None;
     let mut items = Vec::new();
@@ -231,9 +332,18 @@ pub fn merge(
     let Some(whole) = whole else {
         return Err(Error::usage("which filters? None is named", "name the filters to merge"));
     };
-    let state = if super::is_url(output) {
-        let connection = Connection::open(Place::of(output)?, how.server, replicas, how.talk)?;
+    whole.check_room(output.overfill)?;
+    let state = if let Some(lock) = lock {
+        let header = native::Header::of(&whole.filter, &whole.key_options);
+        lock.save(&header, &[whole.filter.blocks()], output.force)?;
+        State::of(&whole.filter)
+    } else {
+        let place = Place::of(output.path)?;
+        let connection = Connection::open(place, how.server, output.replicas, how.talk)?;
         let filter = if let Some(filter) = connection.find(how.key)? {
+            if !output.overfill {
+                whole.check_room_in(&connection, &filter, how.max_bytes, &stop)?;
+            }
             whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
             filter
         } else {
@@ -241,10 +351,6 @@ pub fn merge(
             whole.upload(&connection, &options, (&stop, &mut progress))?
         };
         RemoteFile::of(&connection, filter)?.0.state()
-    } else {
-        let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
-        crate::cmd::save(output, &whole.filter, &options, force)?;
-        State::of(&whole.filter)
     };
     let estimate = whole.filter.estimated_items().items;
     let estimated_items = estimate.is_finite().then_some(estimate);

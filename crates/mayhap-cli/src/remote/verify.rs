@@ -5,7 +5,7 @@ use crate::args::LineArgs;
 use crate::cmd::Outcome;
 use crate::error::Error;
 use crate::fill::State;
-use crate::input::Source;
+use crate::input::{Reading, Source};
 use crate::measure::{Count, Numbers, samples_for};
 use crate::presence::Presence;
 use crate::progress::Progress;
@@ -65,7 +65,8 @@ pub fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Error> {
     let verdict = crate::cmd::verify::verdict_of(count, &state, file.estimate());
     let rate = RateFound::new(asks.seed, count, predicted, verdict);
     let (function, mut digests, mut bits) = (file.digest_function(), Vec::new(), Bitmap::new());
-    let cut = (&options, asks.lines.max_line());
+    let reading = Reading { gathers: true, ..asks.lines.reading("verify", talk) };
+    let cut = (&options, reading);
     let keys = Presence::of(asks.sources, cut, (talk, keys_bytes), |batch, absent| {
         batch.digest_into(&function, &mut digests);
         file.contains_digests_into(&digests, &mut bits)?;

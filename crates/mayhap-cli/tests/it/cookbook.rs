@@ -3,7 +3,7 @@
 use crate::support::folder;
 use std::path::Path;
 use std::process::Command;
-use test_servers::{RedisOptions, RedisServer, ready};
+use test_servers::{RedisOptions, RedisServer, ready, skipped};
 
 /// A fenced block of the shell, and what it is to print.
 struct Recipe {
@@ -122,7 +122,7 @@ fn every_recipe_prints_what_the_page_says() {
         for recipe in section {
             let Recipe { section, line, script, expected, is_pending } = recipe;
             if *is_pending {
-                println!("SKIPPED pending recipe at line {line}: {section}");
+                skipped(&format!("pending recipe at line {line}: {section}"));
                 continue;
             }
             ran += 1;

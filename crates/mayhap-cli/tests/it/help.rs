@@ -24,7 +24,8 @@ const STAND_INS: [(&str, &str); 6] = [
 /// Texts that examples name without an ending.
 const TEXTS: [&str; 7] = ["a", "b", "keys", "log", "today", "words", "yesterday"];
 
-/// The examples of a verb's help, without what is said of them.
+/// The examples of a verb's help, as they are printed: what is said of them is a comment of the
+/// shell, so that a whole line can be typed.
 fn examples(verb: &str) -> Vec<String> {
     let folder = folder();
     let arguments: Vec<&str> = verb.split_whitespace().chain(["--help"]).collect();
@@ -36,7 +37,10 @@ fn examples(verb: &str) -> Vec<String> {
         .map(|line| {
             let line = line.strip_prefix("  ");
             let line = line.unwrap_or_else(|| panic!("mayhap {verb}: a line is wrapped: {help}"));
-            line.split("  ").next().unwrap().to_owned()
+            let (command, comment) = parts(line);
+            assert!(!command.contains("  "), "mayhap {verb}: no comment begins with #: {line}");
+            assert_eq!(comment.trim_start().len() > 1, line.contains("  # "), "{line}");
+            line.to_owned()
         })
         .collect();
     assert!(!examples.is_empty(), "mayhap {verb}: {help}");
@@ -45,9 +49,15 @@ fn examples(verb: &str) -> Vec<String> {
     examples
 }
 
+/// The command of an example, and the comment that may stand behind it.
+fn parts(example: &str) -> (&str, &str) {
+    let command = example.split("  #").next().unwrap_or(example).trim_end();
+    example.split_at(command.len())
+}
+
 /// An example of small size: filters of any size are made alike, and measuring takes time.
-fn scaled(example: &str) -> String {
-    let mut words: Vec<&str> = example.split(' ').collect();
+fn scaled(command: &str) -> String {
+    let mut words: Vec<&str> = command.split(' ').collect();
     let plans = words.windows(2).any(|pair| pair == ["mayhap", "plan"]);
     for i in 1..words.len() {
         match words[i - 1] {
@@ -184,16 +194,18 @@ fn try_example(example: &str) -> (Option<i32>, String) {
         std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mayhap"), programs.join("mayhap")).unwrap();
-    let command = scaled(example);
+    let (command, comment) = parts(example);
+    let command = scaled(command);
     make_inputs(&here, &command);
     let (command, _server) = with_server(&here, &command);
+    let printed = format!("{command}{comment}");
     let mut path = OsString::from(&programs);
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());
     // What completions define is of a shell that has them.
     let shell = if command.starts_with("eval") { "bash" } else { "sh" };
     let output = Command::new(shell)
-        .args(["-c", &command])
+        .args(["-c", &printed])
         .current_dir(&here)
         .env("PATH", path)
         .env("HOME", &here)
@@ -227,6 +239,8 @@ fn an_example_that_is_wrong_is_found_out() {
         "mayhap check absent-file-without-ending < words.txt",
         "mayhapp info seen.mayhap",
         "mayhap remove seen.mayhap gone | cat; mayhap nothing",
+        // What is said of it would be typed, too.
+        "mayhap info seen.mayhap   look inside",
     ] {
         let (code, talk) = try_example(wrong);
         let failed = talk.lines().any(|line| line.starts_with("mayhap:"));

@@ -125,7 +125,7 @@ fn a_scalable_file_grows_and_stops_at_its_limit() {
 
     let arguments = ["add", "s", "--max-memory", "100k"];
     let talk = fail(folder, &arguments, &lines("key", 4000..50_000));
-    assert!(talk.contains("above the limit of 97.7 KiB"), "{talk}");
+    assert!(talk.contains("the filter is full (") && talk.contains("above 97.7 KiB)"), "{talk}");
     let after = info(folder, "s");
     assert!(after["inserted_items"].as_u64().unwrap() > 4000, "what had room is saved");
     // The limit was that of one run.
@@ -225,7 +225,11 @@ fn what_was_added_to_a_counting_file_can_be_removed() {
     assert_eq!(bits("num_bits"), bits("filter_bytes") * 8);
     let full = run(folder, &["add", "c"], &lines("more", 0..1000));
     assert_eq!(full.status.code(), Some(2));
-    assert!(stderr(&full).contains("the filter is full (1,000 keys)"), "{}", stderr(&full));
+    assert!(
+        stderr(&full).contains("the filter is full (1,000 of 1,000 keys)"),
+        "{}",
+        stderr(&full)
+    );
     assert_eq!(info(folder, "c")["inserted_items"], 1000);
 
     succeed(folder, &["create", "plain", "-n", "10"], b"");

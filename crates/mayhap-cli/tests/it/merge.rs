@@ -5,6 +5,7 @@ use mayhap::{
     BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, FuseWidth, WindowBloomFilter,
 };
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::path::Path;
 
 fn build(folder: &Path, name: &str, extra: &[&str], input: &[u8]) {
@@ -58,7 +59,7 @@ fn unlike_files_are_refused_with_what_differs_and_the_next_step() {
         std::fs::remove_file(folder.join("b")).unwrap();
     }
     let talk = fail(folder, &["merge", "-o", "all", "a", "-"], b"");
-    assert!(talk.contains("- is given"), "{talk}");
+    assert!(talk.contains("FILTER - is standard input"), "{talk}");
     let talk = fail(folder, &["merge", "-o", "a", "a"], b"");
     assert!(talk.contains("a exists already") && talk.contains("--force"), "{talk}");
     fail(folder, &["merge", "-o", "all"], b"");
@@ -68,13 +69,13 @@ fn unlike_files_are_refused_with_what_differs_and_the_next_step() {
 }
 
 #[test]
-fn an_overfull_union_is_made_and_warned_of() {
+fn an_overfull_union_is_made_if_asked_for_and_warned_of() {
     let folder = folder();
     let folder = folder.path();
     for (name, keys) in [("a", 0..900), ("b", 900..1800), ("c", 0..1)] {
         build(folder, name, &[], &lines("key", keys));
     }
-    let output = run(folder, &["merge", "-o", "all", "a", "b"], b"");
+    let output = run(folder, &["merge", "--overfill", "-o", "all", "a", "b"], b"");
     assert_eq!(output.status.code(), Some(0));
     let talk = stderr(&output);
     assert!(talk.contains("warning: the merged filter is over capacity with 1,"), "{talk}");
@@ -83,7 +84,7 @@ fn an_overfull_union_is_made_and_warned_of() {
     assert_eq!(json(&output.stdout)["health"], "near capacity");
     let items = json(&output.stdout)["items"].as_u64().unwrap();
     assert!((900..=901).contains(&items), "{items}");
-    let output = run(folder, &["merge", "-q", "-o", "quiet", "a", "b"], b"");
+    let output = run(folder, &["merge", "-q", "--overfill", "-o", "quiet", "a", "b"], b"");
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
 
@@ -100,11 +101,9 @@ fn the_state_of_a_dedup_counts_with_its_log() {
     build(folder, "a", &[], b"a\n");
     succeed(folder, &["merge", "-o", "all", "a", "seen"], b"");
     assert_eq!(held(folder, "all", b"a\nlogged\nnever\n"), b"a\nlogged\n");
-    let talk = fail(folder, &["merge", "--force", "-o", "seen", "a", "seen"], b"");
-    assert!(talk.contains("live state") && talk.contains("mayhap add FILE /dev/null"), "{talk}");
-    // The hint is right.
-    succeed(folder, &["add", "seen", "/dev/null"], b"");
+    // The state itself can be replaced, by a file that has its log.
     succeed(folder, &["merge", "--force", "-o", "seen", "a", "seen"], b"");
+    assert!(!folder.join("seen.log").exists());
     assert_eq!(held(folder, "seen", b"a\nlogged\nnever\n"), b"a\nlogged\n");
 }
 
@@ -179,7 +178,12 @@ fn kinds() -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        rng_seed: RngSeed::Fixed(15),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn no_bytes_make_a_verb_panic_or_lie_about_success(

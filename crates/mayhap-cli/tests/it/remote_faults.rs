@@ -8,7 +8,8 @@ use crate::support::{
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Child;
-use test_servers::{RedisOptions, RedisServer, ready};
+use std::time::Duration;
+use test_servers::{Line, RedisOptions, RedisServer, ready};
 
 /// Verbs with the arguments in which they take the URL.
 fn ways(url: &str) -> Vec<Vec<&str>> {
@@ -36,8 +37,8 @@ fn a_server_that_is_not_there_is_named_in_every_verb() {
     succeed(folder, &["build", "-q", "-n", "10", "-o", "f"], b"a\n");
     for way in ways("redis://user:hidden@127.0.0.1:1/0/seen") {
         let error = fail(folder, &[&way[..], &["--timeout", "1s"]].concat(), b"a\n");
-        assert!(error.contains("mayhap: redis://127.0.0.1:1 gave no answer"), "{way:?}: {error}");
-        assert!(error.contains("hint: ") && !error.contains("hidden"), "{way:?}: {error}");
+        assert!(error.contains("mayhap: redis://127.0.0.1:1 refuses connections\n"), "{error}");
+        assert!(error.contains("hint: does it run there?") && !error.contains("hidden"), "{error}");
     }
     assert!(!folder.join("x").exists());
 }
@@ -245,4 +246,48 @@ fn a_dedup_that_loses_its_server_prints_what_may_be_recorded() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &*rest), (Some(2), &b"second\n"[..]));
     assert!(stderr(&output).contains("gave no answer"), "{}", stderr(&output));
+}
+
+#[test]
+fn every_verb_begins_again_where_a_push_comes_between_two_of_its_steps() {
+    let Some(server) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    let line = Line::start(server.port(), Duration::ZERO).unwrap();
+    let (near, far) = (url(&server, "seen"), format!("{}/0/seen", line.url()));
+    let build = ["build", "-q", "-p", "1e-6", "--layout", "blocked"];
+    for (name, items, keys) in [("old", "1k", 0..500), ("new", "50k", 0..5_000)] {
+        let keys = lines("key", keys);
+        succeed(folder, &[&build[..], &["-n", items, "-o", name]].concat(), &keys);
+    }
+    file(folder, "keys", &lines("key", 0..5_000));
+    for (words, step) in [
+        (&["check", "-c", &far, "keys"][..], "BITCOUNT"),
+        (&["check", "-c", &far, "keys"], "HGETALL"),
+        (&["filter", "-q", &far, "keys"], "BITCOUNT"),
+        (&["info", &far], "BITCOUNT"),
+        (&["add", "-q", &far, "keys"], "BITCOUNT"),
+        (&["dedup", "-q", "--state", &far, "keys"], "BITCOUNT"),
+        (&["verify", "--samples", "1k", &far, "keys"], "BITCOUNT"),
+        (&["pull", "-q", "--force", &far, "pulled"], "GETRANGE"),
+        (&["merge", "-q", "--force", "-o", "merged", &far], "GETRANGE"),
+    ] {
+        succeed(folder, &["push", "-q", "--force", "old", &near], b"");
+        let (at, to) = (folder.to_owned(), near.clone());
+        let push = move || drop(succeed(&at, &["push", "-q", "--force", "new", &to], b""));
+        line.before(step, 0, push);
+        let output = run(folder, words, b"");
+        assert!(line.is_done(), "{words:?} sends no {step}");
+        assert_eq!(output.status.code(), Some(0), "{words:?} {step}: {}", stderr(&output));
+        // What it reads is the new one, whole.
+        match words[0] {
+            "check" => assert_eq!(output.stdout, b"5000\n", "{step}"),
+            "pull" | "merge" => {
+                let file = words.iter().find(|word| ["pulled", "merged"].contains(word)).unwrap();
+                let found = succeed(folder, &["check", "-c", file, "keys"], b"");
+                assert_eq!(found, b"5000\n", "{words:?}");
+            }
+            _ => {}
+        }
+    }
 }

@@ -172,19 +172,28 @@ fn a_closed_pipe_loses_no_line_for_the_next_run() {
 }
 
 #[test]
-fn a_state_in_use_is_locked() {
+fn a_state_in_use_can_be_asked_and_added_to() {
     let folder = folder();
-    let (mut child, stdin, _stdout) = start_and_print(folder.path(), &FIRST, b"a\n");
-    for arguments in [&NEXT[..], &["add", "seen"]] {
-        let talk = fail(folder.path(), arguments, b"b\n");
-        assert!(talk.contains("in use by another process"), "{talk}");
+    let (mut child, mut stdin, stdout) = start_and_print(folder.path(), &FIRST, b"a\n");
+    let mut stdout = BufReader::new(stdout);
+    for (arguments, input, printed) in [
+        (&NEXT[..], &b"a\nb\n"[..], &b"b\n"[..]),
+        (&["add", "seen"], b"b\nc\n", b""),
+        (&NEXT, b"b\nc\nd\n", b"d\n"),
+        (&["check", "seen"], b"a\nb\nc\nd\ne\n", b"a\nb\nc\nd\n"),
+    ] {
+        assert_eq!(succeed(folder.path(), arguments, input), printed, "{arguments:?}");
     }
-    // But it can be asked.
-    assert_eq!(succeed(folder.path(), &["check", "seen"], b"a\nb\n"), b"a\n");
     let info = json(&succeed(folder.path(), &["info", "--json", "seen"], b""));
-    assert_eq!(info["inserted_items"], 1);
+    assert_eq!((&info["inserted_items"], &info["log"]), (&4.into(), &"there".into()));
+    // The one that was there first has all of that when it goes on.
+    stdin.write_all(b"d\nb\nc\ne\n").unwrap();
+    let mut line = String::new();
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "e\n");
     drop(stdin);
     assert!(child.wait().unwrap().success());
-    let output = run(folder.path(), &NEXT, b"a\nb\n");
-    assert_eq!(output.stdout, b"b\n", "{}", stderr(&output));
+    assert!(!folder.path().join("seen.log").exists());
+    let output = run(folder.path(), &NEXT, b"e\nf\n");
+    assert_eq!(output.stdout, b"f\n", "{}", stderr(&output));
 }

@@ -95,16 +95,40 @@ pub(crate) fn file(folder: &Path, name: &str, contents: &[u8]) -> PathBuf {
     path
 }
 
+/// A number as the command writes it.
+pub(crate) fn grouped(number: u64) -> String {
+    mayhap_cli::talk::grouped(number)
+}
+
 /// Lines `prefix-i` for each `i`.
 pub(crate) fn lines(prefix: &str, numbers: impl IntoIterator<Item = u64>) -> Vec<u8> {
     let line = |i| format!("{prefix}-{i}\n").into_bytes();
     numbers.into_iter().flat_map(line).collect()
 }
 
-/// The JSON object in the last line of some output.
+/// The JSON object that is all of some output: one line, and nothing before or after it.
 pub(crate) fn json(output: &[u8]) -> serde_json::Value {
     let text = std::str::from_utf8(output).unwrap();
-    serde_json::from_str(text.lines().last().unwrap()).unwrap()
+    let line = text.strip_suffix('\n').unwrap_or_else(|| panic!("no line: {text:?}"));
+    assert!(!line.contains('\n'), "more than a line of JSON: {text}");
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The JSON object among what a command said beside it on stderr: the one line that is JSON, and the
+/// others, which are all sentences of ours.
+pub(crate) fn json_and_talk(stderr: &[u8]) -> (serde_json::Value, Vec<String>) {
+    let text = std::str::from_utf8(stderr).unwrap();
+    let (objects, talk): (Vec<&str>, Vec<&str>) =
+        text.lines().partition(|line| line.starts_with('{'));
+    assert_eq!(objects.len(), 1, "one line of JSON: {text}");
+    let value: serde_json::Value = serde_json::from_str(objects[0]).unwrap();
+    assert!(value.is_object(), "{text}");
+    let is_ours = |line: &&str| {
+        ["warning: ", "mayhap: ", "hint: "].iter().any(|start| line.starts_with(start))
+            || line.ends_with(|last: char| last.is_alphanumeric() || ".)\"".contains(last))
+    };
+    assert!(talk.iter().all(is_ours), "{text}");
+    (value, talk.into_iter().map(str::to_owned).collect())
 }
 
 /// What `awk '!seen[$0]++'` prints: the reference for dedup.

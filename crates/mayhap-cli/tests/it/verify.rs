@@ -130,7 +130,7 @@ fn a_damaged_log_of_a_state_is_off() {
     succeed(folder, &["verify", "seen", "keys"], b"");
     let log = folder.join("seen.log");
     let mut bytes = std::fs::read(&log).unwrap();
-    bytes[64 + 24] ^= 1;
+    bytes[64 + 48] ^= 1;
     std::fs::write(&log, bytes).unwrap();
     let output = verify(folder, &["seen"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

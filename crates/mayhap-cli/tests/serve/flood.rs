@@ -6,6 +6,7 @@ use rustix::process::{Resource, getrlimit};
 use std::io::{ErrorKind, Write};
 use std::net::TcpStream;
 use std::time::Duration;
+use test_servers::tool;
 
 const MIB: u64 = 1 << 20;
 const CLIENTS: &str = "Redis clients: 127.0.0.1:";
@@ -100,7 +101,7 @@ fn a_burst_of_ten_thousand_connections_is_taken_and_idle_they_cost_little() {
     const ALL: u64 = 10_000;
     let files = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     if files < ALL + 2000 {
-        println!("SKIPPED 10,000 connections: the limit of open files is {files} (ulimit -n)");
+        tool(false, &format!("12,000 open files, and the limit is {files} (ulimit -n)"));
         return;
     }
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,8 @@
 //! A full disk: a limit on the size of files, which the server is not asked about (T06).
 
 use crate::client::Answer;
-use crate::server::{Server, until};
+use crate::server::{Server, ready, until};
 use rustix::process::{Resource, Rlimit, prlimit};
-use std::io::{Read, Write};
 
 /// Errors for signals, as a full disk gives them.
 const WRAPPER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
@@ -12,17 +11,6 @@ const WRAPPER: [&str; 3] = ["sh", "-c", "trap '' XFSZ; exec \"$0\" \"$@\""];
 fn limit(server: &Server, bytes: Option<u64>) {
     let limit = Rlimit { current: bytes, maximum: None };
     prlimit(Some(server.pid()), Resource::Fsize, limit).unwrap();
-}
-
-/// The status that HTTP answers with.
-fn ready(port: u16) -> String {
-    let mut stream = Server::connect_tcp(port);
-    stream
-        .write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    text.split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
 #[test]

@@ -7,8 +7,10 @@
 
 mod client;
 mod damage;
+mod displaced;
 mod flood;
 mod full;
+mod imports;
 mod kill;
 mod load;
 mod mixed;

@@ -3,6 +3,7 @@
 use crate::client::{Answer, Client};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -149,6 +150,21 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What HTTP answers to `GET path`: head and body.
+pub(crate) fn get(port: u16, path: &str) -> String {
+    let mut stream = Server::connect_tcp(port);
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// The status of `/readyz`.
+pub(crate) fn ready(port: u16) -> String {
+    get(port, "/readyz").split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
 /// The answer that says that all went well.

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use test_servers::tool;
 
 /// The library of `shim.c`, and what it is told and tells.
 pub(crate) struct Shim {
@@ -24,7 +25,7 @@ impl Shim {
         let mut cc = Command::new("cc");
         cc.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&library).arg(source).arg("-ldl");
         let Ok(status) = cc.status() else {
-            println!("SKIPPED slow syncs and power cuts: no C compiler (cc)");
+            tool(false, "a C compiler, cc (gcc)");
             return None;
         };
         assert!(status.success(), "{cc:?}");

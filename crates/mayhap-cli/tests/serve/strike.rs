@@ -9,6 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use test_servers::tool;
 
 const CALLS: [&str; 8] = [
     "write",
@@ -30,10 +31,7 @@ const ARGUMENTS: [&str; 4] = ["--default-error", "1e-9", "--threads", "1"];
 fn have_strace() -> bool {
     let wrapper = ["-qq", "-o", "/dev/null", "-e", "inject=flock:error=EIO:when=9", "true"];
     let have = Command::new("strace").args(wrapper).status().is_ok_and(|status| status.success());
-    if !have {
-        println!("SKIPPED struck calls: strace is missing or may not trace");
-    }
-    have
+    tool(have, "strace, and that it may trace")
 }
 
 /// What fails, how, and under which policy.

@@ -170,8 +170,12 @@ impl BloomFileter {
         self.state.use_count = 0;
     }
 
+    fn is_due(&self) -> bool {
+        self.auto_clear_rate().is_some_and(|rate| self.use_rate() >= rate)
+    }
+
     fn clear_if_due(&mut self) {
-        if self.auto_clear_rate().is_some_and(|rate| self.use_rate() >= rate) {
+        if self.is_due() {
             self.clear();
         }
     }
@@ -201,6 +205,16 @@ impl ForeignFilter for BloomFileter {
     /// `addIfNotExist`.
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
         Ok(!self.add_if_not_exist_utf16(key))
+    }
+
+    fn clears_next(&self) -> bool {
+        self.is_due()
+    }
+
+    /// The least number of keys, each k marks, whose use rate is the automatic clear rate.
+    fn clears_after(&self) -> Option<u64> {
+        let marks = self.auto_clear_rate()? * self.inner.bits.num_bits() as f64;
+        Some((marks / f64::from(self.num_hashes())).ceil().max(0.0) as u64)
     }
 
     fn union_with(&mut self, _other: &dyn ForeignFilter) -> Result<(), Error> {

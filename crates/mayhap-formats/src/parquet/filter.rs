@@ -193,10 +193,12 @@ fn is_bare(bytes: &[u8]) -> bool {
         && read_header(&mut Reader::new(bytes)).is_err()
 }
 
-/// Whether bytes are a header and as many bytes as it says.
-pub(crate) fn is_header(bytes: &[u8]) -> bool {
+/// How many bytes a header, with which these begin, and the bit set after it have; `None` if they
+/// begin with none.
+pub(crate) fn header_and_bits(bytes: &[u8]) -> Option<u64> {
     let mut reader = Reader::new(bytes);
-    read_header(&mut reader).is_ok_and(|num_bytes| reader.left().len() as u64 == num_bytes)
+    let bits = read_header(&mut reader).ok()?;
+    Some((bytes.len() - reader.left().len()) as u64 + bits)
 }
 
 /// Reads a header; the number of bytes in the bit set.

@@ -24,6 +24,6 @@ mod metadata;
 mod sizing;
 
 pub use file::{ColumnInfo, ParquetColumn, ParquetFile};
-pub(crate) use filter::is_header;
+pub(crate) use filter::header_and_bits;
 pub use filter::{SplitBlockFilter, SplitBlockScheme};
 pub use sizing::{SplitBlockSize, parquet_mr_num_bits, parquet_mr_num_bytes};

@@ -1,6 +1,7 @@
 //! `BloomFileter`.
 
 use crate::golden::{Golden, Key, double, hex, number, positions};
+use crate::text::cases;
 use mayhap_formats::{
     BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme, Error, ForeignFilter,
     Format, KeyType, Limits, detect, open,
@@ -233,6 +234,8 @@ fn a_stream_with_another_seed_uid_or_more_bytes_is_refused() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn changed_bytes_give_an_error_or_the_same_bytes(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),

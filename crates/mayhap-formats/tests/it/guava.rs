@@ -1,6 +1,7 @@
 //! Guava.
 
 use crate::golden::{self, Golden, Key, PUT_AND_MIGHT_CONTAIN, double, hex, number, positions};
+use crate::text::cases;
 use mayhap_formats::{
     Error, ForeignFilter, Format, GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme,
     GuavaStrategy, KeyType, Limits, Reader, detect, open,
@@ -376,6 +377,8 @@ fn unlike_filters_are_not_united_and_stay_as_they_are() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn what_decodes_is_encoded_to_the_same_bytes(
         mut bytes in prop::collection::vec(any::<u8>(), 0..80),

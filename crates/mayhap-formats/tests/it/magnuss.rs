@@ -1,6 +1,7 @@
 //! Java-BloomFilter by `MagnusS` and its Redis variant.
 
 use crate::golden::{self, Golden, Key, Names, double, hex, number, positions};
+use crate::text::cases;
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, MagnusFilter, MagnusForm, MagnusHash,
     MagnusScheme, MagnusSizing, Shape, detect, open, open_with,
@@ -249,6 +250,8 @@ fn a_damaged_java_object_is_not_taken_for_a_bitmap() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn any_bytes_give_an_error_or_the_same_bytes(
         bytes in prop::collection::vec(any::<u8>(), 0..40), num_bits: i32, num_hashes in 0u32..20,

@@ -3,6 +3,7 @@
 mod bits_and_blooms;
 mod bloomfileter;
 mod dcso;
+mod detect;
 mod golden;
 mod guava;
 mod hostile;

@@ -1,6 +1,7 @@
 //! Redisson.
 
 use crate::golden::{self, Golden, Key, Names, double, hex, number, positions};
+use crate::text::cases;
 use mayhap_formats::{
     Error, ForeignFilter, Format, KeyType, Limits, RedissonConfig, RedissonFilter, RedissonScheme,
     RedissonSpelling, Shape, open_with,
@@ -270,6 +271,8 @@ fn unlike_filters_are_not_united() {
 }
 
 proptest! {
+    #![proptest_config(cases(256))]
+
     #[test]
     fn any_bytes_give_an_error_or_the_same_bytes(
         bytes in prop::collection::vec(any::<u8>(), 0..40), size: i64, num_hashes in 0u32..20,

@@ -1,15 +1,17 @@
 //! Time to live, deletion, and what is known of a filter.
 
-use super::filter::{Made, NativeFilter, Place};
+use super::filter::{Current, Made, NativeFilter, Place};
 use super::maker::forget;
 use super::meta::{Meta, State};
 use super::options::millis;
-use super::wire::{bytes, eval, int, items, read_meta, value_of, word, words};
+use super::resolve::Look;
+use super::round::Trailer;
+use super::wire::{bytes, eval, int, items, meta_of, read_meta, value_of, word, words};
 use crate::server::Command;
 use crate::{Error, FilterInfo, Server};
 use mayhap::{Estimate, Layout};
 use redis::Value;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Keys: the parameters. Arguments: generation, time to live or 0. Answers when it expires now and
 /// when it will; the filter expires no later for it.
@@ -47,7 +49,22 @@ impl NativeFilter {
     /// which some of the keys may have the new time and the others the old one: set it again.
     pub async fn refresh_ttl(&self, ttl: Option<Duration>) -> Result<(), Error> {
         let ttl = ttl.map_or(Ok(0), millis)?;
-        let made = self.fresh().await?;
+        let until = Instant::now() + self.inner.server.options().deadline;
+        loop {
+            let made = self.fresh().await?;
+            let result = self.set_ttl(&made, ttl).await;
+            if !matches!(result, Err(Error::Gone { .. })) || Instant::now() >= until {
+                return result;
+            }
+            // Of a filter that was switched to meanwhile it is the time to live that counts.
+            match self.fresh().await {
+                Ok(now) if now.meta.generation != made.meta.generation => {}
+                _ => return result,
+            }
+        }
+    }
+
+    async fn set_ttl(&self, made: &Made, ttl: u64) -> Result<(), Error> {
         let key = self.place().meta_key();
         let generation = format!("{:016x}", made.meta.generation);
         let mut when = eval(WHEN, &[&key]);
@@ -62,7 +79,7 @@ impl NativeFilter {
         let at = number(at);
         let is_longer = never_is_last(at) >= never_is_last(number(before));
         if is_longer {
-            self.expire_shards(&made, at).await?;
+            self.expire_shards(made, at).await?;
         }
         let mut expire = eval(EXPIRE, &[&key]);
         expire.arg(&generation).arg(at).arg(ttl);
@@ -73,7 +90,7 @@ impl NativeFilter {
         if is_longer {
             return Ok(());
         }
-        let result = self.expire_shards(&made, at).await;
+        let result = self.expire_shards(made, at).await;
         match &result {
             // All of it may have gone at once, as it was told to.
             Err(Error::Gone { .. }) if self.fresh().await.is_err() => Ok(()),
@@ -99,7 +116,11 @@ impl NativeFilter {
     }
 
     pub(super) fn place(&self) -> Place<'_> {
-        Place { name: &self.inner.name, is_next: self.current().is_next }
+        self.place_of(&self.current())
+    }
+
+    fn place_of(&self, current: &Current) -> Place<'_> {
+        Place { name: &self.inner.name, is_next: current.is_next }
     }
 
     /// The filter as it is now, after switches.
@@ -142,57 +163,95 @@ impl NativeFilter {
         Ok(true)
     }
 
+    /// Counts the bits of one generation: where it is switched to another meanwhile, those of that.
     pub(super) async fn read_info(&self) -> Result<FilterInfo, Error> {
-        let made = self.fresh().await?;
-        let count_ones = self.count_ones(&made).await?;
-        let key = self.place().meta_key();
-        let ttl = Command::read(&key, words(&["PTTL", &key]));
-        let replies = self.inner.server.run_unconfirmed(vec![ttl]).await?;
-        let ttl = replies.into_iter().next().and_then(|reply| int(&reply.value.ok()?));
-        let params = made.meta.params;
-        let items = Estimate::from_ones(&params, count_ones).items;
-        let fill = count_ones as f64 / params.num_bits() as f64;
-        let fpp = match params.layout() {
-            Layout::Standard => fill.powi(params.num_hashes().cast_signed()),
-            _ if items.is_finite() => params.expected_fpp(items.round() as u64),
-            _ => 1.0,
-        };
-        let cut = made.meta.cut;
-        Ok(FilterInfo {
-            layout: params.layout().name(),
-            num_bits: params.num_bits(),
-            num_hashes: params.num_hashes(),
-            expected_items: Some(params.expected_items()),
-            target_fpp: Some(params.target_fpp()),
-            count_ones,
-            estimated_items: items.is_finite().then_some(items),
-            estimated_fpp: fpp,
-            num_shards: cut.num_shards(),
-            num_bytes: params.num_bytes() + cut.num_shards() * 8,
-            ttl_ms: ttl.and_then(|ttl| u64::try_from(ttl).ok()),
-        })
+        let until = Instant::now() + self.inner.server.options().deadline;
+        loop {
+            let current = self.current();
+            let (seen, bad) = self.look(&current).await?;
+            let is_own = |meta: &Meta| {
+                meta.generation == current.made.meta.generation && meta.state == State::Ready
+            };
+            if let Some(meta) = seen.meta.as_ref().filter(|meta| is_own(meta) && bad.is_empty()) {
+                return Ok(info(meta, seen.count_ones, seen.ttl));
+            }
+            let look = Look { is_query: true, from_replica: false };
+            self.resolve(&current, &bad, look, until).await?;
+        }
     }
 
-    /// Counts the bits on the server, a shard at a time, without the trailers.
-    async fn count_ones(&self, made: &Made) -> Result<u64, Error> {
-        let mut sum = 0;
+    /// Counts the bits on the server, a shard at a time, without the trailers, and reads the
+    /// parameters: all in one round trip unless there are more than 256 shards. Says which shards
+    /// are gone.
+    async fn look(&self, current: &Current) -> Result<(Seen, Vec<(usize, Trailer)>), Error> {
+        let (made, key) = (&current.made, self.place_of(current).meta_key());
+        let (mut seen, mut bad) = (Seen::default(), Vec::new());
         let shards: Vec<usize> = (0..made.keys.len()).collect();
         for shards in shards.chunks(256) {
-            let commands = shards.iter().flat_map(|&shard| {
+            let mut commands = Vec::with_capacity(2 * shards.len() + 2);
+            if shards[0] == 0 {
+                // Not as reading: a replica may not know yet.
+                commands.push(Command::write(&key, words(&["HGETALL", &key])));
+                commands.push(Command::write(&key, words(&["PTTL", &key])));
+            }
+            commands.extend(shards.iter().flat_map(|&shard| {
                 let end = (made.meta.cut.body_bytes(shard) - 1).to_string();
                 let count = words(&["BITCOUNT", &made.keys[shard].0, "0", &end]);
                 [made.write(shard, count), made.write(shard, made.get_trailer(shard))]
-            });
-            let replies = self.inner.server.run_unconfirmed(commands.collect()).await?;
-            for (i, reply) in replies.into_iter().enumerate() {
-                let value = value_of(reply, &made.keys[shards[i / 2]].0, "to count bits")?;
-                if i % 2 == 0 {
-                    sum += int(&value).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-                } else if bytes(&value).is_none_or(|bytes| bytes.len() != 8) {
-                    return Err(self.gone("part of it was evicted or deleted by another program"));
+            }));
+            let mut replies = self.inner.server.run_unconfirmed(commands).await?.into_iter();
+            let mut next = |key: &str, what| match replies.next() {
+                Some(reply) => value_of(reply, key, what),
+                None => Ok(Value::Nil),
+            };
+            if shards[0] == 0 {
+                seen.meta = meta_of(&next(&key, "the parameters of the filter")?, &key)?;
+                seen.ttl = int(&next(&key, "the expiry of the filter")?);
+            }
+            for &shard in shards {
+                let key = &made.keys[shard].0;
+                let count = next(key, "to count bits")?;
+                seen.count_ones += int(&count).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+                // A fenced shard is whole: it is being switched.
+                if !made.is_there(&next(key, "to look at a shard")?) {
+                    bad.push((shard, Trailer::Gone));
                 }
             }
         }
-        Ok(sum)
+        Ok((seen, bad))
+    }
+}
+
+/// What a look at a filter finds.
+#[derive(Default)]
+struct Seen {
+    meta: Option<Meta>,
+    /// Milliseconds until it expires; negative if it never does.
+    ttl: Option<i64>,
+    count_ones: u64,
+}
+
+/// What the numbers of a filter say.
+fn info(meta: &Meta, count_ones: u64, ttl: Option<i64>) -> FilterInfo {
+    let (params, cut) = (meta.params, meta.cut);
+    let items = Estimate::from_ones(&params, count_ones).items;
+    let fill = count_ones as f64 / params.num_bits() as f64;
+    let fpp = match params.layout() {
+        Layout::Standard => fill.powi(params.num_hashes().cast_signed()),
+        _ if items.is_finite() => params.expected_fpp(items.round() as u64),
+        _ => 1.0,
+    };
+    FilterInfo {
+        layout: params.layout().name(),
+        num_bits: params.num_bits(),
+        num_hashes: params.num_hashes(),
+        expected_items: Some(params.expected_items()),
+        target_fpp: Some(params.target_fpp()),
+        count_ones,
+        estimated_items: items.is_finite().then_some(items),
+        estimated_fpp: fpp,
+        num_shards: cut.num_shards(),
+        num_bytes: params.num_bytes() + cut.num_shards() * 8,
+        ttl_ms: ttl.and_then(|ttl| u64::try_from(ttl).ok()),
     }
 }

@@ -7,7 +7,7 @@
 
 use super::filter::NativeFilter;
 use super::round::{Act, Answer};
-use crate::Error;
+use crate::{Error, Trouble};
 use mayhap::Digest;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -68,8 +68,9 @@ impl NativeFilter {
         }
         receiver.await.unwrap_or_else(|_| {
             // The runtime of the task that drove has ended.
-            let (server, reason) = (self.server().name().into(), "the call was given up".into());
-            Err(Error::Unavailable { server, after: Duration::ZERO, reason })
+            let trouble = Trouble::from("the call was given up".to_owned());
+            let server = self.server().name().into();
+            Err(Error::Unavailable { server, node: None, after: Duration::ZERO, trouble })
         })
     }
 }

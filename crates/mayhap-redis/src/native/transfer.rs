@@ -67,7 +67,11 @@ impl NativeFilter {
     ///
     /// [`Error::Gone`], and those of the connection.
     pub async fn download(&self) -> Result<Download, Error> {
-        Ok(Download { filter: self.clone(), made: self.fresh().await?, read: 0 })
+        let made = self.fresh().await?;
+        if !made.meta.is_of(self.inner.digest_function) {
+            return Err(self.gone("it was made again with another digest function"));
+        }
+        Ok(Download { filter: self.clone(), made, read: 0 })
     }
 }
 
@@ -198,8 +202,8 @@ impl Download {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] if the filter was deleted, evicted or switched to another one: begin again.
-    /// Those of the connection: go on.
+    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] to another one: begin
+    /// again. Those of the connection: go on.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let (made, server) = (&self.made, &self.filter.inner.server);
         let all = made.meta.params.num_bytes();
@@ -223,11 +227,22 @@ impl Download {
             // A fenced shard is whole: it is being switched.
             let is_there = trailer.as_ref().is_some_and(|it| made.is_there(it));
             if piece.len() as u64 != len || !is_there {
-                return Err(self.filter.gone("it was deleted, evicted or switched meanwhile"));
+                return Err(self.why_missing().await);
             }
             body.extend_from_slice(piece);
         }
         self.read = to;
         Ok(Some(body))
+    }
+
+    /// Why part of the filter is not there.
+    async fn why_missing(&self) -> Error {
+        match self.filter.fresh().await {
+            Ok(now) if now.meta.generation != self.made.meta.generation => {
+                Error::Switched { name: self.filter.inner.name.clone() }
+            }
+            Ok(_) => self.filter.gone("part of it was evicted or deleted by another program"),
+            Err(error) => error,
+        }
     }
 }

@@ -62,8 +62,8 @@ impl Union<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] if the filter is no more, or was switched to another one meanwhile: begin
-    /// again. [`Error::ServerFull`], [`Error::WrongType`], and those of the connection: go on.
+    /// [`Error::Gone`] if the filter is no more; [`Error::Switched`] to another one: begin again.
+    /// [`Error::ServerFull`], [`Error::WrongType`], and those of the connection: go on.
     pub async fn next(&mut self) -> Result<Option<u64>, Error> {
         let inner = &self.filter.inner;
         let until = Instant::now() + inner.server.options().deadline;
@@ -71,7 +71,7 @@ impl Union<'_> {
             let current = self.filter.current();
             let made = &current.made;
             if made.meta.generation != self.generation {
-                return Err(self.filter.gone("it was switched to another one meanwhile"));
+                return Err(Error::Switched { name: inner.name.clone() });
             }
             if self.done == made.keys.len() {
                 return Ok(None);

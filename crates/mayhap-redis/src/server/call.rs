@@ -4,9 +4,10 @@ use super::backend::{Backend, How, Place};
 use super::command::{Command, CommandKind, Reply};
 use super::node::{Failure, Sent};
 use super::options::WaitReplicas;
-use crate::Error;
+use crate::{Error, Trouble};
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerError, ServerErrorKind, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Commands of one round for a node at most. More take longer than a reply may, and much memory.
@@ -24,8 +25,9 @@ pub(super) struct Call {
     left: Vec<usize>,
     /// What a write has to reach.
     wait: Option<WaitReplicas>,
-    /// What failed last.
-    reason: String,
+    /// What failed last, and the node where it did.
+    trouble: Option<Trouble>,
+    node: Option<Arc<str>>,
     /// How many replicas confirmed, if it was too few and is what failed last.
     confirmed: Option<u32>,
     /// In this round: something failed, something was done.
@@ -85,7 +87,8 @@ impl Call {
             left: (0..commands.len()).collect(),
             commands,
             wait,
-            reason: String::new(),
+            trouble: None,
+            node: None,
             confirmed: None,
             failed: false,
             advanced: false,
@@ -187,7 +190,8 @@ impl Call {
                 _ => Fatal::Other(refused("a command", error.to_string())),
             });
         }
-        self.fail(format!("{}: {error}", group.place.node));
+        self.fail(Trouble::of(error));
+        self.node = Some(Arc::clone(&group.place.node));
         if let Failure::Lost(_) = failure {
             if error.is_timeout() {
                 self.largest = self.largest.min((group.commands.len() / SHRINK).max(1));
@@ -208,7 +212,7 @@ impl Call {
             Some(Value::Int(count)) => {
                 let count = u32::try_from(count).unwrap_or(0);
                 if count < wanted {
-                    self.fail(format!("{count} of {wanted} replicas confirmed"));
+                    self.fail(format!("{count} of {wanted} replicas confirmed").into());
                     self.confirmed = Some(count);
                 }
                 Ok(count >= wanted)
@@ -217,18 +221,19 @@ impl Call {
                 Err(Fatal::Other(refused("WAIT", words(&error))))
             }
             Some(Value::ServerError(error)) => {
-                self.fail(words(&error));
+                self.fail(words(&error).into());
                 Ok(false)
             }
             _ => {
-                self.fail("WAIT has no number".into());
+                self.fail("WAIT has no number".to_owned().into());
                 Ok(false)
             }
         }
     }
 
-    fn fail(&mut self, reason: String) {
-        self.reason = reason;
+    fn fail(&mut self, trouble: Trouble) {
+        self.trouble = Some(trouble);
+        self.node = None;
         self.failed = true;
         self.confirmed = None;
     }
@@ -249,10 +254,10 @@ impl Call {
                     let reason = format!("{}; a cluster has a redis+cluster:// URL", words(&error));
                     return Err(Fatal::Other(refused("a command", reason)));
                 }
-                self.fail(words(&error));
+                self.fail(words(&error).into());
             }
             Value::ServerError(error) if is_for_a_moment(&error) => {
-                self.fail(words(&error));
+                self.fail(words(&error).into());
             }
             Value::ServerError(error) if error.code() == "NOAUTH" => {
                 return Err(Fatal::Unauthorized(words(&error)));
@@ -271,8 +276,9 @@ impl Call {
         Ok(())
     }
 
-    pub(super) fn reason(&self) -> &str {
-        &self.reason
+    /// What failed last, and the node where it did; silence if nothing failed.
+    pub(super) fn trouble(&self) -> (Trouble, Option<Arc<str>>) {
+        (self.trouble.clone().unwrap_or(Trouble::Silent), self.node.clone())
     }
 
     /// How many replicas confirmed, if that alone is missing.

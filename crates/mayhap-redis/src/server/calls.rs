@@ -6,10 +6,10 @@ use super::cluster::Cluster;
 use super::command::{Command, CommandKind, Reply};
 use super::single::Single;
 use super::{Address, Persistence, ServerOptions};
-use crate::Error;
+use crate::{Error, Trouble};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{StreamExt, poll};
-use redis::{ErrorKind, RedisError, Value, cmd};
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value, cmd};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -55,13 +55,13 @@ impl Server {
                 Box::new(Single::connect(address, &options).await?)
             })
         };
-        let limit = options.connect_timeout;
+        let (limit, started) = (options.connect_timeout, Instant::now());
         let backend = match tokio::time::timeout(limit, connect).await {
             Ok(Ok(backend)) => backend,
-            Ok(Err(error)) => return Err(no_connection(&name, limit, &error)),
+            Ok(Err(error)) => return Err(no_connection(&name, started.elapsed(), &error)),
             Err(_) => {
-                let reason = "no connection could be made".into();
-                return Err(Error::Unavailable { server: name, after: limit, reason });
+                let (after, trouble) = (limit, Trouble::Silent);
+                return Err(Error::Unavailable { server: name, node: None, after, trouble });
             }
         };
         let server = Self { inner: Arc::new(Inner { name, options, backend }) };
@@ -115,7 +115,7 @@ impl Server {
     /// Sends one command.
     pub(crate) async fn one(&self, command: Command) -> Result<Reply, Error> {
         let mut replies = self.run(vec![command]).await?;
-        replies.pop().ok_or_else(|| self.unavailable(Instant::now(), "no reply"))
+        replies.pop().ok_or_else(|| self.unavailable(Instant::now(), (Trouble::Silent, None)))
     }
 
     /// Sends commands, those of one node in one pipeline and in their order, and again whatever
@@ -153,7 +153,7 @@ impl Server {
         if let (Some(confirmed), Some(wait)) = (call.unconfirmed(), options.wait_replicas) {
             return Err(Error::NotReplicated { wanted: wait.replicas, confirmed });
         }
-        Err(self.unavailable(started, call.reason()))
+        Err(self.unavailable(started, call.trouble()))
     }
 
     /// In each round one pipeline for each node.
@@ -198,10 +198,11 @@ impl Server {
         Error::Unauthorized { server: self.name().into(), reason: reason.into() }
     }
 
-    fn unavailable(&self, started: Instant, reason: &str) -> Error {
-        let reason = if reason.is_empty() { "it is silent" } else { reason };
+    fn unavailable(&self, started: Instant, last: (Trouble, Option<Arc<str>>)) -> Error {
         let server = self.name().to_owned();
-        Error::Unavailable { server, after: started.elapsed(), reason: reason.into() }
+        // A server of its own is named already.
+        let node = last.1.filter(|node| !server.ends_with(&**node)).map(|node| node.to_string());
+        Error::Unavailable { server, node, after: started.elapsed(), trouble: last.0 }
     }
 }
 
@@ -223,6 +224,15 @@ fn no_connection(server: &str, after: Duration, error: &RedisError) -> Error {
     let (server, reason) = (server.to_owned(), error.to_string());
     match error.kind() {
         ErrorKind::AuthenticationFailed => Error::Unauthorized { server, reason },
-        _ => Error::Unavailable { server, after, reason },
+        // What trying again will not mend: no such database, no cluster.
+        ErrorKind::Server(ServerErrorKind::ResponseError | ServerErrorKind::NoPerm)
+        | ErrorKind::Client
+        | ErrorKind::InvalidClientConfig => {
+            Error::Refused { what: format!("a connection to {server}"), reason }
+        }
+        _ => {
+            let trouble = Trouble::of(error);
+            Error::Unavailable { server, node: None, after, trouble }
+        }
     }
 }

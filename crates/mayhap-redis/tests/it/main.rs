@@ -1,5 +1,6 @@
 //! Filters on real servers: one binary, one module per promise.
 
+mod between;
 mod bf;
 mod bf_mayhap;
 mod bf_server;
@@ -19,4 +20,5 @@ mod magnus;
 mod native;
 mod proxy;
 mod redisson;
+mod trouble;
 mod union;

@@ -77,6 +77,6 @@ async fn a_union_of_unlike_filters_or_with_one_that_is_gone_is_refused() {
     let other = local(ITEMS, 0..1);
     let mut union = filter.union(&other).unwrap();
     let error = union.next().await.unwrap_err();
-    assert!(matches!(error, Error::Gone { .. }), "{error}");
+    assert!(matches!(error, Error::Switched { .. }), "{error}");
     assert!(unite(&filter, &other).await.is_ok());
 }

@@ -99,6 +99,7 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
         "total_net_output_bytes": clients.bytes_out(),
         "rejected_connections": clients.refused(),
         "evicted_keys": 0,
+        "unreadable_files": call.shared.keyspace.unreadable_files(),
     );
 }
 
@@ -139,6 +140,7 @@ fn persistence(call: &Call<'_, '_>, out: &mut String) {
         "loading": 0,
         "aof_enabled": 1,
         "aof_last_write_status": if stats.writable { "ok" } else { "err" },
+        "aof_displaced": u8::from(stats.displaced),
         "aof_current_size": stats.log_bytes,
         "aof_pending_fsync_ms": stats.unsynced_ms,
         "rdb_last_save_time": stats.checkpoint_at / 1000,

@@ -11,9 +11,9 @@ use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
 use super::{Error, Filters, Log, Refused, Saved};
 use crate::fail_point::{fail_point, fail_point_of};
+use crate::sync::Ordering;
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -37,13 +37,15 @@ fn trouble() -> Refused {
 pub(super) struct Checkpoints {
     pub(super) manifest: Manifest,
     /// A segment that is made and not yet written to.
-    next: Option<(u64, Arc<dyn DiskFile>)>,
+    pub(super) next: Option<(u64, Arc<dyn DiskFile>)>,
     /// Files that are no longer needed and could not be removed yet.
     garbage: Vec<String>,
 }
 
 /// The log at the moment at which a checkpoint begins.
 struct Begun {
+    /// The log is not where it was: no image is taken to be where it was either.
+    all: bool,
     first_segment: u64,
     first_sequence: u64,
     first_previous: u64,
@@ -121,19 +123,21 @@ impl Log {
         checkpoints: &mut Checkpoints,
         filters: &dyn Filters,
     ) -> Result<Begun, Error> {
+        self.make_place(checkpoints)?;
         let number = self.lock().segment + 1;
         let (number, file) = match checkpoints.next.take() {
             Some((made, file)) if made == number => (made, file),
             _ => (number, segment::create(&self.store, checkpoints.identity(), number)?),
         };
         fail_point("checkpoint.begun");
+        let _contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let _operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
         let list = filters.list();
         let mut inner = self.lock();
         let must_cut = match &inner.trouble {
             Some(Trouble::Write { must_cut, .. }) => *must_cut,
+            Some(Trouble::Displaced { .. }) | None => false,
             Some(_) => true,
-            None => false,
         };
         if must_cut {
             checkpoints.next = Some((number, file));
@@ -147,6 +151,7 @@ impl Log {
         // What was there before counts again only if this fails.
         inner.older_bytes = 0;
         Ok(Begun {
+            all: matches!(inner.trouble, Some(Trouble::Displaced { .. })),
             first_segment: number,
             first_sequence: inner.sequence,
             first_previous: inner.previous,
@@ -168,12 +173,15 @@ impl Log {
     ) -> Result<Saves, Error> {
         let images: HashMap<u64, ImageOf> =
             checkpoints.manifest.filters.iter().map(|(filter, of)| (filter.id, *of)).collect();
+        // One whose image was removed is saved again, before the log that has the same goes.
+        let there: HashSet<u64> = self.store.numbers(FILTERS, ".mayhap")?.into_iter().collect();
         let mut saves = Saves::default();
         let mut saved = Vec::with_capacity(begun.list.len());
         for filter in &begun.list {
             let mut of = images.get(&filter.id).copied().unwrap_or_default();
-            if begun.changed.contains(&filter.id) {
-                let snapshot = filters.snapshot(filter.id);
+            let is_gone = of.number != 0 && !there.contains(&of.number);
+            if begun.all || is_gone || begun.changed.contains(&filter.id) {
+                let snapshot = filters.snapshot(filter.id, begun.first_segment);
                 let failed = self.store.error("copy a filter for", FILTERS);
                 let Some(snapshot) = snapshot.map_err(failed)? else {
                     // Removed since: the log says so after this point.
@@ -203,6 +211,10 @@ impl Log {
             filters: saved,
         };
         self.store.prepare(MANIFEST, &manifest.encode())?;
+        if matches!(self.store.disk.is_ours(), Ok(false)) {
+            // Not into a folder that somebody put there meanwhile.
+            return Err(Error::Displaced { folder: self.store.path(""), what: "it was replaced" });
+        }
         // From here on the new manifest may be the one that a crash leaves: it needs its images.
         made.clear();
         self.store.put_in_place(MANIFEST)?;
@@ -219,6 +231,10 @@ impl Log {
         let syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut inner = self.lock();
         inner.older.clear();
+        inner.first_segment = begun.first_segment;
+        if begun.all {
+            self.end_displaced(&mut inner);
+        }
         self.set_synced(&mut inner, begun.first_sequence);
         drop(inner);
         drop(syncing);

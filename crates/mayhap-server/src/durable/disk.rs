@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A folder and what is below it. Paths are of this module's making: ASCII, relative, with `/`.
 pub(super) trait Disk: Debug + Send + Sync {
@@ -20,7 +20,24 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
     /// A folder, if it is not there yet.
     fn create_dir(&self, path: &str) -> io::Result<()>;
+    /// Which file a path leads to: the [`DiskFile::id`] of one that is open, if it is that one.
+    fn id(&self, path: &str) -> io::Result<FileId>;
+    /// Whether the folder is the one that was locked.
+    fn is_ours(&self) -> io::Result<bool>;
+    /// Makes and locks the folder if it is not ours any more. What stands in its place is left alone
+    /// unless it `is_known` to be what was there before.
+    ///
+    /// # Errors
+    ///
+    /// `AlreadyExists` if another folder with filters stands there, `CrossesDevices` if its disk is
+    /// not there, `WouldBlock` if another process serves it.
+    fn reclaim(&self, is_known: bool) -> io::Result<()>;
 }
+
+/// What tells a file from all others for as long as it is open: device and inode. The same for all
+/// files where the system has no such numbers, so that nothing is noticed there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId(pub(super) u64, pub(super) u64);
 
 /// An open file. Calls may do less than they are asked, as `pwrite` does.
 pub(super) trait DiskFile: Debug + Send + Sync {
@@ -30,6 +47,7 @@ pub(super) trait DiskFile: Debug + Send + Sync {
     fn set_len(&self, bytes: u64) -> io::Result<()>;
     /// Makes what was written survive a power cut.
     fn sync(&self) -> io::Result<()>;
+    fn id(&self) -> io::Result<FileId>;
 }
 
 /// Again for as long as a signal interrupts it.
@@ -72,8 +90,11 @@ pub(super) fn read_up_to(file: &dyn DiskFile, buffer: &mut [u8], at: u64) -> io:
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
-    lock: File,
+    /// Another one once the folder had to be made anew.
+    lock: Mutex<File>,
 }
+
+const LOCK: &str = "lock";
 
 impl Folder {
     /// Opens or makes a folder, for its owner alone, and locks it.
@@ -82,29 +103,49 @@ impl Folder {
     ///
     /// `WouldBlock` if another process has it.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(path)?;
-        if cfg!(unix) {
-            // What is kept in a folder is not kept if its name is not.
-            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-            File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all())?;
-        }
-        let lock = private().create(true).truncate(false).open(path.join("lock"))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.into(), lock }),
-            Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        Ok(Self { path: path.into(), lock: take(path)?.into() })
     }
+
+    fn lock(&self) -> MutexGuard<'_, File> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes a folder, if it is not there, and locks it.
+fn take(path: &Path) -> io::Result<File> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    if cfg!(unix) {
+        // What is kept in a folder is not kept if its name is not.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(parent.unwrap_or(Path::new("."))).and_then(|parent| parent.sync_all())?;
+    }
+    let lock = private().create(true).truncate(false).open(path.join(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+#[cfg(unix)]
+fn id_of(metadata: &fs::Metadata) -> FileId {
+    use std::os::unix::fs::MetadataExt;
+    FileId(metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn id_of(_: &fs::Metadata) -> FileId {
+    FileId(0, 0)
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // Closing alone does not free the lock while a child process has inherited the file.
-        let _ = self.lock.unlock();
+        let _ = self.lock().unlock();
     }
 }
 
@@ -157,6 +198,39 @@ impl Disk for Folder {
             done => done,
         }
     }
+
+    fn id(&self, path: &str) -> io::Result<FileId> {
+        Ok(id_of(&fs::metadata(self.path.join(path))?))
+    }
+
+    fn is_ours(&self) -> io::Result<bool> {
+        match self.id(LOCK) {
+            Ok(found) => Ok(found == self.lock().id()?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn reclaim(&self, is_known: bool) -> io::Result<()> {
+        if self.is_ours()? {
+            return Ok(());
+        }
+        if !is_known {
+            // Somebody's filters, put there by mistake or to be restored.
+            if self.path.join(super::store::MANIFEST).exists() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            // The folder that a disk is mounted on, without the disk: it would hide what is
+            // written there when it comes back.
+            let there = self.path.ancestors().find_map(|path| fs::metadata(path).ok());
+            let there = there.map_or_else(|| fs::metadata("."), Ok)?;
+            if id_of(&there).0 != self.lock().id()?.0 {
+                return Err(io::ErrorKind::CrossesDevices.into());
+            }
+        }
+        *self.lock() = take(&self.path)?;
+        Ok(())
+    }
 }
 
 impl DiskFile for File {
@@ -190,5 +264,9 @@ impl DiskFile for File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+
+    fn id(&self) -> io::Result<FileId> {
+        Ok(id_of(&self.metadata()?))
     }
 }

@@ -66,6 +66,14 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// The folder is not the one that was opened, and nothing is written into the one that stands
+    /// there.
+    Displaced {
+        /// The folder.
+        folder: PathBuf,
+        /// What is known of the one that stands there.
+        what: &'static str,
+    },
     /// Nothing can be saved, as the log said before.
     Refused(Refused),
 }
@@ -107,6 +115,12 @@ impl fmt::Display for Error {
             Self::Replay { path, offset, why } => {
                 write!(f, "{}: cannot take in what stands at byte {offset}: {why}", path.display())
             }
+            Self::Displaced { folder, what } => write!(
+                f,
+                "{}: this folder is not the one that the server had ({what}): put that one back, \
+                 or move this one away and all filters are saved there anew",
+                folder.display()
+            ),
             Self::Refused(refused) => refused.fmt(f),
         }
     }

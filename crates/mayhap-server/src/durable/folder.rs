@@ -63,12 +63,16 @@ impl DataFolder {
                 .map_err(|error| self.store.error("make", KEY)(io::Error::other(error)))?;
             let text = format!("{:032x}\n", u128::from_be_bytes(key));
             self.store.replace(KEY, text.as_bytes())?;
+            self.store.keep_key(text.as_bytes());
             return Ok(SecretKey::new(key));
         };
         let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
         let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         match u128::from_str_radix(text, 16) {
-            Ok(key) if digits => Ok(SecretKey::new(key.to_be_bytes())),
+            Ok(key) if digits => {
+                self.store.keep_key(&bytes);
+                Ok(SecretKey::new(key.to_be_bytes()))
+            }
             _ => Err(Error::Damaged {
                 path: self.store.path(KEY),
                 offset: 0,

@@ -10,11 +10,13 @@
 //!
 //! | kind | what | `count` | then |
 //! |---|---|---|---|
-//! | 1 | digests inserted | digests | 8 bytes each |
+//! | 1 | digests inserted, new or not: of version 0.1 | digests | 8 bytes each |
 //! | 2 | keys inserted | keys | each: length (4), bytes |
 //! | 3 | digests in order | digests | `order` (8), `what` (8), 8 bytes each |
-//! | 16 | create | bytes of the name | `expires_at` (8), bytes of the spec (4), name, spec |
-//! | 17 | load | bytes | `part` (8), bytes |
+//! | 4 | digests inserted that were new | digests | 8 bytes each |
+//! | 5 | digests inserted that were there | digests | 8 bytes each |
+//! | 16 | create, with the contents that came before or empty | bytes of the name | `expires_at` (8), bytes of the spec (4), name, spec |
+//! | 17 | a part of the contents of a filter that a later item creates | bytes | `part` (8), bytes |
 //! | 18 | remove | 0 | |
 //! | 19 | rename | bytes of the name | name |
 //! | 20 | expire | 0 | `expires_at` (8) |
@@ -22,12 +24,14 @@
 //!
 //! All numbers are little-endian.
 
-use super::{Operation, Replay};
+use super::{Answered, Operation, Replay};
 use mayhap::Digest;
 
-pub(super) const INSERT: u8 = 1;
+const INSERT: u8 = 1;
 pub(super) const KEYS: u8 = 2;
 pub(super) const ORDERED: u8 = 3;
+pub(super) const NEW: u8 = 4;
+pub(super) const THERE: u8 = 5;
 const CREATE: u8 = 16;
 const LOAD: u8 = 17;
 const REMOVE: u8 = 18;
@@ -83,7 +87,7 @@ pub(super) struct Replayed {
     pub(super) digests: u64,
     pub(super) keys: u64,
     pub(super) operations: u64,
-    /// One more than the highest id that was created.
+    /// One more than the highest id that was created, or that contents were written for.
     pub(super) next_id: u64,
     /// The filters whose contents were changed.
     pub(super) filters: std::collections::HashSet<u64>,
@@ -116,9 +120,14 @@ fn replay_item<'a>(
     let count = input.u32()? as usize;
     let id = input.u64()?;
     match u8::try_from(kind).map_err(|_| format!("an item of kind {kind}"))? {
-        INSERT => {
+        kind @ (INSERT | NEW | THERE) => {
+            let answered = match kind {
+                NEW => Answered::New,
+                THERE => Answered::There,
+                _ => Answered::Unknown,
+            };
             input.digests(count, &mut done.scratch)?;
-            replay.insert(id, &done.scratch)?;
+            replay.insert(id, &done.scratch, answered)?;
             done.digests += count as u64;
         }
         KEYS => {
@@ -140,12 +149,12 @@ fn replay_item<'a>(
         kind => {
             replay_operation(kind, id, count, &mut input, replay)?;
             done.operations += 1;
-            if kind == CREATE {
+            if kind == CREATE || kind == LOAD {
                 done.next_id = done.next_id.max(id.saturating_add(1));
             }
         }
     }
-    if [INSERT, KEYS, ORDERED, LOAD].contains(&(kind as u8)) {
+    if [INSERT, KEYS, ORDERED, NEW, THERE, LOAD].contains(&(kind as u8)) {
         done.filters.insert(id);
     }
     Ok(input.0)

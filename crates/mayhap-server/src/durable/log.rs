@@ -3,13 +3,15 @@
 use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
-use super::{Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
+use crate::sync::{
+    AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard,
+};
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
 /// Answers wait if what was acknowledged first and is not on the disk is older than this.
@@ -40,6 +42,34 @@ pub struct Logged<'a> {
     _operations: RwLockReadGuard<'a, ()>,
 }
 
+/// The contents of a filter that is created with some: they go into the log part by part, and
+/// belong to nobody until [`Operation::Create`] names the filter, which is to be written while this
+/// lives. A restart that finds parts without that has no such filter.
+///
+/// No checkpoint begins meanwhile: it would let go of the parts that it finds without a filter.
+/// Insertions and other operations go on, other contents wait.
+#[derive(Debug)]
+pub struct Contents<'a> {
+    log: &'a Log,
+    id: u64,
+    pub(super) parts: u64,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl Contents<'_> {
+    /// The next part, of at most 64 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`]: the filter must not be created.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Refused> {
+        let (id, part) = (self.id, self.parts);
+        drop(self.log.now(&Operation::Load { id, part, bytes })?);
+        self.parts += 1;
+        Ok(())
+    }
+}
+
 /// Why nothing is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Trouble {
@@ -47,6 +77,8 @@ pub(super) enum Trouble {
     Write { why: String, bytes: u64, must_cut: bool },
     /// What was written may be lost, and nobody can know what.
     Sync { why: String },
+    /// What was written is not where the next start looks for it.
+    Displaced { what: Displaced },
     /// The log was closed.
     Closed,
 }
@@ -55,6 +87,8 @@ pub(super) enum Trouble {
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) segment: u64,
+    /// The segment that the manifest begins with.
+    pub(super) first_segment: u64,
     pub(super) file: Arc<dyn DiskFile>,
     /// The length of the segment up to the last whole frame.
     pub(super) end: u64,
@@ -93,10 +127,14 @@ pub struct Log {
     inner: Mutex<Inner>,
     /// There is something to sync, or it is time to end.
     pub(super) work: Condvar,
+    /// It is time to end.
+    pub(super) ended: Condvar,
     /// A checkpoint is asked for, or it is time to end.
     pub(super) asked: Condvar,
     /// [`Log::state`] may say something else.
     progress: Condvar,
+    /// Held while contents are written, and by checkpoints while they begin; before `operations`.
+    pub(super) contents: Mutex<()>,
     /// Held by operations from their record to their effect, and by checkpoints while they begin.
     pub(super) operations: RwLock<()>,
     /// One sync at a time.
@@ -109,6 +147,8 @@ pub struct Log {
     pub(super) unsynced_since: AtomicU64,
     in_trouble: AtomicBool,
     poisoned: AtomicBool,
+    /// What is written is not where it has to be.
+    pub(super) displaced: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
     pub(super) checkpoints: Mutex<super::checkpoint::Checkpoints>,
     pub(super) checkpoint_asked: AtomicBool,
@@ -135,13 +175,16 @@ impl Log {
             operated: AtomicU64::new(0),
             inner: Mutex::new(inner),
             work: Condvar::new(),
+            ended: Condvar::new(),
             asked: Condvar::new(),
             progress: Condvar::new(),
+            contents: Mutex::new(()),
             operations: RwLock::new(()),
             syncing: Mutex::new(()),
             unsynced_since: AtomicU64::new(u64::MAX),
             in_trouble: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
+            displaced: AtomicBool::new(false),
             on_progress: RwLock::new(Vec::new()),
             checkpoints: Mutex::new(checkpoints),
             checkpoint_asked: AtomicBool::new(false),
@@ -206,6 +249,13 @@ impl Log {
         Ok(Logged { ticket, _operations: operations })
     }
 
+    /// Begins to write the contents of a filter that is to be created with this id, which no filter
+    /// had before. Waits for other contents to be written, and for a checkpoint to begin.
+    pub fn begin_contents(&self, id: u64) -> Contents<'_> {
+        let turn = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
+        Contents { log: self, id, parts: 0, _turn: turn }
+    }
+
     /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
     /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
     pub fn last_operation(&self) -> Option<Ticket> {
@@ -228,12 +278,14 @@ impl Log {
         if self.synced.load(Ordering::Acquire) >= ticket.0 {
             return true;
         }
+        // ORDERING: Acquire. Who finds trouble here finds what it is under the lock.
+        if self.poisoned.load(Ordering::Acquire) || self.is_displaced() {
+            return false;
+        }
         match self.policy() {
             Policy::Always => false,
-            Policy::EverySecond => {
-                !self.poisoned.load(Ordering::Acquire) && self.unsynced_ms() <= MAX_UNSYNCED_MS
-            }
-            Policy::No => !self.poisoned.load(Ordering::Acquire),
+            Policy::EverySecond => self.unsynced_ms() <= MAX_UNSYNCED_MS,
+            Policy::No => true,
         }
     }
 
@@ -275,6 +327,8 @@ impl Log {
             Ok(()) => self.write(&mut inner, batch),
             refused => refused,
         };
+        // Also what is refused: the filters have it, and the next image of them.
+        batch.counts.iter().for_each(|of| of.count(inner.segment));
         match written {
             Ok(()) => {
                 inner.next_id = inner.next_id.max(next_id);
@@ -370,9 +424,21 @@ impl Log {
 
     pub(super) fn set_trouble(&self, inner: &mut Inner, trouble: Trouble) {
         inner.last_error = Some(refusal(&trouble).0);
+        // ORDERING: Release, with the Acquire of those who look without the lock.
         self.poisoned.store(matches!(trouble, Trouble::Sync { .. }), Ordering::Release);
+        self.displaced.store(matches!(trouble, Trouble::Displaced { .. }), Ordering::Release);
         inner.trouble = Some(trouble);
         self.in_trouble.store(true, Ordering::Release);
+    }
+
+    /// The log is where it has to be again.
+    pub(super) fn end_displaced(&self, inner: &mut Inner) {
+        if matches!(inner.trouble, Some(Trouble::Displaced { .. })) {
+            inner.trouble = None;
+            // ORDERING: Release, as in `set_trouble`.
+            self.displaced.store(false, Ordering::Release);
+            self.in_trouble.store(false, Ordering::Release);
+        }
     }
 
     /// # Errors
@@ -410,6 +476,10 @@ pub(super) fn refusal(trouble: &Trouble) -> Refused {
         Trouble::Sync { why } => format!(
             "the disk failed to keep what was written ({why}): nothing is accepted until the disk \
              is checked and the server started again; filters can still be asked"
+        ),
+        Trouble::Displaced { what } => format!(
+            "{what} while the server was writing: nothing is accepted until all filters are saved \
+             there anew, which it tries by itself; filters can still be asked"
         ),
         Trouble::Closed => "the server is ending".to_owned(),
     })

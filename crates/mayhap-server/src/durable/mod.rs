@@ -6,13 +6,14 @@
 //! Filters ─► checkpoint ─► image, manifest ─► Replay
 //! ```
 //!
-//! `recorder.rs` is what a turn of a thread writes at once, `log.rs` puts it in order, writes
-//! and refuses, `sync.rs` gets it onto the disk, `threads.rs` does so each second. `checkpoint.rs` makes images and drops the
-//! log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
+//! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is safe
+//! and what counts; `log.rs` puts records in order, writes and refuses, `sync.rs` gets them onto the
+//! disk, `threads.rs` does so each second, `place.rs` notices when files are gone. `checkpoint.rs` makes images and drops the log before them, `recover.rs` opens a folder, `repair.rs` cuts out what is damaged. What stands
 //! in files: `store.rs` (the folder), `segment.rs`, `frame.rs` and `item.rs` (the log),
 //! `manifest.rs`, `image.rs`. Everything goes through `disk.rs`, so that the tests in `tests/` can
 //! lose and fail each operation.
 
+mod announced;
 mod checkpoint;
 mod disk;
 mod error;
@@ -24,6 +25,7 @@ mod log;
 mod manifest;
 mod operation;
 mod options;
+mod place;
 mod plant;
 mod recorder;
 mod recover;
@@ -33,22 +35,27 @@ mod segment;
 mod stats;
 mod store;
 mod sync;
+mod tally;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod threads;
 
 pub use checkpoint::Saves;
 pub use error::{Error, Refused};
 pub use folder::DataFolder;
 pub use image::{Image, read_native, write_native};
-pub use log::{Log, Logged, State, Ticket};
+pub use log::{Contents, Log, Logged, State, Ticket};
 pub use operation::Operation;
 pub use options::{Options, Policy};
 pub use recorder::Recorder;
 pub use recover::{Dropped, Progress, Report};
 pub use repair::{Repaired, repair};
-pub use replay::{Filters, Replay, Saved, Snapshot};
+pub use replay::{Answered, Filters, Replay, Saved, Snapshot};
 pub use stats::Stats;
+pub use tally::Tally;
 pub use threads::Threads;
 
+use place::Displaced;
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(crate) use plant::Plant;
 use store::Store;

@@ -5,7 +5,8 @@ use super::item;
 /// What happens to a filter other than insertions. It is in the log before it happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation<'a> {
-    /// A new filter, in place of the one that may have had the name.
+    /// A new filter, in place of the one that may have had the name: with the contents that were
+    /// written for its id, or empty.
     Create {
         /// A number that no filter had before: [`Report::next_id`](super::Report) and those after.
         id: u64,
@@ -16,11 +17,12 @@ pub enum Operation<'a> {
         /// Milliseconds since 1970; 0 for never.
         expires_at: u64,
     },
-    /// A part of a filter, in the keyspace's own bytes.
+    /// A part of the contents of a filter that is created after it, in the keyspace's own bytes:
+    /// what [`Log::begin_contents`](super::Log::begin_contents) writes.
     Load {
         /// The filter.
         id: u64,
-        /// Which part; the keyspace knows.
+        /// Which part: 0, 1, 2, …
         part: u64,
         /// At most 64 MiB.
         bytes: &'a [u8],
@@ -60,10 +62,11 @@ impl Operation<'_> {
         parts + item::HEAD_BYTES + 16
     }
 
-    /// One more than the id of a filter that it creates.
+    /// One more than the id of a filter that it creates, or writes contents for: these must never
+    /// become those of another one.
     pub(super) const fn next_id(&self) -> u64 {
         match self {
-            Self::Create { id, .. } => id.saturating_add(1),
+            Self::Create { id, .. } | Self::Load { id, .. } => id.saturating_add(1),
             _ => 0,
         }
     }

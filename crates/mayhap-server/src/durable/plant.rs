@@ -2,7 +2,7 @@
 
 /// A bug to be found; outside of this crate's own tests there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Plant {
+pub(crate) enum Plant {
     #[default]
     None,
     AckBeforeWrite,

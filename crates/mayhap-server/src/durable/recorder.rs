@@ -1,10 +1,9 @@
 //! What one turn of one thread has changed and not yet written.
 
-use super::{Log, Refused, Ticket, frame, item};
+use super::{Log, Refused, Tally, Ticket, frame, item};
 use mayhap::Digest;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// From how many bytes on a frame is followed by another: what is checked together.
 const FRAME_BYTES: usize = 1 << 20;
@@ -13,18 +12,26 @@ const ITEM_DIGESTS: usize = 1 << 16;
 /// More memory than this is given back after a turn.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// How many insertions into a filter are not safe yet, and how many of them are of one turn.
+/// Insertions of one turn into a filter that are not safe yet.
 #[derive(Debug)]
 pub(super) struct Unsafe {
-    count: Arc<AtomicU64>,
+    tally: Arc<Tally>,
+    /// How many of them are at risk.
     inserted: u64,
+    /// How many were new and count, which is seen to as soon as they are recorded or refused.
+    new: u64,
 }
 
 impl Unsafe {
     pub(super) fn settle(&self) {
-        // ORDERING: Release. Who reads a lower count, with Acquire, is to find what it counted in
-        // the log.
-        self.count.fetch_sub(self.inserted, Ordering::Release);
+        self.tally.settle(self.inserted);
+    }
+
+    /// Counts those that were new as keys of this segment. With the log locked.
+    pub(super) fn count(&self, segment: u64) {
+        if self.new != 0 {
+            self.tally.count(self.new, segment);
+        }
     }
 }
 
@@ -95,8 +102,8 @@ impl Batch {
 pub struct Recorder {
     log: Arc<Log>,
     batch: Batch,
-    /// The last item, if it is one of digests: where it begins, and its filter.
-    open: Option<(usize, u64)>,
+    /// The last item, if it is one of digests: where it begins, its kind and filter.
+    open: Option<(usize, u8, u64)>,
 }
 
 impl Recorder {
@@ -114,46 +121,59 @@ impl Recorder {
         self.batch.frames.is_empty()
     }
 
-    /// Digests that were inserted into a filter.
+    /// Digests that were inserted into a filter and were new: each counts as a key of it, now and
+    /// when the log is replayed.
     ///
-    /// The caller has added as many to `count` *before* it set a bit. They are taken away again
-    /// once they are as safe as the policy promises, or in an image after writing had failed. So
-    /// for as long as `count` is not 0, a key that is there may be one that a crash would take:
-    /// who says "not new" of it has to record it too.
-    pub fn insert(&mut self, count: &Arc<AtomicU64>, filter: u64, digests: &[Digest]) {
-        for digests in digests.chunks(ITEM_DIGESTS) {
-            self.extend(filter, digests);
-        }
-        self.counts(count, digests.len());
+    /// The caller has announced them (`Tally::announce`) *before* it set a bit, and hands them over
+    /// now. They are at risk until they are as safe as the policy promises, or in an image after
+    /// writing had failed.
+    pub(crate) fn insert(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
+        self.extend(item::NEW, filter, digests);
+        self.counts(tally, digests.len(), digests.len());
     }
 
-    fn extend(&mut self, filter: u64, digests: &[Digest]) {
+    /// Digests that were there already and are recorded again, since a crash may take them; announced
+    /// as for [`Recorder::insert`]. They do not count, as they did not when they were answered.
+    pub(crate) fn repeat(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
+        self.extend(item::THERE, filter, digests);
+        self.counts(tally, digests.len(), 0);
+    }
+
+    fn extend(&mut self, kind: u8, filter: u64, digests: &[Digest]) {
+        for digests in digests.chunks(ITEM_DIGESTS) {
+            self.add_digests(kind, filter, digests);
+        }
+    }
+
+    fn add_digests(&mut self, kind: u8, filter: u64, digests: &[Digest]) {
         if self.batch.make_room() {
             self.open = None;
         }
         let bytes = &mut self.batch.bytes;
-        let joined = self.open.filter(|&(_, id)| id == filter).and_then(|(start, _)| {
+        let open = self.open.filter(|&(_, open, id)| (open, id) == (kind, filter));
+        let joined = open.and_then(|(start, ..)| {
             let count = bytes[start + item::COUNT..].first_chunk_mut::<4>()?;
             let more = u32::from_le_bytes(*count) + digests.len() as u32;
             (more as usize <= ITEM_DIGESTS).then(|| *count = more.to_le_bytes())
         });
         if joined.is_none() {
-            self.open = Some((bytes.len(), filter));
-            item::encode_head(bytes, item::INSERT, digests.len(), filter);
+            self.open = Some((bytes.len(), kind, filter));
+            item::encode_head(bytes, kind, digests.len(), filter);
             self.batch.filters.push(filter);
         }
         item::encode_digests(&mut self.batch.bytes, digests);
     }
 
-    /// Keys that were inserted into a filter that cannot take digests; `count` as for
-    /// [`Recorder::insert`].
+    /// Keys that were inserted into a filter that cannot take digests; announced as for
+    /// [`Recorder::insert`]. What of them counts is left to the filter, of which an image has bits
+    /// and count of one moment.
     ///
     /// # Errors
     ///
     /// [`Refused`] for a key of more than 64 MiB; it and those after it are not recorded.
     pub fn keys<'a>(
         &mut self,
-        count: &Arc<AtomicU64>,
+        tally: &Arc<Tally>,
         filter: u64,
         keys: impl Iterator<Item = &'a [u8]>,
     ) -> Result<(), Refused> {
@@ -176,7 +196,7 @@ impl Recorder {
             self.batch.bytes.extend_from_slice(key);
             recorded += 1;
         }
-        self.counts(count, recorded);
+        self.counts(tally, recorded, 0);
         fits
     }
 
@@ -202,11 +222,17 @@ impl Recorder {
         self.batch.filters.push(filter);
     }
 
-    fn counts(&mut self, count: &Arc<AtomicU64>, inserted: usize) {
-        let inserted = inserted as u64;
+    fn counts(&mut self, tally: &Arc<Tally>, inserted: usize, new: usize) {
+        let (inserted, new) = (inserted as u64, new as u64);
+        if inserted == 0 {
+            return;
+        }
         match self.batch.counts.last_mut() {
-            Some(last) if Arc::ptr_eq(&last.count, count) => last.inserted += inserted,
-            _ => self.batch.counts.push(Unsafe { count: count.clone(), inserted }),
+            Some(last) if Arc::ptr_eq(&last.tally, tally) => {
+                last.inserted += inserted;
+                last.new += new;
+            }
+            _ => self.batch.counts.push(Unsafe { tally: tally.clone(), inserted, new }),
         }
     }
 

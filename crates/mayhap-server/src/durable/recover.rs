@@ -417,6 +417,7 @@ fn put_right(
     };
     let inner = Inner {
         segment,
+        first_segment: manifest.first_segment,
         file,
         end: end.offset,
         previous: end.previous,

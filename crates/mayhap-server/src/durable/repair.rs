@@ -5,7 +5,7 @@ use super::manifest::{ImageOf, Manifest};
 use super::recover::{replay_log, verify_images};
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
-use super::{DataFolder, Error, Image, Replay, Report, Store};
+use super::{Answered, DataFolder, Error, Image, Replay, Report, Store};
 use crate::fail_point::{fail_point, fail_point_of};
 use mayhap::Digest;
 use std::path::PathBuf;
@@ -169,7 +169,7 @@ impl Replay for Nobody {
         Ok(())
     }
 
-    fn insert(&self, _: u64, _: &[Digest]) -> Result<(), String> {
+    fn insert(&self, _: u64, _: &[Digest], _: Answered) -> Result<(), String> {
         Ok(())
     }
 

@@ -11,12 +11,14 @@ use std::io::{self, Write};
 /// alone. What a filter has already is said again: records follow an image that may hold them. An
 /// `Err` ends the opening; its text says why, and the log adds the file and the place.
 pub trait Replay: Sync {
-    /// A filter of this name, empty, in place of the one that may have had the name. If the id is
-    /// known, nothing changes. `spec` is what [`Operation::Create`](super::Operation) was given.
+    /// A filter of this name, in place of the one that may have had the name: with the contents
+    /// that [`Replay::load`] was given for its id, or empty. If the id is known, nothing changes.
+    /// `spec` is what [`Operation::Create`](super::Operation) was given.
     ///
     /// # Errors
     ///
-    /// If such a filter cannot be made: a spec of a later version, too little memory.
+    /// If such a filter cannot be made: a spec of a later version, contents that are not whole, too
+    /// little memory.
     fn create(&self, id: u64, name: &[u8], spec: &[u8], expires_at: u64) -> Result<(), String>;
 
     /// The contents of the filter that was just created: what [`Snapshot::write`] wrote.
@@ -27,12 +29,12 @@ pub trait Replay: Sync {
     /// If these bytes are no such filter.
     fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String>;
 
-    /// Digests that were inserted.
+    /// Digests that were inserted, and what was answered for each of them.
     ///
     /// # Errors
     ///
     /// If the filter cannot take them: too little memory to grow.
-    fn insert(&self, id: u64, digests: &[Digest]) -> Result<(), String>;
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String>;
 
     /// Keys that were inserted into a filter that cannot take digests.
     ///
@@ -50,11 +52,14 @@ pub trait Replay: Sync {
     /// As [`Replay::insert`].
     fn ordered(&self, id: u64, order: u64, what: u64, digests: &[Digest]) -> Result<(), String>;
 
-    /// A part of a filter, as [`Operation::Load`](super::Operation::Load) was given it.
+    /// A part of the contents of a filter that is created later, as
+    /// [`Contents::write`](super::Contents::write) was given it. If the filter never is, nobody ever
+    /// saw it. Version 0.1 wrote the parts after the creation: then the filter is known, and nobody
+    /// saw it before the last part.
     ///
     /// # Errors
     ///
-    /// If these bytes are no part of the filter.
+    /// If these bytes are no part of a filter.
     fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String>;
 
     /// The filter is gone.
@@ -68,6 +73,20 @@ pub trait Replay: Sync {
 
     /// All filters are gone.
     fn clear(&self);
+}
+
+/// What was answered for digests when they were inserted, which is what a filter counts by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answered {
+    /// Each was new: it counts, also if the filter has it already. Images are copied while
+    /// insertions go on and may have keys that the log has after them; what an image counts is
+    /// what came before ([`Tally::before`](super::Tally::before)).
+    New,
+    /// Each was there, and possibly not safe: none counts. Where it is new to the filter, the
+    /// record that counts it follows, or its insertion was never acknowledged as new.
+    There,
+    /// The log does not say, since version 0.1 wrote it: what is new to the filter counts.
+    Unknown,
 }
 
 /// A filter as the list of all filters has it.
@@ -90,11 +109,13 @@ pub trait Filters: Sync {
 
     /// What is in a filter now, or `None` if there is none of this id any more. Insertions may go
     /// on meanwhile: those that were recorded before this call have to be in it, others may be.
+    /// Counted are only those that were recorded before `segment` began, with which the log after
+    /// this image begins: [`Tally::before`](super::Tally::before).
     ///
     /// # Errors
     ///
     /// If there is too little memory.
-    fn snapshot(&self, id: u64) -> io::Result<Option<Box<dyn Snapshot>>>;
+    fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>>;
 }
 
 /// What was in a filter at a time.

@@ -4,6 +4,7 @@ use super::Policy;
 use super::log::{Log, Trouble};
 use super::manifest::Manifest;
 use crate::metrics::Took;
+use crate::sync::Ordering;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::SystemTime;
@@ -30,6 +31,9 @@ pub struct Stats {
     pub writable: bool,
     /// Whether a sync failed: nothing is acknowledged until the folder is opened again.
     pub poisoned: bool,
+    /// Whether files of the log were removed, moved or replaced: nothing is acknowledged until
+    /// all filters are saved anew.
+    pub displaced: bool,
     /// The last trouble, also if it is over.
     pub last_error: Option<String>,
     /// Filters that were changed since they were saved.
@@ -51,7 +55,7 @@ impl Log {
     pub fn stats(&self) -> Stats {
         let saved = self.saved.read().unwrap_or_else(PoisonError::into_inner).clone();
         let inner = self.lock();
-        let synced = self.synced.load(std::sync::atomic::Ordering::Acquire);
+        let synced = self.synced.load(Ordering::Acquire);
         Stats {
             policy: self.policy(),
             log_bytes: inner.older_bytes + inner.end,
@@ -62,6 +66,7 @@ impl Log {
             last_sync: inner.last_sync,
             writable: inner.trouble.is_none(),
             poisoned: matches!(inner.trouble, Some(Trouble::Sync { .. })),
+            displaced: matches!(inner.trouble, Some(Trouble::Displaced { .. })),
             last_error: inner.last_error.clone(),
             changed_filters: inner.filters.len() as u64,
             checkpoint_at: saved.at,

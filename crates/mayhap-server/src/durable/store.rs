@@ -15,7 +15,7 @@ use super::{Error, plant::Plant};
 use crate::fail_point::fail_point_of;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(super) const LOG: &str = "log";
 pub(super) const FILTERS: &str = "filters";
@@ -46,11 +46,52 @@ pub(super) struct Store {
     pub(super) disk: Arc<dyn Disk>,
     root: PathBuf,
     pub(super) plant: Plant,
+    /// What the file `key` has, once it was looked at.
+    key: Arc<OnceLock<Box<[u8]>>>,
 }
 
 impl Store {
     pub(super) fn new(disk: Arc<dyn Disk>, root: &Path, plant: Plant) -> Self {
-        Self { disk, root: root.into(), plant }
+        Self { disk, root: root.into(), plant, key: Arc::default() }
+    }
+
+    /// Keeps what the file `key` has, to be written again should it be removed: without it the
+    /// folder would not open any more.
+    pub(super) fn keep_key(&self, bytes: &[u8]) {
+        // It never changes.
+        let _ = self.key.set(bytes.into());
+    }
+
+    /// Whether a file that the folder cannot be without is there, as far as can be told.
+    pub(super) fn has(&self, path: &str) -> bool {
+        !matches!(self.disk.id(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
+    /// Whether the file `key` was removed.
+    pub(super) fn lacks_key(&self) -> bool {
+        self.key.get().is_some() && !self.has(KEY)
+    }
+
+    /// Makes what a folder has, but for manifest, log and images.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Displaced`], as [`Disk::reclaim`] says; [`Error::Io`].
+    pub(super) fn reclaim(&self, is_known: bool) -> Result<(), Error> {
+        let displaced = |what| Error::Displaced { folder: self.path(""), what };
+        self.disk.reclaim(is_known).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => displaced("there are filters of somebody else in it"),
+            io::ErrorKind::CrossesDevices => displaced("it is on another disk"),
+            io::ErrorKind::WouldBlock => displaced("another process serves it"),
+            _ => self.error("make", "")(error),
+        })?;
+        for folder in [LOG, FILTERS, IMPORT] {
+            self.create_dir(folder)?;
+        }
+        if let Some(key) = self.key.get().filter(|_| self.lacks_key()) {
+            self.replace(KEY, key)?;
+        }
+        self.sync_dir("")
     }
 
     /// The path of a file as users know it.

@@ -5,8 +5,8 @@ use super::log::{Inner, Trouble, refusal};
 use super::recorder::{Batch, Unsafe};
 use super::{Log, Refused, plant::Plant};
 use crate::fail_point::fail_point;
+use crate::sync::Ordering;
 use std::sync::PoisonError;
-use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime};
 
 impl Log {
@@ -19,7 +19,8 @@ impl Log {
     pub fn sync(&self) -> Result<(), Refused> {
         let turn = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut inner = self.lock();
-        if let Some(trouble @ Trouble::Sync { .. }) = &inner.trouble {
+        if let Some(trouble @ (Trouble::Sync { .. } | Trouble::Displaced { .. })) = &inner.trouble {
+            // What is synced now is not what the next start finds.
             return Err(refusal(trouble));
         }
         if inner.dirty_since.is_none() && inner.older.is_empty() {
@@ -37,9 +38,14 @@ impl Log {
         self.sync_times.took(began.elapsed());
         fail_point("log.synced");
         let mut inner = self.lock();
-        inner.syncing_since = None;
+        let since = inner.syncing_since.take();
         let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };
         let result = match done {
+            Ok(()) if matches!(inner.trouble, Some(Trouble::Displaced { .. })) => {
+                inner.dirty_since = since.or(inner.dirty_since);
+                self.tell_unsynced(&inner);
+                self.refuse(&inner)
+            }
             Ok(()) => {
                 inner.older.drain(..older);
                 inner.last_sync = Some(SystemTime::now());

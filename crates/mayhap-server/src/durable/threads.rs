@@ -1,16 +1,29 @@
-//! The threads of a log: one that syncs, one that makes checkpoints.
+//! The threads of a log: one that syncs, one that makes checkpoints, one that watches its files.
 
-use super::log::Trouble;
+use super::log::{Inner, Trouble};
 use super::{Filters, Log, Policy};
+use crate::sync::Ordering;
 use std::io;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 const TICK: Duration = Duration::from_secs(1);
+/// Between two looks at the files of the log: what is removed is noticed within a second.
+const LOOK: Duration = Duration::from_millis(500);
 /// After a checkpoint that failed, another one is tried after this time.
 const PAUSE: Duration = Duration::from_secs(10);
+
+/// What the thread that syncs has to do.
+#[derive(Debug, Clone, Copy)]
+enum Due {
+    /// Nothing before that.
+    In(Duration),
+    /// To sync what was written.
+    Sync,
+    /// What is done once a second.
+    Tick,
+}
 
 /// The threads of a log; they end when it is closed.
 #[derive(Debug)]
@@ -33,6 +46,9 @@ impl Threads {
         let ours = log.clone();
         let save = thread::Builder::new().name("checkpoint".to_owned());
         threads.handles.push(save.spawn(move || ours.keep_saved(&*filters))?);
+        let ours = log.clone();
+        let watch = thread::Builder::new().name("watch".to_owned());
+        threads.handles.push(watch.spawn(move || ours.keep_place())?);
         Ok(threads)
     }
 
@@ -75,13 +91,14 @@ impl Log {
         self.closed.store(true, Ordering::Release);
         self.work.notify_all();
         self.asked.notify_all();
+        self.ended.notify_all();
         self.tell_progress();
         synced
     }
 
     /// One turn of the thread that syncs, once a second, or under `always` whenever there is
     /// something.
-    pub(super) fn tick(&self) {
+    pub(crate) fn tick(&self) {
         self.retry();
         if self.policy() != Policy::No {
             // Whoever waits is told; there is nothing else to do about it here.
@@ -91,24 +108,64 @@ impl Log {
     }
 
     fn keep_synced(&self) {
-        let mut last = Instant::now();
+        let mut ticked = self.options.clock.now();
         while !self.closed.load(Ordering::Acquire) {
             let inner = self.lock();
-            let now = inner.dirty_since.is_some()
-                && self.policy() == Policy::Always
-                && inner.trouble.is_none();
-            let left = TICK.saturating_sub(last.elapsed());
-            if !now && !left.is_zero() {
-                drop(self.work.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner));
-                continue;
+            // Looked at and slept with the log locked, so that no write comes in between unseen.
+            match self.sync_is_due(&inner, ticked) {
+                Due::In(left) => {
+                    let slept = self.work.wait_timeout(inner, left);
+                    drop(slept.unwrap_or_else(PoisonError::into_inner));
+                }
+                due => {
+                    drop(inner);
+                    self.sync_if(due, &mut ticked);
+                }
             }
-            drop(inner);
-            if now {
-                let _ = self.sync();
-            }
-            if last.elapsed() >= TICK {
+        }
+    }
+
+    /// What the thread that syncs has to do now. `ticked` is when it last did what is due once a
+    /// second.
+    fn sync_is_due(&self, inner: &Inner, ticked: u64) -> Due {
+        let writes = inner.dirty_since.is_some() && inner.trouble.is_none();
+        let left = TICK.saturating_sub(self.since(ticked));
+        match (self.policy() == Policy::Always && writes, left.is_zero()) {
+            (_, true) => Due::Tick,
+            (true, false) => Due::Sync,
+            (false, false) => Due::In(left),
+        }
+    }
+
+    fn sync_if(&self, due: Due, ticked: &mut u64) {
+        match due {
+            Due::In(_) => {}
+            // Whoever waits is told; there is nothing else to do about it here.
+            Due::Sync => drop(self.sync()),
+            Due::Tick => {
                 self.tick();
-                last = Instant::now();
+                *ticked = self.options.clock.now();
+            }
+        }
+    }
+
+    /// One turn of that thread without its sleep.
+    #[cfg(test)]
+    pub(super) fn sync_turn(&self, ticked: &mut u64) {
+        let due = self.sync_is_due(&self.lock(), *ticked);
+        self.sync_if(due, ticked);
+    }
+
+    fn since(&self, then: u64) -> Duration {
+        Duration::from_millis(self.options.clock.now().saturating_sub(then))
+    }
+
+    fn keep_place(&self) {
+        while !self.closed.load(Ordering::Acquire) {
+            self.look();
+            let inner = self.lock();
+            if !self.closed.load(Ordering::Acquire) {
+                drop(self.ended.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner));
             }
         }
     }
@@ -116,13 +173,25 @@ impl Log {
     fn keep_saved(&self, filters: &dyn Filters) {
         let mut last = Instant::now();
         let mut not_before = last;
+        let mut failed = String::new();
         while !self.closed.load(Ordering::Acquire) {
+            // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
             let asked = self.checkpoint_asked.swap(false, Ordering::AcqRel);
+            // Each second, since nothing is accepted meanwhile.
+            let asked = asked || self.is_displaced();
             let due = self.checkpoint_is_due(last.elapsed()) && Instant::now() >= not_before;
             if asked || due {
                 match self.checkpoint(filters) {
-                    Ok(saves) => log::info!("checkpoint: {saves:?}"),
-                    Err(error) => log::error!("no checkpoint: {error}"),
+                    Ok(saves) => {
+                        log::info!("checkpoint: {saves:?}");
+                        failed.clear();
+                    }
+                    // Tried each second, and said once.
+                    Err(error) if self.is_displaced() && error.to_string() == failed => {}
+                    Err(error) => {
+                        log::error!("no checkpoint: {error}");
+                        failed = error.to_string();
+                    }
                 }
                 last = Instant::now();
                 not_before = last + PAUSE;

@@ -1,7 +1,7 @@
 //! What goes wrong, as an HTTP answer: `{"error": "…"}`.
 
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError};
+use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -49,6 +49,12 @@ impl IntoResponse for Failure {
 impl From<Refused> for Failure {
     fn from(Refused(why): Refused) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
+    }
+}
+
+impl From<Unreadable> for Failure {
+    fn from(why: Unreadable) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string())
     }
 }
 

@@ -80,10 +80,10 @@ pub(super) async fn upload(
             }
         }
     }
-    let rest = upload.waiting.len();
-    match upload.give(rest).await? {
-        Some(done) => Ok(done),
-        None => Err(Failure::bad("the file ends before its header says")),
+    let short = || Failure::bad("the file ends before its header says");
+    match upload.waiting.len() {
+        0 if upload.has_header => Err(short()),
+        rest => upload.give(rest).await?.ok_or_else(short),
     }
 }
 

@@ -133,6 +133,7 @@ struct Described {
     keyed: bool,
     capacity: u64,
     items: u64,
+    distinct_items: u64,
     bytes: u64,
     layers: u64,
     expansion: Option<u32>,
@@ -146,12 +147,14 @@ struct Described {
     #[serde(skip_serializing_if = "Option::is_none")]
     fill_alarm: Option<bool>,
     expires_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
 }
 
 fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
-    let Info { capacity, bytes, layers, items, expansion, error, fpp_now, kind, keyed, read_only } =
-        info;
+    let Info { capacity, bytes, layers, items, distinct, .. } = info;
+    let Info { expansion, error, fpp_now, kind, keyed, read_only, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -159,6 +162,7 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         keyed,
         capacity,
         items,
+        distinct_items: distinct,
         bytes,
         layers,
         expansion,
@@ -169,6 +173,7 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         error_measured: None,
         fill_alarm: None,
         expires_at,
+        problem: entry.file_problem().map(|problem| problem.to_string()),
     }
 }
 
@@ -224,6 +229,7 @@ pub(super) async fn info(
         let mut described = describe(&name, &entry);
         if look.measure {
             let measured = entry.measure();
+            entry.check_file()?;
             described.fill = Some(measured.fill);
             described.error_measured = Some(measured.fpp);
             described.fill_alarm = measured.fill_alarm;
@@ -359,6 +365,7 @@ pub(super) async fn check(
         turn.counts.add(Counter::Reads, 1);
         turn.counts.add(Counter::ItemsAsked, words.len() as u64);
         entry.contains_many(words, &mut turn);
+        entry.check_file()?;
         state.end(&mut turn)?;
         let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
         let found = present.iter().filter(|&&present| present).count();

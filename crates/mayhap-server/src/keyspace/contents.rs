@@ -82,6 +82,16 @@ impl Contents {
         }
     }
 
+    /// Counts no more than so many keys, where a copy of a filter that is in use may count others
+    /// than it has: those of kinds that are filled without a lock.
+    pub(super) fn limit_items(&mut self, most: u64) {
+        match self {
+            Self::Growing(filter) => filter.limit_inserted_items(most),
+            Self::Fixed(filter) => filter.set_inserted_items(filter.inserted_items().min(most)),
+            Self::Counting(_) | Self::Window(_) | Self::RedisBloom(_) => {}
+        }
+    }
+
     /// Writes it as a file of the native format, or one of `mayhap-formats`.
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
@@ -165,7 +175,7 @@ impl Contents {
             (Self::Fixed(ours), Self::Fixed(theirs)) => {
                 let items = ours.inserted_items().max(theirs.inserted_items());
                 ours.union_with(theirs)?;
-                ours.set_inserted_items(ours.estimated_items().rounded().max(items));
+                ours.set_inserted_items(ours.inserted_items().max(items));
                 Ok(())
             }
             (Self::Counting(ours), Self::Counting(theirs)) => {

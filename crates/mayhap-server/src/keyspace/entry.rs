@@ -1,12 +1,13 @@
 //! A filter with what belongs to it.
 //!
-//! `insert.rs` is the way in, `info.rs` what it knows of itself, `dump.rs` its bytes.
+//! `insert.rs` is the way in, `info.rs` what it knows of itself, `contents.rs` its bytes.
 
 use super::filter::{Filter, read};
 use super::growth::Growth;
 use super::load::Outgoing;
 use super::{Shape, Spec};
 use crate::Turn;
+use crate::durable::Tally;
 use crate::resp::Words;
 use mayhap::{Bitmap, Digest, DigestFunction};
 use mayhap_formats::ForeignFilter;
@@ -25,8 +26,8 @@ pub struct Entry {
     expires_at: AtomicU64,
     pub(super) filter: Filter,
     digest_function: Option<DigestFunction>,
-    /// Insertions that a crash of the process could take: see `insert.rs`.
-    pub(super) unsafe_count: Arc<AtomicU64>,
+    /// What the log knows of its keys: see `insert.rs`.
+    pub(super) tally: Arc<Tally>,
     pub(super) outgoing: Mutex<Option<Outgoing>>,
     /// The limit of one filter, where the filter does not have it.
     pub(super) max_bytes: u64,
@@ -43,14 +44,15 @@ impl Entry {
         growth: Arc<Growth>,
     ) -> Self {
         let digest_function = filter.digest_function();
-        let (expires_at, unsafe_count) = (AtomicU64::new(expires_at), Arc::default());
+        let tally = Arc::new(Tally::new(filter.items()));
+        let expires_at = AtomicU64::new(expires_at);
         Self {
             id,
             spec,
             expires_at,
             filter,
             digest_function,
-            unsafe_count,
+            tally,
             outgoing: Mutex::default(),
             max_bytes,
             growth,
@@ -88,7 +90,8 @@ impl Entry {
         self.digest_function.as_ref()
     }
 
-    /// Whether the key may be in it. A window is asked for the time `now`.
+    /// Whether the key may be in it. A window is asked for the time `now`. Of a file the answer
+    /// holds if [`Entry::check_file`] says so afterwards.
     #[inline]
     pub fn contains(&self, key: &[u8], now: u64) -> bool {
         match &self.digest_function {
@@ -111,7 +114,8 @@ impl Entry {
         self.filter.contains(digest, now)
     }
 
-    /// Asks for many keys; the answers are in [`Turn::answers`].
+    /// Asks for many keys; the answers are in [`Turn::answers`], and hold as that of
+    /// [`Entry::contains`] does.
     pub fn contains_many(&self, keys: Words<'_>, turn: &mut Turn) {
         let Turn { digests, answers, now, .. } = turn;
         if let Some(function) = &self.digest_function {

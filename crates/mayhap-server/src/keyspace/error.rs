@@ -2,6 +2,7 @@
 
 use crate::durable::Refused;
 use mayhap::Budget;
+use mayhap_store::Changed;
 use std::fmt;
 
 /// A limit that was in the way: what was asked, the limit, and the setting that says it.
@@ -50,6 +51,10 @@ pub enum InsertError {
     /// It cannot grow any more: a sentence.
     Grow(String),
 }
+
+/// Why a filter that is a file does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unreadable(Changed);
 
 /// Why something that is no insertion was not done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -175,6 +180,24 @@ impl fmt::Display for ChangeError {
     }
 }
 
+impl From<Changed> for Unreadable {
+    fn from(what: Changed) -> Self {
+        Self(what)
+    }
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = self.0;
+        write!(
+            f,
+            "the file of this filter cannot be used: {what}; it is opened again once a whole file \
+             stands there"
+        )
+    }
+}
+
+impl std::error::Error for Unreadable {}
 impl std::error::Error for CreateError {}
 impl std::error::Error for InsertError {}
 impl std::error::Error for ChangeError {}

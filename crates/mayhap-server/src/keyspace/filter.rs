@@ -255,7 +255,7 @@ fn growing<T>(
         return insert();
     }
     let layers = filter.num_layers();
-    if filter.inserted_items() + keys as u64 > filter.capacity() {
+    if filter.inserted_items() + keys as u64 > filter.inserted_when_full() {
         fail_point("growth.before");
     }
     let done = insert();

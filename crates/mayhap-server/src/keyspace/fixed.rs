@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A filter that many threads fill and that says when it is full: `NONSCALING`.
 ///
-/// A thread reserves room before it inserts, so the filter never holds more keys than it was made
-/// for.
+/// A thread reserves room before it inserts, so the filter never counts more keys than show that it
+/// holds those that it was made for.
 #[derive(Debug)]
 pub(super) struct Fixed {
     filter: AnyFilter<SharedBlocks>,
     capacity: u64,
+    /// The count of keys inserted at which so many distinct ones are in, those that were taken for
+    /// repeats among them.
+    full_at: u64,
     /// Keys inserted, and places that threads reserved and will use or give back.
     taken: AtomicU64,
 }
@@ -20,7 +23,8 @@ impl Fixed {
     /// With the keys that the filter has.
     pub(super) fn new(filter: AnyFilter, capacity: u64) -> Self {
         let taken = AtomicU64::new(filter.inserted_items());
-        Self { filter: filter.into_concurrent(), capacity, taken }
+        let full_at = filter.params().inserted_when_holding(capacity);
+        Self { filter: filter.into_concurrent(), capacity, full_at, taken }
     }
 
     pub(super) const fn filter(&self) -> &AnyFilter<SharedBlocks> {
@@ -38,7 +42,7 @@ impl Fixed {
     fn reserve(&self, places: u64) -> bool {
         // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last value,
         // so places are never granted twice.
-        let more = |taken: u64| taken.checked_add(places).filter(|&sum| sum <= self.capacity);
+        let more = |taken: u64| taken.checked_add(places).filter(|&sum| sum <= self.full_at);
         self.taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
     }
 

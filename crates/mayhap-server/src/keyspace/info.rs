@@ -2,7 +2,7 @@
 
 use super::filter::{Filter, locked, read};
 use super::{Entry, Shape};
-use mayhap::Estimate;
+use mayhap::{Estimate, FilterParams};
 use mayhap_formats::ForeignFilter;
 
 /// What is known of a filter without reading its bits.
@@ -16,11 +16,14 @@ pub struct Info {
     pub layers: u64,
     /// Keys that were new.
     pub items: u64,
+    /// Distinct keys that came, those that were taken for repeats too, where its count tells; else
+    /// [`Info::items`].
+    pub distinct: u64,
     /// `EXPANSION` as asked; none if it does not grow.
     pub expansion: Option<u32>,
     /// The promised rate.
     pub error: f64,
-    /// The rate now, as predicted from the number of keys.
+    /// The rate now, as predicted from the number of distinct keys.
     pub fpp_now: f64,
     /// `growing`, `fixed`, `counting`, `window`, `redisbloom`, `mapped`, or the name of a format.
     pub kind: &'static str,
@@ -45,8 +48,6 @@ pub struct Measured {
 
 /// Chance alone raises the alarm once in 3.5 million independent looks.
 const ALARM_DEVIATIONS: f64 = 5.0;
-/// The deviations of an [`Estimate`]'s ends: 99 %.
-const ESTIMATE_DEVIATIONS: f64 = 2.575_829_303_548_901;
 
 impl Entry {
     /// What is known of it. Reads no bits, but those of another system's file.
@@ -65,11 +66,13 @@ impl Entry {
     }
 
     fn numbers(&self) -> Info {
+        let items = self.items();
         let base = Info {
             capacity: 0,
             bytes: self.filter.num_bytes(),
             layers: 1,
-            items: self.items(),
+            items,
+            distinct: items,
             expansion: None,
             error: 0.0,
             fpp_now: 0.0,
@@ -85,6 +88,7 @@ impl Entry {
                     Shape::Growing { expansion, .. } => Some(expansion),
                     _ => None,
                 },
+                distinct: filter.distinct_items().rounded(),
                 error: filter.target_fpp(),
                 fpp_now: filter.expected_fpp(),
                 kind: "growing",
@@ -92,10 +96,8 @@ impl Entry {
             },
             Filter::Fixed(fixed, _) => Info {
                 capacity: fixed.capacity(),
-                error: fixed.filter().params().target_fpp(),
-                fpp_now: fixed.filter().params().expected_fpp(base.items),
                 kind: "fixed",
-                ..base
+                ..base.of(fixed.filter().params())
             },
             Filter::Counting(filter, _) => {
                 let filter = &locked(filter).filter;
@@ -129,16 +131,7 @@ impl Entry {
                     ..base
                 }
             }
-            Filter::Mapped(mapped) => {
-                let params = mapped.filter().params();
-                Info {
-                    capacity: params.expected_items(),
-                    error: params.target_fpp(),
-                    fpp_now: params.expected_fpp(base.items),
-                    kind: "mapped",
-                    ..base
-                }
-            }
+            Filter::Mapped(mapped) => Info { kind: "mapped", ..base.of(mapped.filter().params()) },
             Filter::Foreign(filter, _) => Info {
                 capacity: base.items,
                 error: filter.estimated_fpp(),
@@ -151,30 +144,27 @@ impl Entry {
 
     /// Keys that were new; for `BF.CARD`.
     pub fn items(&self) -> u64 {
-        match &self.filter {
-            Filter::Growing(filter) => filter.inserted_items(),
-            Filter::Fixed(fixed, _) => fixed.items(),
-            Filter::Counting(filter, _) => locked(filter).filter.inserted_items(),
-            Filter::Window(filter, _) => locked(filter).filter.inserted_items(),
-            Filter::RedisBloom(filter, _) => read(filter).num_items(),
-            Filter::Mapped(mapped) => mapped.filter().inserted_items(),
-            Filter::Foreign(filter, _) => filter.estimated_items().unwrap_or(0),
-        }
+        self.filter.items()
     }
 
     /// What its bits say. Reads all of them three times, each a tenth of a second a GiB or more.
     pub fn measure(&self) -> Measured {
-        let estimate = match &self.filter {
-            Filter::Growing(filter) => Some(filter.estimated_items()),
+        // The keys after the bits: one whose bits were seen had been counted before.
+        let fill_alarm = match &self.filter {
+            Filter::Growing(filter) => {
+                let estimate = filter.estimated_items();
+                // Of each layer, those that came to it.
+                let came = filter.layers().map(|(params, items)| params.distinct_items(items));
+                Some(is_overfull(&estimate, came.fold(0, u64::saturating_add)))
+            }
             Filter::Fixed(fixed, _) => {
                 let params = fixed.filter().params();
                 let ones = fixed.filter().fill_ratio() * params.num_bits() as f64;
-                Some(Estimate::from_ones(params, ones.round() as u64))
+                let estimate = Estimate::from_ones(params, ones.round() as u64);
+                Some(is_overfull(&estimate, params.distinct_items(fixed.items())))
             }
             _ => None,
         };
-        // The keys after the bits: one whose bits were seen had been counted before.
-        let fill_alarm = estimate.map(|estimate| self.is_overfull(&estimate));
         let (fill, fpp) = match &self.filter {
             Filter::Growing(filter) => (filter.fill_ratio(), filter.estimated_fpp()),
             Filter::Fixed(fixed, _) => {
@@ -196,20 +186,29 @@ impl Entry {
         };
         Measured { fill, fpp, fill_alarm }
     }
+}
 
-    /// Whether the bits speak of more keys than came.
-    ///
-    /// A key that came and was taken for one that is there is not counted, though chance let it set
-    /// no bit: of n counted keys up to n / (1 - p) came.
-    fn is_overfull(&self, estimate: &Estimate) -> bool {
-        let info = self.numbers();
-        let came = info.items as f64 / (1.0 - info.fpp_now);
-        let deviation = (estimate.high - estimate.items) / ESTIMATE_DEVIATIONS;
-        // Of a few keys that share no bit the formula is off by less than one. A filter without a
-        // clear bit speaks of infinitely many.
-        estimate.items.is_infinite() && came < estimate.low
-            || estimate.items - ALARM_DEVIATIONS * deviation > came + 1.0
+impl Info {
+    /// With the numbers of a plain filter that counted these items.
+    fn of(self, params: &FilterParams) -> Self {
+        let distinct = params.distinct_items(self.items);
+        Self {
+            capacity: params.expected_items(),
+            distinct,
+            error: params.target_fpp(),
+            fpp_now: params.expected_fpp(distinct),
+            ..self
+        }
     }
+}
+
+/// Whether the bits speak of more keys than `came`, beyond what chance let them.
+fn is_overfull(estimate: &Estimate, came: u64) -> bool {
+    let came = came as f64;
+    // Of a few keys that share no bit the formula is off by less than one. A filter without a clear
+    // bit speaks of infinitely many.
+    estimate.items.is_infinite() && came < estimate.low
+        || estimate.items - ALARM_DEVIATIONS * estimate.deviation() > came + 1.0
 }
 
 fn foreign(filter: &dyn ForeignFilter) -> (f64, f64) {
@@ -217,6 +216,19 @@ fn foreign(filter: &dyn ForeignFilter) -> (f64, f64) {
 }
 
 impl Filter {
+    /// Keys that were new.
+    pub(super) fn items(&self) -> u64 {
+        match self {
+            Self::Growing(filter) => filter.inserted_items(),
+            Self::Fixed(fixed, _) => fixed.items(),
+            Self::Counting(filter, _) => locked(filter).filter.inserted_items(),
+            Self::Window(filter, _) => locked(filter).filter.inserted_items(),
+            Self::RedisBloom(filter, _) => read(filter).num_items(),
+            Self::Mapped(mapped) => mapped.filter().inserted_items(),
+            Self::Foreign(filter, _) => filter.estimated_items().unwrap_or(0),
+        }
+    }
+
     /// Bytes of its bits.
     pub(super) fn num_bytes(&self) -> u64 {
         match self {

@@ -1,6 +1,5 @@
-//! The way of keys into a filter, and into the log; `announced.rs` is what keeps "not new" safe.
+//! The way of keys into a filter, and into the log; `durable/announced.rs` keeps "not new" safe.
 
-use super::announced::{Announced, others_are_unsafe};
 use super::filter::{Filter, locked, write};
 use super::{Entry, InsertError};
 use crate::Turn;
@@ -42,16 +41,10 @@ impl Entry {
             self.ask_growth();
             return Ok(new);
         };
-        // A key that is there, as most are, writes to nothing that threads share.
-        if self.filter.contains(digest, 0) && !others_are_unsafe(&self.unsafe_count, 0) {
-            return Ok(false);
-        }
-        let mut announced = Announced::new(&self.unsafe_count, 1);
-        let new = self.filter.insert(digest)?;
-        if new || announced.others_are_unsafe() {
-            recorder.insert(&self.unsafe_count, self.id, &[digest]);
-            announced.hand_over(1);
-        }
+        let (filter, tally) = (&self.filter, &self.tally);
+        let contains = || filter.contains(digest, 0);
+        let new =
+            recorder.insert_one(tally, self.id, digest, contains, || filter.insert(digest))?;
         if new {
             self.ask_growth();
         }
@@ -105,18 +98,8 @@ impl Entry {
             self.ask_growth();
             return done;
         };
-        let mut announced = Announced::new(&self.unsafe_count, digests.len());
-        let done = self.filter.insert_many(digests, answers);
-        if let Err((inserted, _)) = done {
-            digests.truncate(inserted);
-        }
-        if !announced.others_are_unsafe() {
-            keep_new(digests, answers);
-        }
-        if !digests.is_empty() {
-            recorder.insert(&self.unsafe_count, self.id, digests);
-            announced.hand_over(digests.len());
-        }
+        let insert = |digests: &[Digest], new: &mut Bitmap| self.filter.insert_many(digests, new);
+        let done = recorder.insert_each(&self.tally, self.id, digests, answers, insert);
         self.ask_growth();
         done
     }
@@ -126,15 +109,15 @@ impl Entry {
             return Err(InsertError::ReadOnly);
         };
         let mut filter = write(filter);
-        if filter.contains(key) && !others_are_unsafe(&self.unsafe_count, 0) {
+        if filter.contains(key) && !self.tally.is_at_risk() {
             return Ok(false);
         }
-        let mut announced = Announced::new(&self.unsafe_count, 1);
+        let mut announced = self.tally.announce(1);
         let new = super::redisbloom::insert(&mut filter, key, self.max_bytes, charge)?;
-        if (new || announced.others_are_unsafe())
+        if (new || announced.others_are_at_risk())
             && let Some(recorder) = &mut turn.recorder
         {
-            let recorded = recorder.keys(&self.unsafe_count, self.id, std::iter::once(key));
+            let recorded = recorder.keys(&self.tally, self.id, std::iter::once(key));
             recorded.map_err(|refused| InsertError::Grow(refused.0))?;
             announced.hand_over(1);
         }
@@ -197,15 +180,4 @@ fn record(
         recorder.ordered(id, *order, what, digests);
     }
     *order += digests.len() as u64;
-}
-
-/// Leaves the digests that were answered "new".
-fn keep_new(digests: &mut Vec<Digest>, new: &Bitmap) {
-    let mut kept = 0;
-    let len = digests.len();
-    for i in new.iter_ones().take_while(|&i| i < len) {
-        digests[kept] = digests[i];
-        kept += 1;
-    }
-    digests.truncate(kept);
 }

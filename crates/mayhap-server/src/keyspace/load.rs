@@ -11,6 +11,7 @@ use super::{ChangeError, CreateError, Entry, Keyspace, TooLarge};
 use crate::durable::Log;
 use mayhap::Charge;
 use mayhap::native::HEADER_BYTES;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The most bytes of a chunk that goes out.
@@ -19,6 +20,8 @@ pub const CHUNK_BYTES: usize = 512 << 10;
 const MAX_INCOMING: usize = 64;
 /// A dump that nobody goes on with is forgotten after this.
 const IDLE_MS: u64 = 60_000;
+/// After this it makes room for another one, if there are too many.
+const YIELDS_MS: u64 = 5_000;
 
 /// A dump that is coming in under a name that nobody sees yet.
 #[derive(Debug)]
@@ -148,6 +151,11 @@ impl Keyspace {
     /// cursor that [`Keyspace::dump`] gave with it. The filter is there once the last one has come
     /// and all of it was found sound, and not before: that call gives it.
     ///
+    /// What has come of a dump that is not whole is in memory alone, charged, and forgotten by a
+    /// restart or a minute after its last chunk. Cursor 1 begins anew at any time. At most 64 dumps
+    /// come in at once; one more takes the place of the one that waits for its next chunk the
+    /// longest, if that is 5 seconds or more.
+    ///
     /// # Errors
     ///
     /// [`LoadError`]; what has come is forgotten then, but for [`LoadError::Offset`].
@@ -166,11 +174,7 @@ impl Keyspace {
         let mut all = locked(&self.loading);
         if cursor == 1 {
             all.remove(name);
-            if all.len() >= MAX_INCOMING {
-                let message =
-                    format!("{MAX_INCOMING} dumps are coming in already; try again later");
-                return Err(LoadError::Bad(message));
-            }
+            make_room(&mut all, now)?;
             let loading = Loading::new(bytes, &self.options).map_err(LoadError::Bad)?;
             if loading.needed() > self.budget.left() {
                 let asked = self.budget.used().saturating_add(loading.needed());
@@ -191,6 +195,10 @@ impl Keyspace {
         }
         if received > incoming.loading.needed() {
             return Err(LoadError::TooBig);
+        }
+        if bytes.is_empty() {
+            // It would only keep others from the memory.
+            return Err(LoadError::Bad("the chunk is empty".to_owned()));
         }
         incoming.charge.add(bytes.len() as u64).map_err(create_error)?;
         incoming.loading.push(bytes).map_err(LoadError::Bad)?;
@@ -282,6 +290,21 @@ impl Keyspace {
     fn charge(&self, bytes: u64) -> Result<Charge, LoadError> {
         self.budget.charge(bytes).map_err(create_error)
     }
+}
+
+/// Makes room for another dump.
+fn make_room(all: &mut HashMap<Box<[u8]>, Incoming>, now: u64) -> Result<(), LoadError> {
+    if all.len() < MAX_INCOMING {
+        return Ok(());
+    }
+    let longest = all.iter().min_by_key(|(_, incoming)| incoming.touched);
+    let longest = longest.filter(|(_, it)| now.saturating_sub(it.touched) >= YIELDS_MS);
+    let Some(name) = longest.map(|(name, _)| name.clone()) else {
+        let message = format!("{MAX_INCOMING} dumps are coming in already; try again later");
+        return Err(LoadError::Bad(message));
+    };
+    all.remove(&name);
+    Ok(())
 }
 
 fn create_error(error: mayhap::Error) -> LoadError {

@@ -6,7 +6,6 @@
 //! `growth.rs` makes layers before they are needed. `contents.rs` is a filter as bytes, `load.rs` and `loading.rs` dumps that go out and come in,
 //! `sizes.rs` sizes that were worked out, `files.rs` filters that lie in the data folder, `recovery.rs` those that come back at start.
 
-mod announced;
 mod contents;
 mod entry;
 mod error;
@@ -27,9 +26,12 @@ mod redisbloom;
 mod scan;
 mod sizes;
 mod spec;
+#[cfg(all(test, not(shuttle)))]
+mod tests;
 
 pub use entry::Entry;
-pub use error::{ChangeError, CreateError, InsertError, TooLarge};
+pub use error::{ChangeError, CreateError, InsertError, TooLarge, Unreadable};
+pub use files::Watching;
 pub use filter::FEWEST_ITEMS;
 pub use glob::matches;
 pub use growth::Growing;
@@ -41,5 +43,3 @@ pub use options::Options;
 pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
-
-use std::sync::atomic;

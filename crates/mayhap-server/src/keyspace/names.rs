@@ -2,15 +2,15 @@
 //!
 //! Asking takes no lock. Whatever changes names takes one, `changing`, over looking, writing to the
 //! log and publishing, so that what is seen comes in the order of the log. The index by id is what
-//! checkpoints and scans go over; a filter is in it before the log has its creation, and by name
-//! only after.
+//! checkpoints and scans go over; a filter is in it, and has its name, once the log has its creation.
 
+use super::files::Files;
 use super::filter::{Filter, charge, digest_function, explained, locked, read, write};
 use super::growth::Growth;
 use super::load::Incoming;
 use super::sizes::Sizes;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
-use crate::durable::{Log, Logged, Operation, Refused};
+use crate::durable::{Contents, Log, Logged, Operation, Refused};
 use crate::fail_point::fail_point;
 use mayhap::Budget;
 use papaya::Guard;
@@ -35,6 +35,7 @@ pub struct Keyspace {
     pub(super) budget: Arc<Budget>,
     pub(super) sizes: Sizes,
     pub(super) growth: Arc<Growth>,
+    pub(super) files: Files,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
 }
@@ -50,6 +51,7 @@ impl Keyspace {
             budget: Budget::new(options.max_memory),
             sizes: Sizes::default(),
             growth: Arc::default(),
+            files: Files::default(),
             loading: Mutex::default(),
         }
     }
@@ -142,7 +144,10 @@ impl Keyspace {
         }
     }
 
-    /// Gives a filter that is ready an id and a name. `dump` is what is in it, if anything is.
+    /// Gives a filter that is ready an id and a name.
+    ///
+    /// `dump` is what is in it, if anything is. It is in the log before the name is, so that a
+    /// restart, whenever it comes, finds the filter whole or not at all.
     pub(super) fn publish(
         &self,
         name: &[u8],
@@ -152,30 +157,38 @@ impl Keyspace {
         log: Option<&Log>,
         dump: Option<&[u8]>,
     ) -> Result<Arc<Entry>, CreateError> {
-        let mut next_id = locked(&self.changing);
+        let id = {
+            let mut next_id = locked(&self.changing);
+            // Before anything is written for a name that is taken.
+            if self.get(name, now).is_some() {
+                return Err(CreateError::Exists);
+            }
+            *next_id += 1;
+            *next_id - 1
+        };
+        // Kept until the filter can be seen: no checkpoint lets go of its contents before.
+        let contents =
+            log.zip(dump).map(|(log, dump)| write_contents(log, id, dump)).transpose()?;
+        fail_point("create.contents");
+        let _changing = locked(&self.changing);
         // One that has expired is replaced by what follows, in the log too.
         if self.get(name, now).is_some() {
+            if let Some(log) = log.filter(|_| contents.is_some()) {
+                // So that the next start need not keep contents to its end that nobody wants.
+                let _ = log.now(&Operation::Remove { id });
+            }
             return Err(CreateError::Exists);
         }
-        let id = *next_id;
-        *next_id += 1;
         let entry = Arc::new(self.entry(id, spec, 0, filter));
         let name: Arc<[u8]> = name.into();
-        // Before the log has it: a checkpoint that begins in between is to save it.
+        let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
+        let _logged = now_in(log, &operation)?;
+        fail_point("create.logged");
         self.add_to_index(&name, &entry);
         fail_point("create.indexed");
-        match log.map(|log| write_new(log, &name, &entry, dump)).transpose() {
-            Ok(_logged) => {
-                fail_point("create.logged");
-                self.put(name, entry.clone());
-                fail_point("create.done");
-                Ok(entry)
-            }
-            Err(refused) => {
-                write(&self.by_id).remove(&id);
-                Err(refused.into())
-            }
-        }
+        self.put(name, entry.clone());
+        fail_point("create.done");
+        Ok(entry)
     }
 
     pub(super) fn entry(&self, id: u64, spec: Spec, expires_at: u64, filter: Filter) -> Entry {
@@ -346,22 +359,15 @@ fn now_in<'a>(
     log.map(|log| log.now(operation)).transpose()
 }
 
-/// Bytes of a dump that stand in one record.
-const PART_BYTES: usize = 4 << 20;
+/// Bytes of a dump that stand in one record. Tests have more than one of small filters too.
+const PART_BYTES: usize = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
-/// Writes a new filter with what is in it.
-fn write_new<'a>(
-    log: &'a Log,
-    name: &[u8],
-    entry: &Entry,
-    dump: Option<&[u8]>,
-) -> Result<Logged<'a>, Refused> {
-    let (id, spec) = (entry.id, entry.spec.encode());
-    let mut logged = log.now(&Operation::Create { id, name, spec: &spec, expires_at: 0 })?;
-    for (part, bytes) in (0..).zip(dump.into_iter().flat_map(|dump| dump.chunks(PART_BYTES))) {
-        // Two at once could wait for each other. A checkpoint in between saves the filter whole.
-        drop(logged);
-        logged = log.now(&Operation::Load { id, part, bytes })?;
+/// Writes what is in a filter that is to be created; what comes back is kept until it can be seen.
+fn write_contents<'a>(log: &'a Log, id: u64, dump: &[u8]) -> Result<Contents<'a>, Refused> {
+    let mut contents = log.begin_contents(id);
+    for part in dump.chunks(PART_BYTES) {
+        contents.write(part)?;
+        fail_point("create.part");
     }
-    Ok(logged)
+    Ok(contents)
 }

@@ -6,7 +6,7 @@ use super::insert::REMOVAL;
 use super::loading::Loading;
 use super::sizes::Sizes;
 use super::{Keyspace, Options, Shape, Spec};
-use crate::durable::{Filters, Image, Replay, Saved, Snapshot, read_native};
+use crate::durable::{Answered, Filters, Image, Replay, Saved, Snapshot, read_native};
 use mayhap::{AnyFilter, Bitmap, Digest};
 use mayhap_formats::{ForeignFilter, RedisBloomFilter};
 use std::collections::HashMap;
@@ -27,6 +27,8 @@ pub struct Recovery {
 struct Filled {
     by_id: HashMap<u64, Coming>,
     ids: HashMap<Box<[u8]>, u64>,
+    /// Contents of filters that are not created yet, and perhaps never were.
+    contents: HashMap<u64, Loading>,
     new: Bitmap,
     next_id: u64,
 }
@@ -46,7 +48,7 @@ struct Coming {
 enum State {
     /// Nothing was said of its contents yet.
     New,
-    /// Parts of a dump.
+    /// Parts of a dump, which version 0.1 wrote after the creation.
     Loading(Loading),
     Ready(Contents),
 }
@@ -77,6 +79,11 @@ impl Recovery {
     }
 }
 
+/// What was there is there again, even if it is above a limit by now.
+fn unlimited(options: &Options) -> Options {
+    Options { max_filter_bytes: u64::MAX, ..*options }
+}
+
 fn empty(spec: &Spec, options: &Options, sizes: &Sizes) -> Result<Contents, String> {
     let function = digest_function(spec.hash, options);
     sizes.get(spec).and_then(|sized| sized.build(function)).map_err(|error| error.to_string())
@@ -90,10 +97,17 @@ impl Replay for Recovery {
         if filled.by_id.contains_key(&id) {
             return Ok(());
         }
+        let state = match filled.contents.remove(&id) {
+            Some(contents) if !contents.is_whole() => {
+                return Err("a filter whose contents are not whole".to_owned());
+            }
+            Some(contents) => State::Ready(contents.decode(&unlimited(&self.options))?.0),
+            None => State::New,
+        };
         if let Some(replaced) = filled.ids.insert(name.into(), id) {
             filled.by_id.remove(&replaced);
         }
-        let coming = Coming { name: name.into(), spec, expires_at, mark: 0, state: State::New };
+        let coming = Coming { name: name.into(), spec, expires_at, mark: 0, state };
         filled.by_id.insert(id, coming);
         Ok(())
     }
@@ -115,8 +129,7 @@ impl Replay for Recovery {
             Shape::RedisBloom => {
                 let mut bytes = Vec::new();
                 image.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-                let unlimited = Options { max_filter_bytes: u64::MAX, ..self.options };
-                let filter = RedisBloomFilter::decode(&bytes, &limits(&unlimited));
+                let filter = RedisBloomFilter::decode(&bytes, &limits(&unlimited(&self.options)));
                 Contents::RedisBloom(filter.map_err(|error| error.to_string())?)
             }
             Shape::File => return Err("an image of a file".to_owned()),
@@ -128,13 +141,24 @@ impl Replay for Recovery {
         Ok(())
     }
 
-    fn insert(&self, id: u64, digests: &[Digest]) -> Result<(), String> {
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String> {
         self.with(id, |contents, _, new| match contents {
             Contents::Growing(filter) => {
-                filter.insert_digests_into(digests, new).map_err(|error| error.to_string())
+                let done = match answered {
+                    Answered::New => filter.insert_digests_counted(digests),
+                    Answered::There => filter.insert_digests_uncounted(digests),
+                    Answered::Unknown => filter.insert_digests_into(digests, new),
+                };
+                done.map_err(|error| error.to_string())
             }
             Contents::Fixed(filter) => {
+                let before = filter.inserted_items();
                 filter.insert_digests_into(digests, new);
+                match answered {
+                    Answered::New => filter.set_inserted_items(before + digests.len() as u64),
+                    Answered::There => filter.set_inserted_items(before),
+                    Answered::Unknown => {}
+                }
                 Ok(())
             }
             _ => Err("digests for a filter that takes none".to_owned()),
@@ -181,8 +205,17 @@ impl Replay for Recovery {
 
     fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String> {
         let mut filled = locked(&self.filters);
-        let Some(coming) = filled.by_id.get_mut(&id) else { return Ok(()) };
-        let unlimited = Options { max_filter_bytes: u64::MAX, ..self.options };
+        let unlimited = unlimited(&self.options);
+        let Filled { by_id, contents, .. } = &mut *filled;
+        let Some(coming) = by_id.get_mut(&id) else {
+            match (part, contents.get_mut(&id)) {
+                (0, _) => drop(contents.insert(id, Loading::of_bytes(bytes, &unlimited)?)),
+                (_, Some(loading)) => loading.push(bytes)?,
+                // Of version 0.1, and the filter was removed while it was being written.
+                (_, None) => {}
+            }
+            return Ok(());
+        };
         match (&mut coming.state, part) {
             // An image has it already.
             (State::Ready(_), _) => return Ok(()),
@@ -200,6 +233,7 @@ impl Replay for Recovery {
 
     fn remove(&self, id: u64) {
         let mut filled = locked(&self.filters);
+        filled.contents.remove(&id);
         if let Some(Coming { name, .. }) = filled.by_id.remove(&id)
             && filled.ids.get(&name) == Some(&id)
         {
@@ -237,7 +271,8 @@ impl Replay for Recovery {
 impl Keyspace {
     /// The keyspace of what came back. `next_id` is what the log says of ids that were given.
     ///
-    /// A dump of which not all parts are in the log was never seen, and is not here.
+    /// Contents of which not all parts, or no creation, are in the log were never seen and are not
+    /// here.
     ///
     /// # Errors
     ///
@@ -279,11 +314,14 @@ impl Filters for Keyspace {
         .collect()
     }
 
-    fn snapshot(&self, id: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
+    fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
         let entry = super::filter::read(&self.by_id).get(&id).map(|named| named.entry.clone());
         let Some(entry) = entry else { return Ok(None) };
-        let contents = entry.contents().map_err(io::Error::other)?;
-        Ok(contents.map(|contents| Box::new(contents) as Box<dyn Snapshot>))
+        let Some(mut contents) = entry.contents().map_err(io::Error::other)? else {
+            return Ok(None);
+        };
+        contents.limit_items(entry.tally.before(segment));
+        Ok(Some(Box::new(contents)))
     }
 }
 
@@ -298,7 +336,7 @@ mod tests {
         let spec = Spec::growing(10_000, 0.001, 2).encode();
         for id in 1..=1000 {
             recovery.create(id, b"scratch", &spec, 0).unwrap();
-            recovery.insert(id, &[Digest::new(id)]).unwrap();
+            recovery.insert(id, &[Digest::new(id)], Answered::New).unwrap();
             if id < 1000 {
                 recovery.remove(id);
             }

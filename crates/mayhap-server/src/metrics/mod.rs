@@ -2,11 +2,15 @@
 //!
 //! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and gives them, once a turn,
 //! to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the lanes up.
-//! `page.rs` writes them as Prometheus reads them.
+//! `times.rs` is how long things took, `page.rs` writes all of it as Prometheus reads it.
 
+#[cfg(not(loom))]
 mod page;
+mod times;
 
+#[cfg(not(loom))]
 pub use page::page;
+pub use times::{Times, Took};
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -38,9 +42,6 @@ pub enum Counter {
 
 const COUNTERS: usize = Counter::HttpRefused as usize + 1;
 
-/// Classes of time: class `i` ends at `2^i` µs, the last one never.
-const CLASSES: usize = 26;
-
 /// What a thread has counted and not yet given away.
 #[derive(Debug, Clone, Default)]
 pub struct Counts([u64; COUNTERS]);
@@ -51,47 +52,6 @@ impl Counts {
     pub const fn add(&mut self, counter: Counter, n: u64) {
         let at = counter as usize;
         self.0[at] = self.0[at].wrapping_add(n);
-    }
-}
-
-/// How long things took, by class of time, and all of them together.
-#[derive(Debug, Default)]
-pub struct Times {
-    classes: [AtomicU64; CLASSES],
-    nanoseconds: AtomicU64,
-}
-
-/// The same as numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Took {
-    classes: [u64; CLASSES],
-    nanoseconds: u64,
-}
-
-// ORDERING: Relaxed everywhere. A number stands for itself; readers may see one a moment late.
-impl Times {
-    /// One more that took so long.
-    pub fn took(&self, time: Duration) {
-        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-        let class = (u64::BITS - micros.leading_zeros()) as usize;
-        self.classes[class.min(CLASSES - 1)].fetch_add(1, Ordering::Relaxed);
-        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds.fetch_add(nanos, Ordering::Relaxed);
-    }
-
-    /// The numbers, with those of others.
-    fn add_to(&self, sum: &mut Took) {
-        for (sum, class) in sum.classes.iter_mut().zip(&self.classes) {
-            *sum += class.load(Ordering::Relaxed);
-        }
-        sum.nanoseconds = sum.nanoseconds.wrapping_add(self.nanoseconds.load(Ordering::Relaxed));
-    }
-
-    /// The numbers.
-    pub fn get(&self) -> Took {
-        let mut took = Took::default();
-        self.add_to(&mut took);
-        took
     }
 }
 

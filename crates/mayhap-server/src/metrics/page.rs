@@ -1,6 +1,7 @@
 //! The numbers as Prometheus reads them: text format 0.0.4.
 
-use super::{CLASSES, Counter, Took};
+use super::times::CLASSES;
+use super::{Counter, Took};
 use crate::Shared;
 use crate::config::Rights;
 use crate::durable::Stats;
@@ -88,6 +89,8 @@ fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
 fn state(shared: &Shared, out: &mut String) {
     let keyspace = &shared.keyspace;
     one(out, "mayhap_filters", "gauge", "Filters", keyspace.len());
+    let unreadable = keyspace.unreadable_files();
+    one(out, "mayhap_unreadable_files", "gauge", "Filters whose files were changed", unreadable);
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
     if let Some(limit) = shared.config.max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
@@ -104,11 +107,13 @@ fn log(stats: &Stats, out: &mut String) {
     let since_checkpoint = crate::http::now().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
     let failed = u8::from(stats.checkpoint_error.is_some());
     let poisoned = u8::from(stats.poisoned);
-    let gauges: [(&str, &str, f64); 7] = [
+    let displaced = u8::from(stats.displaced);
+    let gauges: [(&str, &str, f64); 8] = [
         ("log_bytes", "Log that a start would replay", stats.log_bytes as f64),
         ("log_unsynced_frames", "Writes not yet on the disk", stats.unsynced_frames as f64),
         ("log_unsynced_seconds", "Age of the oldest of them", stats.unsynced_ms as f64 / 1e3),
         ("log_poisoned", "Whether a sync failed: restart", poisoned.into()),
+        ("log_displaced", "Whether files of the log were removed or moved", displaced.into()),
         ("image_bytes", "All images", stats.image_bytes as f64),
         ("checkpoint_age_seconds", "Since the last checkpoint", since_checkpoint),
         ("checkpoint_failed", "Whether the last attempt failed", failed.into()),
@@ -158,16 +163,19 @@ fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
     let info = entry.info();
     let rest = left.checked_sub(info.bytes);
     *left = rest.unwrap_or(*left);
-    let measured = rest.map(|_| entry.measure());
+    let measured = rest.map(|_| entry.measure()).filter(|_| entry.file_problem().is_none());
     Told { name: label(name), info, measured }
 }
 
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let told = told(shared, rights);
     one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
-    let families: [(Family<'_>, Value); 8] = [
+    let families: [(Family<'_>, Value); 9] = [
         (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
             Some(told.info.items as f64)
+        }),
+        (Family("mayhap_filter_distinct_items", "gauge", "Keys that came, by its count"), |told| {
+            Some(told.info.distinct as f64)
         }),
         (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |told| {
             Some(told.info.capacity as f64)

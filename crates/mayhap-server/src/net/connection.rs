@@ -11,6 +11,10 @@ use std::sync::Arc;
 
 /// Unsent answers beyond which no more requests are carried out.
 pub(super) const MAX_UNSENT_BYTES: usize = 256 << 10;
+/// What unsent answers may take beyond their bytes: this part of them for those that were sent, and
+/// as much for room to grow. Small, so that memory keeps to its limit; not nothing, so that answers
+/// that come one by one are not copied each time.
+const SPARE: usize = 8;
 
 /// How long a connection that was told to go may take to go, in milliseconds.
 const LINGER_MS: u64 = 1000;
@@ -124,7 +128,12 @@ impl Connection {
     /// Whether requests have to wait: for the log, for one that takes long, or for the client to
     /// take answers.
     pub(super) const fn is_paused(&self) -> bool {
-        self.owes() || self.unsent.len() - self.sent > MAX_UNSENT_BYTES
+        self.owes() || self.unsent_bytes() > MAX_UNSENT_BYTES
+    }
+
+    /// Bytes of answers that the socket did not take.
+    pub(super) const fn unsent_bytes(&self) -> usize {
+        self.unsent.len() - self.sent
     }
 
     /// Whether an answer is to come that is not there, or may not go.
@@ -151,6 +160,10 @@ impl Connection {
     /// Sends answers after those that are unsent.
     pub(super) fn send(&mut self, bytes: &[u8], now_ms: u64) -> io::Result<()> {
         if self.has_unsent() {
+            // By itself it would grow to twice its bytes.
+            if self.unsent.capacity() - self.unsent.len() < bytes.len() {
+                self.unsent.reserve_exact(bytes.len() + self.unsent.len() / SPARE);
+            }
             self.unsent.extend_from_slice(bytes);
             return self.flush(now_ms);
         }
@@ -170,11 +183,11 @@ impl Connection {
         self.sent += taken;
         if self.sent == self.unsent.len() {
             (self.unsent, self.sent) = (Vec::new(), 0);
-        } else if self.sent > self.unsent.len() / 2 {
-            // Each byte is moved once at most for each that was sent.
+        } else if self.sent > self.unsent.len() / SPARE {
+            // Fewer than SPARE bytes are moved for each that was sent.
             self.unsent.drain(..self.sent);
             self.sent = 0;
-            self.unsent.shrink_to(2 * self.unsent.len());
+            self.unsent.shrink_to(self.unsent.len() + self.unsent.len() / SPARE);
         }
         Ok(())
     }

@@ -59,10 +59,11 @@ impl Work {
         engine: &E,
         options: &Options,
     ) -> Ran {
+        let room = MAX_UNSENT_BYTES.saturating_sub(connection.unsent_bytes());
         let Connection { session, partial, .. } = connection;
         let (turn, out) = (&mut self.turn, &mut self.out);
         let Some(kept) = partial else {
-            let mut job = Job { engine, options, session, turn, out };
+            let mut job = Job { engine, options, session, turn, out, room };
             let ran = job.run(arrived, &mut self.parser, &mut self.places);
             if ran.used < arrived.len() {
                 let bytes = arrived[ran.used..].to_vec();
@@ -75,7 +76,7 @@ impl Work {
         };
         kept.bytes.extend_from_slice(arrived);
         let Partial { bytes, parser, places } = &mut **kept;
-        let ran = Job { engine, options, session, turn, out }.run(bytes, parser, places);
+        let ran = Job { engine, options, session, turn, out, room }.run(bytes, parser, places);
         if ran.used == bytes.len() {
             *partial = None;
         } else if ran.used > 0 {
@@ -94,6 +95,8 @@ struct Job<'a, E> {
     session: &'a mut Session,
     turn: &'a mut Turn,
     out: &'a mut Vec<u8>,
+    /// Bytes of answers after which there are enough.
+    room: usize,
 }
 
 impl<E: Engine> Job<'_, E> {
@@ -101,7 +104,7 @@ impl<E: Engine> Job<'_, E> {
         let start = self.out.len();
         let mut ran = Ran { used: 0, requests: 0, writes: None, end: End::Waiting, later: None };
         while let Some(rest) = data.get(ran.used..).filter(|rest| !rest.is_empty()) {
-            if self.out.len() - start > MAX_UNSENT_BYTES {
+            if self.out.len() - start > self.room {
                 ran.end = End::Enough;
                 break;
             }

@@ -131,7 +131,8 @@ fn polluting(count: usize, mut twin: AnyFilter) -> Vec<Vec<u8>> {
 fn chosen_keys_spoil_a_filter_without_a_key_and_no_keyed_one_and_the_alarm_says_so() {
     for layout in [Layout::Standard, Layout::Blocked] {
         let twin = AnyFilter::builder().expected_items(10_000).target_fpp(0.01).layout(layout);
-        let chosen = polluting(10_000, twin.build().unwrap());
+        // Of 10,000 keys that nobody chose some would be taken for repeats, so that fewer fill it.
+        let chosen = polluting(9_900, twin.build().unwrap());
         let reserve = format!("BF.RESERVE f 0.01 10000 NONSCALING LAYOUT {}", layout.name());
         for (keyed, spoilt) in [("no", true), ("yes", false)] {
             let mut target = Target::new(&format!("{reserve} KEYED {keyed}"));
@@ -139,14 +140,14 @@ fn chosen_keys_spoil_a_filter_without_a_key_and_no_keyed_one_and_the_alarm_says_
             let wrong = target.wrong();
             let alarm = target.alarm();
             println!(
-                "{} keyed {keyed}: {new} of 10000 chosen keys are new, {:.2} x the promise, \
+                "{} keyed {keyed}: {new} of 9900 chosen keys are new, {:.2} x the promise, \
                  alarm {alarm}",
                 layout.name(),
                 wrong as f64 / ABSENT as f64 / 0.01
             );
             assert_eq!(alarm, spoilt);
             if spoilt {
-                assert!(new == 10_000 && wrong > ABSENT / 100 * 5, "{wrong}");
+                assert!(new == 9_900 && wrong > ABSENT / 100 * 5, "{wrong}");
             } else {
                 assert!(at_most(wrong, ABSENT, 0.01), "{wrong}");
             }

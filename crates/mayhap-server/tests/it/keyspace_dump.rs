@@ -202,6 +202,44 @@ fn chunks_come_in_order_within_limits_and_are_forgotten_when_nobody_goes_on() {
 }
 
 #[test]
+fn a_load_that_was_broken_off_is_in_nobodys_way() {
+    let keyspace = keyspace();
+    let entry = keyspace.create(b"a", Spec::fixed(100_000, 0.01), 1, None).unwrap();
+    let chunks = dump(&keyspace, &entry);
+    let begin = |name: String, now| {
+        keyspace.load_chunk(name.as_bytes(), 1, &chunks[0].1, now, None).map(|_| ())
+    };
+    // Begun again and again under one name, and whole at last.
+    for now in 0..100 {
+        begin("again".to_owned(), now).unwrap();
+    }
+    let used = keyspace.used_bytes();
+    load(&keyspace, b"again", &chunks).unwrap();
+    assert!(keyspace.used_bytes() > used);
+    for i in 0..64 {
+        begin(format!("{i}"), 1_000 + i).unwrap();
+    }
+    let used = keyspace.used_bytes();
+    assert!(matches!(begin("more".to_owned(), 5_999), Err(LoadError::Bad(_))), "all are busy");
+    // One that goes on stays; the one that waits the longest makes room.
+    keyspace.load_chunk(b"0", chunks[1].0, &chunks[1].1[..10], 6_001, None).unwrap_err();
+    begin("0".to_owned(), 6_001).unwrap();
+    begin("more".to_owned(), 6_001).unwrap();
+    assert_eq!(keyspace.used_bytes(), used);
+    let go_on = |name: &[u8]| keyspace.load_chunk(name, chunks[1].0, &chunks[1].1, 6_002, None);
+    assert_eq!(go_on(b"1").unwrap_err(), LoadError::NotFound);
+    for name in [&b"0"[..], b"2", b"more"] {
+        go_on(name).unwrap();
+    }
+    // A chunk without bytes would keep the others in memory for ever.
+    begin("idle".to_owned(), 6_002).unwrap();
+    let part = |bytes| keyspace.load_chunk(b"idle", 11, bytes, 6_002, None);
+    assert!(part(&chunks[1].1[..10]).unwrap().is_none());
+    assert!(matches!(part(b""), Err(LoadError::Bad(_))));
+    assert_eq!(part(b"").unwrap_err(), LoadError::NotFound);
+}
+
+#[test]
 fn a_dump_that_nobody_goes_on_with_is_forgotten() {
     let keyspace = keyspace();
     let entry = keyspace.create(b"a", Spec::fixed(100_000, 0.01), 1, None).unwrap();

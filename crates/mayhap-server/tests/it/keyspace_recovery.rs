@@ -2,7 +2,7 @@
 
 use super::keyspace::{KEY, numbered, turn, with_words};
 use super::keyspace_dump::{dump, load_in};
-use mayhap::DigestFunction;
+use mayhap::{DigestFunction, SecretKey};
 use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
 use mayhap_server::Turn;
 use mayhap_server::durable::{self, DataFolder, Log};
@@ -11,20 +11,23 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Opens the folder, as after a crash if nobody closed it.
-fn open(path: &Path) -> (Keyspace, Arc<Log>) {
-    let options = Options::new(KEY);
-    let recovery = Recovery::new(options);
-    let durable = durable::Options::new(DigestFunction::sip13(KEY));
+pub(crate) fn open(path: &Path) -> (Keyspace, Arc<Log>) {
+    open_with(path, KEY)
+}
+
+fn open_with(path: &Path, key: SecretKey) -> (Keyspace, Arc<Log>) {
+    let recovery = Recovery::new(Options::new(key));
+    let durable = durable::Options::new(DigestFunction::sip13(key));
     let folder = DataFolder::open(path).unwrap();
     let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
     (Keyspace::restored(recovery, report.next_id).unwrap(), log)
 }
 
-fn recording(log: &Arc<Log>) -> Turn {
+pub(crate) fn recording(log: &Arc<Log>) -> Turn {
     Turn { recorder: Some(log.recorder()), ..turn() }
 }
 
-fn commit(turn: &mut Turn) {
+pub(crate) fn commit(turn: &mut Turn) {
     turn.recorder.as_mut().unwrap().commit().unwrap();
 }
 
@@ -189,6 +192,63 @@ fn what_was_loaded_and_united_comes_back_and_half_a_dump_does_not() {
             log.checkpoint(&keyspace).unwrap();
         }
     }
+}
+
+/// `tests/golden/README.md` says what is in it.
+#[test]
+fn a_folder_of_version_0_1_opens_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/folder-0.1");
+    for part in ["", "log", "filters"] {
+        std::fs::create_dir_all(folder.path().join(part)).unwrap();
+        for entry in std::fs::read_dir(golden.join(part)).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_file() {
+                let to = folder.path().join(part).join(entry.file_name());
+                std::fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+    let key = DataFolder::open(folder.path()).unwrap().secret_key().unwrap();
+    let filters = [
+        ("growing", 400, 0..400),
+        ("fixed", 400, 0..400),
+        ("counting", 450, 50..400),
+        ("window", 500, 0..400),
+        ("union", 400, 0..400),
+        ("loaded", 450, 0..450),
+        ("moved", 300, 0..300),
+        ("redisbloom", 2_003, 0..30),
+        ("empty", 0, 0..0),
+    ];
+    for round in 0..3 {
+        let (keyspace, log) = open_with(folder.path(), key);
+        assert_eq!(keyspace.len(), filters.len());
+        for (name, items, keys) in filters.clone() {
+            let entry = keyspace.get(name.as_bytes(), 1).unwrap();
+            assert_eq!(entry.items(), items, "{name} in round {round}");
+            assert!(holds(&keyspace, name.as_bytes(), keys), "{name} in round {round}");
+            // What is recorded now follows the records of then, in one segment.
+            let mut turn = recording(&log);
+            let keys = numbered(0..100);
+            if ["growing", "fixed", "union"].contains(&name) {
+                with_words(&keys, |words| entry.insert_many(words, &mut turn)).unwrap();
+                assert_eq!(turn.answers.count_ones(), 0);
+            }
+            commit(&mut turn);
+        }
+        if round == 1 {
+            log.checkpoint(&keyspace).unwrap();
+        }
+    }
+    let (keyspace, log) = open_with(folder.path(), key);
+    let mut turn = recording(&log);
+    for key in numbered(10_000..10_050) {
+        keyspace.get(b"growing", 1).unwrap().insert(&key, &mut turn).unwrap();
+    }
+    commit(&mut turn);
+    drop((turn, keyspace, log));
+    let (keyspace, _log) = open_with(folder.path(), key);
+    assert_eq!(keyspace.get(b"growing", 1).unwrap().items(), 450);
 }
 
 #[test]

@@ -1,231 +1,174 @@
-//! The digest log: digests as they come, each batch a checksummed record chained to the one before.
+//! The log of a state: what changed since its image, each batch a checksummed record chained to the
+//! one before.
 //!
-//! | offset | bytes | header field | allowed |
-//! |---|---|---|---|
-//! | 0 | 8 | `magic` | `\x89mhplog\n` |
-//! | 8 | 2 | `version` | 1 |
-//! | 10 | 2 | `digest` | as in the filter's header |
-//! | 12 | 4 | reserved | 0 |
-//! | 16 | 8 | `digest_parameter` | as in the filter's header |
-//! | 24 | 8 | `key_options_hash` | XXH3-64 of the filter's key options |
-//! | 32 | 8 | `log_id` | random |
-//! | 40 | 8 | `checkpoint` | XXH3-64 of the header of the filter file; 0 for any file |
-//! | 48 | 8 | reserved | 0 |
-//! | 56 | 8 | `header_checksum` | XXH3-64 of bytes 0–55 |
+//! `docs/native-format.md`, "States", is the specification, byte by byte. In short: a header names
+//! the image (id and epoch) that the records follow; a record has an operation, a time and digests.
+//! Each epoch's log is a file of its own, which is removed when the next image has its records.
 //!
-//! Then records, each:
-//!
-//! | offset | bytes | record field | allowed |
-//! |---|---|---|---|
-//! | 0 | 8 | `previous` | the checksum of the record, or header, before |
-//! | 8 | 8 | `sequence` | 0, 1, 2, … |
-//! | 16 | 4 | `count` | 1–65,536 |
-//! | 20 | 4 | `magic` | `\x89mhr` |
-//! | 24 | 8 · count | digests | |
-//! | 24 + 8 · count | 8 | `checksum` | XXH3-64 of all before it in the record |
-//!
-//! Digests are added to a plain or growing filter again without harm, so their log fits any file of
-//! that filter. A counting filter or a window would change: `checkpoint` then names the one file
-//! that lacks the records. If it names another, a crash came between a checkpoint and the emptying
-//! of the log, and that file has them.
-//!
-//! All numbers are little-endian. A record tells by itself whether it is sound, and by `previous`
-//! and `sequence` whether it is the next one. So a bad record can be told apart: nothing sound
-//! after it, and it is a write that was cut off; something sound after it, and it is damage.
+//! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
+//! next one. So a bad record can be told apart: nothing sound after it, or zeros where a sector was to
+//! be, and it is the end that a crash left; something sound after it, and it is damage.
 
 mod header;
-mod locked;
 mod record;
 mod replay;
 
-pub(crate) use header::{Header, MAGIC};
-pub(crate) use locked::LockedFile;
-pub(crate) use replay::{Replay, replay};
+pub(crate) use header::{Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read_front};
+pub use record::Operation;
+pub(crate) use replay::{Replayed, first, replay};
 
-use crate::Error;
-use crate::file::{open_regular, read_up_to, sync_folder};
-use header::HEADER_BYTES;
-use mayhap::{Digest, DigestFunction};
+use crate::disk::{Disk, DiskFile, Lock, is_at, write_all_at};
+use crate::temporary::Temporary;
+use crate::{Error, FilterLock};
+use mayhap::Digest;
 use record::MAX_DIGESTS;
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 
-/// What opening a digest log found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LogRecovery {
-    /// Digests in sound records, all of which were replayed.
-    pub replayed_digests: u64,
-    /// Digests that were left out, since the checkpoint had been made after them.
-    pub stale_digests: u64,
-    /// Bytes at the end that were cut off: a record whose write a crash had cut short.
-    pub dropped_bytes: u64,
+/// What a record of a log says.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// What is done.
+    pub operation: Operation,
+    /// When, in the unit of a window of time; `None` in logs of version 1, which do not say.
+    pub time: Option<u64>,
+    /// With what, in order.
+    pub digests: &'a [Digest],
 }
 
-/// An append-only, locked file of digests: what was inserted since the last checkpoint.
+/// The end of a sound record, or of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Where the next record begins.
+    pub(crate) bytes: u64,
+    /// The checksum of the record or header before.
+    pub(crate) previous: u64,
+    /// The number of the next record.
+    pub(crate) sequence: u64,
+}
+
+/// An open log that records are appended to.
 ///
-/// After [`DigestLog::append`] returned, the digests survive the death of the process; after
-/// [`DigestLog::sync`] returned, a power cut as well. Memory: 8 bytes per digest of the largest
-/// append.
-///
-/// # Examples
-///
-/// ```
-/// use mayhap::{Digest, DigestFunction};
-/// use mayhap_store::DigestLog;
-///
-/// # let folder = tempfile::tempdir()?;
-/// # let path = &folder.path().join("seen.log");
-/// let function = DigestFunction::default();
-/// let mut log = DigestLog::create(path, &function, "")?;
-/// log.append(&[function.digest("a"), function.digest("b")])?;
-/// drop(log); // or kill -9
-///
-/// let mut found: Vec<Digest> = Vec::new();
-/// let (_log, recovery) =
-///     DigestLog::open(path, &function, "", |digests| found.extend_from_slice(digests))?;
-/// assert_eq!(found, [function.digest("a"), function.digest("b")]);
-/// assert_eq!(recovery.dropped_bytes, 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// After [`Log::append`] returned, the digests survive the death of the process; after [`Log::sync`]
+/// returned, a power cut as well. Memory: 8 bytes per digest of the largest append.
 #[derive(Debug)]
-pub struct DigestLog {
-    file: LockedFile,
+pub(crate) struct Log {
+    file: Box<dyn DiskFile>,
     path: PathBuf,
     header: Header,
-    /// The length of the file up to the last sound record: the place of the next one.
-    bytes: u64,
-    /// The checksum of the last record or, without records, of the header.
-    previous: u64,
-    sequence: u64,
+    end: Position,
+    /// Records of a lower number are on the disk.
+    safe: u64,
     poisoned: bool,
     buffer: Vec<u8>,
 }
 
-impl DigestLog {
-    /// Makes an empty log for digests of this function, of keys cut with these key options.
+impl Log {
+    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner alone
+    /// if `private`. It has its name only once its header is on the disk, so that a file of that name
+    /// in which there is nothing is somebody else's.
     ///
     /// # Errors
     ///
-    /// [`Error::OrphanLog`] if there is a log with records, [`Error::NotALog`] if there is another
-    /// file, [`Error::Locked`], [`Error::Io`], [`Error::NoSpace`].
-    pub fn create(
+    /// [`Error::Io`], [`Error::NoSpace`]: then there is none, or one without records.
+    pub(crate) fn create(
+        lock: &FilterLock,
         path: &Path,
-        digest_function: &DigestFunction,
-        key_options: &str,
+        header: Header,
+        (private, permissions): (bool, Option<Permissions>),
     ) -> Result<Self, Error> {
-        let file = LockedFile::open(path, is_keyed(digest_function), None)?;
-        let found = file.metadata().map_err(Error::io("look at", path))?.len();
-        if found > HEADER_BYTES as u64 {
-            Header::read(&file, path)?;
-            return Err(Error::OrphanLog { path: path.into() });
+        let temporary = Temporary::create(lock, private)?;
+        let file = temporary.file();
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions).map_err(Error::io("protect", path))?;
         }
-        Header::check_unfinished(&file, path)?;
-        Self::start(file, path, Header::new(digest_function, key_options))
+        write_all_at(file, &header.encode(), 0).map_err(Error::write(path, HEADER_BYTES as u64))?;
+        let file = temporary.commit_to(path)?;
+        Ok(Self::at(file, path, header, first(&header)))
     }
 
-    /// Opens a log, or makes an empty one if there is none, and hands all its digests to `insert`
-    /// in the order in which they were appended.
-    ///
-    /// A record at the end whose write was cut off was never acknowledged; it is removed.
+    /// A log whose last sound record ends there; what stands after it is cut off.
     ///
     /// # Errors
     ///
-    /// [`Error::LogMismatch`] if the log's digests are of another function or other key options;
-    /// [`Error::LogDamaged`], changing nothing; as [`DigestLog::create`].
-    pub fn open(
+    /// [`Error::Io`].
+    pub(crate) fn open_at(
+        file: Box<dyn DiskFile>,
         path: &Path,
-        digest_function: &DigestFunction,
-        key_options: &str,
-        insert: impl FnMut(&[Digest]),
-    ) -> Result<(Self, LogRecovery), Error> {
-        let file = LockedFile::open(path, is_keyed(digest_function), None)?;
-        Self::recover(file, path, Header::new(digest_function, key_options), insert)
+        header: Header,
+        replayed: &Replayed,
+    ) -> Result<Self, Error> {
+        let mut log = Self::at(file, path, header, replayed.end);
+        log.go_on_from(replayed)?;
+        Ok(log)
     }
 
-    /// [`DigestLog::open`] on a file that [`LockedFile::open`] opened.
-    pub(crate) fn recover(
-        file: LockedFile,
-        path: &Path,
-        wanted: Header,
-        mut insert: impl FnMut(&[Digest]),
-    ) -> Result<(Self, LogRecovery), Error> {
-        let found = file.metadata().map_err(Error::io("look at", path))?.len();
-        // A log without room for a record in which no whole header stands: its creation was cut
-        // short, and nothing was ever recorded in it.
-        if found <= HEADER_BYTES as u64 && Header::check_unfinished(&file, path)? {
-            let log = Self::start(file, path, wanted)?;
-            return Ok((log, LogRecovery::default()));
-        }
-        let header = Header::read(&file, path)?;
-        wanted.check_same(&header, path)?;
-        let stale = wanted.has_all_of(&header);
-        let insert = |digests: &[Digest]| {
-            if !stale {
-                insert(digests);
-            }
-        };
-        let Replay { sound_bytes, previous, sequence, recovery } =
-            replay(&file, path, &header, insert)?;
-        if stale {
-            let stale_digests = recovery.replayed_digests;
-            let recovery = LogRecovery { replayed_digests: 0, stale_digests, ..recovery };
-            return Ok((Self::start(file, path, wanted)?, recovery));
-        }
-        let mut log = Self {
-            file,
-            path: path.into(),
-            header,
-            bytes: sound_bytes,
-            previous,
-            sequence,
-            poisoned: false,
-            buffer: Vec::new(),
-        };
-        log.cut_back().map_err(Error::io("cut the torn end of", path))?;
-        if recovery.dropped_bytes > 0 {
-            log.sync()?;
-        }
-        Ok((log, recovery))
+    fn at(file: Box<dyn DiskFile>, path: &Path, header: Header, end: Position) -> Self {
+        // Tells others that this process goes on with the log; a process that ends, however it
+        // does, gives it up. On file systems without locks nobody looks.
+        let _ = file.try_lock(Lock::Shared);
+        Self { file, path: path.into(), header, end, safe: 0, poisoned: false, buffer: Vec::new() }
     }
 
-    fn start(mut file: LockedFile, path: &Path, header: Header) -> Result<Self, Error> {
-        begin(&mut file, &header).map_err(Error::write(path, HEADER_BYTES as u64))?;
-        file.sync_all().map_err(Error::io("sync", path))?;
-        sync_folder(path)?;
-        Ok(Self {
-            file,
-            path: path.into(),
-            header,
-            bytes: HEADER_BYTES as u64,
-            previous: header.checksum(),
-            sequence: 0,
-            poisoned: false,
-            buffer: Vec::new(),
-        })
+    /// Goes on after what others have appended, and cuts off what one that was killed has left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(crate) fn go_on_from(&mut self, replayed: &Replayed) -> Result<(), Error> {
+        self.end = replayed.end;
+        if replayed.dropped_bytes > 0 {
+            let cut = self.file.set_len(self.end.bytes).and_then(|()| self.file.sync_data());
+            cut.map_err(Error::io("cut the torn end of", &self.path))?;
+        }
+        Ok(())
     }
 
-    /// Appends digests: all of them or, after an error, none. One `write` to the kernel, done
-    /// before it returns.
+    /// Hands the records that others appended since to `apply`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LogLost`] if the file became shorter; as [`replay`].
+    pub(crate) fn catch_up(
+        &mut self,
+        apply: impl FnMut(&Record<'_>, Position) -> Result<(), Error>,
+    ) -> Result<Replayed, Error> {
+        let found = self.file.look().map_err(Error::io("look at", &self.path))?.bytes;
+        if found < self.end.bytes {
+            return Err(Error::LogLost { path: self.path.clone() });
+        }
+        let replayed = replay(&*self.file, &self.path, &self.header, self.end, apply)?;
+        self.go_on_from(&replayed)?;
+        Ok(replayed)
+    }
+
+    /// Appends records of digests: all of them or, after an error, none. One `write` to the kernel,
+    /// done before it returns.
     ///
     /// # Errors
     ///
     /// [`Error::NoSpace`] or [`Error::Io`], after which the log is as it was and can be used again
     /// once the cause is gone; [`Error::Poisoned`].
-    pub fn append(&mut self, digests: &[Digest]) -> Result<(), Error> {
+    pub(crate) fn append<'a>(
+        &mut self,
+        runs: impl Iterator<Item = (Operation, u64, &'a [Digest])>,
+    ) -> Result<(), Error> {
         self.check_sound()?;
         self.buffer.clear();
-        let (mut previous, mut sequence) = (self.previous, self.sequence);
-        for digests in digests.chunks(MAX_DIGESTS) {
-            previous = record::encode(&mut self.buffer, previous, sequence, digests);
-            sequence += 1;
+        let Position { mut previous, mut sequence, .. } = self.end;
+        for (operation, time, digests) in runs {
+            for digests in digests.chunks(MAX_DIGESTS) {
+                let place = (previous, sequence, self.safe);
+                previous = record::encode(&mut self.buffer, place, (operation, time), digests);
+                sequence += 1;
+            }
         }
-        if let Err(source) = self.file.write_all(&self.buffer) {
-            self.poisoned = self.cut_back().is_err();
+        if let Err(source) = write_all_at(&*self.file, &self.buffer, self.end.bytes) {
+            self.poisoned = self.file.set_len(self.end.bytes).is_err();
             return Err(Error::write(&self.path, self.buffer.len() as u64)(source));
         }
-        self.bytes += self.buffer.len() as u64;
-        (self.previous, self.sequence) = (previous, sequence);
+        let bytes = self.end.bytes + self.buffer.len() as u64;
+        self.end = Position { bytes, previous, sequence };
         Ok(())
     }
 
@@ -235,92 +178,47 @@ impl DigestLog {
     ///
     /// [`Error::Io`], after which the log is poisoned: what the kernel could not write it may have
     /// forgotten, so nothing is acknowledged any more. [`Error::Poisoned`] then.
-    pub fn sync(&mut self) -> Result<(), Error> {
+    pub(crate) fn sync(&mut self) -> Result<(), Error> {
         self.check_sound()?;
         self.file.sync_data().map_err(|source| {
             self.poisoned = true;
             Error::io("sync", &self.path)(source)
-        })
-    }
-
-    /// Forgets every record, once a checkpoint that holds them is safe on the disk.
-    ///
-    /// # Errors
-    ///
-    /// As [`DigestLog::sync`].
-    pub fn clear(&mut self) -> Result<(), Error> {
-        self.check_sound()?;
-        self.bytes = HEADER_BYTES as u64;
-        (self.previous, self.sequence) = (self.header.checksum(), 0);
-        if let Err(source) = self.cut_back() {
-            self.poisoned = true;
-            return Err(Error::io("empty", &self.path)(source));
-        }
-        self.sync()
-    }
-
-    /// [`DigestLog::clear`], from where on records follow the checkpoint of this id.
-    pub(crate) fn restart(&mut self, checkpoint: u64) -> Result<(), Error> {
-        self.check_sound()?;
-        self.header = self.header.after(checkpoint);
-        self.bytes = HEADER_BYTES as u64;
-        (self.previous, self.sequence) = (self.header.checksum(), 0);
-        if let Err(source) = begin(&mut self.file, &self.header) {
-            self.poisoned = true;
-            return Err(Error::io("empty", &self.path)(source));
-        }
-        self.sync()
+        })?;
+        self.safe = self.end.sequence;
+        Ok(())
     }
 
     /// The length of the file: 64 without records.
-    pub const fn bytes(&self) -> u64 {
-        self.bytes
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.end.bytes
     }
 
-    /// The path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// Whether the file still has its name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(crate) fn is_at_its_name(&self, disk: &dyn Disk) -> Result<bool, Error> {
+        is_at(disk, &*self.file, &self.path)
     }
 
-    pub(crate) const fn header(&self) -> &Header {
-        &self.header
+    /// Whether another process goes on with this log. Asked by one that holds the filter's lock, so
+    /// that nobody begins to meanwhile.
+    pub(crate) fn has_others(&self) -> bool {
+        let has_others = matches!(self.file.try_lock(Lock::Exclusive), Ok(false));
+        // A lock that is changed is given up first, and that can fail after it.
+        let _ = self.file.try_lock(Lock::Shared);
+        has_others
     }
 
     fn check_sound(&self) -> Result<(), Error> {
         if self.poisoned { Err(Error::Poisoned { path: self.path.clone() }) } else { Ok(()) }
     }
+}
 
-    /// Ends the file after the last sound record.
-    fn cut_back(&mut self) -> io::Result<()> {
-        self.file.set_len(self.bytes)?;
-        self.file.seek(SeekFrom::Start(self.bytes)).map(|_| ())
+impl Drop for Log {
+    fn drop(&mut self) {
+        // As for `FilterLock`: a child process may have inherited the file.
+        let _ = self.file.unlock();
     }
-}
-
-/// Makes a file an empty log. Cut short, it leaves what [`Header::check_unfinished`] knows.
-fn begin(file: &mut File, header: &Header) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    file.write_all(&header.encode())
-}
-
-fn is_keyed(digest_function: &DigestFunction) -> bool {
-    matches!(digest_function, DigestFunction::Sip13 { .. })
-}
-
-/// Opens a log to read it while another process may write it; with it, the bytes of its records.
-/// `None` if there is none: a file of that name that is no log is nothing to do with the filter.
-pub(crate) fn open_for_reading(path: &Path) -> Result<Option<(File, u64)>, Error> {
-    let (file, file_bytes) = match open_regular(path) {
-        Ok(opened) => opened,
-        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
-            return Ok(None);
-        }
-        Err(Error::NotRegular { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut start = [0; MAGIC.len()];
-    let found = read_up_to(&file, &mut start, 0).map_err(Error::io("read", path))?;
-    let is_log = start[..found] == *MAGIC;
-    Ok(is_log.then(|| (file, file_bytes.saturating_sub(HEADER_BYTES as u64))))
 }

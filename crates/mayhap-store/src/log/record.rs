@@ -1,38 +1,77 @@
 //! One record: a batch of digests with its place in the chain.
 
+use super::header::VERSION;
 use mayhap::Digest;
 use xxhash_rust::xxh3::xxh3_64;
 
-pub(super) const MAX_DIGESTS: usize = 1 << 16;
-pub(super) const MAX_RECORD_BYTES: usize = DIGESTS + MAX_DIGESTS * 8 + 8;
+pub(crate) const MAX_DIGESTS: usize = 1 << 16;
+pub(super) const MAX_RECORD_BYTES: usize = digests_at(VERSION) + MAX_DIGESTS * 8 + 8;
 const MAGIC: [u8; 4] = *b"\x89mhr";
 const MAGIC_OFFSET: usize = 20;
-const DIGESTS: usize = 24;
+const SEQUENCE: usize = 8;
+const OPERATION: usize = 24;
+const TIME: usize = 32;
+const SAFE: usize = 40;
+
+/// What is done with the digests of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Operation {
+    /// They are inserted.
+    Insert = 1,
+    /// They are removed, from a counting filter.
+    Remove = 2,
+}
+
+/// Where the digests of a record begin in this version of the log.
+const fn digests_at(version: u16) -> usize {
+    if version == 1 { 24 } else { 48 }
+}
+
+/// Whether the 8 bytes at this place of a record may be zeros: its number if it is the first one,
+/// its time, and what is safe before it. Checksums and digests are not, but once in 2^64.
+pub(super) const fn may_be_zero(at: u64, sequence: u64) -> bool {
+    at == SEQUENCE as u64 && sequence == 0 || at == TIME as u64 || at == SAFE as u64
+}
 
 /// A record that is sound in itself.
-pub(super) struct Record<'a> {
+pub(super) struct Sound<'a> {
     pub(super) previous: u64,
     pub(super) sequence: u64,
     pub(super) checksum: u64,
     /// Bytes in the whole record.
     pub(super) bytes: usize,
+    /// Unknown to this version, if only its number.
+    pub(super) operation: Result<Operation, u64>,
+    /// When; version 1 does not say.
+    pub(super) time: Option<u64>,
+    /// Records of a lower number were on the disk when this one was written.
+    pub(super) safe: u64,
     digests: &'a [[u8; 8]],
 }
 
-impl Record<'_> {
+impl Sound<'_> {
     pub(super) fn digests(&self) -> impl Iterator<Item = Digest> + '_ {
         self.digests.iter().map(|bytes| Digest::new(u64::from_le_bytes(*bytes)))
     }
 }
 
 /// Appends a record of at most [`MAX_DIGESTS`] to `out` and returns its checksum.
-pub(super) fn encode(out: &mut Vec<u8>, previous: u64, sequence: u64, digests: &[Digest]) -> u64 {
+pub(super) fn encode(
+    out: &mut Vec<u8>,
+    (previous, sequence, safe): (u64, u64, u64),
+    (operation, time): (Operation, u64),
+    digests: &[Digest],
+) -> u64 {
     debug_assert!((1..=MAX_DIGESTS).contains(&digests.len()));
     let start = out.len();
     out.extend_from_slice(&previous.to_le_bytes());
     out.extend_from_slice(&sequence.to_le_bytes());
     out.extend_from_slice(&(digests.len() as u32).to_le_bytes());
     out.extend_from_slice(&MAGIC);
+    out.extend_from_slice(&u64::from(operation as u16).to_le_bytes());
+    out.extend_from_slice(&time.to_le_bytes());
+    out.extend_from_slice(&safe.to_le_bytes());
     out.extend(digests.iter().flat_map(|digest| digest.get().to_le_bytes()));
     let checksum = xxh3_64(&out[start..]);
     out.extend_from_slice(&checksum.to_le_bytes());
@@ -40,9 +79,10 @@ pub(super) fn encode(out: &mut Vec<u8>, previous: u64, sequence: u64, digests: &
 }
 
 /// The record at the start of `bytes`, if a sound one is there as a whole.
-pub(super) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
-    let (prefix, rest) = bytes.split_at_checked(DIGESTS)?;
-    if prefix[MAGIC_OFFSET..] != MAGIC {
+pub(super) fn decode(bytes: &[u8], version: u16) -> Option<Sound<'_>> {
+    let digests_at = digests_at(version);
+    let (prefix, rest) = bytes.split_at_checked(digests_at)?;
+    if prefix[MAGIC_OFFSET..MAGIC_OFFSET + 4] != MAGIC {
         return None;
     }
     let count = u32::from_le_bytes([prefix[16], prefix[17], prefix[18], prefix[19]]) as usize;
@@ -53,10 +93,21 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
         return None;
     };
     let checksum = u64::from_le_bytes(*checksum);
-    if xxh3_64(&bytes[..DIGESTS + count * 8]) != checksum {
+    if xxh3_64(&bytes[..digests_at + count * 8]) != checksum {
         return None;
     }
     let u64_at = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| prefix[at + i]));
-    let (previous, sequence) = (u64_at(0), u64_at(8));
-    Some(Record { previous, sequence, checksum, bytes: DIGESTS + count * 8 + 8, digests })
+    let (operation, time, safe) = if version == 1 {
+        (Ok(Operation::Insert), None, 0)
+    } else {
+        let operation = match u64_at(OPERATION) {
+            1 => Ok(Operation::Insert),
+            2 => Ok(Operation::Remove),
+            other => Err(other),
+        };
+        (operation, Some(u64_at(TIME)), u64_at(SAFE))
+    };
+    let (previous, sequence) = (u64_at(0), u64_at(SEQUENCE));
+    let bytes = digests_at + count * 8 + 8;
+    Some(Sound { previous, sequence, checksum, bytes, operation, time, safe, digests })
 }

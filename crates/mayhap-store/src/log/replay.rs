@@ -1,86 +1,125 @@
 //! Log → digests: up to the end, or to a write that was cut off, or to damage.
 
-use super::LogRecovery;
 use super::header::{HEADER_BYTES, Header};
 use super::record::{self, MAX_RECORD_BYTES};
+use super::{Position, Record};
 use crate::Error;
-use crate::file::read_up_to;
-use mayhap::Digest;
-use std::fs::File;
+use crate::disk::{DiskFile, read_up_to};
 use std::path::Path;
 
 /// Bytes of the log in memory: room for several of the longest records.
 const WINDOW_BYTES: usize = 4 * MAX_RECORD_BYTES;
 
+/// What a disk writes whole or not at all.
+const SECTOR_BYTES: u64 = 512;
+
 /// Where a replay ended, and how.
-pub(crate) struct Replay {
-    /// The end of the last sound record.
-    pub(crate) sound_bytes: u64,
-    pub(crate) previous: u64,
-    pub(crate) sequence: u64,
-    pub(crate) recovery: LogRecovery,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Replayed {
+    /// After the last sound record.
+    pub(crate) end: Position,
+    /// Bytes after them that are no sound record.
+    pub(crate) dropped_bytes: u64,
 }
 
-/// Hands the digests of all records to `insert`, in order, and changes nothing.
+/// Hands all records from `start` on to `apply`, in order, each with its end; changes nothing.
 ///
 /// # Errors
 ///
-/// [`Error::LogDamaged`], [`Error::Io`].
+/// [`Error::LogDamaged`], [`Error::Format`] for an operation that is unknown here, [`Error::Io`],
+/// those of `apply`.
 pub(crate) fn replay(
-    file: &File,
+    file: &dyn DiskFile,
     path: &Path,
     header: &Header,
-    mut insert: impl FnMut(&[Digest]),
-) -> Result<Replay, Error> {
-    let file_bytes = file.metadata().map_err(Error::io("look at", path))?.len();
-    let mut window = Window::new(file, path, file_bytes);
-    let (mut previous, mut sequence, mut replayed_digests) = (header.checksum(), 0, 0);
-    let mut offset = HEADER_BYTES as u64;
-    let mut digests = Vec::new();
-    while let Some(record) = record::decode(window.at(offset)?) {
-        if (record.previous, record.sequence) != (previous, sequence) {
-            let (path, next_sound_offset) = (path.into(), offset);
-            return Err(Error::LogDamaged { path, offset, next_sound_offset });
+    start: Position,
+    mut apply: impl FnMut(&Record<'_>, Position) -> Result<(), Error>,
+) -> Result<Replayed, Error> {
+    let file_bytes = file.look().map_err(Error::io("look at", path))?.bytes;
+    let version = header.version();
+    let mut window = Window { file, path, file_bytes, buffer: Vec::new(), start: 0 };
+    let (mut end, mut digests) = (start, Vec::new());
+    while let Some(sound) = record::decode(window.at(end.bytes)?, version) {
+        if (sound.previous, sound.sequence) != (end.previous, end.sequence) {
+            let (offset, next_sound_offset) = (end.bytes, end.bytes);
+            return Err(Error::LogDamaged { path: path.into(), offset, next_sound_offset });
         }
+        let operation = sound.operation.map_err(|found| {
+            Error::format(path)(mayhap::Error::BadField { field: "operation", found })
+        })?;
         digests.clear();
-        digests.extend(record.digests());
-        insert(&digests);
-        replayed_digests += digests.len() as u64;
-        (previous, sequence) = (record.checksum, sequence + 1);
-        offset += record.bytes as u64;
+        digests.extend(sound.digests());
+        end = Position {
+            bytes: end.bytes + sound.bytes as u64,
+            previous: sound.checksum,
+            sequence: end.sequence + 1,
+        };
+        apply(&Record { operation, time: sound.time, digests: &digests }, end)?;
     }
-    if let Some(next_sound_offset) = find_sound(&mut window, offset)? {
+    let offset = end.bytes;
+    if let Some(next_sound_offset) = find_damage(&mut window, end, version)? {
         return Err(Error::LogDamaged { path: path.into(), offset, next_sound_offset });
     }
     let dropped_bytes = file_bytes.saturating_sub(offset);
-    let recovery = LogRecovery { replayed_digests, stale_digests: 0, dropped_bytes };
-    Ok(Replay { sound_bytes: offset, previous, sequence, recovery })
+    Ok(Replayed { end, dropped_bytes })
 }
 
-/// The offset of the first sound record after `offset`, at whatever byte it starts.
-fn find_sound(window: &mut Window<'_>, offset: u64) -> Result<Option<u64>, Error> {
-    for candidate in offset + 1..window.file_bytes {
-        if record::decode(window.at(candidate)?).is_some() {
+/// The place of the first record.
+pub(crate) fn first(header: &Header) -> Position {
+    Position { bytes: HEADER_BYTES as u64, previous: header.checksum(), sequence: 0 }
+}
+
+/// The offset of a sound record that shows that what stands at `end` is damage; `None` if it is the
+/// end that a crash left.
+///
+/// A write that a kill cut off has nothing sound after it. When the power fails, a disk may have a
+/// later write and lack an earlier one: then the sectors that it lacks are zeros. Records that a
+/// later one says were on the disk are lost by neither.
+fn find_damage(window: &mut Window<'_>, end: Position, version: u16) -> Result<Option<u64>, Error> {
+    let mut first = None;
+    let mut candidate = end.bytes + 1;
+    while candidate < window.file_bytes {
+        let Some(sound) = record::decode(window.at(candidate)?, version) else {
+            candidate += 1;
+            continue;
+        };
+        let (is_safe, bytes) = (sound.safe > end.sequence, sound.bytes);
+        if is_safe || first.is_none() && !is_lost(window, end, candidate)? {
             return Ok(Some(candidate));
         }
+        first = Some(candidate);
+        candidate += bytes as u64;
     }
     Ok(None)
 }
 
+/// Whether one of the sectors between the end and the next sound record was never written whole:
+/// what stands last in it are zeros, beyond those that a record may have there.
+fn is_lost(window: &mut Window<'_>, end: Position, next: u64) -> Result<bool, Error> {
+    let mut boundary = (end.bytes + 1).next_multiple_of(SECTOR_BYTES);
+    while boundary <= next {
+        let mut at = boundary - 8;
+        while at > end.bytes && record::may_be_zero(at - end.bytes, end.sequence) {
+            at -= 8;
+        }
+        if window.at(at)?.starts_with(&[0; 8]) {
+            return Ok(true);
+        }
+        boundary += SECTOR_BYTES;
+    }
+    Ok(false)
+}
+
 /// A part of the file in memory that moves with what is asked for.
 struct Window<'a> {
-    file: &'a File,
+    file: &'a dyn DiskFile,
     path: &'a Path,
     file_bytes: u64,
     buffer: Vec<u8>,
     start: u64,
 }
 
-impl<'a> Window<'a> {
-    fn new(file: &'a File, path: &'a Path, file_bytes: u64) -> Self {
-        Self { file, path, file_bytes, buffer: Vec::new(), start: 0 }
-    }
-
+impl Window<'_> {
     /// The bytes from `offset` on: enough for the longest record, or all up to the end.
     fn at(&mut self, offset: u64) -> Result<&[u8], Error> {
         let end = self.start + self.buffer.len() as u64;

@@ -154,10 +154,10 @@ fn a_newer_version_is_named_even_if_its_header_is_unlike_ours() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let mut bytes = native::encode(&filter(Layout::Blocked, 512, 0..1), "");
-    bytes[8] = 3;
+    bytes[8] = 4;
     fs::write(path, &bytes).unwrap();
     let text = load(path, None).unwrap_err().to_string();
-    assert!(text.contains("format version is 3, this program reads up to 2"), "{text}");
+    assert!(text.contains("format version is 4, this program reads up to 3"), "{text}");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
         if made.is_ok_and(|status| status.success()) {
             cases.push((pipe, "is a pipe"));
         } else {
-            println!("SKIPPED: no mkfifo");
+            test_servers::tool(false, "mkfifo (coreutils)");
         }
     }
     for (path, expected) in cases {
@@ -241,7 +241,7 @@ fn a_file_that_may_not_be_read_says_so() {
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0);
     fs::set_permissions(path, permissions).unwrap();
     if fs::File::open(path).is_ok() {
-        println!("SKIPPED: this user may read every file");
+        test_servers::skipped("this user may read every file");
         return;
     }
     let test = "files::a_file_that_may_not_be_read_says_so";

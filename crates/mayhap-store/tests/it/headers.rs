@@ -33,7 +33,7 @@ fn fields() -> Vec<Field> {
         f64::NAN,
     ];
     vec![
-        ("version", 8, integers::<2>(&[0, 1, 2, 0xFFFF])),
+        ("version", 8, integers::<2>(&[0, 1, 2, 3, 0xFFFF])),
         ("kind", 10, integers::<2>(&[0, 1, 2, 0xFFFF])),
         ("layout", 12, integers::<2>(&[0, 1, 2, 3, 0xFFFF])),
         ("digest", 14, integers::<2>(&[0, 1, 2, 3, 0xFFFF])),

@@ -6,7 +6,7 @@ use mayhap::{
     Bitmap, CountingBloomFilter, DigestFunction, Layout, ScalableBloomFilter, WindowBloomFilter,
 };
 use mayhap_store::{
-    Error, Insert, LiveFilter, LiveLog, Recovery, load_as, load_live_as, pending_log_bytes,
+    Error, Insert, LiveFilter, LogFound, Recovery, Snapshot, load_as, load_live_as,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -50,7 +50,7 @@ enum Step {
     Crash,
     /// The process dies in the middle of writing a record of so many bytes.
     TornCrash(usize),
-    /// The process dies after a checkpoint has its place and before the log is emptied.
+    /// The process dies after a checkpoint has its place and before the log is removed.
     CrashInCheckpoint,
     Sync,
     /// Another process asks meanwhile.
@@ -110,21 +110,21 @@ fn run<F: Insert>(empty: impl Fn() -> F, steps: Vec<Step>) -> Result<(), TestCas
             Step::Checkpoint => {
                 live.checkpoint().unwrap();
                 recorded = inserted.len();
-                prop_assert_eq!(pending_log_bytes(path).unwrap(), 0);
+                prop_assert_eq!(Snapshot::open(path).unwrap().log(), LogFound::None);
                 let saved = load_as::<F>(path, None).unwrap().filter;
                 prop_assert!(same(&saved, &filter_of(&inserted)));
             }
             Step::Crash | Step::TornCrash(_) | Step::CrashInCheckpoint => {
-                let before = fs::read(log).unwrap();
+                let before = fs::read(log).ok();
                 if let Step::CrashInCheckpoint = step {
                     live.checkpoint().unwrap();
                     recorded = inserted.len();
                 }
                 drop(live);
                 let mut torn = 0;
-                match step {
-                    Step::CrashInCheckpoint => fs::write(log, before).unwrap(),
-                    Step::TornCrash(bytes) => {
+                match (step, before) {
+                    (Step::CrashInCheckpoint, Some(before)) => fs::write(log, before).unwrap(),
+                    (Step::TornCrash(bytes), Some(_)) => {
                         tear(log, bytes);
                         torn = bytes as u64;
                     }
@@ -189,7 +189,7 @@ proptest! {
 }
 
 #[test]
-fn a_crash_in_a_checkpoint_is_told_by_what_was_left_out() {
+fn a_log_that_is_in_the_image_is_not_done_again() {
     let folder = Folder::new();
     let (path, log) = (&folder.file("a"), &folder.file("a.log"));
     let mut live = LiveFilter::create(path, window(), "").unwrap();
@@ -200,13 +200,12 @@ fn a_crash_in_a_checkpoint_is_told_by_what_was_left_out() {
     live.checkpoint().unwrap();
     drop(live);
     fs::write(log, before).unwrap();
-    let stale = Recovery { stale_digests: 100, ..Recovery::default() };
-    assert_eq!(load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap().1, stale);
-    assert_eq!(LiveFilter::<WindowBloomFilter>::open_as(path, None, |_| {}).unwrap().1, stale);
-    // The log is a new one, which goes on after this checkpoint.
+    let (loaded, recovery) = load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap();
+    assert_eq!((loaded.filter.inserted_items(), recovery), (100, Recovery::default()));
     let (mut live, recovery) =
         LiveFilter::<WindowBloomFilter>::open_as(path, None, |_| {}).unwrap();
     assert_eq!(recovery, Recovery::default());
+    // The log is a new one, which goes on after this checkpoint.
     insert(live.filter_mut(), &[1000]);
     record(&mut live, &[1000]);
     drop(live);
@@ -216,19 +215,68 @@ fn a_crash_in_a_checkpoint_is_told_by_what_was_left_out() {
 }
 
 #[test]
-fn a_restart_that_was_cut_short_leaves_an_empty_log() {
+fn a_beginning_that_was_cut_short_leaves_a_log_that_says_nothing() {
     let folder = Folder::new();
     let (path, log) = (&folder.file("a"), &folder.file("a.log"));
-    let live = LiveFilter::create(path, window(), "").unwrap();
+    let mut live = LiveFilter::create(path, window(), "").unwrap();
+    let image = fs::read(path).unwrap();
+    record(&mut live, &[1]);
     drop(live);
-    let whole = fs::read(log).unwrap();
-    for length in 0..whole.len() {
-        fs::write(log, &whole[..length]).unwrap();
-        let (live, recovery) =
+    let header = fs::read(log).unwrap()[..64].to_vec();
+    for length in 1..=header.len() {
+        // The image is as it was before it was marked.
+        fs::write(path, &image).unwrap();
+        fs::write(log, &header[..length]).unwrap();
+        let (mut live, recovery) =
             LiveFilter::<WindowBloomFilter>::open_as(path, None, |_| {}).unwrap();
         assert_eq!(recovery, Recovery::default(), "{length} bytes");
-        assert_eq!(live.log_bytes(), 64);
+        record(&mut live, &[2, 3]);
+        drop(live);
+        let (_, recovery) = load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap();
+        assert_eq!(recovery.replayed_digests, 2, "{length} bytes");
     }
+}
+
+/// 0.1 put all of a log into the generation of the next run.
+#[test]
+fn what_is_replayed_is_as_old_as_it_was() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let mut live = LiveFilter::create(path, of_time(), "").unwrap();
+    for (key, time) in [(1, 1_000), (2, 1_900), (3, 2_300)] {
+        live.filter_mut().insert_digest_at(digest(key), time);
+        record(&mut live, &[key]);
+    }
+    let ages =
+        |filter: &WindowBloomFilter, time| [1u64, 2, 3].map(|key| filter.contains_at(&key, time));
+    let times = [2_400, 2_600, 3_300, 3_500, 3_900];
+    let expected = times.map(|time| ages(live.filter(), time));
+    assert!(expected.contains(&[false, true, true]) && expected.contains(&[false, false, true]));
+    drop(live);
+    let later = |filter: &mut WindowBloomFilter| filter.advance(1_000);
+    let (live, _) = LiveFilter::open_as(path, None, later).unwrap();
+    assert_eq!(times.map(|time| ages(live.filter(), time)), expected);
+    let (loaded, _) = load_live_as::<WindowBloomFilter>(path, None, |_| {}).unwrap();
+    assert_eq!(times.map(|time| ages(&loaded.filter, time)), expected);
+}
+
+#[test]
+fn what_was_removed_stays_removed() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    let mut live = LiveFilter::create(path, counting(), "").unwrap();
+    insert(live.filter_mut(), &[1, 1, 2, 3]);
+    record(&mut live, &[1, 1, 2, 3]);
+    for key in [1, 2] {
+        assert!(live.filter_mut().remove_digest(digest(key)));
+    }
+    live.record_removed(&[1, 2].map(digest)).unwrap();
+    let saved = native::encode(live.filter(), "");
+    drop(live);
+    let (live, recovery) = LiveFilter::<CountingBloomFilter>::open_as(path, None, |_| {}).unwrap();
+    assert!(native::encode(live.filter(), "") == saved);
+    assert_eq!(recovery.replayed_digests, 6);
+    assert_eq!([1u64, 2, 3].map(|key| live.filter().contains(&key)), [true, false, true]);
 }
 
 #[test]
@@ -251,19 +299,4 @@ fn a_replay_into_a_filter_that_may_not_grow_is_an_error_that_loses_nothing() {
     }
     let (live, _) = LiveFilter::<ScalableBloomFilter>::open_as(path, None, |_| {}).unwrap();
     assert!(keys.iter().all(|key| live.filter().contains(key)));
-}
-
-#[test]
-fn a_first_checkpoint_replaces_nothing_that_appeared_meanwhile() {
-    let folder = Folder::new();
-    let path = &folder.file("a");
-    let filter = counting();
-    let mut log = LiveLog::create(path, filter.digest_function(), "").unwrap();
-    fs::write(path, "another's").unwrap();
-    assert!(matches!(log.checkpoint(&filter), Err(Error::Exists { .. })));
-    assert_eq!(fs::read(path).unwrap(), b"another's");
-    fs::remove_file(path).unwrap();
-    log.checkpoint(&filter).unwrap();
-    log.checkpoint(&filter).unwrap();
-    load_as::<CountingBloomFilter>(path, None).unwrap();
 }

@@ -4,10 +4,12 @@
 mod common;
 mod faults;
 mod files;
+mod golden;
 mod headers;
 mod kinds;
 mod live;
 mod live_kinds;
+mod lock;
 mod log;
 mod map;
 mod merge;

@@ -1,9 +1,10 @@
 //! Maps: opened without reading, and what happens when the file changes (T12).
 
-use crate::common::{Folder, child, child_role, filter};
+use crate::common::{Folder, filter};
 use mayhap::{Digest, Layout};
-use mayhap_store::{load, open_mapped, save};
+use mayhap_store::{Changed, FileStamp, LiveFilter, MappedFilter, load, open_mapped, save};
 use std::fs::{self, File};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A number of `/proc/thread-self/io`.
@@ -20,7 +21,8 @@ fn opening_a_map_reads_as_little_of_a_terabyte_as_of_a_megabyte() {
     let read_to_open = |name: &str, num_bits: u64| {
         let path = &folder.file(name);
         if let Err(error) = crate::headers::sparse_file(path, num_bits) {
-            println!("SKIPPED: a sparse file of {num_bits} bits cannot be made here: {error}");
+            let why = format!("a sparse file of {num_bits} bits cannot be made here: {error}");
+            test_servers::skipped(&why);
             return None;
         }
         let before = bytes_read_by_this_thread();
@@ -98,35 +100,170 @@ fn large() -> mayhap::AnyFilter {
     filter(Layout::Blocked, 1 << 24, 0..20_000)
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn truncation_under_a_map_kills_the_process_and_gives_no_wrong_answer() {
-    const SIGBUS: i32 = 7;
-    if let Some((role, path)) = child_role() {
-        let mapped = open_mapped(&path, None).unwrap();
-        let kept: u64 = role.parse().unwrap();
-        File::options().write(true).open(&path).unwrap().set_len(kept).unwrap();
-        // Exit 3 is a wrong answer; a signal, from here on, is the documented end.
-        let all = (0..20_000u64).all(|key| mapped.filter().contains(&key));
-        std::process::exit(if all { 0 } else { 3 });
+/// The keys in batches, each followed by a look: `Err` with the first change, else how many of all
+/// are there.
+fn ask(mapped: &MappedFilter) -> Result<usize, Changed> {
+    let digests: Vec<Digest> = (0..20_000).map(crate::common::digest).collect();
+    let (mut found, mut there) = (mayhap::Bitmap::new(), 0);
+    for digests in digests.chunks(500) {
+        mapped.filter().contains_digests_into(digests, &mut found);
+        mapped.changed().map_or(Ok(()), Err)?;
+        there += found.count_ones();
     }
+    Ok(there)
+}
+
+fn cut(path: &Path, bytes: u64) {
+    File::options().write(true).open(path).unwrap().set_len(bytes).unwrap();
+}
+
+#[test]
+fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error_and_gives_no_wrong_answer() {
     let folder = Folder::new();
     let path = &folder.file("a");
-    let test = "map::truncation_under_a_map_kills_the_process_and_gives_no_wrong_answer";
-    let mut deaths = 0;
-    for kept in [0, 4096, 1 << 20, (1 << 21) + 4096] {
+    for kept in [0, 1, 4096, 4097, 1 << 20, (1 << 21) + 4096] {
         save(path, &large(), "").unwrap();
-        let status = child(&[], test, &kept.to_string(), path).status().unwrap();
-        match std::os::unix::process::ExitStatusExt::signal(&status) {
-            Some(signal) => {
-                assert_eq!(signal, SIGBUS);
-                deaths += 1;
+        let mapped = open_mapped(path, None).unwrap();
+        assert_eq!(ask(&mapped), Ok(20_000));
+        mapped.check().unwrap();
+        cut(path, kept);
+        // Cutting off only the table loses no page of the body, and is a change all the same.
+        assert_eq!(ask(&mapped), Err(Changed::Shortened), "{kept}");
+        let error = mapped.check().unwrap_err().to_string();
+        assert!(error.contains("it was cut short while it was in use"), "{error}");
+        assert!(error.starts_with(&path.display().to_string()), "{error}");
+        // All of it is read, and once more, which no fault ends.
+        assert!(mapped.filter().fill_ratio() <= 1.0 && mapped.filter().fill_ratio() <= 1.0);
+        assert_eq!(mapped.changed_at(1), Some(Changed::Shortened));
+        // Whole again, but what was lost stays lost.
+        if kept <= 4096 {
+            cut(path, 1 << 22);
+            assert!(mapped.check().is_err());
+        }
+        drop(mapped);
+        save(path, &large(), "").unwrap();
+        assert_eq!(ask(&open_mapped(path, None).unwrap()), Ok(20_000));
+    }
+}
+
+#[test]
+fn a_file_that_is_overwritten_in_place_while_it_is_mapped_is_an_error() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    save(path, &large(), "").unwrap();
+    let mapped = open_mapped(path, None).unwrap();
+    assert_eq!((ask(&mapped), mapped.changed_at(5)), (Ok(20_000), None));
+    // As `cp` does, with a filter of the same size and other keys: short for a moment.
+    let other = folder.file("b");
+    save(&other, &filter(Layout::Blocked, 1 << 24, 50_000..60_000), "").unwrap();
+    let bytes = fs::read(&other).unwrap();
+    // Another time than that of the file, however coarse its clock is.
+    let later = FileStamp::at(path).unwrap();
+    while FileStamp::at(path).unwrap() == later {
+        fs::write(path, &bytes).unwrap();
+    }
+    assert_eq!(ask(&mapped), Err(Changed::Overwritten));
+    assert_eq!(mapped.changed_at(5), None, "looked at in this moment already");
+    assert_eq!(mapped.changed_at(6), Some(Changed::Overwritten));
+    assert_eq!(mapped.changed_at(6), Some(Changed::Overwritten));
+    let anew = open_mapped(path, None).unwrap();
+    anew.verify().unwrap();
+    assert!(anew.filter().contains_digest(crate::common::digest(50_000)));
+    anew.check().unwrap();
+}
+
+#[test]
+fn a_file_that_is_marked_for_a_log_while_it_is_mapped_keeps_its_filter() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    save(path, &large(), "").unwrap();
+    // Long ago, so that the mark is at another time however coarse the clock of files is.
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+    let mapped = open_mapped(path, None).unwrap();
+    let before = mapped.stamp();
+    let (mut live, _) = LiveFilter::open(path, None).unwrap();
+    let digest = Digest::new(1);
+    live.filter_mut().insert_digest(digest);
+    live.record(&[digest]).unwrap();
+    assert_ne!(mapped.header().identity(), mayhap_store::read_header(path).unwrap().identity());
+    assert_eq!(ask(&mapped), Ok(20_000));
+    mapped.check().unwrap();
+    assert_ne!(mapped.stamp(), before);
+    drop(live);
+    // What else is written is a change, marked or not.
+    let bytes = fs::read(path).unwrap();
+    let marked = mapped.stamp();
+    while FileStamp::at(path).unwrap() == marked {
+        fs::write(path, &bytes).unwrap();
+    }
+    assert_eq!(mapped.changed(), Some(Changed::Overwritten));
+}
+
+#[test]
+fn a_file_that_is_renamed_linked_or_removed_is_still_the_one_that_was_mapped() {
+    let folder = Folder::new();
+    let path = &folder.file("a");
+    save(path, &large(), "").unwrap();
+    let mapped = open_mapped(path, None).unwrap();
+    let moved = &folder.file("moved");
+    fs::rename(path, moved).unwrap();
+    fs::hard_link(moved, path).unwrap();
+    let mut permissions = fs::metadata(path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(path, permissions).unwrap();
+    mapped.check().unwrap();
+    fs::remove_file(moved).unwrap();
+    fs::remove_file(path).unwrap();
+    assert_eq!(ask(&mapped), Ok(20_000));
+}
+
+/// Threads that read while the file is cut: what they were told is right, or they are told that it
+/// may not be.
+#[test]
+fn threads_that_read_a_file_that_is_cut_use_no_wrong_answer() {
+    let folder = Folder::new();
+    for round in 0..20 {
+        let path = &folder.file(&format!("{round}"));
+        save(path, &large(), "").unwrap();
+        let mapped = open_mapped(path, None).unwrap();
+        std::thread::scope(|scope| {
+            let read = || loop {
+                match ask(&mapped) {
+                    Ok(there) => assert_eq!(there, 20_000),
+                    Err(changed) => return changed,
+                }
+            };
+            let readers: Vec<_> = (0..4).map(|_| scope.spawn(read)).collect();
+            cut(path, 4096 * round);
+            for reader in readers {
+                assert_eq!(reader.join().unwrap(), Changed::Shortened);
             }
-            None => assert_eq!(status.code(), Some(0), "kept {kept}"),
+        });
+    }
+}
+
+/// More maps than the table has room for at first, some of them given back.
+#[test]
+fn many_maps_are_guarded_at_once() {
+    let folder = Folder::new();
+    let paths: Vec<_> = (0..300).map(|i| folder.file(&format!("{i}"))).collect();
+    let mut maps = Vec::new();
+    for (i, path) in paths.iter().enumerate() {
+        save(path, &filter(Layout::Blocked, 1 << 16, 0..9), "").unwrap();
+        maps.push(open_mapped(path, None).unwrap());
+        if i % 3 == 0 {
+            maps.remove(i / 2);
+            maps.push(open_mapped(path, None).unwrap());
         }
     }
-    // Cutting off only the table loses no page of the body.
-    assert_eq!(deaths, 3);
+    for path in &paths {
+        cut(path, 0);
+    }
+    for mapped in maps {
+        assert!(!mapped.filter().contains_digest(crate::common::digest(1)));
+        assert_eq!(mapped.changed(), Some(Changed::Shortened));
+    }
 }
 
 #[test]
@@ -135,7 +272,7 @@ fn a_file_cut_while_it_is_mapped_fails_verification_with_an_error() {
     let path = &folder.file("a");
     save(path, &large(), "").unwrap();
     let mapped = open_mapped(path, None).unwrap();
-    File::options().write(true).open(path).unwrap().set_len(1 << 20).unwrap();
+    cut(path, 1 << 20);
     let text = mapped.verify().unwrap_err().to_string();
     assert!(text.contains("it became shorter meanwhile"), "{text}");
 }

@@ -178,7 +178,12 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
 
     /// The bits.
     pub fn blocks(&self) -> &[Block] {
-        with_filter!(self, filter => filter.storage().as_ref())
+        self.storage().as_ref()
+    }
+
+    /// As [`crate::Filter::storage`].
+    pub const fn storage(&self) -> &S {
+        with_filter!(self, filter => filter.storage())
     }
 
     /// As [`crate::Filter::contains`].
@@ -216,6 +221,11 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
     /// As [`crate::Filter::estimated_items`].
     pub fn estimated_items(&self) -> Estimate {
         with_filter!(self, filter => filter.estimated_items())
+    }
+
+    /// As [`crate::Filter::distinct_items`].
+    pub fn distinct_items(&self) -> Estimate {
+        with_filter!(self, filter => filter.distinct_items())
     }
 
     /// As [`crate::Filter::expected_fpp`].

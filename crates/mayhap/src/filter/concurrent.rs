@@ -111,10 +111,10 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         Ok(())
     }
 
-    /// The same filter for one owner, without copying its bits; the count of inserted items is then
-    /// the estimate from the fill.
+    /// The same filter for one owner, without copying its bits; the count of inserted items then
+    /// follows from the fill.
     pub fn into_exclusive(self) -> Filter<L, OwnedBlocks> {
-        let inserted_items = self.estimated_items().rounded();
+        let inserted_items = self.inserted_by_bits();
         let Self { layout, blocks, params, digest_function, .. } = self;
         let blocks = blocks.into_owned();
         Filter { layout, blocks, params, digest_function, inserted_items }
@@ -135,7 +135,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         let (layout, params) = (self.layout, self.params);
         let digest_function = self.digest_function;
         let mut copy = Filter { layout, blocks, params, digest_function, inserted_items };
-        copy.inserted_items = copy.estimated_items().rounded();
+        copy.inserted_items = copy.inserted_by_bits();
         Ok(copy)
     }
 

@@ -49,9 +49,9 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
         self.layout.contains_batch(self.blocks.as_ref(), digests, found.reset(digests.len()));
     }
 
-    /// Insertions that were answered "new" so far: a little below the number of distinct keys,
-    /// since a false positive is counted as old. Kept in files; after a union or a concurrent phase
-    /// it is the estimate from the fill.
+    /// Insertions that were answered "new" so far: fewer than distinct keys came, since a false
+    /// positive is counted as old ([`Filter::distinct_items`]). Kept in files; after a union or a
+    /// concurrent phase it is what would have been counted of the keys that the fill speaks of.
     pub const fn inserted_items(&self) -> u64 {
         self.inserted_items
     }

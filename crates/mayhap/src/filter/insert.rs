@@ -58,8 +58,8 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
 
     /// Makes this filter the union of both: it then holds the keys of either.
     ///
-    /// A bitwise OR of the bits, at the speed of memory. [`Filter::inserted_items`] becomes the
-    /// estimate from the fill, since keys in both must count once.
+    /// A bitwise OR of the bits, at the speed of memory. [`Filter::inserted_items`] follows from
+    /// the fill then, since keys in both must count once.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
                 *lane |= other_lane;
             }
         }
-        self.inserted_items = self.estimated_items().rounded();
+        self.inserted_items = self.inserted_by_bits();
         Ok(())
     }
 

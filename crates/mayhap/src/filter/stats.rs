@@ -3,6 +3,7 @@
 use super::{Estimate, Filter, Health};
 use crate::bits::Storage;
 use crate::layout::LayoutKind;
+use crate::sizing::distinct::Intake;
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// The share of bits that are set, X/m. Reads every block.
@@ -25,6 +26,37 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// ```
     pub fn estimated_items(&self) -> Estimate {
         Estimate::from_ones(&self.params, self.blocks.count_ones())
+    }
+
+    /// How many distinct keys came, with a 99 % interval: by [`Filter::inserted_items`] and the
+    /// swallowed ([`Estimate::from_inserted`]), or by the bits ([`Filter::estimated_items`]) where
+    /// these say it more closely, as they do of a filter that is overfilled several times, or say
+    /// otherwise. Reads every block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let builder = mayhap::BlockedBloomFilter::builder().expected_items(10_000).target_fpp(0.01);
+    /// let mut filter = builder.build()?;
+    /// filter.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
+    /// let distinct = filter.distinct_items();
+    /// assert!(filter.inserted_items() < 35_000);
+    /// assert!(distinct.low < 100_000.0 && 100_000.0 < distinct.high);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn distinct_items(&self) -> Estimate {
+        let by_bits = self.estimated_items();
+        let by_count = Estimate::from_inserted(&self.params, self.inserted_items);
+        if by_count.overlaps(&by_bits) && by_count.deviation() < by_bits.deviation() {
+            by_count
+        } else {
+            by_bits
+        }
+    }
+
+    /// What the filter would have answered "new" to of the keys that its bits speak of.
+    pub(super) fn inserted_by_bits(&self) -> u64 {
+        libm::round(Intake::of(&self.params).counted(self.estimated_items().items)) as u64
     }
 
     /// The predicted false-positive probability with `items` distinct keys inserted

@@ -183,3 +183,80 @@ impl Blocked {
         &blocks[positions::block(digest, blocks.len() as u64) as usize]
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::bits::{OwnedBlocks, SharedBlocks};
+    use std::{println, vec::Vec};
+
+    /// Small, so that most keys meet bits of others.
+    const BLOCKS: u64 = 16;
+
+    fn shared() -> SharedBlocks {
+        SharedBlocks::new(OwnedBlocks::zeroed(BLOCKS).unwrap())
+    }
+
+    fn words(blocks: &SharedBlocks) -> Vec<u64> {
+        blocks.words().iter().map(|word| word.load(Ordering::Relaxed)).collect()
+    }
+
+    /// One by one, word by word and pair by pair: the same answers and the same bits.
+    fn ways_to_insert_are_alike<const K: u32>() {
+        let params = FilterParams::new(Layout::Blocked, BLOCKS * 512, K, 100, 0.01).unwrap();
+        let layout = Blocked::new(&params);
+        let without_pairs = Blocked { pairs: None, ..layout };
+        let (mut one, by_words, by_pairs) =
+            (OwnedBlocks::zeroed(BLOCKS).unwrap(), shared(), shared());
+        let pairs = layout.pairs;
+        println!("k = {K}: pairs {}", if pairs.is_some() { "compared" } else { "not here" });
+        let (mut new, mut ones) = (0, 0);
+        for i in 0..3_000u64 {
+            // Each key twice, with others in between.
+            let digest = Digest::new((i % 1_700 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            let expected = layout.insert(one.as_mut(), digest);
+            let found = without_pairs.insert_shared(by_words.words(), digest);
+            assert_eq!(found, expected, "k = {K}, key {i}");
+            if pairs.is_some() {
+                let found = layout.insert_shared(by_pairs.words(), digest);
+                assert_eq!(found, expected, "k = {K}, key {i}");
+            }
+            new += u64::from(expected);
+        }
+        let flat: Vec<u64> = one.as_ref().iter().flat_map(|block| block.0).collect();
+        assert!(words(&by_words) == flat, "k = {K}");
+        assert!(pairs.is_none() || words(&by_pairs) == flat, "k = {K}");
+        ones += flat.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        // All K of a first key, and for some keys only some.
+        assert!(ones > u64::from(K) * 100 && new < 1_700 && ones < u64::from(K) * new, "k = {K}");
+    }
+
+    #[test]
+    fn ways_to_insert_set_the_same_bits_and_say_the_same() {
+        ways_to_insert_are_alike::<4>();
+        ways_to_insert_are_alike::<8>();
+        ways_to_insert_are_alike::<16>();
+    }
+
+    /// The first key of an empty filter sets all its K bits, however it is inserted.
+    #[test]
+    fn a_first_key_sets_k_bits() {
+        fn first<const K: u32>() {
+            for i in 1..500u64 {
+                let digest = Digest::new(i.wrapping_mul(0xD6E8_FEB8_6659_FD93));
+                let params = FilterParams::new(Layout::Blocked, BLOCKS * 512, K, 9, 0.1).unwrap();
+                let (layout, blocks) = (Blocked::new(&params), shared());
+                assert!(Blocked { pairs: None, ..layout }.insert_shared(blocks.words(), digest));
+                let ones: u32 = words(&blocks).iter().map(|word| word.count_ones()).sum();
+                let mask = positions::block_mask::<K>(digest);
+                let expected: u32 = mask.iter().map(|word| word.count_ones()).sum();
+                assert_eq!(ones, expected, "k = {K}, key {i}");
+                // Two of the 16 may be one.
+                assert!(expected == K || K == 16 && expected > 8, "k = {K}, key {i}");
+            }
+        }
+        first::<4>();
+        first::<8>();
+        first::<16>();
+    }
+}

@@ -3,7 +3,7 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `89 6D 61 79 68 61 70 0A` (`\x89mayhap\n`) |
-//! | 8 | 2 | `version` | 1, or 2 for what version 1 did not have |
+//! | 8 | 2 | `version` | 3; 1 and 2 in files of earlier releases |
 //! | 10 | 2 | `kind` | 1: Bloom filter, others: see [`Kind`] |
 //! | 12 | 2 | `layout` | 1: standard, 2: blocked, 3: blocked128, 4: blocked64 |
 //! | 14 | 2 | `digest` | 1: xxh3, 2: sip13 |
@@ -18,12 +18,14 @@
 //! | 64 | 8 | `table_checksum` | XXH3-64 of the checksum table |
 //! | 72 | 56 | `extra` | seven numbers of the kind, 0 where unused |
 //! | 128 | 2048 | `key_options` | UTF-8 text, then zeros |
-//! | 2176 | 1888 | `layers` | `num_layers` × four numbers, then zeros |
-//! | 4064 | 2 | `num_layers` | 0 to 59; 0 for kinds without layers |
+//! | 2176 | 1856 | `layers` | `num_layers` × four numbers, then zeros |
+//! | 4032 | 32 | `identity` | see [`Identity`]; before version 3 the last entry of `layers` |
+//! | 4064 | 2 | `num_layers` | 0 to 58, before version 3 to 59; 0 for kinds without layers |
 //! | 4066 | 22 | reserved | 0 |
-//! | 4088 | 8 | `header_checksum` | XXH3-64 of bytes 0–4087 |
+//! | 4088 | 8 | `header_checksum` | XXH3-64 of bytes 0–4087, from version 3 on with zeros for `identity` |
 
 use super::PAGE_BYTES;
+use super::identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 use super::kind::{Fields, Kind, MAX_LAYERS, Native, segment_pages};
 use crate::{DigestFunction, Error, FilterParams, SecretKey};
 use alloc::string::String;
@@ -34,8 +36,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const HEADER_BYTES: usize = 4096;
 /// The first eight bytes: not ASCII, so no text; with a line feed, so damage by text tools shows.
 pub const MAGIC: [u8; 8] = *b"\x89mayhap\n";
-/// The newest version of the format that this crate reads. It writes the oldest that will do.
-pub const VERSION: u16 = 2;
+/// The newest version of the format that this crate reads, and the one that it writes.
+pub const VERSION: u16 = 3;
 /// The longest text of key options.
 pub const MAX_KEY_OPTIONS_BYTES: usize = 2048;
 
@@ -44,12 +46,18 @@ const KEY_OPTIONS: usize = 128;
 const LAYERS: usize = KEY_OPTIONS + MAX_KEY_OPTIONS_BYTES;
 const NUM_LAYERS: usize = LAYERS + 32 * MAX_LAYERS;
 const CHECKSUM: usize = HEADER_BYTES - 8;
+const IDENTITY_END: usize = IDENTITY_OFFSET + IDENTITY_BYTES;
+/// Version 3 has the identity in place of the last entry.
+const MAX_LAYERS_WITH_IDENTITY: usize = MAX_LAYERS - 1;
+const _: () = assert!(IDENTITY_END == NUM_LAYERS);
 /// Far above any file, and far below where its length would wrap.
 const MAX_PAGES: u64 = 1 << 46;
 
 /// What a file says of its filter: everything but the bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
+    version: u16,
+    identity: Option<Identity>,
     kind: Kind,
     fields: Fields,
     segment_blocks: Vec<u64>,
@@ -60,7 +68,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a filter, with a table checksum still to come.
+    /// The header of a filter, without an identity and with a table checksum still to come.
     ///
     /// # Panics
     ///
@@ -68,9 +76,12 @@ impl Header {
     pub fn of<F: Native>(filter: &F, key_options: &str) -> Self {
         let found = key_options.len();
         assert!(found <= MAX_KEY_OPTIONS_BYTES, "key_options has {found} bytes, at most 2048 fit");
+        let fields = filter.fields();
         Self {
+            version: version_for(&fields),
+            identity: None,
             kind: F::KIND,
-            fields: filter.fields(),
+            fields,
             segment_blocks: filter.segments().iter().map(|blocks| blocks.len() as u64).collect(),
             digest_id: filter.digest_function().id(),
             digest_parameter: filter.digest_function().parameter(),
@@ -79,11 +90,50 @@ impl Header {
         }
     }
 
+    /// The same filter as in a new file: of the version that is written, and of no state.
+    #[must_use]
+    pub fn renewed(self) -> Self {
+        Self { version: version_for(&self.fields), identity: None, ..self }
+    }
+
     /// The same header with another count of insertions, as of a file that is made of files.
     #[must_use]
     pub fn with_inserted_items(mut self, inserted_items: u64) -> Self {
         self.fields.inserted_items = inserted_items;
         self
+    }
+
+    /// The same header with another identity, or none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] for a chain of 59 layers, whose header has no room for one, and
+    /// [`Error::BadField`] for a header of an earlier version that was read from a file.
+    pub fn with_identity(mut self, identity: Option<Identity>) -> Result<Self, Error> {
+        if identity.is_some() && self.version < VERSION {
+            let found = self.fields.layers.len() as u64;
+            let limit = MAX_LAYERS_WITH_IDENTITY as u64;
+            return Err(if found > limit {
+                Error::TooLarge { field: "layers", limit, found }
+            } else {
+                Error::BadField { field: "version", found: self.version.into() }
+            });
+        }
+        self.identity = identity;
+        Ok(self)
+    }
+
+    /// Which state the file is an image of; `None` for a file that is no state.
+    pub const fn identity(&self) -> Option<Identity> {
+        self.identity
+    }
+
+    /// Whether both are headers of files with the same contents, but for the identity.
+    ///
+    /// The checksums of all pages are part of the comparison.
+    pub fn is_same_image(&self, other: &Self) -> bool {
+        let without = |header: &Self| Self { identity: None, ..header.clone() };
+        without(self) == without(other)
     }
 
     /// The kind of the filter.
@@ -123,9 +173,10 @@ impl Header {
         &self.segment_blocks
     }
 
-    /// The oldest version of the format that has this kind and layout.
-    pub fn version(&self) -> u16 {
-        if self.kind == Kind::Bloom && self.fields.layout <= 2 { 1 } else { VERSION }
+    /// The version of the format: of the file that the header was read from, else the one that is
+    /// written.
+    pub const fn version(&self) -> u16 {
+        self.version
     }
 
     /// The id of the digest function: 1 for `xxh3`, 2 for `sip13`.
@@ -229,8 +280,13 @@ impl Header {
             put(LAYERS + 8 * i, &number.to_le_bytes());
         }
         put(NUM_LAYERS, &(fields.layers.len() as u16).to_le_bytes());
+        // Before the identity, which is not part of it: so that can be rewritten alone.
         let checksum = xxh3_64(&bytes[..CHECKSUM]);
         bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+        if let Some(identity) = self.identity {
+            let identity = Identity::encode(Some(identity));
+            bytes[IDENTITY_OFFSET..IDENTITY_END].copy_from_slice(&identity);
+        }
         bytes
     }
 
@@ -239,8 +295,8 @@ impl Header {
     /// # Errors
     ///
     /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::WrongLength`] if there are fewer
-    /// than [`HEADER_BYTES`], [`Error::HeaderDamaged`], and [`Error::BadField`] or a sizing error
-    /// for values that no filter has.
+    /// than [`HEADER_BYTES`], [`Error::HeaderDamaged`], [`Error::IdentityDamaged`], and
+    /// [`Error::BadField`] or a sizing error for values that no filter has.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::NotAFilter);
@@ -253,13 +309,21 @@ impl Header {
         if version > VERSION {
             return Err(Error::NewerVersion { found: version, supported: VERSION });
         }
-        if xxh3_64(&header[..CHECKSUM]) != u64_at(header, CHECKSUM) {
+        let (mut header, mut identity) = (*header, [0; IDENTITY_BYTES]);
+        if version >= VERSION {
+            identity.swap_with_slice(&mut header[IDENTITY_OFFSET..IDENTITY_END]);
+        }
+        if xxh3_64(&header[..CHECKSUM]) != u64_at(&header, CHECKSUM) {
             return Err(Error::HeaderDamaged);
         }
-        Self::decode_fields(header)
+        Self::decode_fields(&header, Identity::decode(&identity)?)
     }
 
-    fn decode_fields(header: &[u8; HEADER_BYTES]) -> Result<Self, Error> {
+    /// Reads a header whose identity is taken out.
+    fn decode_fields(
+        header: &[u8; HEADER_BYTES],
+        identity: Option<Identity>,
+    ) -> Result<Self, Error> {
         let bad_field = |field, found| Err(Error::BadField { field, found });
         let (version, kind_id) = (u16_at(header, 8), u16_at(header, 10));
         let Some(kind) = Kind::from_id(kind_id) else {
@@ -274,7 +338,8 @@ impl Header {
             return bad_field("key_options_bytes", key_options_bytes as u64);
         }
         let num_layers = usize::from(u16_at(header, NUM_LAYERS));
-        if num_layers > MAX_LAYERS {
+        let has_identity = version >= VERSION;
+        if num_layers > if has_identity { MAX_LAYERS_WITH_IDENTITY } else { MAX_LAYERS } {
             return bad_field("num_layers", num_layers as u64);
         }
         let key_options_end = KEY_OPTIONS + key_options_bytes;
@@ -311,7 +376,14 @@ impl Header {
             let found = segment_blocks.iter().fold(0u64, |sum, &more| sum.saturating_add(more));
             return Err(Error::TooLarge { field: "blocks", limit: MAX_PAGES * 64, found });
         }
-        let header = Self {
+        // Earlier versions were the oldest that would do.
+        let is_first = kind == Kind::Bloom && fields.layout <= 2;
+        if !has_identity && version != if is_first { 1 } else { 2 } {
+            return bad_field("version", version.into());
+        }
+        Ok(Self {
+            version,
+            identity,
             kind,
             fields,
             segment_blocks,
@@ -319,13 +391,14 @@ impl Header {
             digest_parameter: u64_at(header, 16),
             table_checksum: u64_at(header, 64),
             key_options: key_options.into(),
-        };
-        // One filter has one encoding: the version is the oldest that will do.
-        if version != header.version() {
-            return bad_field("version", version.into());
-        }
-        Ok(header)
+        })
     }
+}
+
+/// The version that is written. A chain of 59 layers, which only unions make, leaves no room for an
+/// identity.
+const fn version_for(fields: &Fields) -> u16 {
+    if fields.layers.len() > MAX_LAYERS_WITH_IDENTITY { VERSION - 1 } else { VERSION }
 }
 
 fn array_at<const N: usize>(header: &[u8; HEADER_BYTES], offset: usize) -> [u8; N] {

@@ -23,12 +23,14 @@
 //! ```
 
 mod header;
+mod identity;
 pub(crate) mod kind;
 mod pages;
 #[cfg(test)]
 mod tests;
 
 pub use header::{HEADER_BYTES, Header, MAGIC, MAX_KEY_OPTIONS_BYTES, VERSION};
+pub use identity::{IDENTITY_BYTES, IDENTITY_OFFSET, Identity};
 pub use kind::{Fields, Kind, MAX_LAYERS, Native};
 pub use pages::{
     PAGE_BYTES, body_bytes, body_from_le, check_padding, page_checksums, table_checksum,

@@ -1,6 +1,9 @@
 //! What the decoder refuses: every field outside its range, every cut, every flipped bit.
 
-use super::{HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, PAGE_BYTES, decode, encode};
+use super::{
+    HEADER_BYTES, Header, IDENTITY_BYTES, Identity, MAX_KEY_OPTIONS_BYTES, PAGE_BYTES, decode,
+    encode,
+};
 use crate::{AnyFilter, Build, DigestFunction, Error, FilterParams, Layout, SecretKey};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -108,8 +111,8 @@ fn numbers_outside_their_range_are_refused_by_name() {
 fn reserved_bytes_must_be_zero() {
     // 10 bytes of key options stand at 128; what follows them is zeros up to the checksum.
     let options_end = 128 + "lower=true\n".len();
-    // `num_layers` stands at 4064.
-    let reserved = (38..40).chain(options_end..4064).chain(4066..HEADER_BYTES - 8);
+    // The identity stands at 4032, `num_layers` at 4064.
+    let reserved = (38..40).chain(options_end..4032).chain(4066..HEADER_BYTES - 8);
     for offset in reserved.step_by(if cfg!(miri) { 501 } else { 1 }) {
         assert_eq!(bad_field(offset, &[0x40]), ("reserved", 0x40), "offset {offset}");
     }
@@ -118,7 +121,7 @@ fn reserved_bytes_must_be_zero() {
         assert_eq!(bad_field(offset, &[0x40]), ("reserved", 0x40), "offset {offset}");
     }
     assert_eq!(bad_field(4064, &[1]), ("layers", 1));
-    assert_eq!(bad_field(4064, &[60]), ("num_layers", 60));
+    assert_eq!(bad_field(4064, &[59]), ("num_layers", 59));
 }
 
 #[test]
@@ -144,13 +147,94 @@ fn the_longest_key_options_survive() {
 
 #[test]
 fn a_newer_version_is_named_even_if_its_checksum_is_elsewhere() {
-    for version in [3u16, 4, u16::MAX] {
+    for version in [4u16, 5, u16::MAX] {
         let mut bytes = small();
         bytes[8..10].copy_from_slice(&version.to_le_bytes());
-        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 2 });
+        assert_eq!(refused(&bytes), Error::NewerVersion { found: version, supported: 3 });
     }
-    // Version 2 would be a second encoding of what version 1 can say.
+    // Version 2 was never written for what version 1 can say.
     assert_eq!(bad_field(8, &2u16.to_le_bytes()), ("version", 2));
+}
+
+#[test]
+fn an_identity_is_read_back_and_replaced_without_another_byte_changing() {
+    let plain = small();
+    let (_, header) = decode(&plain, None).unwrap();
+    assert_eq!(header.identity(), None);
+    let highest = (1 << 63) - 1;
+    for (id, epoch, log_begun) in [(1, 1, false), (u128::MAX, highest, true), (1 << 64, 7, true)] {
+        let identity = Some(Identity { id, epoch, log_begun });
+        let named = header.clone().with_identity(identity).unwrap();
+        let encoded = named.encode(named.table_checksum());
+        let differ = |at: &usize| encoded[*at] != plain[*at];
+        let changed: Vec<usize> = (0..HEADER_BYTES).filter(differ).collect();
+        assert!(!changed.is_empty() && changed.iter().all(|at| (4032..4064).contains(at)));
+        let read = Header::decode(&encoded).unwrap();
+        assert_eq!(read.identity(), identity);
+        assert!(read.is_same_image(&header) && read != header);
+        assert_eq!(
+            read.with_identity(None).unwrap().encode(header.table_checksum()),
+            plain[..4096]
+        );
+    }
+    let other = Header::decode(&header.encode(1)).unwrap();
+    assert!(!other.is_same_image(&header), "another body is another image");
+}
+
+#[test]
+fn every_flipped_bit_of_an_identity_is_noticed() {
+    let header = decode(&small(), None).unwrap().1;
+    let identity = Some(Identity { id: 1 << 100 | 5, epoch: 9, log_begun: true });
+    let header = header.with_identity(identity).unwrap();
+    let sound = header.encode(header.table_checksum());
+    for bit in 4032 * 8..4064 * 8 {
+        let mut bytes = sound;
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(Header::decode(&bytes), Err(Error::IdentityDamaged), "bit {bit}");
+    }
+    // A part of one over zeros, or over another one, is what a torn write leaves.
+    for kept in 1..IDENTITY_BYTES {
+        let mut bytes = sound;
+        bytes[4032 + kept..4064].fill(0);
+        assert_eq!(Header::decode(&bytes), Err(Error::IdentityDamaged), "{kept} bytes");
+    }
+    for (at, field) in [(0, "id"), (16, "epoch")] {
+        let mut bytes = sound;
+        bytes[4032 + at..4048 + at].fill(0);
+        if at == 16 {
+            bytes[4055] = 0x80;
+        }
+        let checksum = xxh3_64(&bytes[4032..4056]);
+        bytes[4056..4064].copy_from_slice(&checksum.to_le_bytes());
+        assert_eq!(Header::decode(&bytes), Err(Error::BadField { field, found: 0 }));
+    }
+}
+
+/// The versions of earlier releases have layers where the identity stands now.
+#[test]
+fn headers_of_earlier_versions_are_read_and_written_as_they_are() {
+    let mut bytes = small();
+    bytes[8] = 1;
+    seal(&mut bytes);
+    let header = Header::decode(&bytes).unwrap();
+    assert_eq!((header.version(), header.identity()), (1, None));
+    assert_eq!(header.encode(header.table_checksum()), bytes[..HEADER_BYTES]);
+    let identity = Some(Identity { id: 1, epoch: 1, log_begun: false });
+    let refused_identity = header.clone().with_identity(identity);
+    assert_eq!(refused_identity, Err(Error::BadField { field: "version", found: 1 }));
+    // What version 1 has not, version 2 has: other layouts.
+    let mut bytes = file_of(Layout::Blocked64, 64 * 9, 8);
+    for (version, is_sound) in [(1, false), (2, true), (3, true)] {
+        bytes[8] = version;
+        seal(&mut bytes);
+        assert_eq!(Header::decode(&bytes).is_ok(), is_sound, "version {version}");
+    }
+    // A reserved byte of an earlier version does not become an identity.
+    let mut bytes = small();
+    bytes[8] = 1;
+    bytes[4040] = 3;
+    seal(&mut bytes);
+    assert_eq!(refused(&bytes), Error::BadField { field: "reserved", found: 3 });
 }
 
 #[test]
@@ -186,6 +270,7 @@ fn every_flipped_byte_is_noticed_and_placed() {
             let expected = match offset {
                 0..8 => matches!(error, Error::NotAFilter),
                 8 | 9 => matches!(error, Error::NewerVersion { .. } | Error::HeaderDamaged),
+                4032..4064 => error == Error::IdentityDamaged,
                 _ if offset < body => error == Error::HeaderDamaged,
                 _ if offset < table => {
                     error == Error::PageDamaged { page, damaged_pages: 1, num_pages: 2 }

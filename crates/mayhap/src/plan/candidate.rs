@@ -3,6 +3,7 @@
 use super::{MemorySizes, bloom, counting, fuse, matrix, scalable, window};
 use crate::Layout;
 use crate::native::Kind;
+use crate::sizing::window::spans;
 
 /// Cache lines that a question touches, on average.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -106,6 +107,8 @@ pub struct Candidate {
     pub num_bytes: u64,
     /// The predicted rate with n keys, per set.
     pub expected_fpp: f64,
+    /// Of [`Kind::Window`]: whether it is a window of time.
+    pub by_time: bool,
     /// The rate with 2 n keys, `None` for a kind that takes no more than n.
     pub fpp_at_2x: Option<f64>,
     /// The rate with 10 n keys, likewise.
@@ -129,17 +132,47 @@ impl Candidate {
             sets: 1,
             num_bytes: num_bits.div_ceil(512) * 64,
             expected_fpp: 0.0,
+            by_time: false,
             fpp_at_2x: None,
             fpp_at_10x: None,
             cache_lines,
             fits: Fits::Nothing,
         };
-        let fpp_after = |times: u64| candidate.fpp_after(items.saturating_mul(times));
-        let (fpp, at_2x, at_10x) = (fpp_after(1), fpp_after(2), fpp_after(10));
-        candidate.expected_fpp = fpp.unwrap_or(1.0);
-        candidate.fpp_at_2x = at_2x;
-        candidate.fpp_at_10x = at_10x;
+        candidate.predict();
         candidate
+    }
+
+    /// The same as a window of time.
+    pub(super) fn of_time(self) -> Self {
+        let mut candidate = Self { by_time: true, ..self };
+        candidate.predict();
+        candidate
+    }
+
+    fn predict(&mut self) {
+        let fpp_after = |times: u64| self.fpp_after(self.items.saturating_mul(times));
+        let (fpp, at_2x, at_10x) = (fpp_after(1), fpp_after(2), fpp_after(10));
+        self.expected_fpp = fpp.unwrap_or(1.0);
+        self.fpp_at_2x = at_2x;
+        self.fpp_at_10x = at_10x;
+    }
+
+    /// How many of `items` keys that come in the span of a window of time are remembered, as
+    /// counted, in the best case: all up to n, and hardly more than that. `None` for other kinds.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::plan::{Needs, plan};
+    /// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(54_000) };
+    /// let day = plan(&Needs { forget: true, by_time: true, ..needs })?.best.unwrap();
+    /// assert_eq!(day.items_kept_of(54_000), Some(54_000));
+    /// assert_eq!(day.items_kept_of(540_000), Some(55_000));
+    /// assert!(day.fpp_at_10x.unwrap() <= 0.01); // it forgets and does not answer wrongly
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn items_kept_of(&self, items: u64) -> Option<u64> {
+        self.by_time.then(|| items.min(spans::most_items(self.items)))
     }
 
     /// The kind's name.

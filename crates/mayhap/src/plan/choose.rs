@@ -124,7 +124,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
             (_, Kind::Bloom) => continue,
             (_, Kind::Fuse) => fuse::candidate(wish),
             (_, Kind::Matrix) => matrix::candidate(needs, wish),
-            (_, Kind::Window) => window::candidate(wish),
+            (_, Kind::Window) => window::candidate(wish, needs.by_time),
             (_, Kind::Scalable) => scalable::candidate(wish),
             (_, Kind::Counting) => counting::candidate(wish),
         };

@@ -36,6 +36,9 @@ pub struct Needs {
     pub delete: bool,
     /// Whether old keys have to be forgotten, `items` being how many are remembered.
     pub forget: bool,
+    /// Whether what is forgotten is what is older than a time, of which `items` keys come in any at
+    /// most; else all but the last `items`. Only with `forget`.
+    pub by_time: bool,
     /// Whether all keys are there before the first question and never change.
     pub frozen: bool,
     /// How many sets there are of which each question asks "which hold it?".
@@ -59,6 +62,7 @@ impl Default for Needs {
             max_bytes: None,
             delete: false,
             forget: false,
+            by_time: false,
             frozen: false,
             sets: 1,
             key_bytes: None,

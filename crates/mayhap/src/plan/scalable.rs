@@ -38,22 +38,25 @@ pub(super) fn num_bits_after(candidate: &Candidate, items: u64) -> Option<u64> {
     grown.then_some(num_bits)
 }
 
-/// Visits the layers that `items` keys need, each with the keys that it holds; `false` if the chain
-/// cannot grow so far.
+/// Visits the layers that `items` distinct keys need, each with those of them that come to it:
+/// older ones take some for theirs. `false` if the chain cannot grow so far.
 fn for_each_layer(
     candidate: &Candidate,
     items: u64,
     mut visit: impl FnMut(&LayerParams, u64),
 ) -> bool {
-    let (mut rest, mut promised) = (items, 0.0);
+    let (mut rest, mut promised, mut absent) = (items, 0.0, 1.0);
     for step in 0..MAX_LAYERS as u32 {
         let Ok(layer) = chain_layer(candidate.items, candidate.target_fpp, step, promised) else {
             return false;
         };
-        let held = rest.min(layer.expected_items());
-        visit(&layer, held);
-        promised += layer.expected_fpp(layer.expected_items());
-        rest -= held;
+        let most = libm::round(layer.expected_items() as f64 / absent) as u64;
+        let come = rest.min(most);
+        visit(&layer, libm::round(come as f64 * absent) as u64);
+        let full = layer.expected_fpp(layer.expected_items());
+        promised += full;
+        absent *= 1.0 - full;
+        rest -= come;
         if rest == 0 {
             return true;
         }

@@ -211,6 +211,29 @@ fn what_forgets_is_a_window() {
     assert_eq!(unfit(&both, "window"), Reason::CannotDelete);
 }
 
+#[test]
+fn what_forgets_by_time_is_sized_for_all_bursts() {
+    let needs = Needs { forget: true, by_time: true, ..sized(1_080_000, 0.01) };
+    let window = best(&needs);
+    let builder = crate::WindowBloomFilter::builder().window_time(3_600_000, 1_080_000);
+    let filter = builder.target_fpp(0.01).build().unwrap();
+    assert_eq!((window.num_bits, window.num_bytes), (filter.num_bits(), filter.num_bytes()));
+    assert_eq!((window.num_hashes, window.by_time), (filter.num_hashes(), true));
+    for items in [540_000, 1_080_000, 100_000_000] {
+        assert_eq!(window.fpp_after(items), Some(filter.expected_fpp(items)));
+    }
+    // It forgets instead of overfilling: all but the last 55 of 54 parts.
+    assert!(window.fpp_at_10x.unwrap() <= 0.01 && window.fpp_at_10x == window.fpp_at_2x);
+    assert_eq!(window.items_kept_of(1_080_000), Some(1_080_000));
+    assert_eq!(window.items_kept_of(5_000_000), Some(1_100_000));
+    assert_eq!(best(&Needs { by_time: false, ..needs.clone() }).items_kept_of(1), None);
+    let max_bytes = Some(window.num_bytes);
+    let number = best(&Needs { items: None, max_bytes, ..needs.clone() });
+    assert!((1_080_000..1_080_100).contains(&number.items), "{}", number.items);
+    let rate = best(&Needs { target_fpp: None, max_bytes, ..needs });
+    assert!(rate.num_bytes <= window.num_bytes && rate.expected_fpp <= 0.0111);
+}
+
 /// F6: with no use for it a filter is refused, with one its costs are the document's.
 #[test]
 fn a_filter_that_does_not_pay_is_not_advised() {

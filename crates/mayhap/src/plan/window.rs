@@ -1,22 +1,36 @@
-//! The filter that forgets, as a window of the last n keys.
+//! The filter that forgets: a window of the last n keys, or one of time in which n keys come.
 
+use super::candidate::Size;
 use super::needs::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
-use crate::sizing::window::{Load, MAX_OLDER_GENERATIONS, NUM_COLUMNS, expected_fpp, for_items};
+use crate::sizing::window::{
+    Load, MAX_OLDER_GENERATIONS, NUM_COLUMNS, expected_fpp, for_items, spans,
+};
 
-/// A window that remembers the last n keys.
-pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
+/// A window that remembers the last n keys; or what comes in a time, n keys at most.
+pub(super) fn candidate(wish: &Wish, by_time: bool) -> Result<Candidate, Reason> {
+    if by_time {
+        let size = wish.solve(wish.max_bits(), |items, target_fpp| {
+            let (rows, k) = spans::for_items(items, target_fpp)?;
+            Ok((rows * u64::from(spans::NUM_COLUMNS), k))
+        })?;
+        return Ok(of_size(size).of_time());
+    }
     let size = wish.solve(wish.max_bits(), |items, target_fpp| {
         let step = step(items);
         let live = live(items, step) + 1;
         let (rows, k) = for_items(Load::Counted(step), live, target_fpp)?;
         Ok((rows * u64::from(NUM_COLUMNS), k))
     })?;
+    Ok(of_size(size))
+}
+
+fn of_size(size: Size) -> Candidate {
     // A miss ends where no column is left; without a model of that, all k rows: an upper bound.
     let lines = f64::from(size.num_hashes);
     let lines = CacheLines { hit: lines, miss: lines };
-    Ok(Candidate::new(KindName::only(Kind::Window), size, lines))
+    Candidate::new(KindName::only(Kind::Window), size, lines)
 }
 
 /// Keys of a generation.
@@ -30,8 +44,12 @@ fn live(items: u64, step: u64) -> u32 {
 }
 
 /// The rate after `items` keys, each generation begun taken as full: it stays, once the window is
-/// full.
+/// full. Of a window of time after so many in one span, in whatever bursts.
 pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> f64 {
+    if candidate.by_time {
+        let rows = candidate.num_bits / u64::from(spans::NUM_COLUMNS);
+        return spans::expected_fpp(rows, candidate.num_hashes, candidate.items, items);
+    }
     let step = step(candidate.items);
     let most = live(candidate.items, step) + 1;
     let generations = u64::from(most).min(items.div_ceil(step)) as usize;

@@ -84,7 +84,7 @@ fn block_fpp(lane_bits: f64, num_hashes: u32) -> impl Fn(f64) -> f64 {
 
 /// `Σ_j Binomial(j; n, 1/B) g(j)`, by the ratio of neighbouring terms from the mode outward: no
 /// factorials, so no loss of digits at n = 1e13.
-fn mean_over_blocks(n: f64, num_blocks: f64, g: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn mean_over_blocks(n: f64, num_blocks: f64, g: impl Fn(f64) -> f64) -> f64 {
     let odds = 1.0 / (num_blocks - 1.0);
     let mode = libm::floor((n + 1.0) / num_blocks).min(n);
     let (mut weights, mut sum) = (1.0, g(mode));

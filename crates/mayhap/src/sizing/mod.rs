@@ -15,6 +15,7 @@
 //! ```
 
 pub mod blocked;
+pub mod distinct;
 pub mod fuse;
 pub mod matrix;
 mod params;

@@ -14,6 +14,7 @@
 //! one blocked filter, 20.2 instead of 22.9 a key at 1e-4: the spread of keys over blocks, which
 //! blocked filters pay for, weighs less the higher the rate.
 
+use super::distinct::Intake;
 use super::{FilterParams, blocked, check_target, digest_collisions, with_digest_collisions};
 use crate::{Error, Layout};
 
@@ -103,6 +104,22 @@ impl LayerParams {
     /// The keys that the layer was made for.
     pub const fn expected_items(&self) -> u64 {
         self.part.expected_items()
+    }
+
+    /// How many distinct keys came to the layer when it answered "new" to `inserted` of them, as
+    /// [`FilterParams::distinct_items`].
+    pub fn distinct_items(&self, inserted: u64) -> u64 {
+        libm::round(self.intake().distinct(inserted as f64)) as u64
+    }
+
+    /// The count of insertions at which the layer is full, as
+    /// [`FilterParams::inserted_when_full`].
+    pub fn inserted_when_full(&self) -> u64 {
+        self.intake().inserted_when_full(self.expected_items())
+    }
+
+    pub(crate) const fn intake(&self) -> Intake {
+        Intake::of_parts(&self.part, self.num_parts)
     }
 
     /// The predicted rate with `items` distinct keys: the parts' rate to the power of their number,

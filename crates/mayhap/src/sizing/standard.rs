@@ -120,13 +120,16 @@ pub(super) fn solve_bits(items: u64, target_fpp: f64) -> Result<(u64, u32), Erro
         .ok_or(too_large)
 }
 
+/// The bits for n items at p with k hashes by the textbook formula, a lower bound:
+/// kn / −ln(1 − fill) with fill = p^(1/k).
+pub(super) fn textbook_num_bits(items: u64, target_fpp: f64, num_hashes: u32) -> f64 {
+    let k = f64::from(num_hashes);
+    k * items as f64 / -libm::log1p(-libm::pow(target_fpp, 1.0 / k))
+}
+
 /// The smallest m with `expected_fpp(m, k, n) ≤ p`.
 fn bits_for(items: u64, target_fpp: f64, num_hashes: u32) -> Option<u64> {
-    let k = f64::from(num_hashes);
-    // From the textbook formula, which is a lower bound: fill = p^(1/k), kn/m = −ln(1 − fill).
-    let fill = libm::pow(target_fpp, 1.0 / k);
-    let bound = k * items as f64 / -libm::log1p(-fill);
-    let low = (bound * 0.999) as u64;
+    let low = (textbook_num_bits(items, target_fpp, num_hashes) * 0.999) as u64;
     if low > MAX_NUM_BITS {
         return None;
     }

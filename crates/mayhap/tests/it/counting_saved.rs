@@ -24,7 +24,7 @@ fn the_plain_filter_of_one_bit_a_counter_is_saved_mapped_and_united() {
         assert_eq!(plain.params().num_bits() / 8 * times, left.num_bytes());
         assert_eq!(plain.inserted_items(), left.estimated_items().rounded());
         let encoded = native::encode(&plain, "");
-        assert_eq!(encoded[8..14], [2, 0, 1, 0, layout.id() as u8, 0], "version 2, kind 1, layout");
+        assert_eq!(encoded[8..14], [3, 0, 1, 0, layout.id() as u8, 0], "version 3, kind 1, layout");
         let (copy, _) = native::decode(&encoded, None).unwrap();
         assert!((0..1000u64).all(|key| copy.contains(&key) == left.contains(&key)));
         assert_eq!(native::encode(&copy, ""), encoded);

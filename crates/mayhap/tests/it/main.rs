@@ -18,11 +18,14 @@ mod positions;
 mod presets;
 mod scalable;
 mod scalable_cost;
+mod scalable_counts;
 mod scalable_growth;
 mod scalable_rates;
 mod union;
 mod window;
+mod window_cost;
 mod window_rates;
+mod window_spans;
 
 use mayhap::{Block, Build, Digest, DigestFunction, Filter, FilterParams, Layout, OwnedBlocks};
 use proptest::collection::vec;

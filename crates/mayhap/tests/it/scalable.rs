@@ -197,6 +197,24 @@ fn a_union_that_breaks_the_promise_says_so_and_one_that_does_not_keeps_it() {
     assert!(between.expected_fpp() < 0.01 && between.promised_fpp() == 0.01);
 }
 
+/// Keys go into the last of the layers of one step, until it has less room than the one before it.
+#[test]
+fn a_union_that_is_filled_further_comes_back_from_its_file() {
+    let (mut ours, mut theirs) = (chain(1_000, 1e-3), chain(1_000, 1e-3));
+    insert(&mut ours, &keys(0..800));
+    insert(&mut theirs, &keys(10_000..10_600));
+    ours.union_with(&theirs).unwrap();
+    for round in 0..20 {
+        insert(&mut ours, &keys(20_000 + round * 100..20_100 + round * 100));
+        let bytes = native::encode(&ours, "");
+        let copy = native::decode_as::<ScalableBloomFilter>(&bytes, None);
+        let (copy, _) = copy.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert!(holds(&copy, &keys(0..800)) && holds(&copy, &keys(20_000..20_000 + round * 100)));
+        assert!(native::encode(&copy, "") == bytes);
+    }
+    assert!(ours.num_layers() > 2);
+}
+
 #[test]
 fn what_cannot_be_united_is_refused_and_nothing_changed() {
     let mut filter = chain(100, 0.01);

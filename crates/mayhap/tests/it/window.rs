@@ -3,6 +3,7 @@
 
 use super::{cases, digests};
 use mayhap::native::{self, Fields, Native};
+use mayhap::sizing::window::{self, Load};
 use mayhap::{
     Age, Bitmap, Block, Digest, DigestFunction, Error, Health, OwnedBlocks, Window,
     WindowBloomFilter,
@@ -15,13 +16,54 @@ fn of_items(items: u64, target_fpp: f64) -> WindowBloomFilter {
     WindowBloomFilter::builder().window_items(items).target_fpp(target_fpp).build().unwrap()
 }
 
-fn of_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
+pub(crate) fn of_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
     WindowBloomFilter::builder().window_time(span, items).target_fpp(target_fpp).build().unwrap()
+}
+
+/// A window of time as version 0.1 made it, out of its file: generations of a 14th of the span.
+pub(crate) fn of_old_time(span: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
+    let step = span.div_ceil(14);
+    let live = span.div_ceil(step) + 1;
+    let of_generation = (u128::from(items) * u128::from(step)).div_ceil(span.into()) as u64;
+    let load = Load::Distinct(of_generation);
+    let (num_rows, num_hashes) = window::for_items(load, live as u32, target_fpp).unwrap();
+    let mut fields = of_items(1, target_fpp).fields();
+    (fields.num_bits, fields.num_hashes, fields.expected_items) =
+        (num_rows * 16, num_hashes, items);
+    fields.extra[0] = span;
+    let segments: Vec<Vec<Block>> =
+        [num_rows.div_ceil(32), 2].map(|blocks| vec![Block::default(); blocks as usize]).to_vec();
+    from_parts(&fields, &segments).unwrap()
+}
+
+/// Of keys, of time, and of time as it was.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Items,
+    Time,
+    OldTime,
+}
+
+impl Kind {
+    /// A span of `window` with `items` keys, or `window` keys.
+    fn make(self, window: u64, items: u64, target_fpp: f64) -> WindowBloomFilter {
+        match self {
+            Self::Items => of_items(window, target_fpp),
+            Self::Time => of_time(window, items, target_fpp),
+            Self::OldTime => of_old_time(window, items, target_fpp),
+        }
+    }
+}
+
+fn kinds() -> impl Strategy<Value = Kind> {
+    prop_oneof![Just(Kind::Items), Just(Kind::Time), Just(Kind::OldTime)]
 }
 
 fn random(i: u64) -> Digest {
     DigestFunction::xxh3(99).digest(&i)
 }
+
+type Make = fn(u64, u64, f64) -> WindowBloomFilter;
 
 /// Everything that can be seen of a window.
 fn seen(filter: &WindowBloomFilter, digests: &[Digest]) -> Vec<Option<Age>> {
@@ -61,8 +103,8 @@ proptest! {
         prop_assert!(last.iter().all(|&key| filter.contains_digest(key)));
     }
 
-    /// Keys that are different from one another are forgotten in time, and their ages are right: the
-    /// rate of 1e-9 leaves no false positive.
+    /// Keys that are different from one another are forgotten in time, and their ages are right:
+    /// the rate of 1e-9 leaves no false positive.
     #[test]
     fn a_count_window_forgets_and_knows_ages(window in 1u64..400, count in 0u64..2000) {
         let mut filter = of_items(window, 1e-9);
@@ -92,10 +134,11 @@ proptest! {
         span in prop_oneof![1u64..100, 1000u64..100_000, Just(u64::MAX)],
         start in prop_oneof![Just(0), any::<u64>()],
         steps in vec((0..60u64, -40i64..100, 0..40u32), 0..300),
+        old in any::<bool>(),
     ) {
-        // A generation has room for all keys.
-        let mut filter = of_time(span, 6000, 1e-9);
-        let (step, live) = (filter.generation_size(), u64::from(filter.num_generations()));
+        // There is room for all keys.
+        let make: Make = if old { of_old_time } else { of_time };
+        let mut filter = make(span, 6000, 1e-9);
         let mut inserted: HashMap<u64, u64> = HashMap::new();
         let (mut clock, mut latest) = (start, 0);
         for (key, percent, rare) in steps {
@@ -113,7 +156,8 @@ proptest! {
                 let since = latest - at;
                 if let Some(age) = age {
                     prop_assert!((age.at_least..=age.at_most).contains(&since), "{since} {age:?}");
-                    prop_assert!(since / live < step, "{since} should be forgotten");
+                    let most = filter.max_age();
+                    prop_assert!(since < most || most == u64::MAX, "{since} should be forgotten");
                 } else {
                     prop_assert!(since > span, "{since} is forgotten too early");
                 }
@@ -122,17 +166,18 @@ proptest! {
             prop_assert_eq!(filter.insert_digest_at(random(key), clock), !was_inside);
             inserted.insert(key, latest);
             prop_assert_eq!(filter.now(), latest);
+            prop_assert_eq!((filter.forgotten_early(), filter.complete_since()), (None, None));
         }
     }
 
     #[test]
     fn batches_equal_one_at_a_time(
         window in 1u64..120,
-        is_time in any::<bool>(),
+        kind in kinds(),
         target in prop_oneof![Just(0.3), Just(0.01)],
         batches in vec((digests(150), 0..40u64), 0..8),
     ) {
-        let make = || if is_time { of_time(window, window, target) } else { of_items(window, target) };
+        let make = || kind.make(window, window, target);
         let (mut one, mut many) = (make(), make());
         let (mut new, mut found, mut now) = (Bitmap::new(), Bitmap::new(), 0);
         for (batch, passed) in &batches {
@@ -160,12 +205,11 @@ proptest! {
     #[test]
     fn a_reopened_window_goes_on_as_before(
         window in prop_oneof![1u64..50, 200u64..3000],
-        is_time in any::<bool>(),
+        kind in kinds(),
         target in prop_oneof![Just(0.3), Just(0.01)],
         steps in vec((digests(60), 0..300u64, any::<bool>()), 0..30),
     ) {
-        let mut one =
-            if is_time { of_time(window, window / 2 + 1, target) } else { of_items(window, target) };
+        let mut one = kind.make(window, window / 2 + 1, target);
         let bytes = native::encode(&one, "a=b\n");
         let (mut other, _) = native::decode_as::<WindowBloomFilter>(&bytes, None).unwrap();
         let mut now = 0;
@@ -186,6 +230,8 @@ proptest! {
                 prop_assert_eq!(one.inserted_items(), other.inserted_items());
                 prop_assert_eq!(one.window(), other.window());
                 prop_assert_eq!(one.health(), other.health());
+                prop_assert_eq!(one.forgotten_early(), other.forgotten_early());
+                prop_assert_eq!(one.complete_since(), other.complete_since());
             }
         }
     }
@@ -193,12 +239,12 @@ proptest! {
     /// Fields that no filter has, under right checksums: refused, or a filter that does not panic.
     #[test]
     fn forged_fields_are_refused_or_harmless(
-        is_time in any::<bool>(),
+        kind in kinds(),
         field in 0..16usize,
         value in prop_oneof![any::<u64>(), 0..20u64, Just(u64::MAX), (0..64u32).prop_map(|i| 1 << i)],
         bit in any::<u64>(),
     ) {
-        let mut filter = if is_time { of_time(50, 50, 0.1) } else { of_items(50, 0.1) };
+        let mut filter = kind.make(50, 50, 0.1);
         for i in 0..100 {
             filter.insert_digest_at(random(i), i);
         }
@@ -214,7 +260,10 @@ proptest! {
             6..=12 => fields.extra[field - 6] = value,
             13 => fields.layers.push([value; 4]),
             14 => segments[0][(bit / 512) as usize % 2].0[bit as usize % 8] ^= 1 << (value % 64),
-            _ => segments[1][bit as usize % 2].0[bit as usize / 2 % 8] = value,
+            _ => {
+                let blocks = segments[1].len();
+                segments[1][bit as usize % blocks].0[bit as usize / blocks % 8] = value;
+            }
         }
         if let Ok(mut forged) = from_parts(&fields, &segments) {
             prop_assert_eq!(&forged.fields(), &fields);
@@ -258,7 +307,8 @@ fn what_no_window_has_is_refused() {
             other => panic!("{other:?}"),
         }
     };
-    // Generation 23 is being filled, its column is 7; column 8 is cleared as far as it is full: 45 %.
+    // Generation 23 is being filled, its column is 7; column 8 is cleared as far as it is full: 45
+    // %.
     assert_eq!(fields.extra, [0, 23, 0, 0, 0, 0, 0]);
     assert_eq!(refused(&|f, _| f.num_bits += 1), "num_bits");
     assert_eq!(refused(&|f, _| f.num_hashes = 33), "num_hashes");
@@ -337,14 +387,15 @@ fn inserting_again_makes_a_key_young() {
 /// 12 values of `now` from the end of the numbers, in the unit of the generation and in others.
 #[test]
 fn times_up_to_the_largest_are_times() {
-    for span in [1, 13, 14, 1000, u64::MAX / 3, u64::MAX] {
-        let mut filter = of_time(span, 100, 1e-9);
+    let spans = [1, 13, 14, 1000, u64::MAX / 3, u64::MAX];
+    for (span, make) in spans.map(|span| [(span, of_time as Make), (span, of_old_time)]).concat() {
+        let mut filter = make(span, 100, 1e-9);
         for back in (0..12u64).rev() {
             let now = u64::MAX - back;
             assert!(filter.insert_at(&back, now) && filter.contains_at(&back, u64::MAX - back));
             assert_eq!(filter.age_at(&back, now).map(|age| age.at_least), Some(0));
         }
-        let end = u64::from(filter.num_generations()).saturating_mul(filter.generation_size());
+        let end = filter.max_age();
         for back in 0..12u64 {
             let found = filter.contains(&back);
             assert!(found || back > span, "{back} in {span}");
@@ -361,7 +412,7 @@ fn times_up_to_the_largest_are_times() {
 #[test]
 fn an_idle_period_leaves_nothing_behind() {
     for idle in [1u64, 2, 7, 14, 15, 16, 17, 100] {
-        let mut filter = of_time(1400, 100, 1e-9);
+        let mut filter = of_old_time(1400, 100, 1e-9);
         for i in 0..200u64 {
             filter.insert_at(&i, i * 10);
         }
@@ -380,8 +431,8 @@ fn an_idle_period_leaves_nothing_behind() {
 }
 
 #[test]
-fn too_many_keys_in_a_time_window_show() {
-    let mut filter = of_time(1400, 1400, 0.01);
+fn too_many_keys_in_an_old_time_window_show() {
+    let mut filter = of_old_time(1400, 1400, 0.01);
     assert_eq!(filter.health(), Health::Ok);
     let mut now = 0;
     let mut insert = |filter: &mut WindowBloomFilter, per_tick: u64| {
@@ -404,7 +455,7 @@ fn too_many_keys_in_a_time_window_show() {
 /// Keys that return in every generation set the same bits in all of them.
 #[test]
 fn the_rate_now_is_of_these_bits() {
-    let mut filter = of_time(1400, 14_000, 0.05);
+    let mut filter = of_old_time(1400, 14_000, 0.05);
     for tick in 0..1400u64 {
         for i in 0..10 {
             filter.insert_digest_at(random(tick % 100 * 10 + i), tick);

@@ -1,10 +1,9 @@
 //! Scenarios that run under a checker, loom or shuttle: `checker`, of the file that includes this,
 //! has its threads and atomics.
 //!
-//! `growth.rs` is the chain that grows, `log.rs` the server's order of bits, log and checkpoint.
+//! `growth.rs` is the chain that grows. The server's log has its own, in `mayhap-server`.
 
 pub(crate) mod growth;
-pub(crate) mod log;
 
 /// A chain of layers for 1, 2, 4, … keys, at a rate at which a layer is one block.
 pub(crate) fn chain() -> mayhap::ConcurrentScalableBloomFilter {

@@ -1,6 +1,7 @@
 //! The servers start, do what a test asks of them, and are gone afterwards.
 
 mod cluster;
+mod line;
 mod postgres;
 mod programs;
 mod redis;

@@ -4,7 +4,6 @@ use super::pump::{Run, Set};
 use crate::args::DEFAULT_FPP;
 use crate::error::Error;
 use crate::exact::ExactSet;
-use crate::loss::Loss;
 use crate::output::for_each_run;
 use mayhap::AnyFilter;
 use serde::Serialize;
@@ -21,9 +20,7 @@ impl Instead {
     pub(super) fn of(keys: u64) -> Option<Self> {
         let builder = AnyFilter::builder().expected_items(keys).target_fpp(DEFAULT_FPP);
         let params = builder.params().ok()?;
-        let mut loss = Loss::default();
-        loss.advance(keys, |items| params.expected_fpp(items));
-        let (lost_lines, _) = loss.expected(u64::MAX);
+        let lost_lines = keys as f64 - params.expected_inserted(keys);
         Some(Self { filter_fpp: DEFAULT_FPP, filter_bytes: params.num_bytes(), lost_lines })
     }
 }

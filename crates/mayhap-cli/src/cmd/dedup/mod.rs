@@ -9,26 +9,28 @@ use super::Outcome;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::exact::ExactSet;
+use crate::input::Reading;
 use crate::layout_name::LayoutName;
 use crate::lines::LineReader;
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::remote::{ReplicaArgs, ServerArgs};
 use crate::seen::Seen;
+use crate::session::LockArgs;
 use crate::signals::Stop;
 use crate::talk::Talk;
 use pump::{Run, Set};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   mayhap dedup urls.txt > unique.txt
   zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
-  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   goes on where it ended
-  crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   shared by many
-  mayhap dedup -d mail.txt                                 the repeats instead
-  tail -f log | mayhap dedup --window 1h -n 1M             once an hour
-  mayhap dedup --exact list.txt                            loses none, takes more memory";
+  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   # goes on where it ended
+  crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
+  mayhap dedup -d mail.txt                                 # the repeats instead
+  tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
+  mayhap dedup --exact list.txt                            # loses none, takes more memory";
 
 const NOTES: &str = "\
 A line is dropped if it was seen before, and by mistake with the probability -p once -n \
@@ -49,20 +51,21 @@ line counts once, so that mayhap remove makes it new again.
 
 --state URL (see mayhap push --help) shares the filter with others: each line is printed by one of \
 them, whichever the server hears first. A line is recorded before it is printed: after kill -9, \
-or where the output fails, up to 1,024 lines may be recorded and not out; after Ctrl-C none. \
+or where the output fails, up to 1,024 lines may be recorded and not out, and up to 49,152 where \
+the server is more than 1 ms away; after Ctrl-C none. \
 Where a reply is lost on the way a line is printed that another may have printed too. Without -n \
 the filter has to be there. What others add shows after each 1 % of its keys from here (16,384 at \
 least), in the rate and in how full it is.
 
 --window forgets: a line is dropped if it came among the last so many lines, or in the last \
-time, and is new again once it is older than 15/14 of that at most (in lines that were not in \
-the present 14th yet); a repeat makes it young again. Its rate rises while the window fills and \
-stays at -p or below from then on; the loss printed is the sum of that rate over the new lines. \
-A window of time needs -n, the keys expected in it, evenly spread: more than a 14th of them at \
-once raise the rate, as the rate now and the loss say. Time is this machine's clock, read once \
-per batch. Set back, the window stands still until it catches up, and forgets nothing; set \
-ahead, what is older than it says is forgotten. The log has no times: after kill -9 its lines \
-are as young as the next run.
+time, and is new again once it is older than 15/14 of that many lines at most (of those that were \
+not in the present 14th yet), or 9/8 of that time; a repeat makes it young again. Its rate rises \
+while the window fills and stays at -p or below from then on; the loss printed is the sum of that \
+rate over the new lines. A window of time needs -n, the most keys that come in it, in whatever \
+bursts: where more come it forgets the oldest of them early, and says how many. Time is this \
+machine's clock, read once per batch. Set back, the window stands still until it catches up, and \
+forgets nothing; set ahead, what is older than it says is forgotten. The log has no times: after \
+kill -9 its lines are as young as the next run.
 
 --exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
 to 23 for each, for a moment 33 while the table grows. At --max-memory it stops (exit code 2).";
@@ -78,7 +81,7 @@ pub struct Args {
     /// Print the repeats instead: every line but the first of equal ones
     #[arg(short = 'd', long)]
     repeated: bool,
-    /// Write to FILE instead of standard output
+    /// Write to FILE instead of standard output, which is -
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Replace the file of -o
@@ -117,6 +120,11 @@ pub struct Args {
     server: ServerArgs,
     #[command(flatten)]
     replicas: ReplicaArgs,
+    #[command(flatten)]
+    lock: LockArgs,
+    /// Go on without a log of --state that is not there: what it had is lost
+    #[arg(long, requires = "state")]
+    without_log: bool,
 }
 
 impl Args {
@@ -135,20 +143,30 @@ impl Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::input("dedup", &args.files)?;
     let stop = Stop::on_signals()?;
+    let reading = args.lines.reading("dedup", talk);
     let (set, options) = if args.exact {
         (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
     } else {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
         (Set::Filter(Box::new(inserter)), options)
     };
-    let output = match &args.output {
+    // What is recorded and not yet printed is lost by kill -9: no more of it than is needed.
+    let gathers = match &set {
+        Set::Filter(inserter) => {
+            matches!(inserter.seen(), Seen::Remote(filter) if filter.is_far())
+        }
+        Set::Exact(_) => false,
+    };
+    let reading = Reading { gathers, ..reading };
+    let reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
+    let output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,
     };
     let mut run = Run {
         args,
         talk,
-        reader: LineReader::new(sources, &options, args.lines.max_line(), Some(stop)),
+        reader,
         set,
         output,
         progress: Progress::new(talk, total_bytes),
@@ -169,8 +187,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         if let Set::Filter(inserter) = &mut run.set
             && !matches!(result, Err(Error::Remote { .. }))
         {
-            inserter.record()?;
-            inserter.checkpoint()?;
+            inserter.finish()?;
         }
     }
     if let Set::Filter(inserter) = &run.set

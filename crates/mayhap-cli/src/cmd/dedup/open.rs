@@ -3,28 +3,28 @@
 use super::Args;
 use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
 use crate::error::Error;
-use crate::input::Source;
+use crate::input::{self, Source};
 use crate::keys::KeyOptions;
 use crate::kind::Make;
 use crate::layout_name::LayoutName;
-use crate::live::{self, Opened};
 use crate::memory;
 use crate::number::{format_bytes, format_count};
 #[cfg(feature = "redis")]
 use crate::remote;
 use crate::seen::{FIRST_ITEMS, Inserter, Seen};
+use crate::session::{Recording, Waiting, Writer};
 use crate::signals::Stop;
 use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
-use mayhap_store::LiveLog;
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The set to remember lines in, and how keys are cut.
 pub(super) fn open(
     args: &Args,
     sources: &[Source],
-    stop: &Stop,
+    stop: &Arc<Stop>,
     talk: Talk,
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
@@ -39,12 +39,21 @@ pub(super) fn open(
         return Ok((inserter, options));
     }
     if let Some(path) = &args.state {
-        let (seen, log, options) = if path.exists() {
-            open_state(args, &size, path, talk)?
+        let waiting = Waiting::new("dedup", args.lock, talk, Some(stop));
+        let new = if path.exists() {
+            None
         } else {
-            new_state(args, &size, path)?
+            input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
+            Some(new_state(args, &size, path, &waiting))
         };
-        let inserter = Inserter::new(seen, args.overfill).absent_only().with_log(Some(log));
+        let (seen, writer, options) = match new {
+            // One that another run has made meanwhile will do.
+            None | Some(Err(Error::Store(mayhap_store::Error::Exists { .. }))) => {
+                open_state(args, &size, path, (&waiting, talk))?
+            }
+            Some(new) => new?,
+        };
+        let inserter = Inserter::new(seen, args.overfill).absent_only().with_writer(writer);
         return Ok((inserter, options));
     }
     let options = args.lines.key_options();
@@ -75,7 +84,8 @@ fn in_memory(
     for source in sources {
         // Counting stops at the first source that cannot be counted.
         let Some(before) = lines else { break };
-        lines = source.count_lines(options.separator(), Some(stop))?.map(|count| before + count);
+        let how = (options.separator(), args.lines.raw);
+        lines = source.count_lines(how, Some(stop))?.map(|count| before + count);
     }
     if let Some(lines) = lines {
         match size.build(Some(lines.max(1)), &args.digest) {
@@ -107,7 +117,8 @@ fn new_state(
     args: &Args,
     size: &SizeArgs,
     path: &Path,
-) -> Result<(Seen, LiveLog, KeyOptions), Error> {
+    waiting: &Waiting,
+) -> Result<(Seen, Writer, KeyOptions), Error> {
     let name = path.display();
     let mut options = args.lines.key_options();
     let make = match Make::of(size, size.items)? {
@@ -122,16 +133,18 @@ fn new_state(
             ),
         ));
     }
-    super::super::refuse_existing(path, false)?;
+    super::super::refuse_existing(path, true)?;
     options.unix_ms = matches!(make, Some(Make::WindowMillis(..)));
     let mut seen = match make {
         Some(make) => Seen::Kind(make.build(size, &args.digest)?),
         None => Seen::Fixed(size.build(size.items, &args.digest)?),
     };
     seen.set_max_bytes(size.max_bytes());
-    let mut log = LiveLog::create(path, &seen.digest_function(), &options.to_header())?;
-    seen.checkpoint(&mut log)?;
-    Ok((seen, log, options))
+    // As it is named or was just made: what reads the file again.
+    let named = args.digest.key_file.as_ref().or(args.digest.new_key_file.as_ref());
+    let key = secret_key(named.map(PathBuf::as_path))?;
+    let writer = Writer::create(path, &mut seen, (&options.to_header(), key), waiting)?;
+    Ok((seen, writer, options))
 }
 
 /// Opens the filter that `--state` names.
@@ -139,8 +152,8 @@ fn open_state(
     args: &Args,
     size: &SizeArgs,
     path: &Path,
-    talk: Talk,
-) -> Result<(Seen, LiveLog, KeyOptions), Error> {
+    (waiting, talk): (&Waiting, Talk),
+) -> Result<(Seen, Writer, KeyOptions), Error> {
     let name = path.display().to_string();
     let header = mayhap_store::read_header(path)?;
     memory::check(header.body_bytes(), size.max_bytes())?;
@@ -148,15 +161,15 @@ fn open_state(
     let options = KeyOptions::from_header(&name, header.key_options())?
         .agree(&name, &args.lines.key_options())?;
     let key = secret_key(args.digest.key_file.as_deref())?;
-    let Opened { mut seen, log, recovery, .. } = live::open(path, key)?;
+    let how = (Recording::Always, args.without_log);
+    let (mut seen, writer) = Writer::open(path, key, how, waiting, talk)?;
     if let (Seen::Kind(filter), Some(given)) = (&seen, size.layout)
         && given != filter.layout_name()
     {
         return conflict("--layout", &given, &filter.layout_name(), &name);
     }
     seen.set_max_bytes(size.max_bytes());
-    live::tell(talk, &name, &recovery);
-    Ok((seen, log, options))
+    Ok((seen, writer, options))
 }
 
 fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {

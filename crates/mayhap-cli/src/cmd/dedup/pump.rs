@@ -6,11 +6,15 @@ use crate::exact::ExactSet;
 use crate::lines::LineReader;
 use crate::output::{Output, for_each_run};
 use crate::progress::Progress;
+use crate::room::WhenFull;
 use crate::seen::{Inserter, Seen};
+use crate::session::Due;
 use crate::talk::Talk;
 
-/// New lines after which the output is flushed and they are recorded.
-const RECORD_LINES: usize = 4096;
+const WHEN_FULL: WhenFull = WhenFull {
+    outcome: "all lines up to there are out",
+    next: "start again with a larger -n, or go on with --overfill and lose more lines",
+};
 
 /// What remembers the lines.
 pub(super) enum Set {
@@ -42,11 +46,13 @@ impl Run<'_> {
         let Set::Filter(inserter) = &mut self.set else { return self.pump_exact() };
         reader.digest_by(inserter.seen().digest_function());
         loop {
-            let batch = reader.next_batch(|| {
+            let batch = reader.next_batch_in_pauses(|paused| {
                 output.flush()?;
-                inserter.record()
+                let due = inserter.due_in_pause(paused);
+                inserter.settle(due).map(|()| due.pause())
             })?;
             let Some(batch) = batch else { return Ok(()) };
+            inserter.ready()?;
             let mut from = 0;
             if batch.is_keyless() {
                 from = batch.len();
@@ -68,7 +74,7 @@ impl Run<'_> {
                 }
                 let (count, new) = inserted?;
                 if count == 0 {
-                    return Err(full(inserter, self.lines));
+                    return Err(inserter.full(self.lines, WHEN_FULL));
                 }
                 self.lines += count as u64;
                 self.kept += new.count_ones() as u64;
@@ -80,20 +86,12 @@ impl Run<'_> {
             }
             // What is on a server is recorded already.
             let is_recorded = matches!(inserter.seen(), Seen::Remote(_));
-            if is_recorded || inserter.unrecorded() >= RECORD_LINES {
+            let due = inserter.due();
+            if is_recorded || due != Due::Nothing {
                 output.flush()?;
-                inserter.record()?;
+                inserter.settle(due)?;
             }
             progress.tick(self.lines, reader.raw_bytes(), || inserter.load());
         }
-    }
-}
-
-fn full(inserter: &Inserter, lines: u64) -> Error {
-    Error::Full {
-        expected_items: inserter.seen().expected_items().unwrap_or(0),
-        lines,
-        advice: "all lines up to there are out; start again with a larger -n, or go on and lose \
-                 more lines with --overfill",
     }
 }

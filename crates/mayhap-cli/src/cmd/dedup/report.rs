@@ -3,6 +3,7 @@
 use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
+use crate::fullness::Forgotten;
 use crate::number::{format_bytes, format_count};
 use crate::talk::{Talk, grouped, print, rate};
 use serde::Serialize;
@@ -27,6 +28,8 @@ struct Summary {
     target_fpp: f64,
     fpp_now: f64,
     fill_ratio: Option<f64>,
+    #[serde(flatten)]
+    forgotten: Option<Forgotten>,
     #[serde(skip_serializing_if = "Option::is_none")]
     instead: Option<Instead>,
     complete: bool,
@@ -49,11 +52,12 @@ impl Run<'_> {
         };
         match &mut self.set {
             Set::Filter(inserter) => {
-                let (lost, sigma) = inserter.loss().expected(dropped);
+                let lost = inserter.lost().of_dropped(dropped);
+                let forgotten = inserter.forgotten();
                 let seen = inserter.seen();
                 Summary {
-                    expected_lost_lines: lost,
-                    expected_lost_lines_sigma: sigma,
+                    expected_lost_lines: lost.lines,
+                    expected_lost_lines_sigma: lost.deviation,
                     filter_bytes: seen.num_bytes(),
                     filter_kind: seen.kind(),
                     items: seen.items(),
@@ -61,6 +65,7 @@ impl Run<'_> {
                     target_fpp: seen.target_fpp(),
                     fpp_now: seen.fpp_now(),
                     fill_ratio: Some(seen.fill_ratio()),
+                    forgotten,
                     ..counted
                 }
             }
@@ -117,8 +122,11 @@ impl Summary {
             }
             None => format!("asked {}", rate(self.target_fpp)),
         };
+        let forgot = self.forgotten.and_then(Forgotten::text);
+        let forgot = forgot.map(|text| format!("\n{text}")).unwrap_or_default();
         format!(
-            "{read}\n{lost_what}: {lost}\n{} filter of {}, fill {:.1} %\nrate now {}, {asked}",
+            "{read}\n{lost_what}: {lost}{forgot}\n\
+             {} filter of {}, fill {:.1} %\nrate now {}, {asked}",
             self.filter_kind,
             format_bytes(self.filter_bytes),
             self.fill_ratio.unwrap_or(0.0) * 100.0,

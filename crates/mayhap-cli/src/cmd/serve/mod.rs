@@ -19,13 +19,13 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap serve --data filters                   Redis clients on 127.0.0.1:6380
-  mayhap serve --data filters --http 8080       and HTTP on 127.0.0.1:8080
+  mayhap serve --data filters                   # Redis clients on 127.0.0.1:6380
+  mayhap serve --data filters --http 8080       # and HTTP on 127.0.0.1:8080
   mayhap serve --data filters --appendfsync always --max-memory 4GiB
-  mayhap serve --config mayhap.toml             settings of a file
-  mayhap serve --check-config --max-memory 4GiB   what would hold, and end
-  mayhap serve --data filters --repair          drop what is damaged, keep a copy
-  mayhap serve --hash-password < words.txt      for password_hash in the file";
+  mayhap serve --config mayhap.toml             # settings of a file
+  mayhap serve --check-config --max-memory 4GiB   # what would hold, and end
+  mayhap serve --data filters --repair          # drop what is damaged, keep a copy
+  mayhap serve --hash-password < words.txt      # for password_hash in the file";
 
 const NOTES: &str = "\
 Clients are those of RedisBloom: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 and \

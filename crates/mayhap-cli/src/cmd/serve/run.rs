@@ -13,7 +13,7 @@ use mayhap::{DigestFunction, SecretKey};
 use mayhap_server::config::Config;
 use mayhap_server::durable::{self, DataFolder, Log, Progress, Report, Threads};
 use mayhap_server::http::Http;
-use mayhap_server::keyspace::{self, Growing, Keyspace, Recovery};
+use mayhap_server::keyspace::{self, Growing, Keyspace, Recovery, Watching};
 use mayhap_server::metrics::Metrics;
 use mayhap_server::net::{self, Clients, Listen, tls_config};
 use mayhap_server::resp::Limits;
@@ -51,6 +51,7 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
     let threads = shared.log.as_ref().map(|log| Threads::start(log, shared.clone())).transpose();
     let threads = threads.map_err(Error::io("start", "the threads of the log"))?;
     let growing = Growing::start(&shared).map_err(Error::io("start", "the thread of growth"))?;
+    let watching = Watching::start(&shared).map_err(Error::io("start", "the thread of files"))?;
     let server = Server::start(network, shared.clone()).map_err(|error| failed(&error))?;
     let http = shared.config.http_port.map(|_| Http::start(shared.clone())).transpose();
     let http = http.map_err(|error| no_http(&shared.config, &error))?;
@@ -64,7 +65,7 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
     }
     server.stop();
     let ended = server.join();
-    drop(growing);
+    drop((growing, watching));
     let save = save || matches!(ended, Ok(Ended::Shutdown { save: true }));
     end(&shared, threads, save)?;
     ended.map_err(|error| failed(&error))?;

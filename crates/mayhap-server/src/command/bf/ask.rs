@@ -6,7 +6,11 @@ use crate::resp::Reply;
 
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let (item, now) = (call.word(2), call.turn.now);
-    let found = call.shared.keyspace.with(call.word(1), now, |entry| entry.contains(item, now));
+    let found = call.shared.keyspace.with(call.word(1), now, |entry| {
+        let found = entry.contains(item, now);
+        entry.check_file_at(now).map(|()| found)
+    });
+    let found = found.transpose()?;
     call.turn.counts.add(Counter::ItemsAsked, 1);
     call.reply().boolean(found.unwrap_or(false));
     Ok(())
@@ -16,8 +20,11 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
     let items = call.words.from(2);
     let (name, now) = (call.word(1), call.turn.now);
     let turn = &mut *call.turn;
-    let asked = call.shared.keyspace.with(name, now, |entry| entry.contains_many(items, turn));
-    if asked.is_none() {
+    let asked = call.shared.keyspace.with(name, now, |entry| {
+        entry.contains_many(items, turn);
+        entry.check_file()
+    });
+    if asked.transpose()?.is_none() {
         call.turn.answers.clear_to(items.len());
     }
     call.turn.counts.add(Counter::ItemsAsked, items.len() as u64);

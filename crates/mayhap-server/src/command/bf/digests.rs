@@ -34,6 +34,7 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     read_digests(call)?;
     let Turn { digests, answers, counts, now, .. } = &mut *call.turn;
     entry.contains_digests(digests, *now, answers);
+    entry.check_file()?;
     counts.add(Counter::ItemsAsked, answers.len() as u64);
     write_answers(call);
     Ok(())

@@ -35,10 +35,11 @@ enum Field {
     Kind,
     Digest,
     Asked,
+    Distinct,
 }
 
 /// Word of the request, field, name in the answer. `RedisBloom` has the first five.
-const FIELDS: [(&str, (Field, &str)); 14] = [
+const FIELDS: [(&str, (Field, &str)); 15] = [
     ("capacity", (Field::Capacity, "Capacity")),
     ("size", (Field::Size, "Size")),
     ("filters", (Field::Filters, "Number of filters")),
@@ -53,6 +54,7 @@ const FIELDS: [(&str, (Field, &str)); 14] = [
     ("kind", (Field::Kind, "Kind")),
     ("digest", (Field::Digest, "Digest")),
     ("asked", (Field::Asked, "Asked capacity")),
+    ("distinct", (Field::Distinct, "Number of distinct items")),
 ];
 
 /// Whether all bits of a large filter are read: to tell how full it is, and whatever is told of a
@@ -94,6 +96,9 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
         reply.array(1);
     }
     write_field(&mut reply, field, &entry, &info, limit);
+    if matches!(field, Field::Fill | Field::FillAlarm) {
+        entry.check_file()?;
+    }
     Ok(())
 }
 
@@ -103,6 +108,7 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
         Field::Size => reply.integer(signed(info.bytes)),
         Field::Filters => reply.integer(signed(info.layers)),
         Field::Items => reply.integer(signed(info.items)),
+        Field::Distinct => reply.integer(signed(info.distinct)),
         Field::Expansion => match info.expansion {
             Some(by) => reply.integer(by.into()),
             None => reply.null(),

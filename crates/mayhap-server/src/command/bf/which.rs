@@ -1,6 +1,6 @@
 //! `BF.WHICH`: several filters are asked for several items.
 
-use crate::command::call::{Call, NO_INTEGER, Outcome};
+use crate::command::call::{Call, Fault, NO_INTEGER, Outcome};
 use crate::command::number;
 use crate::keyspace::Entry;
 use crate::metrics::Counter;
@@ -36,6 +36,10 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
     let mut found: Vec<Vec<&[u8]>> = vec![Vec::new(); items.len()];
     for (name, entry) in &filters {
         entry.contains_many(items, call.turn);
+        entry.check_file().map_err(|why| {
+            let name = name.escape_ascii();
+            Fault::from(format!("ERR {name}: {why}"))
+        })?;
         call.turn.answers.iter_ones().for_each(|item| found[item].push(name));
     }
     let mut reply = call.reply();

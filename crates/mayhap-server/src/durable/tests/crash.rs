@@ -1,68 +1,13 @@
 //! The power fails at every operation, and the disk keeps of the last ones what it likes (T01).
 
+use super::cache::Cache;
 use super::disk::{Event, Files, MemoryDisk};
-use super::run::{Promise, Random, Run, Setting, Told, check};
+use super::run::{Random, Run, Setting};
+use super::told::{Promise, Told, check};
 use crate::durable::Policy;
 use crate::durable::plant::Plant;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-
-/// What a disk has for sure, and what it was told since.
-#[derive(Debug, Default)]
-struct Cache {
-    sure: Files,
-    pending: Vec<Event>,
-}
-
-impl Cache {
-    fn tell(&mut self, event: &Event) {
-        match event {
-            Event::Sync { inode } => self.settle(|of| inode_of(of) == Some(*inode), true),
-            Event::FailedSync { inode } => self.settle(|of| inode_of(of) == Some(*inode), false),
-            Event::SyncDir { path } => self.settle(|of| folder_of(of) == Some(path), true),
-            Event::Note(_) => {}
-            other => self.pending.push(other.clone()),
-        }
-    }
-
-    fn settle(&mut self, which: impl Fn(&Event) -> bool, kept: bool) {
-        let sure = &mut self.sure;
-        self.pending.retain(|event| {
-            let settled = which(event);
-            if settled && kept {
-                sure.apply(event);
-            }
-            !settled
-        });
-    }
-
-    /// What is left if of each pending operation this is kept.
-    fn left(&self, mut keep: impl FnMut(usize, &Event) -> Option<Event>) -> Files {
-        let mut files = self.sure.clone();
-        for (place, event) in self.pending.iter().enumerate() {
-            if let Some(event) = keep(place, event) {
-                files.apply(&event);
-            }
-        }
-        files.tidy()
-    }
-}
-
-fn inode_of(event: &Event) -> Option<usize> {
-    match event {
-        Event::Write { inode, .. } | Event::SetLen { inode, .. } => Some(*inode),
-        _ => None,
-    }
-}
-
-fn folder_of(event: &Event) -> Option<&str> {
-    match event {
-        Event::Create { path, .. } | Event::Remove { path } | Event::Rename { to: path, .. } => {
-            Some(path.rsplit_once('/').map_or("", |(folder, _)| folder))
-        }
-        _ => None,
-    }
-}
 
 /// A part of a write, and perhaps zeros where the rest was to come.
 fn torn(event: &Event, random: &mut Random) -> Event {
@@ -131,7 +76,7 @@ pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
     let Setting { policy, plant, seed, .. } = *setting;
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let (mut random, mut seen) = (Random(seed), HashSet::new());
-    let mut cache = Cache { sure: disk_at_start(&run.disk), ..Cache::default() };
+    let mut cache = Cache::new(disk_at_start(&run.disk));
     let (mut told, mut found) = (run.before.clone().unwrap_or_default(), Found::default());
     let events = run.disk.state().events.clone();
     for (place, event) in events.iter().enumerate() {
@@ -201,14 +146,14 @@ pub(super) fn cut_at_end(run: &Run, setting: &Setting) -> Found {
 /// clients.
 fn reopen(
     disk: &MemoryDisk,
-    names: &[super::run::Names],
+    names: &[super::told::Names],
     told: &Told,
     promise: Promise,
     plant: Plant,
     before: &super::model::Model,
 ) -> Result<(), String> {
     let events = disk.state().events.clone();
-    let mut cache = Cache { sure: disk_at_start(disk), ..Cache::default() };
+    let mut cache = Cache::new(disk_at_start(disk));
     for event in &events {
         cache.tell(event);
     }

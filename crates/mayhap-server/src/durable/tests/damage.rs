@@ -3,7 +3,8 @@
 use super::crash::{is_repeated, is_soak, seeds};
 use super::disk::{Files, MemoryDisk};
 use super::model::Model;
-use super::run::{Promise, Run, Setting, check, folder, options};
+use super::run::{Run, Setting, folder, options};
+use super::told::{Promise, check};
 use crate::durable::plant::Plant;
 use crate::durable::{Error, Log, Policy, Report, frame, repair, segment};
 use std::sync::Arc;

@@ -1,13 +1,14 @@
 //! A disk in memory that remembers what it was told, and may refuse it.
 
-use crate::durable::disk::{Disk, DiskFile};
+use crate::durable::disk::{Disk, DiskFile, FileId};
+use crate::sync::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
 /// What a disk was told, and what happened besides.
 #[derive(Debug, Clone)]
-pub(super) enum Event {
+pub(crate) enum Event {
     Write {
         inode: usize,
         at: usize,
@@ -47,18 +48,18 @@ pub(super) enum Event {
         path: String,
     },
     /// Something that matters to the test.
-    Note(super::run::Note),
+    Note(super::note::Note),
 }
 
 /// Names and contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(super) struct Files {
-    pub(super) names: BTreeMap<String, usize>,
-    pub(super) contents: BTreeMap<usize, Vec<u8>>,
+pub(crate) struct Files {
+    pub(crate) names: BTreeMap<String, usize>,
+    pub(crate) contents: BTreeMap<usize, Vec<u8>>,
 }
 
 impl Files {
-    pub(super) fn apply(&mut self, event: &Event) {
+    pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::Write { inode, at, bytes } => {
                 let contents = self.contents.entry(*inode).or_default();
@@ -94,20 +95,20 @@ impl Files {
     }
 
     /// Without contents that no name leads to.
-    pub(super) fn tidy(mut self) -> Self {
+    pub(crate) fn tidy(mut self) -> Self {
         let used: Vec<usize> = self.names.values().copied().collect();
         self.contents.retain(|inode, _| used.contains(inode));
         self
     }
 
-    pub(super) fn read(&self, path: &str) -> Vec<u8> {
+    pub(crate) fn read(&self, path: &str) -> Vec<u8> {
         self.contents[&self.names[path]].clone()
     }
 }
 
 /// What a call is answered instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     Io,
     NoSpace,
     /// The same for writes alone.
@@ -119,21 +120,23 @@ pub(super) enum Fault {
 
 /// Which calls fail: the one of this number, and those after it too if `all`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Failing {
-    pub(super) fault: Fault,
-    pub(super) from: usize,
-    pub(super) all: bool,
+pub(crate) struct Failing {
+    pub(crate) fault: Fault,
+    pub(crate) from: usize,
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) files: Files,
-    pub(super) events: Vec<Event>,
-    pub(super) failing: Option<Failing>,
-    pub(super) calls: usize,
-    pub(super) struck: usize,
-    pub(super) at_start: Files,
+pub(crate) struct State {
+    pub(crate) files: Files,
+    pub(crate) events: Vec<Event>,
+    pub(crate) failing: Option<Failing>,
+    pub(crate) calls: usize,
+    pub(crate) struck: usize,
+    pub(crate) at_start: Files,
     next_inode: usize,
+    /// Another folder stands there.
+    pub(crate) is_other: bool,
 }
 
 impl State {
@@ -178,24 +181,24 @@ impl State {
 
 /// A disk in memory.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MemoryDisk(Arc<Mutex<State>>);
+pub(crate) struct MemoryDisk(Arc<Mutex<State>>);
 
 impl MemoryDisk {
-    pub(super) fn of(files: Files) -> Self {
+    pub(crate) fn of(files: Files) -> Self {
         let next_inode = files.contents.keys().max().map_or(0, |inode| inode + 1);
         let at_start = files.clone();
         Self(Arc::new(Mutex::new(State { files, at_start, next_inode, ..State::default() })))
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap()
     }
 
-    pub(super) fn files(&self) -> Files {
+    pub(crate) fn files(&self) -> Files {
         self.state().files.clone()
     }
 
-    pub(super) fn note(&self, note: super::run::Note) {
+    pub(crate) fn note(&self, note: super::note::Note) {
         self.state().events.push(Event::Note(note));
     }
 }
@@ -267,6 +270,20 @@ impl Disk for MemoryDisk {
     fn create_dir(&self, _: &str) -> io::Result<()> {
         self.state().check()
     }
+
+    // Looks, which leave no trace, are not among the calls that fail.
+    fn id(&self, path: &str) -> io::Result<FileId> {
+        let inode = *self.state().files.names.get(path).ok_or_else(not_found)?;
+        Ok(FileId(0, inode as u64))
+    }
+
+    fn is_ours(&self) -> io::Result<bool> {
+        Ok(!self.state().is_other)
+    }
+
+    fn reclaim(&self, _: bool) -> io::Result<()> {
+        if self.state().is_other { Err(io::ErrorKind::AlreadyExists.into()) } else { Ok(()) }
+    }
 }
 
 impl DiskFile for MemoryFile {
@@ -332,5 +349,9 @@ impl DiskFile for MemoryFile {
             Err(_) => state.tell(Event::FailedSync { inode }),
         }
         result
+    }
+
+    fn id(&self) -> io::Result<FileId> {
+        Ok(FileId(0, self.inode as u64))
     }
 }

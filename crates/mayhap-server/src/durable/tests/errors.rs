@@ -2,7 +2,8 @@
 
 use super::crash::{Found, cut_at_end, is_repeated, is_soak, seeds, soak_rounds};
 use super::disk::{Failing, Fault, MemoryDisk};
-use super::run::{Promise, Run, Setting, check};
+use super::run::{Run, Setting};
+use super::told::{Promise, check};
 use crate::durable::Policy;
 use crate::durable::plant::Plant;
 

@@ -1,16 +1,34 @@
 //! The log against a disk that loses, tears and refuses what it is told.
 //!
-//! `disk.rs` is that disk, `model.rs` filters that are sets, `run.rs` what is done to a log and
-//! what has to be there afterwards. `crash.rs` cuts the power at every operation, `errors.rs` fails
-//! every call, `damage.rs` flips every byte, `plants.rs` shows that bugs are found, `refused.rs`
-//! what clients are told, `real.rs` the file system.
+//! `disk.rs` is that disk, `cache.rs` what of it survives, `model.rs` filters that are sets, `run.rs`
+//! what is done to a log, `note.rs` and `told.rs` what has to be there afterwards. `crash.rs` cuts
+//! the power at every operation, `errors.rs` fails every call, `damage.rs` flips every byte,
+//! `plants.rs` shows that bugs are found, `refused.rs` what clients are told, `real.rs` the file
+//! system, `displaced.rs` what is taken away. `schedules.rs` is for model checkers, which try the orders of threads.
 
+mod cache;
+pub(crate) mod disk;
+pub(crate) mod note;
+#[cfg(any(loom, shuttle))]
+mod schedules;
+
+#[cfg(not(any(loom, shuttle)))]
 mod crash;
+#[cfg(not(any(loom, shuttle)))]
 mod damage;
-mod disk;
+#[cfg(not(any(loom, shuttle)))]
+mod displaced;
+#[cfg(not(any(loom, shuttle)))]
 mod errors;
+#[cfg(not(any(loom, shuttle)))]
 mod model;
+#[cfg(not(any(loom, shuttle)))]
 mod plants;
+#[cfg(not(any(loom, shuttle)))]
 mod real;
+#[cfg(not(any(loom, shuttle)))]
 mod refused;
-mod run;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) mod run;
+#[cfg(not(any(loom, shuttle)))]
+mod told;

@@ -1,10 +1,10 @@
 //! Filters as sets of digests: what a log is to bring back.
 
-use crate::durable::{Filters, Image, Replay, Saved, Snapshot};
+use crate::durable::{Answered, Filters, Image, Replay, Saved, Snapshot, Tally};
 use mayhap::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Set {
@@ -12,17 +12,55 @@ pub(super) struct Set {
     pub(super) spec: Vec<u8>,
     pub(super) expires_at: u64,
     pub(super) digests: BTreeSet<u64>,
+    /// Keys that the log counts, and those that the filter counts itself: of records of keys.
+    pub(super) tallied: u64,
+    pub(super) keys: u64,
     /// For what has to be done once: how often each was put in, and how much was done in all.
     pub(super) counts: BTreeMap<u64, u64>,
     pub(super) mark: u64,
     pub(super) done_above_mark: BTreeSet<u64>,
 }
 
-/// A keyspace of sets.
+impl Set {
+    /// All keys that it counts.
+    pub(super) fn items(&self) -> u64 {
+        self.tallied + self.keys
+    }
+}
+
+/// A keyspace of sets: the sets, contents of those to come, and what the log counts of each.
 #[derive(Debug, Default)]
-pub(super) struct Model(pub(super) Mutex<BTreeMap<u64, Set>>);
+pub(super) struct Model(
+    pub(super) Mutex<BTreeMap<u64, Set>>,
+    Mutex<BTreeMap<u64, BTreeSet<u64>>>,
+    Mutex<BTreeMap<u64, Arc<Tally>>>,
+);
 
 impl Model {
+    /// What the log counts of a set. To be looked at first before anything is put into it.
+    pub(super) fn tally(&self, id: u64) -> Arc<Tally> {
+        let tallied = self.0.lock().unwrap().get(&id).map_or(0, |set| set.tallied);
+        let mut tallies = self.2.lock().unwrap();
+        tallies.entry(id).or_insert_with(|| Arc::new(Tally::new(tallied))).clone()
+    }
+
+    /// Insertions that are not safe, of all sets.
+    pub(super) fn at_risk(&self) -> u64 {
+        let tallies = self.2.lock().unwrap();
+        tallies.values().map(|tally| tally.at_risk()).sum()
+    }
+
+    /// The bits of a set as a checkpoint copies them.
+    pub(super) fn copy(&self, id: u64) -> Option<Set> {
+        self.0.lock().unwrap().get(&id).cloned()
+    }
+
+    /// How many keys such a copy counts, which is looked at after its bits.
+    pub(super) fn count(&self, id: u64, segment: u64, copy: Set) -> Box<dyn Snapshot> {
+        let now = self.0.lock().unwrap().get(&id).map_or(0, |set| set.tallied);
+        Box::new(Set { tallied: now.min(self.tally(id).before(segment)), ..copy })
+    }
+
     pub(super) fn digests(&self) -> BTreeSet<(u64, u64)> {
         let sets = self.0.lock().unwrap();
         let all = sets.iter().flat_map(|(&id, set)| set.digests.iter().map(move |&d| (id, d)));
@@ -51,7 +89,9 @@ impl Replay for Model {
         if !sets.contains_key(&id) {
             sets.retain(|_, set| set.name != name);
             let (name, spec) = (name.to_vec(), spec.to_vec());
-            sets.insert(id, Set { name, spec, expires_at, ..Set::default() });
+            let digests = self.1.lock().unwrap().remove(&id).unwrap_or_default();
+            let tallied = digests.len() as u64;
+            sets.insert(id, Set { name, spec, expires_at, digests, tallied, ..Set::default() });
         }
         Ok(())
     }
@@ -61,45 +101,63 @@ impl Replay for Model {
         image.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         let numbers: Vec<u64> =
             bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        let (&digests, rest) = numbers.split_first().ok_or("an empty image")?;
+        let (&[tallied, keys, digests], rest) = numbers.split_first_chunk().ok_or("no image")?;
         let (digests, counts) = rest.split_at_checked(digests as usize).ok_or("a short image")?;
         self.with(id, |set| {
             set.digests.extend(digests);
+            (set.tallied, set.keys) = (tallied, keys);
             set.counts = counts.as_chunks::<2>().0.iter().map(|&[d, n]| (d, n)).collect();
             set.mark = mark;
         });
         Ok(())
     }
 
-    fn insert(&self, id: u64, digests: &[Digest]) -> Result<(), String> {
-        self.with(id, |set| set.digests.extend(digests.iter().map(|digest| digest.get())));
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String> {
+        self.with(id, |set| {
+            for digest in digests {
+                let new = set.digests.insert(digest.get());
+                set.tallied += u64::from(match answered {
+                    Answered::New => true,
+                    Answered::There => false,
+                    Answered::Unknown => new,
+                });
+            }
+        });
         Ok(())
     }
 
     fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
         for key in keys {
             let digest = u64::from_le_bytes(key.try_into().map_err(|_| "no key of the test")?);
-            self.insert(id, &[Digest::new(digest)])?;
+            self.with(id, |set| set.keys += u64::from(set.digests.insert(digest)));
         }
         Ok(())
     }
 
     fn ordered(&self, id: u64, order: u64, what: u64, digests: &[Digest]) -> Result<(), String> {
+        let mut done = Ok(());
         self.with(id, |set| {
             for (order, digest) in (order..).zip(digests) {
                 // Below the mark: in the image. Twice: a bug of the log.
                 if order >= set.mark {
-                    assert!(set.done_above_mark.insert(order), "{order} is replayed twice");
+                    if !set.done_above_mark.insert(order) {
+                        done = Err(format!("{order} is replayed twice"));
+                    }
                     *set.counts.entry(digest.get()).or_default() += what;
                 }
             }
         });
-        Ok(())
+        done
     }
 
     fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String> {
+        let mut contents = self.1.lock().unwrap();
+        let contents = contents.entry(id).or_default();
+        if part != contents.len() as u64 {
+            return Err(format!("part {part} after {}", contents.len()));
+        }
         let digests = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
-        self.with(id, |set| set.digests.extend(digests.map(|digest| digest.wrapping_add(part))));
+        contents.extend(digests);
         Ok(())
     }
 
@@ -138,9 +196,8 @@ impl Filters for Model {
         saved.collect()
     }
 
-    fn snapshot(&self, id: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
-        let set = self.0.lock().unwrap().get(&id).cloned();
-        Ok(set.map(|set| Box::new(set) as Box<dyn Snapshot>))
+    fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
+        Ok(self.copy(id).map(|copy| self.count(id, segment, copy)))
     }
 }
 
@@ -150,7 +207,9 @@ impl Snapshot for Set {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        out.write_all(&(self.digests.len() as u64).to_le_bytes())?;
+        for number in [self.tallied, self.keys, self.digests.len() as u64] {
+            out.write_all(&number.to_le_bytes())?;
+        }
         for digest in &self.digests {
             out.write_all(&digest.to_le_bytes())?;
         }

@@ -2,13 +2,12 @@
 
 use super::model::Model;
 use crate::durable::{
-    DataFolder, Image, Log, Operation, Options, Policy, Replay, Report, Snapshot, Threads, image,
-    read_native, write_native,
+    Answered, DataFolder, Image, Log, Operation, Options, Policy, Replay, Report, Snapshot,
+    Threads, image, read_native, write_native,
 };
 use mayhap::{AnyFilter, Digest, DigestFunction};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 fn open(path: &Path, model: &Model) -> (Arc<Log>, Report) {
     let options = Options::new(DigestFunction::default());
@@ -18,7 +17,8 @@ fn open(path: &Path, model: &Model) -> (Arc<Log>, Report) {
 #[test]
 fn what_was_committed_is_there_again_before_and_after_a_checkpoint() {
     let folder = tempfile::tempdir().unwrap();
-    let (count, model) = (Arc::new(AtomicU64::new(0)), Model::default());
+    let model = Model::default();
+    let tally = model.tally(1);
     let (log, report) = open(folder.path(), &model);
     let id = report.next_id;
     let operation = Operation::Create { id, name: b"a", spec: b"spec", expires_at: 7 };
@@ -26,11 +26,11 @@ fn what_was_committed_is_there_again_before_and_after_a_checkpoint() {
     let mut recorder = log.recorder();
     for round in 0..4 {
         for digest in (0..3).map(|i| Digest::new(round * 100 + i)) {
-            count.fetch_add(1, Ordering::Relaxed);
-            recorder.insert(&count, id, &[digest]);
+            tally.announce(1).hand_over(1);
+            recorder.insert(&tally, id, &[digest]);
         }
         recorder.commit().unwrap();
-        assert_eq!(count.load(Ordering::Relaxed), 0);
+        assert_eq!(model.at_risk(), 0);
     }
     drop((recorder, log));
 
@@ -53,7 +53,7 @@ fn what_was_committed_is_there_again_before_and_after_a_checkpoint() {
 #[test]
 fn threads_sync_save_and_end() {
     let folder = tempfile::tempdir().unwrap();
-    let (count, model) = (Arc::new(AtomicU64::new(0)), Arc::new(Model::default()));
+    let model = Arc::new(Model::default());
     let always = Options {
         policy: Policy::Always,
         checkpoint_every: None,
@@ -71,13 +71,13 @@ fn threads_sync_save_and_end() {
     // Several threads at once, while images are made: each digest is there before its record.
     std::thread::scope(|scope| {
         for thread in 0..4_u64 {
-            let (log, model, count) = (&log, &model, &count);
+            let (log, model) = (&log, &model);
             scope.spawn(move || {
-                let mut recorder = log.recorder();
+                let (mut recorder, tally) = (log.recorder(), model.tally(1));
                 for digest in (0..200).map(|i| Digest::new(thread << 32 | i)) {
-                    count.fetch_add(1, Ordering::Relaxed);
-                    Replay::insert(&**model, 1, &[digest]).unwrap();
-                    recorder.insert(count, 1, &[digest]);
+                    tally.announce(1).hand_over(1);
+                    Replay::insert(&**model, 1, &[digest], Answered::New).unwrap();
+                    recorder.insert(&tally, 1, &[digest]);
                     if let Some(ticket) = recorder.commit().unwrap() {
                         log.wait(ticket).unwrap();
                     }
@@ -88,13 +88,14 @@ fn threads_sync_save_and_end() {
             log.checkpoint(&*model).unwrap();
         }
     });
-    assert_eq!(count.load(Ordering::Relaxed), 0);
+    assert_eq!(model.at_risk(), 0);
     threads.close().unwrap();
     drop(log);
     let found = Model::default();
     let (_log, report) = open(folder.path(), &found);
     assert_eq!((found.digests().len(), report.dropped), (800, None));
     assert_eq!(model.digests(), found.digests());
+    assert_eq!(found.copy(1).unwrap().items(), 800);
 }
 
 #[test]

@@ -4,7 +4,9 @@ use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
 use super::run::{folder, options};
 use crate::durable::plant::Plant;
-use crate::durable::{Error, Log, Operation, Options, Policy, Refused, Replay, State, Ticket};
+use crate::durable::{
+    Answered, Error, Log, Operation, Options, Policy, Refused, Replay, State, Tally, Ticket,
+};
 use mayhap::{Digest, DigestFunction};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,17 +15,17 @@ struct Served {
     disk: MemoryDisk,
     time: Arc<AtomicU64>,
     log: Arc<Log>,
-    count: Arc<AtomicU64>,
+    tally: Arc<Tally>,
 }
 
 fn serve(policy: Policy) -> Served {
     let (disk, time) = (MemoryDisk::default(), Arc::default());
     let opened = open(&disk, options(policy, &time));
-    let (log, count) = (opened.unwrap(), Arc::default());
+    let (log, tally) = (opened.unwrap(), Arc::default());
     let operation = Operation::Create { id: 1, name: b"a", spec: b"", expires_at: 0 };
     drop(log.now(&operation).unwrap());
     log.sync().unwrap();
-    Served { disk, time, log, count }
+    Served { disk, time, log, tally }
 }
 
 fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
@@ -34,13 +36,13 @@ fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
 impl Served {
     fn insert(&self) -> Result<Option<Ticket>, Refused> {
         let mut recorder = self.log.recorder();
-        self.count.fetch_add(1, Ordering::Relaxed);
-        recorder.insert(&self.count, 1, &[Digest::new(7)]);
+        self.tally.announce(1).hand_over(1);
+        recorder.insert(&self.tally, 1, &[Digest::new(7)]);
         recorder.commit()
     }
 
     fn not_safe(&self) -> u64 {
-        self.count.load(Ordering::Acquire)
+        self.tally.at_risk()
     }
 
     fn fail(&self, fault: Option<Fault>) {
@@ -149,6 +151,73 @@ fn under_everysec_answers_wait_once_the_disk_is_two_seconds_behind() {
     served.log.sync().unwrap();
     assert_eq!((served.log.state(ticket), served.not_safe()), (State::Safe, 0));
     assert_eq!(served.insert(), Ok(None));
+}
+
+/// The turns of the thread that syncs, by a clock of their own.
+#[test]
+fn what_was_written_is_synced_each_second_and_under_always_at_once() {
+    for (policy, at_once, in_time) in [
+        (Policy::Always, true, true),
+        (Policy::EverySecond, false, true),
+        (Policy::No, false, false),
+    ] {
+        let served = serve(policy);
+        let mut ticked = 0;
+        for second in 0..3 {
+            served.insert().unwrap();
+            let written = served.log.stats().frames;
+            let mut turn = |millis| {
+                served.time.fetch_add(millis, Ordering::Relaxed);
+                served.log.sync_turn(&mut ticked);
+                let stats = served.log.stats();
+                stats.frames - stats.unsynced_frames >= written
+            };
+            assert_eq!(turn(0), at_once, "{policy:?}, second {second}");
+            assert_eq!(turn(999), at_once, "{policy:?}, second {second}");
+            assert_eq!(turn(1), in_time, "{policy:?}, second {second}");
+            assert_eq!(served.not_safe(), 0);
+        }
+    }
+}
+
+/// Whichever call of a checkpoint fails: the next one saves what that one was to save.
+#[test]
+fn a_checkpoint_that_fails_leaves_what_was_changed_to_the_next() {
+    let mut failed = 0;
+    for from in 0.. {
+        let served = serve(Policy::EverySecond);
+        served.insert().unwrap();
+        let model = Model::default();
+        Replay::create(&model, 1, b"a", b"", 0).unwrap();
+        Replay::insert(&model, 1, &[Digest::new(7)], Answered::New).unwrap();
+        let calls = {
+            let mut state = served.disk.state();
+            state.failing =
+                Some(Failing { fault: Fault::NoSpace, from: state.calls + from, all: false });
+            state.calls
+        };
+        let result = served.log.checkpoint(&model);
+        let struck = served.disk.state().calls > calls + from;
+        served.disk.state().failing = None;
+        if !struck {
+            assert!(result.is_ok());
+            break;
+        }
+        if let Err(error) = result {
+            assert!(error.to_string().contains("No space left"), "{error}");
+            assert_eq!(served.log.stats().changed_filters, 1, "call {from}");
+            assert_eq!(served.log.checkpoint(&model).unwrap().images, 1, "call {from}");
+            failed += 1;
+        }
+        // Of the log before the image nothing is left.
+        let found = Model::default();
+        let folder = folder(&served.disk, Plant::None);
+        let options = options(Policy::No, &served.time);
+        let (_log, report) = Log::open(folder, options, &found, &|_| {}).unwrap();
+        assert_eq!((report.images, report.digests), (1, 0), "call {from}");
+        assert_eq!(found.digests(), model.digests(), "call {from}");
+    }
+    assert!(failed >= 8, "{failed}");
 }
 
 #[test]

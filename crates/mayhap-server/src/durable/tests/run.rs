@@ -2,65 +2,20 @@
 
 use super::disk::{Files, MemoryDisk};
 use super::model::Model;
+use super::note::{Note, What};
+use super::told::{Names, Told};
 use crate::durable::options::Clock;
 use crate::durable::plant::Plant;
 use crate::durable::{
-    DataFolder, Log, Operation, Options, Policy, Recorder, Replay, State, Ticket,
+    Answered, DataFolder, Filters, Log, Operation, Options, Policy, Recorder, Replay, Saved,
+    Snapshot, State, Ticket,
 };
 use mayhap::{Digest, DigestFunction};
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Filters by number: name and end.
-pub(super) type Names = BTreeMap<u64, (Vec<u8>, u64)>;
-
-/// Something that a client sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum What {
-    /// A digest in a filter.
-    Inserted(u64, u64),
-    /// A digest in a filter to which everything is done once.
-    Counted(u64, u64),
-    /// So many operations.
-    Operations(usize),
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum Note {
-    Issued(What),
-    /// At this time.
-    Acknowledged(What, u64),
-}
-
-/// What a client was told and may hold against us.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Told {
-    pub(super) issued: BTreeSet<What>,
-    pub(super) acknowledged: BTreeMap<What, u64>,
-    pub(super) operations: usize,
-    pub(super) last: u64,
-}
-
-impl Told {
-    pub(super) fn hear(&mut self, note: &Note) {
-        match *note {
-            Note::Issued(What::Operations(n)) => self.operations = self.operations.max(n),
-            Note::Issued(what) => {
-                self.issued.insert(what);
-            }
-            Note::Acknowledged(what, at) => {
-                // That a key is there already takes no new record, and is said while new keys wait.
-                if let Entry::Vacant(new) = self.acknowledged.entry(what) {
-                    new.insert(at);
-                    self.last = self.last.max(at);
-                }
-            }
-        }
-    }
-}
+use std::sync::{Arc, Mutex};
 
 /// `SplitMix64`.
 #[derive(Debug, Clone)]
@@ -98,7 +53,6 @@ pub(super) struct Run {
     model: Model,
     log: Option<Arc<Log>>,
     recorder: Option<Recorder>,
-    count: Arc<AtomicU64>,
     next_id: u64,
     turn: Vec<What>,
     waiting: Vec<(Ticket, Vec<What>)>,
@@ -108,7 +62,7 @@ pub(super) struct Run {
     pub(super) before: Option<Told>,
 }
 
-pub(super) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
+pub(crate) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
     let time = time.clone();
     Options {
         policy,
@@ -118,7 +72,7 @@ pub(super) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
     }
 }
 
-pub(super) fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
+pub(crate) fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
     DataFolder::on(Arc::new(disk.clone()), Path::new(""), plant)
 }
 
@@ -138,7 +92,6 @@ impl Run {
             model: Model::default(),
             log: None,
             recorder: None,
-            count: Arc::default(),
             next_id: 1,
             turn: Vec::new(),
             waiting: Vec::new(),
@@ -161,7 +114,8 @@ impl Run {
     /// Clients see what is there.
     fn show(&self) {
         for (&id, set) in &*self.model.0.lock().unwrap() {
-            set.digests.iter().for_each(|&digest| self.tell(What::Inserted(id, digest)));
+            set.digests.iter().for_each(|&digest| self.tell(What::There(id, digest)));
+            self.tell(What::Items(id, set.items()));
             set.counts.keys().for_each(|&digest| self.tell(What::Counted(id, digest)));
         }
         self.tell(What::Operations(self.names.len() - 1));
@@ -185,8 +139,7 @@ impl Run {
                 5..=12 => self.tick(),
                 13 => self.insert_while_saving(),
                 14 => {
-                    self.insert_large();
-                    self.commit();
+                    self.create_whole();
                 }
                 _ => {
                     self.insert();
@@ -228,9 +181,10 @@ impl Run {
         for _ in 0..5 {
             let digest = self.random.next();
             self.issue(What::Inserted(id, digest));
+            let tally = self.model.tally(id);
             let recorder = self.recorder.as_mut().unwrap();
-            self.count.fetch_add(1, Ordering::Relaxed);
-            recorder.insert(&self.count, id, &[Digest::new(digest)]);
+            tally.announce(1).hand_over(1);
+            recorder.insert(&tally, id, &[Digest::new(digest)]);
         }
         self.recorder.as_mut().unwrap().commit().unwrap();
         (log.stats().log_bytes - before) as usize
@@ -240,7 +194,7 @@ impl Run {
     fn restart(&mut self) {
         (self.log, self.recorder) = (None, None);
         (self.turn, self.waiting) = (Vec::new(), Vec::new());
-        (self.model, self.count) = (Model::default(), Arc::default());
+        self.model = Model::default();
         let folder = folder(&self.disk, self.setting.plant);
         let options = options(self.setting.policy, &self.time);
         if let Ok((log, report)) = Log::open(folder, options, &self.model, &|_| {}) {
@@ -291,15 +245,17 @@ impl Run {
                 1 => self.insert_again(id),
                 kind => {
                     self.disk.note(Note::Issued(What::Inserted(id, digest)));
-                    self.count.fetch_add(1, Ordering::Relaxed);
-                    let digest_ = [Digest::new(digest)];
-                    Replay::insert(&self.model, id, &digest_).unwrap();
+                    let tally = self.model.tally(id);
+                    tally.announce(1).hand_over(1);
                     if kind == 2 {
                         let key = digest.to_le_bytes();
-                        let keys = std::iter::once(key.as_slice());
-                        recorder.keys(&self.count, id, keys).unwrap();
+                        let keys = || std::iter::once(key.as_slice());
+                        Replay::keys(&self.model, id, &mut keys()).unwrap();
+                        recorder.keys(&tally, id, keys()).unwrap();
                     } else {
-                        recorder.insert(&self.count, id, &digest_);
+                        let digest = [Digest::new(digest)];
+                        Replay::insert(&self.model, id, &digest, Answered::New).unwrap();
+                        recorder.insert(&tally, id, &digest);
                     }
                     self.turn.push(What::Inserted(id, digest));
                 }
@@ -309,39 +265,43 @@ impl Run {
 
     /// A key that is there: recorded only if a crash could take it.
     fn insert_again(&mut self, id: u64) {
-        let sets = self.model.0.lock().unwrap();
-        let Some(&digest) = sets.get(&id).and_then(|set| set.digests.iter().next_back()) else {
+        let set = self.model.copy(id);
+        let Some(&digest) = set.as_ref().and_then(|set| set.digests.iter().next_back()) else {
             return;
         };
-        drop(sets);
-        if self.count.load(Ordering::Acquire) > 0
+        let tally = self.model.tally(id);
+        if tally.is_at_risk()
             && let Some(recorder) = &mut self.recorder
         {
-            self.count.fetch_add(1, Ordering::Relaxed);
-            recorder.insert(&self.count, id, &[Digest::new(digest)]);
+            self.disk.note(Note::Issued(What::There(id, digest)));
+            tally.announce(1).hand_over(1);
+            recorder.repeat(&tally, id, &[Digest::new(digest)]);
         }
-        self.turn.push(What::Inserted(id, digest));
+        self.turn.push(What::There(id, digest));
     }
 
-    /// More than one frame.
-    fn insert_large(&mut self) {
-        if self.random.below(4) > 0 {
-            return;
-        }
-        let Some(id) = self.some_filter() else { return };
-        let (Some(log), mut sum) = (self.log.clone(), Vec::new()) else { return };
+    /// A filter that comes with contents, of several records.
+    fn create_whole(&mut self) {
+        let Some(log) = self.log.clone() else { return };
+        self.next_id += 1;
+        let (id, name) = (self.next_id, vec![b'a' + self.random.below(4) as u8]);
+        let mut contents = log.begin_contents(id);
         for _ in 0..3 {
             let digest = self.random.next();
-            self.issue(What::Inserted(id, digest));
-            sum.extend_from_slice(&digest.to_le_bytes());
+            self.issue(What::Contents(id, digest));
+            let bytes = digest.to_le_bytes();
+            if contents.write(&bytes).is_err() {
+                self.refused += 1;
+                return;
+            }
+            let part = self.random.below(8);
+            if part == 0 {
+                // Somebody else took the name meanwhile.
+                return;
+            }
+            self.model.load(id, contents.parts - 1, &bytes).unwrap();
         }
-        let whats =
-            sum.as_chunks::<8>().0.iter().map(|&b| What::Inserted(id, u64::from_le_bytes(b)));
-        let whats: Vec<What> = whats.collect();
-        if let Ok(logged) = log.now(&Operation::Load { id, part: 0, bytes: &sum }) {
-            Replay::load(&self.model, id, 0, &sum).unwrap();
-            self.waiting.push((logged.ticket, whats));
-        }
+        self.operate_on(&log, id, &Operation::Create { id, name: &name, spec: b"", expires_at: 0 });
     }
 
     fn commit(&mut self) {
@@ -386,15 +346,19 @@ impl Run {
                 (id, Operation::Create { id, name: &name, spec, expires_at })
             }
         };
+        self.operate_on(&log, id, &operation);
+    }
+
+    fn operate_on(&mut self, log: &Log, id: u64, operation: &Operation<'_>) {
         let place = self.names.len();
         self.issue(What::Operations(place));
-        let Ok(logged) = log.now(&operation) else {
+        let Ok(logged) = log.now(operation) else {
             self.refused += 1;
             // Issued, and may be found: but never is, since its frame was cut off.
             self.names.push(self.names[place - 1].clone());
             return;
         };
-        match operation {
+        match *operation {
             Operation::Remove { .. } => self.model.remove(id),
             Operation::Rename { name, .. } => self.model.rename(id, name),
             Operation::Expire { expires_at, .. } => self.model.expire(id, expires_at),
@@ -413,70 +377,33 @@ impl Run {
         }
     }
 
-    /// A checkpoint between an insertion and its record.
+    /// A checkpoint between an insertion and its record, or insertions while it copies filters.
     fn insert_while_saving(&mut self) {
         self.insert();
-        self.checkpoint();
+        if self.random.below(2) == 0 {
+            self.checkpoint();
+            return self.commit();
+        }
         self.commit();
+        if let Some(log) = self.log.clone() {
+            let _ = log.checkpoint(&Busy(Mutex::new(self)));
+        }
     }
 }
 
-/// What is promised of a folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Promise {
-    /// The process died: all that was acknowledged is there.
-    Kill,
-    /// The power failed.
-    PowerCut(Policy),
-}
+/// Filters that are inserted into between the copy of the bits of each and its count.
+struct Busy<'a>(Mutex<&'a mut Run>);
 
-/// Opens a folder and compares what is there with what has to be and what may be.
-pub(super) fn check(
-    files: Files,
-    names_then: &[Names],
-    told: &Told,
-    promise: Promise,
-    plant: Plant,
-) -> Result<(MemoryDisk, Model), String> {
-    let disk = MemoryDisk::of(files);
-    let (model, time) = (Model::default(), Arc::default());
-    let options = options(Policy::Always, &time);
-    Log::open(folder(&disk, plant), options, &model, &|_| {}).map_err(|e| e.to_string())?;
-    let must = |at: u64| match promise {
-        Promise::Kill | Promise::PowerCut(Policy::Always) => true,
-        Promise::PowerCut(Policy::EverySecond) => at + 2000 < told.last,
-        Promise::PowerCut(Policy::No) => false,
-    };
-    let found = names(&model);
-    let least = told.acknowledged.iter().filter_map(|(what, &at)| match what {
-        What::Operations(n) if must(at) => Some(*n),
-        _ => None,
-    });
-    let least = least.max().unwrap_or(0);
-    if !(least..=told.operations).any(|n| names_then[n] == found) {
-        return Err(format!("{found:?} is no state between {least} and {}", told.operations));
+impl Filters for Busy<'_> {
+    fn list(&self) -> Vec<Saved> {
+        self.0.lock().unwrap().model.list()
     }
-    let sets = model.0.lock().unwrap();
-    for (what, &at) in told.acknowledged.iter().filter(|&(_, &at)| must(at)) {
-        let there = match what {
-            What::Inserted(id, digest) => sets.get(id).map(|set| set.digests.contains(digest)),
-            What::Counted(id, digest) => sets.get(id).map(|set| set.counts.contains_key(digest)),
-            What::Operations(_) => None,
-        };
-        if there == Some(false) {
-            return Err(format!("{what:?}, acknowledged at {at} of {}, is lost", told.last));
-        }
+
+    fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
+        let mut run = self.0.lock().unwrap();
+        let Some(copy) = run.model.copy(id) else { return Ok(None) };
+        run.insert();
+        run.commit();
+        Ok(Some(run.model.count(id, segment, copy)))
     }
-    for (&id, set) in &*sets {
-        let inserted = set.digests.iter().map(|&digest| What::Inserted(id, digest));
-        let counted = set.counts.iter().map(|(&digest, _)| What::Counted(id, digest));
-        if let Some(what) = inserted.chain(counted).find(|what| !told.issued.contains(what)) {
-            return Err(format!("{what:?} was never put in"));
-        }
-        if let Some((digest, count)) = set.counts.iter().find(|&(_, &count)| count != 1) {
-            return Err(format!("{digest} of {id} was put in once and counts {count}"));
-        }
-    }
-    drop(sets);
-    Ok((disk, model))
 }

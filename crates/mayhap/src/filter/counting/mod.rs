@@ -13,6 +13,7 @@ pub use builder::{CounterBits, CountingBuilder};
 
 use crate::bits::{Block, OwnedBlocks};
 use crate::layout::positions;
+use crate::sizing::distinct::Intake;
 use crate::{AnyFilter, Digest, DigestFunction, Error, FilterParams, Key, Layout};
 use lanes::Lanes;
 
@@ -245,7 +246,7 @@ impl CountingBloomFilter {
     /// memory, for when nothing is removed any more.
     ///
     /// It answers `contains` exactly as this filter does, has its digest function, n and p, and its
-    /// [`AnyFilter::inserted_items`] is the estimate from the fill. It is an [`AnyFilter`] because
+    /// [`AnyFilter::inserted_items`] follows from the fill. It is an [`AnyFilter`] because
     /// its layout, `blocked128` or `blocked64`, follows from the counter bits, which are known at
     /// run time; and that is the type that is saved, mapped and united.
     ///
@@ -279,7 +280,8 @@ impl CountingBloomFilter {
                 }
             }
         });
-        let inserted_items = self.estimated_items().rounded();
+        let items = self.estimated_items().items;
+        let inserted_items = libm::round(Intake::of(&self.params).counted(items)) as u64;
         AnyFilter::from_parts(self.params, self.digest_function, bits, inserted_items)
     }
 }

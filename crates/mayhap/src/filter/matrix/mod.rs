@@ -12,7 +12,7 @@ mod shape;
 mod stats;
 #[cfg(test)]
 mod tests;
-mod transpose;
+pub(super) mod transpose;
 
 pub use builder::MatrixBuilder;
 pub use sets::Sets;

@@ -2,6 +2,7 @@
 
 use crate::bits::Block;
 use crate::layout::positions::{self, LANE_MULTIPLIERS, LANE_SHIFTS};
+use crate::sizing::distinct::Intake;
 use crate::sizing::matrix::{LANE_ROWS, lanes, num_bits};
 use crate::{Digest, Error};
 
@@ -18,6 +19,11 @@ impl Shape {
     /// Lanes of 64 rows in a group.
     pub(super) const fn lanes(self) -> usize {
         lanes(self.num_hashes) as usize
+    }
+
+    /// What the keys of a set are thrown into.
+    pub(super) const fn intake(self) -> Intake {
+        Intake::lanes(self.num_groups, lanes(self.num_hashes), LANE_ROWS, self.num_hashes)
     }
 
     pub(super) const fn num_bits(self) -> u64 {

@@ -7,13 +7,24 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 impl BloomMatrix {
-    /// Insertions into a set that were answered "new": a little below its number of distinct keys.
+    /// Insertions into a set that were answered "new": fewer than its distinct keys, of which false
+    /// positives are not counted.
     ///
     /// # Panics
     ///
     /// If `set` is not below [`BloomMatrix::num_sets`]; so for all that ask for one set.
     pub fn inserted_items(&self, set: usize) -> u64 {
         self.counts()[set]
+    }
+
+    /// How many distinct keys a set was given, in the mean, as
+    /// [`crate::FilterParams::distinct_items`]. Reads no rows.
+    pub fn distinct_items(&self, set: usize) -> u64 {
+        self.distinct_of(self.inserted_items(set))
+    }
+
+    fn distinct_of(&self, inserted: u64) -> u64 {
+        libm::round(self.shape.intake().distinct(inserted as f64)) as u64
     }
 
     /// The share of a set's bits that are set. Reads all rows of its panel.
@@ -34,14 +45,21 @@ impl BloomMatrix {
         sizing::expected_fpp(self.num_groups(), self.num_hashes(), items)
     }
 
+    /// Whether a set still keeps its promise by what it counted, as [`Health::of_inserted`]. Reads
+    /// no rows.
+    pub fn health_by_count(&self, set: usize) -> Health {
+        let inserted = self.inserted_items(set);
+        Health::of_intake(&self.shape.intake(), inserted, self.expected_items())
+    }
+
     /// Whether a set still keeps its promise, as [`crate::Filter::health`]. Reads all rows of its
-    /// panel; [`Health::of`] with [`BloomMatrix::inserted_items`] reads nothing.
+    /// panel; [`BloomMatrix::health_by_count`] reads none.
     pub fn health(&self, set: usize) -> Health {
         self.estimated_items(set).health(self.expected_items())
     }
 
     /// How many sets are wrongly named on average for a key that no set holds: the sum of
-    /// [`BloomMatrix::expected_fpp`] over the sets' [`BloomMatrix::inserted_items`]. At most p × N
+    /// [`BloomMatrix::expected_fpp`] over the sets' [`BloomMatrix::distinct_items`]. At most p × N
     /// while every set has at most `expected_items`. Reads no rows.
     ///
     /// # Examples
@@ -66,7 +84,7 @@ impl BloomMatrix {
         let fpp = |&items: &u64| {
             // Equal loads are common, and the model is a sum of hundreds of terms.
             if items != last.0 {
-                last = (items, self.expected_fpp(items));
+                last = (items, self.expected_fpp(self.distinct_of(items)));
             }
             last.1
         };

@@ -5,7 +5,7 @@
 /// Swaps halves of halves in six rounds of word operations (Warren 2013, *Hacker's Delight*, 7–3):
 /// 192 swaps instead of 4096 bits.
 #[inline]
-pub(super) fn transpose(words: &mut [u64; 64]) {
+pub(in crate::filter) fn transpose(words: &mut [u64; 64]) {
     swap::<32>(words, 0x0000_0000_FFFF_FFFF);
     swap::<16>(words, 0x0000_FFFF_0000_FFFF);
     swap::<8>(words, 0x00FF_00FF_00FF_00FF);

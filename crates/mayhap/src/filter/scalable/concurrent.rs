@@ -81,7 +81,7 @@ impl SharedLayer {
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
     fn reserve(&self, wanted: u64) -> u64 {
-        let capacity = self.layer.params.expected_items();
+        let capacity = self.layer.full_at;
         let mut taken = self.taken.load(Ordering::Relaxed);
         loop {
             let granted = wanted.min(capacity.saturating_sub(taken));
@@ -110,8 +110,7 @@ impl SharedLayer {
 
     /// The rate when it is full.
     pub(super) fn promised_fpp(&self) -> f64 {
-        let params = &self.layer.params;
-        params.expected_fpp(self.inserted_items().max(params.expected_items()))
+        self.layer.promised_fpp_of(self.inserted_items())
     }
 
     pub(super) fn inserted_items(&self) -> u64 {

@@ -16,7 +16,7 @@ impl SharedLayer {
     /// Whether it is so full that the next layer should be made, and large enough for that to
     /// matter.
     fn is_nearly_full(&self) -> bool {
-        let capacity = self.layer.params.expected_items();
+        let capacity = self.layer.full_at;
         self.inserted_items() >= capacity - capacity / 8
             && self.layer.params.num_bytes() >= LARGE_BYTES
     }
@@ -28,7 +28,7 @@ impl ConcurrentScalableBloomFilter {
     pub fn prepare_growth(&self) {
         let count = self.num_layers();
         let newest = self.newest(count);
-        if newest.inserted_items() >= newest.layer.params.expected_items() / 2 {
+        if newest.inserted_items() >= newest.layer.full_at / 2 {
             // What is wrong is told to whoever needs the layer.
             let _ = self.next_after(count);
         }

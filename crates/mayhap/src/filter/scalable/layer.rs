@@ -57,6 +57,26 @@ pub(super) struct Layer<F> {
     pub(super) parts: Vec<F>,
     /// Keys inserted; a layer that is shared counts elsewhere.
     pub(super) inserted_items: u64,
+    /// The count of them at which it is full.
+    pub(super) full_at: u64,
+}
+
+impl<F> Layer<F> {
+    pub(super) fn new(params: LayerParams, step: u32, parts: Vec<F>, inserted_items: u64) -> Self {
+        let full_at = params.inserted_when_full();
+        Self { params, step, parts, inserted_items, full_at }
+    }
+
+    /// The rate with so many keys counted.
+    pub(super) fn expected_fpp_of(&self, inserted_items: u64) -> f64 {
+        self.params.expected_fpp(self.params.distinct_items(inserted_items))
+    }
+
+    /// The rate when it is full, or with so many counted if they are more.
+    pub(super) fn promised_fpp_of(&self, inserted_items: u64) -> f64 {
+        let distinct = self.params.distinct_items(inserted_items);
+        self.params.expected_fpp(distinct.max(self.params.expected_items()))
+    }
 }
 
 impl<F: Part> Layer<F> {
@@ -134,18 +154,18 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
     /// A copy, to whose count the caller sees.
     pub(super) fn snapshot(&self) -> Result<Layer<BlockedBloomFilter>, Error> {
         let parts = self.parts.iter().map(Filter::snapshot).collect::<Result<_, _>>()?;
-        let &Self { params, step, inserted_items, .. } = self;
-        Ok(Layer { params, step, parts, inserted_items })
+        let &Self { params, step, inserted_items, full_at, .. } = self;
+        Ok(Layer { params, step, parts, inserted_items, full_at })
     }
 
     pub(super) fn into_exclusive(self, inserted_items: u64) -> Layer<BlockedBloomFilter> {
-        let Self { params, step, parts, .. } = self;
+        let Self { params, step, parts, full_at, .. } = self;
         let parts = parts.into_iter().map(|part| {
             let Filter { layout, blocks, params, digest_function, .. } = part;
             let blocks = blocks.into_owned();
             Filter { layout, blocks, params, digest_function, inserted_items: 0 }
         });
-        Layer { params, step, parts: parts.collect(), inserted_items }
+        Layer { params, step, parts: parts.collect(), inserted_items, full_at }
     }
 }
 
@@ -174,7 +194,7 @@ impl Layer<BlockedBloomFilter> {
     ) -> Result<Self, Error> {
         let part = |_| BlockedBloomFilter::empty(*params.part(), function);
         let parts = (0..params.num_parts()).map(part).collect::<Result<_, _>>()?;
-        Ok(Self { params, step, parts, inserted_items: 0 })
+        Ok(Self::new(params, step, parts, 0))
     }
 
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
@@ -205,24 +225,24 @@ impl Layer<BlockedBloomFilter> {
     }
 
     pub(super) fn into_concurrent(self) -> Layer<Filter<Blocked, SharedBlocks>> {
-        let Self { params, step, parts, inserted_items } = self;
+        let Self { params, step, parts, inserted_items, full_at } = self;
         let parts = parts.into_iter().map(Filter::into_concurrent).collect();
-        Layer { params, step, parts, inserted_items }
+        Layer { params, step, parts, inserted_items, full_at }
     }
 
-    /// Keys that it still holds at its rate.
+    /// Keys that it counts until it is full.
     pub(super) const fn room(&self) -> u64 {
-        self.params.expected_items().saturating_sub(self.inserted_items)
+        self.full_at.saturating_sub(self.inserted_items)
     }
 
     /// The rate now, by the number of keys.
     pub(super) fn expected_fpp(&self) -> f64 {
-        self.params.expected_fpp(self.inserted_items)
+        self.expected_fpp_of(self.inserted_items)
     }
 
     /// The rate when it is full.
     pub(super) fn promised_fpp(&self) -> f64 {
-        self.params.expected_fpp(self.inserted_items.max(self.params.expected_items()))
+        self.promised_fpp_of(self.inserted_items)
     }
 
     pub(super) fn clear(&mut self) {

@@ -2,9 +2,10 @@
 //!
 //! `layer.rs` is one layer and a batch's way through all, `stats.rs` what a chain knows of itself,
 //! `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form that
-//! many threads fill, `growth.rs` its next layer.
+//! many threads fill, `growth.rs` its next layer, `counts.rs` counts that a log knows better.
 
 mod concurrent;
+mod counts;
 mod growth;
 mod layer;
 mod native;

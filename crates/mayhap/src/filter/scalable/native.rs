@@ -62,14 +62,12 @@ fn entries(fields: &Fields) -> Result<Vec<Entry>, Error> {
     if first.step != 0 {
         return bad_field("layer step", first.step.into());
     }
-    // The order of a chain: the last layer is the one that is inserted into.
-    let room = |entry: &Entry| entry.params.expected_items() - entry.inserted_items;
+    // The last layer is the one that keys go into. Nothing follows for the room of layers of one
+    // step: a union puts the one with the most room last, and insertions then fill it.
     for pair in entries.windows(2) {
-        let (older, newer) = (&pair[0], &pair[1]);
-        let in_order =
-            newer.step == older.step + 1 || newer.step == older.step && room(newer) >= room(older);
-        if !in_order {
-            return bad_field("layer step", newer.step.into());
+        let (older, newer) = (pair[0].step, pair[1].step);
+        if newer != older && newer != older + 1 {
+            return bad_field("layer step", newer.into());
         }
     }
     let sum = |numbers: &dyn Fn(&Entry) -> u64| {
@@ -136,7 +134,7 @@ impl Native for ScalableBloomFilter {
             let part =
                 |blocks| BlockedBloomFilter::from_parts(*params.part(), digest_function, blocks, 0);
             let parts = blocks.map(part).collect::<Result<_, _>>()?;
-            Ok(Layer { params, step, parts, inserted_items })
+            Ok(Layer::new(params, step, parts, inserted_items))
         });
         Ok(Self {
             layers: layers.collect::<Result<_, Error>>()?,

@@ -71,8 +71,11 @@ impl ScalableBloomFilter {
                 Plan::Adopt(layer) => self.layers.push(layer),
             }
         }
-        // The last one is inserted into: the highest step, of those the one with the most room.
-        self.layers.sort_by_key(|layer| (layer.step, layer.room()));
+        // The last one is inserted into: the highest step, of those the one with the most room, in
+        // the sense of the file, which counts up to `expected_items`.
+        self.layers.sort_by_key(|layer| {
+            (layer.step, layer.params.expected_items().saturating_sub(layer.inserted_items))
+        });
         Ok(())
     }
 
@@ -107,7 +110,7 @@ impl ScalableBloomFilter {
     }
 }
 
-/// How many keys the OR of two layers of one shape holds, if they fit into one.
+/// How many keys the OR of two layers of one shape would have counted, if they fit into one.
 fn ored_items(ours: &OwnedLayer, theirs: &OwnedLayer) -> Option<u64> {
     if ours.step != theirs.step || ours.params != theirs.params {
         return None;
@@ -132,8 +135,9 @@ fn ored_items(ours: &OwnedLayer, theirs: &OwnedLayer) -> Option<u64> {
         (0, _) => return Some(right),
         _ => {}
     }
-    let items = Estimate::from_ones(ours.params.part(), union).rounded();
+    let distinct = Estimate::from_ones(ours.params.part(), union).items;
+    let counted = ours.params.intake().counted(distinct);
     // Never fewer than either held, never more than both.
-    let items = items.clamp(left.max(right), left.saturating_add(right));
-    (items <= ours.params.expected_items()).then_some(items)
+    let items = (libm::round(counted) as u64).clamp(left.max(right), left.saturating_add(right));
+    (items <= ours.full_at).then_some(items)
 }

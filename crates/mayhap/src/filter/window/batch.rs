@@ -1,6 +1,7 @@
 //! Many keys at once.
 
-use super::{Table, WindowBloomFilter};
+use super::table::Table;
+use super::{Form, WindowBloomFilter};
 use crate::filter::for_each_digest_chunk;
 use crate::{Bitmap, Digest, Key};
 
@@ -26,23 +27,25 @@ impl WindowBloomFilter {
     }
 
     fn insert_words(&mut self, digests: &[Digest], new: &mut [u64]) {
-        Table::insert_batch(
-            self,
-            |filter| &filter.table,
+        with_form!(&mut self.form, window => Table::insert_batch(
+            window,
+            |window| &window.table,
             digests,
-            |filter, i, digest| {
-                new[i / 64] |= u64::from(filter.insert_digest(digest)) << (i % 64);
+            |window, i, digest| {
+                new[i / 64] |= u64::from(window.insert_digest(digest)) << (i % 64);
             },
-        );
+        ));
     }
 
     /// Asks for many keys: as [`WindowBloomFilter::contains`] for each, but with their cache lines
     /// fetched together.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut found = Bitmap::new();
-        let live = self.live_columns(0);
-        for_each_digest_chunk(&self.digest_function, keys, &mut found, |digests, words| {
-            self.table.contains_batch(digests, live, words);
+        with_form!(&self.form, window => {
+            let live = window.live_columns_at(window.now());
+            for_each_digest_chunk(&self.digest_function, keys, &mut found, |digests, words| {
+                window.table.contains_batch(digests, live, words);
+            });
         });
         found
     }
@@ -50,12 +53,14 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a bitmap that
     /// is used again.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
-        self.contains_digests_at_into(digests, self.now, found);
+        self.contains_digests_at_into(digests, self.now(), found);
     }
 
     /// [`WindowBloomFilter::contains_digests_into`] at the time `now`.
     pub fn contains_digests_at_into(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
-        let live = self.live_columns(self.generations_until(now));
-        self.table.contains_batch(digests, live, found.reset(digests.len()));
+        let found = found.reset(digests.len());
+        with_form!(&self.form, window => {
+            window.table.contains_batch(digests, window.live_columns_at(now), found);
+        });
     }
 }

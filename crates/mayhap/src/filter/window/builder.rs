@@ -1,7 +1,10 @@
 //! How a window is made.
 
-use super::WindowBloomFilter;
-use super::plan::{Plan, Window};
+use super::even::{self, EvenWindow};
+use super::spans::{self, SpanWindow};
+use super::table::Table;
+use super::{Form, Window, WindowBloomFilter};
+use crate::sizing::window;
 use crate::{DigestFunction, Error};
 
 /// Sizes and makes a [`WindowBloomFilter`]: a window, its rate, and what else.
@@ -16,7 +19,7 @@ use crate::{DigestFunction, Error};
 ///     .window_time(3_600_000, 1_000_000)
 ///     .target_fpp(0.01)
 ///     .build()?;
-/// assert!(seen.num_bytes() < 2_200_000);
+/// assert!(seen.num_bytes() < 2_800_000);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -42,8 +45,10 @@ impl WindowBuilder {
 
     /// Remembers at least the keys of the last `span`, in any unit, for instance milliseconds.
     ///
-    /// `expected_items` is how many keys come in a span, taken as evenly spread: with more the rate
-    /// rises ([`WindowBloomFilter::health`]).
+    /// `expected_items` is how many keys come in a span at most, in whatever bursts. With more the
+    /// rate holds and the oldest are forgotten before their time
+    /// ([`WindowBloomFilter::forgotten_early`]); keys that come again within an eighth of the span
+    /// do not count then.
     pub fn window_time(mut self, span: u64, expected_items: u64) -> Self {
         self.window = Some(Window::Time { span, expected_items });
         self
@@ -69,17 +74,24 @@ impl WindowBuilder {
     ///
     /// As [`WindowBuilder::build`], but for limits of memory.
     pub fn num_bytes(&self) -> Result<u64, Error> {
-        let (_, num_rows, _, _) = self.solve()?;
-        Ok(super::num_blocks(num_rows) * 64)
+        Ok(self.solve()?.num_bytes())
     }
 
-    fn solve(&self) -> Result<(Plan, u64, u32, f64), Error> {
+    fn solve(&self) -> Result<Solved, Error> {
         let missing = |parameter| Error::Missing { parameter };
         let window = self.window.ok_or(missing("window_items or window_time"))?;
         let target_fpp = self.target_fpp.ok_or(missing("target_fpp"))?;
-        let plan = Plan::new(window)?;
-        let (num_rows, num_hashes) = plan.solve(target_fpp)?;
-        Ok((plan, num_rows, num_hashes, target_fpp))
+        let (plan, (num_rows, num_hashes)) = match window {
+            Window::Time { span, expected_items } => {
+                let plan = spans::Plan::new(span, expected_items)?;
+                (Cut::Spans(plan), plan.solve(target_fpp)?)
+            }
+            Window::Items(_) => {
+                let plan = even::Plan::new(window)?;
+                (Cut::Even(plan), plan.solve(target_fpp)?)
+            }
+        };
+        Ok(Solved { plan, num_rows, num_hashes, target_fpp })
     }
 
     /// Sizes the window and allocates it, zeroed.
@@ -90,11 +102,42 @@ impl WindowBuilder {
     /// [`Error::OutOfRange`] for a span of 0; [`Error::FppOutOfRange`]; [`Error::FppUnreachable`];
     /// [`Error::TooLarge`] above [`WindowBuilder::max_bytes`]; [`Error::OutOfMemory`].
     pub fn build(self) -> Result<WindowBloomFilter, Error> {
-        let (plan, num_rows, num_hashes, target_fpp) = self.solve()?;
-        let found = super::num_blocks(num_rows) * 64;
+        let solved = self.solve()?;
+        let found = solved.num_bytes();
         if found > self.max_bytes {
             return Err(Error::TooLarge { field: "filter bytes", limit: self.max_bytes, found });
         }
-        WindowBloomFilter::empty(plan, num_rows, num_hashes, target_fpp, self.digest_function)
+        let Solved { plan, num_rows, num_hashes, target_fpp } = solved;
+        let form = match plan {
+            Cut::Even(plan) => Form::Even(EvenWindow::empty(plan, num_rows, num_hashes)?),
+            Cut::Spans(plan) => Form::Spans(SpanWindow::empty(plan, num_rows, num_hashes)?),
+        };
+        Ok(WindowBloomFilter { form, target_fpp, digest_function: self.digest_function })
+    }
+}
+
+/// How a window is cut into generations.
+#[derive(Debug, Clone, Copy)]
+enum Cut {
+    Even(even::Plan),
+    Spans(spans::Plan),
+}
+
+/// A window that was sized and not made.
+#[derive(Debug, Clone, Copy)]
+struct Solved {
+    plan: Cut,
+    num_rows: u64,
+    num_hashes: u32,
+    target_fpp: f64,
+}
+
+impl Solved {
+    const fn num_bytes(&self) -> u64 {
+        let blocks = match self.plan {
+            Cut::Even(_) => Table::<{ window::NUM_COLUMNS }>::blocks_of(self.num_rows),
+            Cut::Spans(_) => Table::<{ window::spans::NUM_COLUMNS }>::blocks_of(self.num_rows),
+        };
+        blocks * 64
     }
 }

@@ -1,51 +1,71 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
-//! `table.rs` is the table of bits, `plan.rs` cuts a window into generations, `forget.rs` goes from
-//! one generation to the next, `native.rs` is the file; `batch.rs` and
-//! `stats.rs` are as for the other filters.
+//! `kind.rs` is what a window remembers, `table.rs` the table of bits; `even/` has generations of
+//! one length, for windows of keys, `spans/` those that end when they are full or old, for windows
+//! of time. `native.rs` is the file; `batch.rs` and `stats.rs` are as for the other filters.
+
+/// Calls a function of the window inside, whichever form it has.
+macro_rules! with_form {
+    ($form:expr, $window:ident => $call:expr) => {
+        match $form {
+            Form::Even($window) => $call,
+            Form::Spans($window) => $call,
+        }
+    };
+}
 
 mod batch;
 mod builder;
-mod forget;
+mod even;
+mod kind;
 mod native;
-mod plan;
+mod spans;
 mod stats;
 mod table;
 
 pub use builder::WindowBuilder;
-pub use plan::{Age, Window};
+pub use kind::{Age, Window};
 
 use super::Health;
-use crate::bits::{Block, OwnedBlocks, block};
-use crate::sizing::window::NUM_COLUMNS;
 use crate::{Digest, DigestFunction, Error, Key};
-use plan::Plan;
-use table::{ROWS_PER_BLOCK, Table};
+use even::EvenWindow;
+use spans::SpanWindow;
 
 /// A Bloom filter that remembers the last w keys, or the keys of the last w seconds, and forgets
 /// older ones.
 ///
-/// The window is cut into 14 generations. The filter is a table of rows, each one 16-bit word with
-/// one bit per generation; row `i` of a key is `mulhi(digest · A_i, rows)`, as bits are in
+/// The window is cut into generations. The filter is a table of rows, each a word with one bit per
+/// generation; row `i` of a key is `mulhi(digest · A_i, rows)`, as bits are in
 /// [`crate::BloomFilter`]. Inserting sets the present generation's bit in k rows. Asking ANDs the k
 /// rows: the bits that are left are the generations that may hold the key, and the newest of them
-/// tells its [`Age`]. When a generation is over, the next of the 16 columns is taken, and what it
-/// held, the oldest keys, is forgotten. It was cleared until then, a few rows with each insertion.
+/// tells its [`Age`]. When a generation is over, the next column is taken, and what it held, the
+/// oldest keys, is forgotten. It was cleared until then, a few rows with each insertion.
+///
+/// A window of *keys* has 16 columns and generations of w/14 keys. A window of *time* has 64, and
+/// its generations end when they have n/54 keys or are w/8 old, whichever comes first, so that its
+/// rate holds whatever comes ([`crate::sizing::window::spans`]).
 ///
 /// # What is remembered
 ///
 /// | window | surely remembered | surely forgotten, but for false positives |
 /// |---|---|---|
 /// | `window_items(w)` | the keys of the last w insertions | after 15/14 · w counted ones |
-/// | `window_time(w, n)` | keys inserted at most w ago | after 15/14 · w |
+/// | `window_time(w, n)` | what came at most w ago, while it is at most n keys | after 9/8 · w |
 ///
-/// (w is rounded up to a whole number of generations; windows below 200 keys or ticks are cut more
-/// coarsely.) An insertion counts if it changes the present generation: a key that it has already
-/// counts nothing, however often it comes. A key of an *older* generation is written again, so that
-/// its age starts anew, and counts, since it takes room. So a count window remembers the last w
-/// *distinct* keys where none returns after more than a generation, and fewer distinct keys, but
-/// still the keys of the last w insertions, where many do. Inserting only what is not contained, to
-/// save that room, would lose the false positives among them.
+/// Where more than n keys come in a span of w, the rate is kept and the oldest go before their
+/// time, so that about n are left. [`WindowBloomFilter::forgotten_early`] counts the others,
+/// [`WindowBloomFilter::complete_since`] says from when on all are there, and
+/// [`WindowBloomFilter::health`] is over capacity as long as some of the span are missing.
+///
+/// (w is rounded up to a whole number of generations; small windows are cut more coarsely.) An
+/// insertion counts if it changes the present generation: a key that it has already counts nothing,
+/// however often it comes. A key of an *older* generation is written again, so that its age starts
+/// anew, and counts, since it takes room. So a count window remembers the last w *distinct* keys
+/// where none returns after more than a generation, and fewer distinct keys, but still the keys of
+/// the last w insertions, where many do. Inserting only what is not contained, to save that room,
+/// would lose the false positives among them. (Where more than n insertions come in the span of a
+/// time window, a key that returns within w/8 is not written again: the generation that has it is
+/// kept for longer. So of a stream of many repeats each key counts 9 times in a span at most.)
 ///
 /// The filter has no clock. In a time window the caller passes the time as a `u64` in any unit
 /// ([`WindowBloomFilter::insert_at`], [`WindowBloomFilter::contains_at`],
@@ -57,17 +77,19 @@ use table::{ROWS_PER_BLOCK, Table};
 ///
 /// # Cost
 ///
-/// Memory: 17.4 bits per key at 1 %, 22.9 at 0.1 %, with all 16 columns, per key of the window. The
-/// same slack and rate with 15 separate filters, one at a time cleared at once, are 16.3 bits and
-/// 15 times the cache lines; two filters that take turns are 22.1 bits and remember up to 2 · w
-/// keys; keeping the keys' 64-bit digests in a queue and rebuilding one filter from them is 73.6
-/// bits; rows of one cache line a key would be 45.2.
+/// Memory, all columns counted, per key of the window: 17.4 bits at 1 % and 22.9 at 0.1 % for a
+/// window of keys; 22.0 and 28.1 for one of time. The same slack and rate as a window of keys with
+/// 15 separate filters, one at a time cleared at once, are 16.3 bits and 15 times the cache lines;
+/// two filters that take turns are 22.1 bits and remember up to 2 · w keys; keeping the keys'
+/// 64-bit digests in a queue and rebuilding one filter from them is 73.6 bits; rows of one cache
+/// line a key would be 45.2.
 ///
-/// An insertion touches k cache lines (11 at 1 %), a query up to k, 5.3 on average for an absent
-/// key. Clearing adds half a block to a counted insertion, in order, and no pause. In a time
-/// window the column is cleared as time goes by; after an idle period what is left, at most one
-/// pass over the table as for [`WindowBloomFilter::clear`], is done in the next call with a time,
-/// and nothing where the columns are empty. Queries never write.
+/// An insertion touches k cache lines (11 at 1 % in a window of keys, 9 in one of time), a query
+/// up to k, 5.3 on average for an absent key. Clearing adds half a block to a counted insertion in
+/// a window of keys and two and a half in one of time, in order, and no pause. In a time window a
+/// column is cleared as time goes by too; after an idle period what is left, at most one pass over
+/// the table as for [`WindowBloomFilter::clear`], is done in the next call with a time, and
+/// nothing where the column is empty. Queries never write.
 ///
 /// One thread writes or many read.
 ///
@@ -89,34 +111,24 @@ use table::{ROWS_PER_BLOCK, Table};
 /// let mut seen = builder.build()?;
 /// seen.insert_at("key", 1_000_000);
 /// assert!(seen.contains_at("key", 1_060_000)); // a minute later
-/// assert!(!seen.contains_at("key", 1_065_000)); // more than 15/14 of a minute later
+/// assert!(!seen.contains_at("key", 1_067_500)); // 9/8 of a minute later
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct WindowBloomFilter {
-    table: Table,
-    plan: Plan,
+    form: Form,
     target_fpp: f64,
     digest_function: DigestFunction,
-    /// The present generation, from 0; its column is `generation % 16`.
-    generation: u64,
-    /// The latest time; 0 in a count window.
-    now: u64,
-    /// The keys that each column has counted. Where it is 0 the column is clear.
-    counts: [Block; 2],
-    /// Blocks in which the next generation's column is clear. Follows from `now` or the present
-    /// generation's count; of no meaning where that column is clear.
-    cursor: u64,
-    /// In a count window: `num_blocks` times the present generation's count modulo `step`.
-    cursor_rest: u64,
 }
 
-const fn num_blocks(num_rows: u64) -> u64 {
-    num_rows.div_ceil(ROWS_PER_BLOCK)
-}
-
-const fn column_of(generation: u64) -> u32 {
-    (generation % NUM_COLUMNS as u64) as u32
+/// How a window's generations end.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the numbers of 64 columns, used by every call")]
+enum Form {
+    /// All after one number of keys; or after one time, as in files of older versions.
+    Even(EvenWindow),
+    /// After a number of keys or a time, whichever comes first.
+    Spans(SpanWindow),
 }
 
 impl WindowBloomFilter {
@@ -125,36 +137,17 @@ impl WindowBloomFilter {
         WindowBuilder::new()
     }
 
-    fn empty(
-        plan: Plan,
-        num_rows: u64,
-        num_hashes: u32,
-        target_fpp: f64,
-        digest_function: DigestFunction,
-    ) -> Result<Self, Error> {
-        let blocks = OwnedBlocks::zeroed(num_blocks(num_rows))?;
-        Ok(Self {
-            table: Table { blocks, num_rows, num_hashes },
-            plan,
-            target_fpp,
-            digest_function,
-            generation: 0,
-            now: 0,
-            counts: [Block::default(); 2],
-            cursor: 0,
-            cursor_rest: 0,
-        })
-    }
-
     /// A copy of the filter.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
-        let blocks = OwnedBlocks::copy_of(self.table.blocks.as_ref())?;
-        let Table { num_rows, num_hashes, .. } = self.table;
-        Ok(Self { table: Table { blocks, num_rows, num_hashes }, ..*self })
+        let form = match &self.form {
+            Form::Even(window) => Form::Even(window.try_clone()?),
+            Form::Spans(window) => Form::Spans(window.try_clone()?),
+        };
+        Ok(Self { form, ..*self })
     }
 
     /// Inserts a key; `true` if it is new: surely not in the window before.
@@ -170,17 +163,7 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::insert`] for a key that is already a digest.
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
-        // As `contains` sees it: what is forgotten because of this key was there until now.
-        let live = self.live_columns(0);
-        if self.is_full() && !self.is_in_present(digest) {
-            self.begin(self.generation.wrapping_add(1));
-        }
-        let bit = 1 << column_of(self.generation);
-        let before = self.table.insert(digest, bit);
-        if before & bit == 0 {
-            self.count_one();
-        }
-        before & live == 0
+        with_form!(&mut self.form, window => window.insert_digest(digest))
     }
 
     /// [`WindowBloomFilter::advance`] to `now`, then [`WindowBloomFilter::insert`].
@@ -197,6 +180,31 @@ impl WindowBloomFilter {
         self.insert_digest(digest)
     }
 
+    /// Says what time it is, in a time window: forgets what has expired.
+    ///
+    /// A time before the latest one changes nothing. Calling it is never needed, since calls with a
+    /// time do the same; called now and then in idle periods it spreads the work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    ///
+    /// let mut seen = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6).build()?;
+    /// seen.advance(1000);
+    /// seen.insert("key");
+    /// seen.advance(500); // the clock was set back: it stands still
+    /// seen.advance(1060);
+    /// assert!(seen.contains("key"));
+    /// seen.advance(u64::MAX);
+    /// assert!(!seen.contains("key"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    #[inline]
+    pub fn advance(&mut self, now: u64) {
+        with_form!(&mut self.form, window => window.advance(now));
+    }
+
     /// Whether the key may be in the window: `false` is certain, `true` is wrong with the filter's
     /// false-positive probability. In a time window: at the latest time that was passed.
     #[inline]
@@ -207,7 +215,9 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::contains`] for a key that is already a digest.
     #[inline]
     pub fn contains_digest(&self, digest: Digest) -> bool {
-        self.table.columns(digest, self.live_columns(0)) != 0
+        with_form!(&self.form, window => {
+            window.table.columns(digest, window.live_columns_at(window.now())) != 0
+        })
     }
 
     /// [`WindowBloomFilter::contains`] at the time `now`: generations that have expired until then
@@ -220,7 +230,9 @@ impl WindowBloomFilter {
     /// [`WindowBloomFilter::contains_at`] for a key that is already a digest.
     #[inline]
     pub fn contains_digest_at(&self, digest: Digest, now: u64) -> bool {
-        self.table.columns(digest, self.live_columns(self.generations_until(now))) != 0
+        with_form!(&self.form, window => {
+            window.table.columns(digest, window.live_columns_at(now)) != 0
+        })
     }
 
     /// How long ago the key was inserted last, if it may be in the window.
@@ -242,7 +254,7 @@ impl WindowBloomFilter {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn age<K: Key + ?Sized>(&self, key: &K) -> Option<Age> {
-        self.age_at(key, self.now)
+        self.age_at(key, self.now())
     }
 
     /// [`WindowBloomFilter::age`] at the time `now`.
@@ -252,43 +264,11 @@ impl WindowBloomFilter {
 
     /// [`WindowBloomFilter::age_at`] for a key that is already a digest.
     pub fn age_of_digest_at(&self, digest: Digest, now: u64) -> Option<Age> {
-        let live = self.live_columns(self.generations_until(now));
-        let columns = self.table.columns(digest, live);
-        if columns == 0 {
-            return None;
-        }
-        // The present generation's column goes to the top, older ones follow below.
-        let generations = columns.rotate_left(self.present_to_top()).leading_zeros();
-        Some(match self.plan.window {
-            Window::Items(_) => {
-                let present = self.count(column_of(self.generation));
-                self.plan.age_in_items(generations, present)
-            }
-            Window::Time { .. } => {
-                let generation = self.generation.saturating_sub(generations.into());
-                self.plan.age_in_time(generation, now.max(self.now))
-            }
-        })
+        with_form!(&self.form, window => window.age(digest, now))
     }
 
-    /// The columns that can be asked, `ahead` generations after the present one.
-    #[inline(always)]
-    fn live_columns(&self, ahead: u64) -> u16 {
-        let live = u64::from(self.plan.live).saturating_sub(ahead) as u32;
-        let from_top = !(u16::MAX.checked_shr(live).unwrap_or(0));
-        from_top.rotate_right(self.present_to_top())
-    }
-
-    #[inline(always)]
-    fn present_to_top(&self) -> u32 {
-        NUM_COLUMNS - 1 - column_of(self.generation)
-    }
-
-    fn count(&self, column: u32) -> u64 {
-        block::words(&self.counts)[column as usize]
-    }
-
-    fn count_mut(&mut self, column: u32) -> &mut u64 {
-        &mut block::words_mut(&mut self.counts)[column as usize]
+    /// Forgets every key, and the time.
+    pub fn clear(&mut self) {
+        with_form!(&mut self.form, window => window.clear());
     }
 }

@@ -1,93 +1,12 @@
 //! A window as a file: `docs/native-format.md`, kind 4.
 
-use super::table::Table;
-use super::{Plan, Window, WindowBloomFilter, column_of, num_blocks};
+use super::even::EvenWindow;
+use super::spans::{LAYOUT, SpanWindow};
+use super::{Form, WindowBloomFilter};
 use crate::bits::{Block, OwnedBlocks};
 use crate::native::{Fields, Kind, Native};
-use crate::sizing::MAX_NUM_HASHES;
-use crate::sizing::window::{MAX_NUM_ROWS, MIN_NUM_ROWS, NUM_COLUMNS};
-use crate::{DigestFunction, Error, Layout};
-use alloc::vec;
+use crate::{DigestFunction, Error};
 use alloc::vec::Vec;
-
-/// Fields of `extra`.
-const SPAN: usize = 0;
-const GENERATION: usize = 1;
-const NOW: usize = 2;
-const USED: usize = 3;
-
-/// Blocks of the second segment: a count for each column.
-const COUNT_BLOCKS: u64 = 2;
-
-fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
-    Err(Error::BadField { field, found })
-}
-
-/// The window that the fields tell, all of them checked.
-fn plan_of(fields: &Fields) -> Result<Plan, Error> {
-    if fields.layout != Layout::Standard.id() {
-        return bad_field("layout", fields.layout.into());
-    }
-    fields.check_extra_is_zero(USED)?;
-    if !fields.layers.is_empty() {
-        return bad_field("layers", fields.layers.len() as u64);
-    }
-    let columns = u64::from(NUM_COLUMNS);
-    let (min, max) = (MIN_NUM_ROWS * columns, MAX_NUM_ROWS * columns);
-    if !(min..=max).contains(&fields.num_bits) || !fields.num_bits.is_multiple_of(columns) {
-        return bad_field("num_bits", fields.num_bits);
-    }
-    if !(1..=MAX_NUM_HASHES).contains(&fields.num_hashes) {
-        return bad_field("num_hashes", fields.num_hashes.into());
-    }
-    crate::sizing::check_fpp(fields.target_fpp)?;
-    let (items, now) = (fields.expected_items, fields.extra[NOW]);
-    let plan = Plan::new(match fields.extra[SPAN] {
-        0 => Window::Items(items),
-        span => Window::Time { span, expected_items: items },
-    })?;
-    match plan.window {
-        Window::Items(_) if now != 0 => bad_field("now", now),
-        Window::Time { .. } if now / plan.step != fields.extra[GENERATION] => {
-            bad_field("generation", fields.extra[GENERATION])
-        }
-        _ => Ok(plan),
-    }
-}
-
-impl WindowBloomFilter {
-    /// What only a wrong writer can have made: counts that do not agree with the rest, and bits
-    /// where the counts say that there are none.
-    fn check_contents(&self, fields: &Fields) -> Result<(), Error> {
-        let columns = 0..NUM_COLUMNS;
-        if let Window::Items(_) = self.plan.window {
-            let too_many = |column: &u32| self.count(*column) > self.plan.step;
-            if let Some(column) = columns.clone().find(too_many) {
-                return bad_field("count of a generation", self.count(column));
-            }
-        }
-        if self.inserted_items() != fields.inserted_items {
-            return bad_field("inserted_items", fields.inserted_items);
-        }
-        let spare = column_of(self.generation.wrapping_add(1));
-        if self.cursor == self.table.num_blocks() && self.count(spare) != 0 {
-            return bad_field("count of a cleared generation", self.count(spare));
-        }
-        let clear = columns.filter(|&column| self.count(column) == 0).fold(0, |a, c| a | 1 << c);
-        let found = self.table.count_ones(clear, 0, self.table.num_blocks());
-        if found != 0 {
-            return bad_field("bits of generations without keys", found);
-        }
-        let found = self.table.count_ones(1 << spare, 0, self.cursor);
-        if found != 0 {
-            return bad_field("bits that were cleared", found);
-        }
-        if !self.table.is_zero_past_the_end() {
-            return bad_field("bits past num_bits", 1);
-        }
-        Ok(())
-    }
-}
 
 impl Native for WindowBloomFilter {
     const KIND: Kind = Kind::Window;
@@ -97,31 +16,19 @@ impl Native for WindowBloomFilter {
     }
 
     fn fields(&self) -> Fields {
-        let mut extra = [0; 7];
-        if let Window::Time { span, .. } = self.plan.window {
-            extra[SPAN] = span;
-        }
-        extra[GENERATION] = self.generation;
-        extra[NOW] = self.now;
-        Fields {
-            layout: Layout::Standard.id(),
-            num_bits: self.num_bits(),
-            num_hashes: self.num_hashes(),
-            expected_items: self.expected_items(),
-            target_fpp: self.target_fpp,
-            inserted_items: self.inserted_items(),
-            extra,
-            layers: Vec::new(),
-        }
+        with_form!(&self.form, window => window.fields(self.target_fpp))
     }
 
     fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
-        plan_of(fields)?;
-        Ok(vec![num_blocks(fields.num_bits / u64::from(NUM_COLUMNS)), COUNT_BLOCKS])
+        if fields.layout == LAYOUT {
+            SpanWindow::segment_blocks(fields)
+        } else {
+            EvenWindow::segment_blocks(fields)
+        }
     }
 
     fn segments(&self) -> Vec<&[Block]> {
-        vec![self.table.blocks.as_ref(), &self.counts]
+        with_form!(&self.form, window => window.segments())
     }
 
     fn from_segments(
@@ -131,32 +38,20 @@ impl Native for WindowBloomFilter {
     ) -> Result<Self, Error> {
         let expected = Self::segment_blocks(fields)?;
         let found = segments.len() as u64;
-        let Ok([blocks, counts]) = <[OwnedBlocks; 2]>::try_from(segments) else {
+        let Ok(segments) = <[OwnedBlocks; 2]>::try_from(segments) else {
             return Err(Error::WrongLength { field: "segments", expected: 2, found });
         };
-        for (segment, expected) in [&blocks, &counts].into_iter().zip(expected) {
+        for (segment, expected) in segments.iter().zip(expected) {
             let found = segment.as_ref().len() as u64;
             if found != expected {
                 return Err(Error::WrongLength { field: "body", expected, found });
             }
         }
-        let mut filter = Self {
-            table: Table {
-                blocks,
-                num_rows: fields.num_bits / u64::from(NUM_COLUMNS),
-                num_hashes: fields.num_hashes,
-            },
-            plan: plan_of(fields)?,
-            target_fpp: fields.target_fpp,
-            digest_function,
-            generation: fields.extra[GENERATION],
-            now: fields.extra[NOW],
-            counts: core::array::from_fn(|i| counts.as_ref()[i]),
-            cursor: 0,
-            cursor_rest: 0,
+        let form = if fields.layout == LAYOUT {
+            Form::Spans(SpanWindow::from_segments(fields, segments)?)
+        } else {
+            Form::Even(EvenWindow::from_segments(fields, segments)?)
         };
-        filter.find_cursor();
-        filter.check_contents(fields)?;
-        Ok(filter)
+        Ok(Self { form, target_fpp: fields.target_fpp, digest_function })
     }
 }

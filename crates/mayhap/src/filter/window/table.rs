@@ -1,26 +1,56 @@
-//! The table: one 16-bit word per row, one bit per generation.
+//! The table: rows of 16 or of 64 bits, one bit per generation.
 
 use crate::bits::{Block, OwnedBlocks, block};
 use crate::layout::positions;
-use crate::{Digest, simd};
+use crate::{Digest, Error, simd};
 
-/// Rows in a block: four in each of its eight lanes.
-pub(super) const ROWS_PER_BLOCK: u64 = 32;
 /// Keys whose cache lines are asked for together.
 const GROUP: usize = 32;
 /// Rows of a first look at each key; the others are asked for only where these say "maybe". With
 /// 15 half-full columns one miss in five gets beyond 6 rows.
 const FIRST_ROWS: usize = 6;
 
-/// Row r is bits 16 · (r mod 4) to 16 · (r mod 4) + 15 of word r / 4, on every machine.
+/// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit c · (r
+/// mod 64/c) on of word r / (64/c), on every machine. Sets of columns are the low c bits of a
+/// `u64`.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct Table<const COLUMNS: u32> {
     pub(super) blocks: OwnedBlocks,
     pub(super) num_rows: u64,
     pub(super) num_hashes: u32,
 }
 
-impl Table {
+impl<const COLUMNS: u32> Table<COLUMNS> {
+    const ROWS_PER_WORD: u64 = 64 / COLUMNS as u64;
+    /// Rows in a block: as many in each of its eight lanes.
+    const ROWS_PER_BLOCK: u64 = 8 * Self::ROWS_PER_WORD;
+    /// All columns.
+    const ALL: u64 = u64::MAX >> (64 - COLUMNS);
+
+    /// Blocks of so many rows.
+    pub(super) const fn blocks_of(num_rows: u64) -> u64 {
+        num_rows.div_ceil(Self::ROWS_PER_BLOCK)
+    }
+
+    /// An empty table.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::OutOfMemory`].
+    pub(super) fn empty(num_rows: u64, num_hashes: u32) -> Result<Self, Error> {
+        let blocks = OwnedBlocks::zeroed(Self::blocks_of(num_rows))?;
+        Ok(Self { blocks, num_rows, num_hashes })
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::OutOfMemory`].
+    pub(super) fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { blocks: OwnedBlocks::copy_of(self.blocks.as_ref())?, ..*self })
+    }
+
     #[inline(always)]
     fn multipliers(&self) -> &'static [u64] {
         &positions::PROBE_MULTIPLIERS[..self.num_hashes as usize]
@@ -30,7 +60,7 @@ impl Table {
     #[inline(always)]
     fn position(&self, digest: Digest, multiplier: u64) -> (usize, u32) {
         let row = positions::standard(digest, multiplier, self.num_rows);
-        ((row / 4) as usize, (row % 4) as u32 * 16)
+        ((row / Self::ROWS_PER_WORD) as usize, (row % Self::ROWS_PER_WORD) as u32 * COLUMNS)
     }
 
     /// The columns of `mask` that have the digest in the rows of `multipliers`; stops when none is
@@ -40,13 +70,13 @@ impl Table {
         &self,
         words: &[u64],
         digest: Digest,
-        mask: u16,
+        mask: u64,
         multipliers: &[u64],
-    ) -> u16 {
+    ) -> u64 {
         let mut columns = mask;
         for &multiplier in multipliers {
             let (word, shift) = self.position(digest, multiplier);
-            columns &= (words[word] >> shift) as u16;
+            columns &= words[word] >> shift;
             if columns == 0 {
                 break;
             }
@@ -56,7 +86,7 @@ impl Table {
 
     /// The columns of `mask` that have the digest.
     #[inline(always)]
-    pub(super) fn columns(&self, digest: Digest, mask: u16) -> u16 {
+    pub(super) fn columns(&self, digest: Digest, mask: u64) -> u64 {
         let words = block::words(self.blocks.as_ref());
         if !simd::fits_cache(self.blocks.as_ref().len()) {
             return self.columns_until_none(words, digest, mask, self.multipliers());
@@ -64,21 +94,30 @@ impl Table {
         // In the cache a mispredicted branch costs more than the rows it saves.
         self.multipliers().iter().fold(mask, |columns, &multiplier| {
             let (word, shift) = self.position(digest, multiplier);
-            columns & (words[word] >> shift) as u16
+            columns & words[word] >> shift
         })
     }
 
     /// Puts the digest into the column of `bit`; the columns that had it before.
     #[inline(always)]
-    pub(super) fn insert(&mut self, digest: Digest, bit: u16) -> u16 {
-        let mut columns = u16::MAX;
+    pub(super) fn insert(&mut self, digest: Digest, bit: u64) -> u64 {
+        let mut columns = Self::ALL;
         for &multiplier in self.multipliers() {
             let (word, shift) = self.position(digest, multiplier);
             let word = &mut block::words_mut(self.blocks.as_mut())[word];
-            columns &= (*word >> shift) as u16;
-            *word |= u64::from(bit) << shift;
+            columns &= *word >> shift;
+            *word |= bit << shift;
         }
         columns
+    }
+
+    /// Puts the digest into the column of `bit`.
+    #[inline(always)]
+    pub(super) fn set(&mut self, digest: Digest, bit: u64) {
+        for &multiplier in self.multipliers() {
+            let (word, shift) = self.position(digest, multiplier);
+            block::words_mut(self.blocks.as_mut())[word] |= bit << shift;
+        }
     }
 
     #[inline(always)]
@@ -113,7 +152,7 @@ impl Table {
     }
 
     /// Sets bit `i` of `found` where a column of `mask` has `digests[i]`.
-    pub(super) fn contains_batch(&self, digests: &[Digest], mask: u16, found: &mut [u64]) {
+    pub(super) fn contains_batch(&self, digests: &[Digest], mask: u64, found: &mut [u64]) {
         if simd::fits_cache(self.blocks.as_ref().len()) {
             for (i, &digest) in digests.iter().enumerate() {
                 found[i / 64] |= u64::from(self.columns(digest, mask) != 0) << (i % 64);
@@ -138,7 +177,7 @@ impl Table {
     }
 
     /// Answers a group whose first rows were asked for, in two rounds.
-    fn contains_group(&self, digests: &[Digest], mask: u16) -> u64 {
+    fn contains_group(&self, digests: &[Digest], mask: u64) -> u64 {
         let words = block::words(self.blocks.as_ref());
         let (first, rest) = self.multipliers().split_at(FIRST_ROWS.min(self.num_hashes as usize));
         let mut columns = [0; GROUP];
@@ -162,10 +201,19 @@ impl Table {
         self.blocks.as_ref().len() as u64
     }
 
+    /// The bits of all columns.
+    pub(super) const fn num_bits(&self) -> u64 {
+        self.num_rows * COLUMNS as u64
+    }
+
+    pub(super) const fn num_bytes(&self) -> u64 {
+        Self::blocks_of(self.num_rows) * 64
+    }
+
     /// Clears the columns of `columns` in the blocks `from..to`.
     #[inline]
-    pub(super) fn clear_columns(&mut self, columns: u16, from: u64, to: u64) {
-        let keep = !in_every_row(columns);
+    pub(super) fn clear_columns(&mut self, columns: u64, from: u64, to: u64) {
+        let keep = !Self::in_every_row(columns);
         for block in &mut self.blocks.as_mut()[from as usize..to as usize] {
             for lane in &mut block.0 {
                 *lane &= keep;
@@ -174,8 +222,8 @@ impl Table {
     }
 
     /// The set bits of the columns of `columns` in the blocks `from..to`.
-    pub(super) fn count_ones(&self, columns: u16, from: u64, to: u64) -> u64 {
-        let mask = in_every_row(columns);
+    pub(super) fn count_ones(&self, columns: u64, from: u64, to: u64) -> u64 {
+        let mask = Self::in_every_row(columns);
         let words = block::words(&self.blocks.as_ref()[from as usize..to as usize]);
         simd::with_popcount(
             #[inline(always)]
@@ -189,27 +237,30 @@ impl Table {
         )
     }
 
-    /// How many rows have each of the 65,536 values.
-    pub(super) fn count_values(&self, mut count: impl FnMut(u16)) {
-        let words = block::words(self.blocks.as_ref());
-        for row in 0..self.num_rows {
-            count((words[(row / 4) as usize] >> (row % 4 * 16)) as u16);
-        }
+    /// Calls `f` with the columns of each row.
+    pub(super) fn for_each_row(&self, mut f: impl FnMut(u64)) {
+        (0..self.num_rows).for_each(|row| f(self.row(row)));
+    }
+
+    /// The columns of a row.
+    #[inline(always)]
+    pub(super) fn row(&self, row: u64) -> u64 {
+        let word = block::words(self.blocks.as_ref())[(row / Self::ROWS_PER_WORD) as usize];
+        word >> (row % Self::ROWS_PER_WORD * u64::from(COLUMNS)) & Self::ALL
     }
 
     /// Whether every bit past the last row is 0.
     pub(super) fn is_zero_past_the_end(&self) -> bool {
-        let words = block::words(self.blocks.as_ref());
-        (self.num_rows..self.num_blocks() * ROWS_PER_BLOCK)
-            .all(|row| (words[(row / 4) as usize] >> (row % 4 * 16)) as u16 == 0)
+        (self.num_rows..self.num_blocks() * Self::ROWS_PER_BLOCK).all(|row| self.row(row) == 0)
     }
 
     pub(super) fn clear(&mut self) {
         self.blocks.as_mut().fill(Block::default());
     }
-}
 
-/// A word in which each of the four rows is `columns`.
-const fn in_every_row(columns: u16) -> u64 {
-    columns as u64 * 0x0001_0001_0001_0001
+    /// A word in which each row is `columns`.
+    const fn in_every_row(columns: u64) -> u64 {
+        // A one at the lowest bit of each row.
+        columns * (u64::MAX / Self::ALL)
+    }
 }

@@ -1,0 +1,85 @@
+//! What each verb does with each file that its arguments name.
+
+/// What a verb does with the file of one argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A list of keys: read from beginning to end, or standard input where `-` is named.
+    List,
+    /// Read and never changed: a filter to query, a key, settings.
+    Reads,
+    /// [`Role::Reads`] for a filter of a merge.
+    Part,
+    /// A filter that is read and replaced by itself with more or fewer keys, with its log.
+    Changes,
+    /// A filter that is written whole, in place of another one with `--force`.
+    WritesFilter,
+    /// [`Role::WritesFilter`] that may be one of the [`Role::Part`]s: they are open before it is
+    /// replaced by a rename, which leaves what is open as it was.
+    Merges,
+    /// Lines or a picture, written as they come; standard output where `-` is named.
+    WritesLines,
+    /// [`Role::WritesLines`] beside others on standard output.
+    WritesRest,
+    /// A secret key, which is never replaced.
+    WritesKey,
+    /// A folder in which files are replaced.
+    WritesFolder,
+    /// A filter on a server.
+    Url,
+}
+
+impl Role {
+    /// Whether the file is read.
+    pub fn reads(self) -> bool {
+        matches!(self, Self::List | Self::Reads | Self::Part | Self::Changes)
+    }
+
+    /// Whether the file is another one afterwards.
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::List | Self::Reads | Self::Part | Self::Url)
+    }
+
+    /// Whether it is a filter beside which a log may lie.
+    pub fn has_log(self) -> bool {
+        matches!(self, Self::Changes | Self::WritesFilter | Self::Merges)
+    }
+
+    /// Whether it is written from nothing.
+    pub fn creates(self) -> bool {
+        self.writes() && self != Self::Changes
+    }
+}
+
+/// What a verb does with the file of an argument; `None` for arguments of which nothing is said
+/// here, which a test refuses.
+pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
+    use Role::{
+        Changes, List, Merges, Part, Reads, Url, WritesFilter, WritesFolder, WritesKey,
+        WritesLines, WritesRest,
+    };
+    Some(match (verb, argument) {
+        ("dedup" | "build" | "add" | "remove" | "check" | "filter" | "which", "files")
+        | ("verify", "keys") => List,
+        (_, "key_file" | "password_file")
+        | ("serve", "config")
+        | ("check" | "which", "filters")
+        | ("check", "confirm")
+        | ("filter" | "info" | "verify" | "bench" | "convert" | "push", "file")
+        | ("detect", "files") => Reads,
+        ("merge", "files") => Part,
+        (_, "new_key_file") => WritesKey,
+        ("add" | "remove", "file") | ("dedup", "state") => Changes,
+        ("build" | "convert", "output") | ("create" | "pull", "file") => WritesFilter,
+        ("merge", "output") => Merges,
+        ("dedup" | "plot", "output") => WritesLines,
+        ("filter", "rest") => WritesRest,
+        ("man", "out") => WritesFolder,
+        ("push" | "pull", "url") => Url,
+        _ => return None,
+    })
+}
+
+/// Whether a verb reads standard input where its lists name no file.
+pub(super) fn reads_stdin(verb: &str) -> bool {
+    matches!(verb, "dedup" | "build" | "add" | "remove" | "check" | "filter" | "which")
+}

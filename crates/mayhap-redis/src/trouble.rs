@@ -1,0 +1,108 @@
+//! What happened to a connection, told from its last error.
+
+use redis::{ErrorKind, RedisError};
+use std::error::Error as _;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// What happened when a server was last tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// Nobody listens there: the connection was refused.
+    Refused,
+    /// The name of the host has no address.
+    UnknownHost,
+    /// No answer came in time.
+    Silent,
+    /// The server closed the connection.
+    Closed,
+    /// What it answered is not the protocol of Redis.
+    OtherProtocol,
+    /// It answered with an alert of TLS: it wants to be spoken to over TLS.
+    NeedsTls,
+    /// TLS could not be agreed on.
+    Tls {
+        /// In the words of the library.
+        reason: String,
+    },
+    /// Something else.
+    Other {
+        /// In the words of the system, the server or the library.
+        reason: String,
+    },
+}
+
+type Shared = Arc<dyn std::error::Error + Send + Sync>;
+
+/// The record type of a TLS alert, which the parser of replies names as the byte it did not expect.
+const TLS_ALERT: &str = "Unexpected `21`";
+
+impl Trouble {
+    /// What an error of a connection says.
+    pub(crate) fn of(error: &RedisError) -> Self {
+        // The library shares what it was told.
+        let shared = error.source().and_then(|source| source.downcast_ref::<Shared>());
+        let io = shared.and_then(|source| source.downcast_ref::<io::Error>());
+        match error.kind() {
+            _ if error.is_timeout() => Self::Silent,
+            _ if error.is_connection_refusal() => Self::Refused,
+            ErrorKind::Parse if error.to_string().contains(TLS_ALERT) => Self::NeedsTls,
+            ErrorKind::Parse => Self::OtherProtocol,
+            // Of rustls.
+            _ if io.is_some_and(|io| io.kind() == io::ErrorKind::InvalidData) => {
+                Self::Tls { reason: error.to_string() }
+            }
+            _ if error.to_string().contains("lookup address") => Self::UnknownHost,
+            _ if error.is_connection_dropped() => Self::Closed,
+            _ => Self::Other { reason: error.to_string() },
+        }
+    }
+}
+
+impl From<String> for Trouble {
+    fn from(reason: String) -> Self {
+        Self::Other { reason }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Refused => "refuses connections",
+            Self::UnknownHost => "has a host of no known address",
+            Self::Silent => "gives no answer",
+            Self::Closed => "closed the connection",
+            Self::OtherProtocol => "does not speak the protocol of Redis",
+            Self::NeedsTls => "wants TLS",
+            Self::Tls { reason } => {
+                return write!(f, "speaks no TLS that can be trusted: {reason}");
+            }
+            Self::Other { reason } => return write!(f, "is not available: {reason}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_the_system_are_told_apart() {
+        let of = |kind: io::ErrorKind| Trouble::of(&RedisError::from(io::Error::from(kind)));
+        assert_eq!(of(io::ErrorKind::ConnectionRefused), Trouble::Refused);
+        assert_eq!(of(io::ErrorKind::TimedOut), Trouble::Silent);
+        for closed in [io::ErrorKind::BrokenPipe, io::ErrorKind::ConnectionReset] {
+            assert_eq!(of(closed), Trouble::Closed);
+        }
+        assert_eq!(of(io::ErrorKind::UnexpectedEof), Trouble::Closed);
+        assert!(matches!(of(io::ErrorKind::InvalidData), Trouble::Tls { .. }));
+        assert!(matches!(of(io::ErrorKind::PermissionDenied), Trouble::Other { .. }));
+        // As the standard library says it, which has no kind for it.
+        let unknown = "failed to lookup address information: Name or service not known";
+        let unknown = Trouble::of(&RedisError::from(io::Error::other(unknown)));
+        assert_eq!(unknown, Trouble::UnknownHost);
+        assert_eq!(unknown.to_string(), "has a host of no known address");
+    }
+}

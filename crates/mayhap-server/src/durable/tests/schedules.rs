@@ -1,0 +1,454 @@
+//! The order in which bits are set, the log is written and synced, and checkpoints are made: the
+//! real log on a disk in memory, over a filter of 64 bits, run by model checkers.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test -p mayhap-server --lib schedules
+//! RUSTFLAGS="--cfg shuttle" cargo test -p mayhap-server --lib schedules
+//! ```
+//!
+//! loom tries all orders of two or three threads with few preemptions, memory that is seen late
+//! included; shuttle tries random ones of four to eight threads (`SCHEDULES=1000` of each number,
+//! `SEED=N`). What is here instead of the keyspace: which filters there are, and its copy of one.
+
+use super::cache::Cache;
+use super::disk::{Event, Files, MemoryDisk};
+use crate::durable::options::Clock;
+use crate::durable::plant::Plant;
+use crate::durable::{
+    Answered, DataFolder, Filters, Image, Log, Operation, Options, Policy, Replay, Saved, Snapshot,
+    State, Tally, read_native, write_native,
+};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use mayhap::{
+    BloomFilter, Build, ConcurrentBloomFilter, Digest, DigestFunction, FilterParams, Layout,
+};
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+#[cfg(loom)]
+mod checker {
+    pub(super) use loom::thread::spawn;
+
+    /// The numbers of threads that are tried.
+    pub(super) const THREADS: std::ops::RangeInclusive<usize> = 2..=2;
+
+    pub(super) fn model(preemptions: usize, check: impl Fn() + Send + Sync + Clone + 'static) {
+        let mut builder = loom::model::Builder::new();
+        let bound = std::env::var("PREEMPTIONS").map(|text| text.parse().expect("a number"));
+        builder.preemption_bound = Some(bound.unwrap_or(preemptions));
+        // Of one execution, the opening of the folder included.
+        builder.max_branches = 100_000;
+        builder.check(check);
+    }
+}
+
+#[cfg(shuttle)]
+mod checker {
+    use shuttle::scheduler::{PctScheduler, RandomScheduler};
+    pub(super) use shuttle::thread::spawn;
+    use shuttle::{Config, Runner};
+
+    /// The numbers of threads that are tried.
+    pub(super) const THREADS: std::ops::RangeInclusive<usize> = 3..=7;
+    /// Switches that PCT makes.
+    const DEPTH: usize = 3;
+
+    fn number(name: &str, default: u64) -> u64 {
+        std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+    }
+
+    pub(super) fn model(_: usize, check: impl Fn() + Send + Sync + Clone + 'static) {
+        let (schedules, seed) = (number("SCHEDULES", 100) as usize, number("SEED", 1));
+        let mut config = Config::new();
+        config.stack_size = 1 << 18;
+        config.max_steps = shuttle::MaxSteps::FailAfter(1 << 20);
+        let random = RandomScheduler::new_from_seed(seed, schedules.div_ceil(2));
+        Runner::new(random, config.clone()).run(check.clone());
+        let pct = PctScheduler::new_from_seed(seed, DEPTH, schedules / 2);
+        Runner::new(pct, config).run(check);
+    }
+}
+
+use checker::{THREADS, model, spawn};
+
+/// The filter that keys go into, and one that comes with contents.
+const FILTER: u64 = 1;
+const WHOLE: u64 = 2;
+
+fn digest(key: usize) -> Digest {
+    Digest::new((key as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+/// Two bits a key in one word.
+fn filter() -> BloomFilter {
+    let params = FilterParams::new(Layout::Standard, 64, 2, 10, 0.1).unwrap();
+    BloomFilter::empty(params, DigestFunction::default()).unwrap()
+}
+
+fn options(policy: Policy) -> Options {
+    let clock = Clock::of(|| 0);
+    Options { policy, threads: 1, clock, ..Options::new(DigestFunction::default()) }
+}
+
+fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
+    DataFolder::on(Arc::new(disk.clone()), Path::new(""), plant)
+}
+
+/// A server in small.
+struct Server {
+    disk: MemoryDisk,
+    log: Arc<Log>,
+    filter: ConcurrentBloomFilter,
+    tally: Arc<Tally>,
+    /// How often each key was acknowledged, how often one was as new, and how often one was new.
+    acknowledged: Vec<AtomicU64>,
+    acknowledged_new: AtomicU64,
+    new: AtomicU64,
+    /// Whether the filter that comes with contents can be seen, and was acknowledged.
+    whole: [AtomicBool; 2],
+    /// Parts of its contents.
+    parts: usize,
+}
+
+impl Server {
+    fn new(keys: usize, policy: Policy, plant: Plant) -> Arc<Self> {
+        let disk = MemoryDisk::default();
+        let folder = folder(&disk, plant);
+        let (log, _) = Log::open(folder, options(policy), &Found::default(), &|_| {}).unwrap();
+        let operation = Operation::Create { id: FILTER, name: b"a", spec: b"", expires_at: 0 };
+        drop(log.now(&operation).unwrap());
+        Arc::new(Self {
+            disk,
+            log,
+            filter: filter().into_concurrent(),
+            tally: Arc::default(),
+            acknowledged: (0..keys).map(|_| AtomicU64::new(0)).collect(),
+            acknowledged_new: AtomicU64::new(0),
+            new: AtomicU64::new(0),
+            whole: [AtomicBool::new(false), AtomicBool::new(false)],
+            parts: 0,
+        })
+    }
+
+    /// With a key that every later checkpoint has to save.
+    fn with_a_key(keys: usize, policy: Policy, plant: Plant) -> Arc<Self> {
+        let server = Self::new(keys, policy, plant);
+        server.insert(0);
+        server
+    }
+
+    fn insert(&self, key: usize) {
+        let (digest, mut recorder) = (digest(key), self.log.recorder());
+        let contains = || self.filter.contains_digest(digest);
+        let insert = || Ok::<_, Infallible>(self.filter.insert_digest(digest));
+        let Ok(new) = recorder.insert_one(&self.tally, FILTER, digest, contains, insert);
+        self.new.fetch_add(u64::from(new), Ordering::Relaxed);
+        let Ok(ticket) = recorder.commit() else { return };
+        if let Some(ticket) = ticket {
+            // As the thread does that syncs.
+            let _ = self.log.sync();
+            if self.log.state(ticket) != State::Safe {
+                return;
+            }
+        }
+        // ORDERING: Release, with the Acquire of `crash`, which looks at the disk afterwards.
+        self.acknowledged_new.fetch_add(u64::from(new), Ordering::Release);
+        self.acknowledged[key].fetch_add(1, Ordering::Release);
+    }
+
+    /// Creates the filter that comes with contents, one part a key; or the same without any.
+    fn create_whole(&self) {
+        let contents = (self.parts > 0).then(|| self.log.begin_contents(WHOLE));
+        let contents = contents.map(|mut contents| {
+            for key in 0..self.parts {
+                contents.write(&digest(key).get().to_le_bytes()).unwrap();
+            }
+            contents
+        });
+        let operation = Operation::Create { id: WHOLE, name: b"b", spec: b"", expires_at: 0 };
+        let logged = self.log.now(&operation).unwrap();
+        // ORDERING: Release. A checkpoint that finds it finds the record too.
+        self.whole[0].store(true, Ordering::Release);
+        drop((logged, contents));
+        // ORDERING: Release, as an acknowledgement of a key.
+        self.whole[1].store(true, Ordering::Release);
+    }
+
+    fn checkpoint(&self) {
+        self.log.checkpoint(self).unwrap();
+    }
+
+    /// What is promised at this moment, and then what the disk was told.
+    fn crash(&self) -> Crash {
+        // ORDERING: Acquire. What is acknowledged had been written before.
+        let keys = self.acknowledged.iter().map(|count| count.load(Ordering::Acquire) > 0);
+        let keys = keys.collect();
+        let new = self.acknowledged_new.load(Ordering::Acquire);
+        let whole = self.whole[1].load(Ordering::Acquire);
+        let (parts, events) = (self.parts, self.disk.state().events.clone());
+        Crash { keys, new, whole, parts, events }
+    }
+
+    /// All threads have ended: each crash left what it had to.
+    fn check(&self, crashes: Vec<Crash>) {
+        let all = self.new.load(Ordering::Acquire);
+        for crash in crashes.into_iter().chain([self.crash()]) {
+            crash.check(all, self.log.policy());
+        }
+    }
+}
+
+impl Filters for Server {
+    fn list(&self) -> Vec<Saved> {
+        let saved = |id, name: &[u8]| Saved {
+            id,
+            name: name.into(),
+            spec: b"".as_slice().into(),
+            expires_at: 0,
+        };
+        // ORDERING: Acquire, with the Release that made it seen.
+        let whole = self.whole[0].load(Ordering::Acquire).then(|| saved(WHOLE, b"b"));
+        std::iter::once(saved(FILTER, b"a")).chain(whole).collect()
+    }
+
+    fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
+        if id == WHOLE {
+            let mut filter = filter();
+            (0..self.parts).for_each(|key| assert!(filter.insert_digest(digest(key))));
+            return Ok(Some(Box::new(Copy { filter, items: self.parts as u64 })));
+        }
+        let filter = self.filter.snapshot().map_err(io::Error::other)?;
+        Ok(Some(Box::new(Copy { filter, items: self.tally.before(segment) })))
+    }
+}
+
+struct Copy {
+    filter: BloomFilter,
+    items: u64,
+}
+
+impl Snapshot for Copy {
+    fn mark(&self) -> u64 {
+        self.items
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_native(&self.filter, out)
+    }
+}
+
+/// What a restart finds.
+#[derive(Default)]
+struct Found {
+    /// By id: bits, and what it counts.
+    filters: Mutex<std::collections::BTreeMap<u64, (Option<BloomFilter>, u64)>>,
+    contents: Mutex<Vec<Digest>>,
+}
+
+impl Found {
+    fn with(&self, id: u64, change: impl FnOnce(&mut BloomFilter, &mut u64)) {
+        if let Some((bits, items)) = self.filters.lock().unwrap().get_mut(&id) {
+            change(bits.get_or_insert_with(filter), items);
+        }
+    }
+}
+
+impl Replay for Found {
+    fn create(&self, id: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), String> {
+        let contents = std::mem::take(&mut *self.contents.lock().unwrap());
+        let new = self.filters.lock().unwrap().insert(id, (None, 0)).is_none();
+        assert!(new || contents.is_empty(), "created twice");
+        self.insert(id, &contents, Answered::New)
+    }
+
+    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String> {
+        let filter = read_native(image, None)?;
+        self.filters.lock().unwrap().insert(id, (Some(filter), mark));
+        Ok(())
+    }
+
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String> {
+        self.with(id, |filter, items| {
+            filter.insert_digests(digests);
+            *items += if answered == Answered::New { digests.len() as u64 } else { 0 };
+        });
+        Ok(())
+    }
+
+    fn load(&self, _: u64, part: u64, bytes: &[u8]) -> Result<(), String> {
+        let mut contents = self.contents.lock().unwrap();
+        assert_eq!(part as usize, contents.len());
+        let digest = u64::from_le_bytes(bytes.try_into().map_err(|_| "no digest")?);
+        contents.push(Digest::new(digest));
+        Ok(())
+    }
+
+    fn keys(&self, _: u64, _: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn ordered(&self, _: u64, _: u64, _: u64, _: &[Digest]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn remove(&self, _: u64) {}
+    fn rename(&self, _: u64, _: &[u8]) {}
+    fn expire(&self, _: u64, _: u64) {}
+    fn clear(&self) {}
+}
+
+/// A moment at which the process dies, or the power fails.
+struct Crash {
+    keys: Vec<bool>,
+    new: u64,
+    whole: bool,
+    parts: usize,
+    events: Vec<Event>,
+}
+
+impl Crash {
+    /// `all` keys were new in the end. Under `always` the power fails; else the process is killed.
+    fn check(&self, all: u64, policy: Policy) {
+        let mut cache = Cache::new(Files::default());
+        self.events.iter().for_each(|event| cache.tell(event));
+        let power_cut = policy == Policy::Always;
+        let files = cache.left(|_, event| (!power_cut).then(|| event.clone()));
+        let found = Found::default();
+        let folder = folder(&MemoryDisk::of(files), Plant::None);
+        Log::open(folder, options(policy), &found, &|_| {}).unwrap();
+        let mut filters = found.filters.into_inner().unwrap();
+        let (bits, items) = filters.remove(&FILTER).unwrap_or_default();
+        let holds = |bits: &Option<BloomFilter>, key| {
+            bits.as_ref().is_some_and(|bits| bits.contains_digest(digest(key)))
+        };
+        for (key, _) in self.keys.iter().enumerate().filter(|(_, promised)| **promised) {
+            assert!(holds(&bits, key), "key {key} is lost");
+        }
+        assert!(self.new <= items && items <= all, "{items} keys are counted of {all}");
+        let whole = filters.remove(&WHOLE);
+        assert!(!self.whole || whole.is_some(), "the whole filter is lost");
+        if let Some((bits, items)) = whole {
+            let parts = self.parts;
+            let all = (0..parts).all(|key| holds(&bits, key)) && items == parts as u64;
+            assert!(all, "half of a filter has its name");
+        }
+    }
+}
+
+/// One makes a checkpoint, the others insert keys of their own, and the process dies at any moment.
+fn checkpoint_and_insert(threads: usize, policy: Policy, plant: Plant) {
+    let server = Server::with_a_key(threads, policy, plant);
+    let mut others: Vec<_> = (1..threads)
+        .map(|key| {
+            let server = server.clone();
+            spawn(move || server.insert(key))
+        })
+        .collect();
+    let ours = server.clone();
+    others.push(spawn(move || ours.checkpoint()));
+    let crashes = vec![server.crash()];
+    others.into_iter().for_each(|other| other.join().unwrap());
+    server.check(crashes);
+    assert_eq!(server.tally.at_risk(), 0);
+}
+
+#[test]
+fn what_is_acknowledged_during_a_checkpoint_is_kept_and_counted_once() {
+    for threads in THREADS {
+        model(3, move || checkpoint_and_insert(threads, Policy::No, Plant::None));
+    }
+}
+
+/// The bug that images and log have to be safe from in this order.
+#[test]
+#[should_panic(expected = "called `Result::unwrap()` on an `Err` value")]
+fn segments_that_go_before_the_manifest_are_found() {
+    for threads in THREADS {
+        model(3, move || checkpoint_and_insert(threads, Policy::No, Plant::LogDroppedEarly));
+    }
+}
+
+#[test]
+fn what_is_acknowledged_under_always_survives_a_power_cut() {
+    for threads in THREADS {
+        model(2, move || checkpoint_and_insert(threads, Policy::Always, Plant::None));
+    }
+}
+
+/// All but one insert the same key: who is told "not new" can rely on the key as much as who put it
+/// in, and it counts once for each who was told "new".
+#[test]
+fn what_is_acknowledged_as_not_new_is_kept_and_not_counted() {
+    for threads in THREADS {
+        model(3, move || {
+            let server = Server::new(1, Policy::No, Plant::None);
+            let others: Vec<_> = (0..threads)
+                .map(|_| {
+                    let server = server.clone();
+                    spawn(move || server.insert(0))
+                })
+                .collect();
+            let crashes = vec![server.crash()];
+            others.into_iter().for_each(|other| other.join().unwrap());
+            server.check(crashes);
+            assert_eq!(server.tally.at_risk(), 0);
+        });
+    }
+}
+
+/// The same keys again and again, and checkpoints, one after the other.
+#[test]
+fn checkpoints_and_repeated_keys_lose_and_count_nothing_twice() {
+    for threads in THREADS {
+        model(2, move || {
+            let server = Server::new(2, Policy::No, Plant::None);
+            let ours = server.clone();
+            let mut others = vec![spawn(move || {
+                ours.checkpoint();
+                ours.checkpoint();
+            })];
+            others.extend((1..threads).map(|i| {
+                let server = server.clone();
+                spawn(move || {
+                    server.insert(i % 2);
+                    server.insert((i + 1) % 2);
+                    server.insert(i % 2);
+                })
+            }));
+            let crashes = vec![server.crash()];
+            others.into_iter().for_each(|other| other.join().unwrap());
+            server.check(crashes);
+        });
+    }
+}
+
+fn create_and_save(threads: usize, parts: usize) {
+    let mut server = Server::new(threads, Policy::No, Plant::None);
+    Arc::get_mut(&mut server).unwrap().parts = parts;
+    let (maker, saver) = (server.clone(), server.clone());
+    let mut others = vec![spawn(move || maker.create_whole()), spawn(move || saver.checkpoint())];
+    others.extend((2..threads).map(|key| {
+        let server = server.clone();
+        spawn(move || server.insert(key))
+    }));
+    let crashes = vec![server.crash()];
+    others.into_iter().for_each(|other| other.join().unwrap());
+    server.check(crashes);
+}
+
+/// While checkpoints let go of what was written before them.
+#[test]
+fn a_filter_that_comes_with_contents_is_there_whole_or_not_at_all() {
+    for threads in THREADS {
+        model(3, move || create_and_save(threads, 2));
+    }
+}
+
+#[test]
+fn a_filter_that_is_created_during_a_checkpoint_is_kept() {
+    for threads in THREADS {
+        model(3, move || create_and_save(threads, 0));
+    }
+}

@@ -1,0 +1,3 @@
+//! The keyspace over a disk that fails: `whole.rs`, filters that come with contents.
+
+mod whole;

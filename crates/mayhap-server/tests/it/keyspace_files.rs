@@ -1,0 +1,194 @@
+//! Files that are served by name, while others cut, overwrite and replace them.
+
+use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
+use mayhap::{AnyFilter, DigestFunction, ScalableBloomFilter};
+use mayhap_formats::{ForeignFilter, Limits, RedisBloomFilter, RedisBloomOptions};
+use mayhap_server::keyspace::{Keyspace, Unreadable};
+use mayhap_store::FileStamp;
+use std::fs::{self, File};
+use std::path::Path;
+
+/// A plain filter of `key:FROM` and the 999 after it, of two MiB, as a whole file.
+fn plain(from: u64) -> Vec<u8> {
+    let builder = AnyFilter::builder().expected_items(1_000_000).target_fpp(1e-4);
+    let mut filter = builder.build().unwrap();
+    for key in numbered(from..from + 1_000) {
+        assert!(filter.insert(&key[..]));
+    }
+    file_of(|path| mayhap_store::save(path, &filter, "").unwrap())
+}
+
+fn growing(from: u64) -> Vec<u8> {
+    let mut filter = ScalableBloomFilter::new(2_000, 1e-6, DigestFunction::sip13(KEY)).unwrap();
+    for key in numbered(from..from + 1_000) {
+        assert!(filter.insert(&key[..]).unwrap());
+    }
+    file_of(|path| mayhap_store::save(path, &filter, "").unwrap())
+}
+
+fn foreign(from: u64) -> Vec<u8> {
+    let options = RedisBloomOptions::new(1e-6, 2_000);
+    let mut filter = RedisBloomFilter::create(&options, &Limits::default()).unwrap();
+    for key in numbered(from..from + 1_000) {
+        assert!(filter.insert(&key).unwrap());
+    }
+    filter.encode()
+}
+
+fn file_of(save: impl FnOnce(&Path)) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    save(&path);
+    fs::read(path).unwrap()
+}
+
+/// Which of these keys the filter `f` has, asked at a time of its own.
+fn ask(keyspace: &Keyspace, from: u64, now: u64) -> Result<usize, Unreadable> {
+    let mut turn = turn();
+    turn.now = now;
+    let entry = keyspace.get(b"f", now).unwrap();
+    let keys = numbered(from..from + 1_000);
+    with_words(&keys, |words| entry.contains_many(words, &mut turn));
+    entry.check_file().map(|()| turn.answers.count_ones())
+}
+
+/// Writes a file as `cp` does; its time is another one than before.
+fn overwrite(path: &Path, bytes: &[u8]) {
+    let before = FileStamp::at(path).ok();
+    while FileStamp::at(path).ok() == before {
+        fs::write(path, bytes).unwrap();
+    }
+}
+
+/// Puts a whole file in the place of another one.
+fn replace(path: &Path, bytes: &[u8]) {
+    let aside = path.with_file_name(".aside");
+    fs::write(&aside, bytes).unwrap();
+    fs::rename(aside, path).unwrap();
+}
+
+#[test]
+fn a_file_that_is_cut_is_an_error_of_its_filter_until_a_whole_one_stands_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.mayhap");
+    for kept in [0, 5_000, 1 << 20] {
+        fs::write(&path, plain(0)).unwrap();
+        let keyspace = keyspace();
+        keyspace.serve_file(&path).unwrap();
+        keyspace.refresh_files();
+        assert_eq!((ask(&keyspace, 0, 1), keyspace.unreadable_files()), (Ok(1_000), 0));
+        File::options().write(true).open(&path).unwrap().set_len(kept).unwrap();
+        // Noticed by who asks, and by who looks after it.
+        let entry = keyspace.get(b"f", 2).unwrap();
+        assert!(numbered(0..1_000).iter().any(|key| !entry.contains(key, 2)));
+        assert!(entry.check_file_at(2).is_err(), "one at a time");
+        let why = ask(&keyspace, 0, 2).unwrap_err().to_string();
+        assert!(why.contains("it was cut short") && why.contains("once a whole file"), "{why}");
+        for now in 3..6 {
+            keyspace.refresh_files();
+            assert!(ask(&keyspace, 0, now).is_err());
+            assert_eq!(keyspace.unreadable_files(), 1);
+        }
+        assert!(keyspace.get(b"f", 1).unwrap().file_problem().is_some());
+        overwrite(&path, &plain(5_000));
+        keyspace.refresh_files();
+        assert!(ask(&keyspace, 0, 7).is_err(), "somebody may still be writing it");
+        keyspace.refresh_files();
+        assert_eq!((ask(&keyspace, 5_000, 8), ask(&keyspace, 0, 8)), (Ok(1_000), Ok(0)));
+        assert_eq!(keyspace.unreadable_files(), 0);
+        assert_eq!(keyspace.len(), 1);
+    }
+}
+
+#[test]
+fn a_file_that_is_overwritten_in_place_is_served_again_once_it_is_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.mayhap");
+    let (before, after) = (plain(0), plain(5_000));
+    fs::write(&path, &before).unwrap();
+    let keyspace = keyspace();
+    keyspace.serve_file(&path).unwrap();
+    assert_eq!(ask(&keyspace, 0, 1), Ok(1_000));
+    // Half of another one: its header, its length, and pages of the old one.
+    let half = [&after[..1 << 20], &before[1 << 20..]].concat();
+    overwrite(&path, &half);
+    let why = ask(&keyspace, 0, 2).unwrap_err().to_string();
+    assert!(why.contains("it was overwritten"), "{why}");
+    for now in 3..8 {
+        keyspace.refresh_files();
+        assert!(ask(&keyspace, 0, now).is_err(), "half of it is another");
+    }
+    overwrite(&path, &after);
+    keyspace.refresh_files();
+    keyspace.refresh_files();
+    assert_eq!((ask(&keyspace, 5_000, 9), ask(&keyspace, 0, 9)), (Ok(1_000), Ok(0)));
+}
+
+/// Each sort of file, replaced by renaming: at no moment there is an error.
+#[test]
+fn a_file_that_is_replaced_is_served_anew_without_an_error_in_between() {
+    type Make = fn(u64) -> Vec<u8>;
+    for (name, make) in
+        [("f.mayhap", plain as Make), ("f.mayhap", growing as Make), ("f.rb", foreign as Make)]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        fs::write(&path, make(0)).unwrap();
+        let keyspace = keyspace();
+        let old = keyspace.serve_file(&path).unwrap();
+        let used = keyspace.used_bytes();
+        replace(&path, &make(5_000));
+        assert_eq!(ask(&keyspace, 0, 1), Ok(1_000), "{name}");
+        keyspace.refresh_files();
+        assert_eq!(ask(&keyspace, 0, 2), Ok(1_000), "{name}");
+        keyspace.refresh_files();
+        assert_eq!((ask(&keyspace, 5_000, 3), ask(&keyspace, 0, 3)), (Ok(1_000), Ok(0)), "{name}");
+        // Whoever has the old one goes on with it.
+        assert!(old.contains(b"key:7", 3) && old.check_file().is_ok());
+        drop(old);
+        assert_eq!(keyspace.used_bytes(), used, "{name}");
+        // Nonsense in its place, and nothing at all: the last whole one goes on.
+        for _ in 0..3 {
+            replace(&path, b"nonsense");
+            keyspace.refresh_files();
+            keyspace.refresh_files();
+            assert_eq!(ask(&keyspace, 5_000, 4), Ok(1_000), "{name}");
+        }
+        fs::remove_file(&path).unwrap();
+        keyspace.refresh_files();
+        assert_eq!((ask(&keyspace, 5_000, 5), keyspace.unreadable_files()), (Ok(1_000), 0));
+        replace(&path, &make(9_000));
+        keyspace.refresh_files();
+        keyspace.refresh_files();
+        assert_eq!(ask(&keyspace, 9_000, 6), Ok(1_000), "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_was_no_filter_at_the_start_is_served_once_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.mayhap");
+    let whole = plain(0);
+    fs::write(&path, &whole[..70_000]).unwrap();
+    let keyspace = keyspace();
+    keyspace.serve_file(&path).unwrap_err();
+    for _ in 0..3 {
+        keyspace.refresh_files();
+        assert!(keyspace.is_empty());
+    }
+    overwrite(&path, &whole);
+    keyspace.refresh_files();
+    keyspace.refresh_files();
+    assert_eq!(ask(&keyspace, 0, 1), Ok(1_000));
+    // One that a client has made meanwhile under another file's name stays.
+    let other = folder.path().join("g.mayhap");
+    fs::write(&other, b"").unwrap();
+    keyspace.serve_file(&other).unwrap_err();
+    let spec = mayhap_server::keyspace::Spec::growing(100, 0.01, 2);
+    let made = keyspace.create(b"g", spec, 1, None).unwrap();
+    overwrite(&other, &whole);
+    for _ in 0..4 {
+        keyspace.refresh_files();
+    }
+    assert_eq!(keyspace.get(b"g", 1).unwrap().id, made.id);
+}

@@ -1,0 +1,281 @@
+//! A page of a mapped file that cannot be had any more is an error of that map, not the end of the
+//! process.
+//!
+//! Touching a page beyond the end of a file that was cut short, or one that the disk fails to read,
+//! raises SIGBUS. A handler, installed with the first map and once for all, looks for the address
+//! among the ranges that are guarded. If it is in one, it puts zeros in the place of the whole range,
+//! notes that it was lost, and returns: the read that faulted is done again and finds zeros. Whoever
+//! reads looks at that note afterwards and throws away what was made of zeros. A fault anywhere else
+//! goes to the handler that was there before, or ends the process as it would have.
+//!
+//! What a signal handler may do is little. This one takes no lock, allocates nothing, and calls
+//! `mmap`, `sigaction` and `raise`: system calls, of which the latter two are async-signal-safe by
+//! POSIX, and `mmap` is on Linux, where the C library only hands it to the kernel. It keeps `errno`.
+//! The table is a list of static and leaked chunks that only ever grows, so that a handler can walk
+//! it at any moment; an entry is read between two looks at its version.
+#![expect(unsafe_code, reason = "a signal handler, and memory that it replaces")]
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+
+/// A range of memory whose lost pages become zeros.
+#[derive(Debug)]
+pub(crate) struct Guard(&'static Slot);
+
+/// An entry of the table: free while `version` is even.
+#[derive(Debug)]
+struct Slot {
+    version: AtomicUsize,
+    /// 0 while there is no range.
+    start: AtomicUsize,
+    end: AtomicUsize,
+    lost: AtomicBool,
+}
+
+const SLOTS: usize = 64;
+
+/// Some entries, and those that follow.
+#[derive(Debug)]
+struct Chunk {
+    slots: [Slot; SLOTS],
+    next: AtomicPtr<Chunk>,
+}
+
+static TABLE: Chunk = Chunk::new();
+/// Whether our handler was installed, or the system's error.
+static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
+/// What was there before it.
+static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            version: AtomicUsize::new(0),
+            start: AtomicUsize::new(0),
+            end: AtomicUsize::new(0),
+            lost: AtomicBool::new(false),
+        }
+    }
+
+    /// Takes it, if it is free.
+    fn take(&self, start: usize, end: usize) -> bool {
+        // ORDERING: Relaxed. The exchange below decides.
+        let version = self.version.load(Ordering::Relaxed);
+        // ORDERING: Acquire, with the Release of `free`: who had it before has done with it. A
+        // handler that reads what is written next sees another version than before.
+        let taken = version.is_multiple_of(2)
+            && self
+                .version
+                .compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok();
+        if taken {
+            self.lost.store(false, Ordering::Relaxed);
+            self.end.store(end, Ordering::Relaxed);
+            // ORDERING: Release, with the Acquire of `range_of`: with the start, which makes it a
+            // range, the end and the version are seen.
+            self.start.store(start, Ordering::Release);
+        }
+        taken
+    }
+
+    fn free(&self) {
+        // ORDERING: Relaxed. Nobody faults in the range any more, and another range in its place
+        // has another version.
+        self.start.store(0, Ordering::Relaxed);
+        // ORDERING: Release, with the Acquire of `take`.
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// The range, if it is a range now, and this address is in it.
+    fn range_of(&self, address: usize) -> Option<(usize, usize)> {
+        // ORDERING: Acquire, and the fence before the second look: start and end are of one version.
+        let version = self.version.load(Ordering::Acquire);
+        let start = self.start.load(Ordering::Acquire);
+        let end = self.end.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        let is_range = self.version.load(Ordering::Relaxed) == version
+            && !version.is_multiple_of(2)
+            && start != 0;
+        (is_range && (start..end).contains(&address)).then_some((start, end))
+    }
+}
+
+impl Chunk {
+    const fn new() -> Self {
+        Self { slots: [const { Slot::new() }; SLOTS], next: AtomicPtr::new(ptr::null_mut()) }
+    }
+
+    fn following(&self) -> Option<&'static Self> {
+        // ORDERING: Acquire, with the Release that published it: what is in it is seen too.
+        let next = self.next.load(Ordering::Acquire);
+        // SAFETY: it is null, or was leaked by `grow` and is never freed or written to as a whole.
+        unsafe { next.cast_const().as_ref() }
+    }
+
+    /// The chunk after this one, which is made if there is none.
+    fn grow(&self) -> &'static Self {
+        loop {
+            if let Some(next) = self.following() {
+                return next;
+            }
+            let made = Box::into_raw(Box::new(Self::new()));
+            // ORDERING: Release, with the Acquire of `following`.
+            let set = self.next.compare_exchange(
+                ptr::null_mut(),
+                made,
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            if set.is_err() {
+                // SAFETY: it came from `Box::into_raw` above, and nobody else has seen it.
+                drop(unsafe { Box::from_raw(made) });
+            }
+        }
+    }
+}
+
+impl Guard {
+    /// Guards a range of whole pages, which has to stay mapped until this is dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the system takes no handler.
+    pub(crate) fn new(start: usize, bytes: usize) -> io::Result<Self> {
+        if let Err(code) = INSTALLED.get_or_init(install) {
+            return Err(io::Error::from_raw_os_error(*code));
+        }
+        let end = start.saturating_add(bytes);
+        let mut chunk: &'static Chunk = &TABLE;
+        loop {
+            if let Some(slot) = chunk.slots.iter().find(|slot| slot.take(start, end)) {
+                return Ok(Self(slot));
+            }
+            chunk = chunk.grow();
+        }
+    }
+
+    /// Whether a page could not be had, so that what was read since may be zeros.
+    pub(crate) fn is_lost(&self) -> bool {
+        // ORDERING: Acquire. The handler notes the loss before it replaces the pages. Who has read
+        // a zero of its making has faulted into the kernel after that and sees the note; the fence
+        // keeps this load behind the reads.
+        fence(Ordering::Acquire);
+        self.0.lost.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.free();
+    }
+}
+
+/// Installs the handler, once.
+fn install() -> Result<(), i32> {
+    let mut previous = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: `sigaction` is plain data, for which zeros are a value; the handler is a function of
+    // the signature that SA_SIGINFO asks for, and lives for ever.
+    unsafe {
+        // Known before the handler can run.
+        if libc::sigaction(libc::SIGBUS, ptr::null(), previous.as_mut_ptr()) != 0 {
+            return Err(*libc::__errno_location());
+        }
+        PREVIOUS.get_or_init(|| previous.assume_init());
+        let mut ours: libc::sigaction = MaybeUninit::zeroed().assume_init();
+        let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
+        ours.sa_sigaction = handler as usize;
+        // On the stack for signals, where a thread has one.
+        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigemptyset(&raw mut ours.sa_mask);
+        if libc::sigaction(libc::SIGBUS, &raw const ours, ptr::null_mut()) != 0 {
+            return Err(*libc::__errno_location());
+        }
+    }
+    Ok(())
+}
+
+extern "C" fn on_fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    // SAFETY: the kernel hands over a valid `siginfo_t`, of a fault if the code is positive; errno
+    // is this thread's own.
+    let (address, is_fault, errno) =
+        unsafe { ((*info).si_addr() as usize, (*info).si_code > 0, *libc::__errno_location()) };
+    if !(is_fault && replace_range_of(address)) {
+        hand_on(signal, info, context, is_fault);
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// Puts zeros in the place of the guarded range that has this address; `false` if none has.
+fn replace_range_of(address: usize) -> bool {
+    let mut chunk = Some(&TABLE);
+    while let Some(all) = chunk {
+        for slot in &all.slots {
+            if let Some((start, end)) = slot.range_of(address) {
+                // ORDERING: Release, before the pages are replaced: see `Guard::is_lost`.
+                slot.lost.store(true, Ordering::Release);
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+                // SAFETY: the range is a map of ours, which the thread that faulted reads at this
+                // moment and so keeps alive. Zeros take the place of bytes that are only ever read,
+                // as numbers, for which zeros are a value. Threads that read it at the same time
+                // find the old page or the new one.
+                let zeros = unsafe {
+                    libc::mmap(start as *mut _, end - start, libc::PROT_READ, flags, -1, 0)
+                };
+                return zeros != libc::MAP_FAILED;
+            }
+        }
+        chunk = all.following();
+    }
+    false
+}
+
+/// Does what would have been done without us.
+fn hand_on(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+    is_fault: bool,
+) {
+    // Set before this handler was.
+    let Some(previous) = PREVIOUS.get() else { return };
+    match previous.sa_sigaction {
+        // A fault that is ignored would come again and again.
+        libc::SIG_IGN if !is_fault => {}
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // SAFETY: plain data as above. With the default action the signal, which is pending
+            // until we return, ends the process.
+            unsafe {
+                let default: libc::sigaction = MaybeUninit::zeroed().assume_init();
+                libc::sigaction(signal, &raw const default, ptr::null_mut());
+                libc::raise(signal);
+            }
+        }
+        handler if previous.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: it was installed with SA_SIGINFO, so it is a function of this signature.
+            let handler = unsafe {
+                std::mem::transmute::<
+                    usize,
+                    extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void),
+                >(handler)
+            };
+            handler(signal, info, context);
+        }
+        handler => {
+            // SAFETY: it was installed without SA_SIGINFO, so it is a function of this signature.
+            let handler =
+                unsafe { std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(handler) };
+            handler(signal);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

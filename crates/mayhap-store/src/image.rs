@@ -1,0 +1,167 @@
+//! An image: a filter file that was opened, whatever its name leads to by now.
+
+use crate::disk::{self, Disk, DiskFile, How, open_regular, read_up_to, write_all_at};
+use crate::load::{Body, verify_body};
+use crate::{Error, sniff};
+use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, MAGIC, Native};
+use mayhap::{OwnedBlocks, SecretKey};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often an identity is read that may just be rewritten, and the time in between.
+const MAX_READS: usize = 5;
+const BETWEEN_READS: Duration = Duration::from_millis(1);
+
+/// An open filter file with a sound header, as long as that says.
+#[derive(Debug)]
+pub struct Image {
+    file: Box<dyn DiskFile>,
+    path: PathBuf,
+    header: Header,
+}
+
+impl Image {
+    /// Opens a file and checks its header and length.
+    pub(crate) fn open(disk: &dyn Disk, path: &Path) -> Result<Self, Error> {
+        let file = open_regular(disk, path, How::Read)?;
+        let header = read_header_at_rest(&*file, path, |time| disk.pause(time))?;
+        Ok(Self { file, path: path.into(), header })
+    }
+
+    /// What the file says of its filter.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The name that it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> &dyn DiskFile {
+        &*self.file
+    }
+
+    /// Another handle of the file, of this machine.
+    pub(crate) fn try_clone_file(&self) -> Result<File, Error> {
+        let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
+        let file = self.file.as_file().ok_or_else(unsupported).and_then(File::try_clone);
+        file.map_err(Error::io("open", &self.path))
+    }
+
+    /// Reads the filter into memory (in huge pages if it is large) and checks every byte of it;
+    /// `progress` is given the bytes done and the bytes in all, several times a millisecond.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::load_as`].
+    pub fn load<F: Native>(
+        &self,
+        secret_key: Option<SecretKey>,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<F, Error> {
+        let Self { file, path, header } = self;
+        let digest_function = header.digest_function(secret_key).map_err(Error::format(path))?;
+        header.check_kind(F::KIND).map_err(Error::format(path))?;
+        let mut body = Body::new(&**file, path, header);
+        let mut segments = Vec::new();
+        for &num_blocks in header.segment_blocks() {
+            let mut blocks = OwnedBlocks::zeroed(num_blocks).map_err(Error::format(path))?;
+            body.read_segment(blocks.as_mut(), &mut progress)?;
+            native::body_from_le(blocks.as_mut());
+            segments.push(blocks);
+        }
+        body.finish()?;
+        F::from_segments(header.fields(), digest_function, segments).map_err(Error::format(path))
+    }
+
+    /// Checks every byte without keeping it, in constant memory; `progress` as for [`Image::load`].
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::verify()`].
+    pub fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<(), Error> {
+        verify_body(&*self.file, &self.path, &self.header, progress)
+    }
+
+    /// The file to rewrite the identity in; `None` where the image has to be replaced as a whole: an
+    /// earlier version, a file of several names, which would all get it, or one that is not to be
+    /// written.
+    pub(crate) fn open_to_rewrite(
+        &self,
+        disk: &dyn Disk,
+    ) -> Result<Option<Box<dyn DiskFile>>, Error> {
+        let ours = self.file.look().map_err(Error::io("look at", &self.path))?;
+        if self.header.version() < native::VERSION || ours.links > 1 {
+            return Ok(None);
+        }
+        let Ok(file) = disk.open(&self.path, How::Change) else { return Ok(None) };
+        if !file.look().map_err(Error::io("look at", &self.path))?.is_same_file(&ours) {
+            return Err(Error::Replaced { path: self.path.clone() });
+        }
+        Ok(Some(file))
+    }
+
+    /// Rewrites the identity in place, synced, with the lock of the filter held.
+    pub(crate) fn rewrite_identity(
+        &mut self,
+        file: &dyn DiskFile,
+        identity: Identity,
+    ) -> Result<(), Error> {
+        let header = self.header.clone().with_identity(Some(identity));
+        let header = header.map_err(Error::format(&self.path))?;
+        let bytes = Identity::encode(Some(identity));
+        write_all_at(file, &bytes, IDENTITY_OFFSET as u64)
+            .map_err(Error::write(&self.path, bytes.len() as u64))?;
+        file.sync_data().map_err(Error::io("sync", &self.path))?;
+        self.header = header;
+        Ok(())
+    }
+}
+
+/// [`read_header`], again where the identity is just being rewritten.
+pub(crate) fn read_header_at_rest(
+    file: &dyn DiskFile,
+    path: &Path,
+    pause: impl Fn(Duration),
+) -> Result<Header, Error> {
+    for _ in 1..MAX_READS {
+        match read_header(file, path) {
+            // What a reader sees that comes while the identity is being rewritten.
+            Err(Error::Format { source: mayhap::Error::IdentityDamaged, .. }) => {
+                pause(BETWEEN_READS);
+            }
+            header => return header,
+        }
+    }
+    read_header(file, path)
+}
+
+/// Reads and checks a header, and that the file is as long as it says.
+fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
+    let mut start = [0; HEADER_BYTES];
+    let found = read_up_to(file, &mut start, 0).map_err(Error::io("read", path))?;
+    let start = &start[..found];
+    let header = Header::decode(start).map_err(|source| match source {
+        // Too short to have a whole magic, but what there is of it is right.
+        mayhap::Error::NotAFilter if found > 0 && MAGIC.starts_with(start) => {
+            let (field, expected) = ("header", HEADER_BYTES as u64);
+            Error::format(path)(mayhap::Error::WrongLength { field, expected, found: found as u64 })
+        }
+        mayhap::Error::NotAFilter => match sniff::looks_like(start) {
+            Some(looks_like) => Error::Foreign { path: path.into(), looks_like },
+            None => Error::format(path)(source),
+        },
+        _ => Error::format(path)(source),
+    })?;
+    let file_bytes = file.look().map_err(Error::io("look at", path))?.bytes;
+    header.check_file_bytes(file_bytes).map_err(Error::format(path))?;
+    Ok(header)
+}
+
+/// [`Image::open`] of a file of this machine.
+pub(crate) fn open(path: &Path) -> Result<Image, Error> {
+    Image::open(&disk::Real, path)
+}

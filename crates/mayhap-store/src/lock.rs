@@ -1,0 +1,318 @@
+//! The lock that writers of one filter take in turns.
+//!
+//! It is an exclusive `flock` on the file `.NAME.mayhap-lck` beside the filter, and not on the
+//! filter, which is replaced again and again: the lock of a replaced file is no lock. The lock file
+//! is removed by its holder, so whoever has locked it looks whether its name still leads to it.
+//!
+//! ```text
+//! mayhap-lock              so that no other file is taken for one
+//! 4711 mayhap add          process and verb of the holder
+//! …                        a byte at offset 4096: somebody waits
+//! ```
+
+use crate::Error;
+use crate::disk::{
+    self, Disk, DiskFile, Entry, How, Lock, is_at, look_for, read_up_to, write_all_at,
+};
+use crate::file::{rename_with, resolve_links};
+use std::fmt;
+use std::io::{self, ErrorKind};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+const MAGIC: &[u8] = b"mayhap-lock\n";
+/// Where waiters write a byte: far behind what a holder writes about itself.
+const MARK: u64 = 4096;
+/// The longest line about the holder that is read.
+const MAX_HOLDER_BYTES: usize = 200;
+
+/// Between two looks at a lock that is taken: at first, and at most.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+/// How long a holder that gave way leaves the lock to others before it competes again: two looks
+/// of a waiter.
+const GIVES_WAY: Duration = Duration::from_millis(100);
+
+/// Who holds a lock, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The id of the process.
+    pub process: u32,
+    /// What it is doing: the verb that it gave.
+    pub verb: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.verb.is_empty() {
+            write!(f, "process {}", self.process)
+        } else {
+            write!(f, "process {} ({})", self.process, self.verb)
+        }
+    }
+}
+
+/// What somebody who waits for a lock can know.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait<'a> {
+    /// The filter.
+    pub path: &'a Path,
+    /// Who holds its lock, unless that was not to be read.
+    pub holder: Option<&'a Holder>,
+    /// The time since the wait began.
+    pub waited: Duration,
+}
+
+type OnWait = Box<dyn FnMut(&Wait<'_>) -> ControlFlow<()> + Send>;
+
+/// How a lock is taken: for what, how long to wait for it, and what to do meanwhile.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_store::{Error, FilterLock, LockOptions};
+/// use std::time::Duration;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let first = FilterLock::take(path, &mut LockOptions::new("import"))?;
+/// // Does not wait: the lock is held.
+/// let refused = FilterLock::take(path, &mut LockOptions::new("clean up")).unwrap_err();
+/// let Error::Locked { holder: Some(holder), .. } = refused else { panic!("{refused}") };
+/// assert_eq!((holder.process, holder.verb.as_str()), (std::process::id(), "import"));
+/// drop(first);
+/// FilterLock::take(path, &mut LockOptions::new("clean up").timeout(Duration::from_secs(9)))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct LockOptions {
+    verb: String,
+    timeout: Duration,
+    on_wait: Option<OnWait>,
+}
+
+impl LockOptions {
+    /// For something that others are told by this name when they wait; control characters are left
+    /// out. It does not wait.
+    pub fn new(verb: &str) -> Self {
+        let verb = verb.chars().filter(|char| !char.is_control()).take(80).collect();
+        Self { verb, timeout: Duration::ZERO, on_wait: None }
+    }
+
+    /// Waits for the lock for this long.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Calls this some twenty times a second while it waits, and stops waiting if it breaks.
+    #[must_use]
+    pub fn on_wait(
+        self,
+        on_wait: impl FnMut(&Wait<'_>) -> ControlFlow<()> + Send + 'static,
+    ) -> Self {
+        Self { on_wait: Some(Box::new(on_wait)), ..self }
+    }
+}
+
+impl fmt::Debug for LockOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { verb, timeout, .. } = self;
+        f.debug_struct("LockOptions").field("verb", verb).field("timeout", timeout).finish()
+    }
+}
+
+/// The right to change, make or replace the filter at a path, until this is dropped.
+///
+/// Readers need none. Every writer of this crate takes it; it does not keep other programs away.
+/// Two names that symbolic links lead to one file share a lock, two hard links do not. On file
+/// systems without locks it is always free.
+#[derive(Debug)]
+pub struct FilterLock {
+    disk: Arc<dyn Disk>,
+    file: Box<dyn DiskFile>,
+    lock_path: PathBuf,
+    path: PathBuf,
+    since: Duration,
+    is_released: bool,
+}
+
+impl FilterLock {
+    /// Takes the lock of the filter at `path`, which need not exist. Symbolic links are followed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] if another process holds it for longer than the options say;
+    /// [`Error::WaitStopped`] if the options' callback breaks; [`Error::NotALock`] if a file of
+    /// another kind has the lock's name; [`Error::Io`].
+    pub fn take(path: &Path, options: &mut LockOptions) -> Result<Self, Error> {
+        Self::take_on(disk::real(), path, options)
+    }
+
+    /// [`FilterLock::take`] on a disk.
+    pub(crate) fn take_on(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        options: &mut LockOptions,
+    ) -> Result<Self, Error> {
+        let path = resolve_links(&*disk, path)?;
+        let lock_path = rename_with(&path, ".", ".mayhap-lck")?;
+        let started = disk.now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let file = open(&*disk, &lock_path)?;
+            if try_lock(&*file, &lock_path)? {
+                if !is_at(&*disk, &*file, &lock_path)? {
+                    continue; // Its holder has removed it, or it is a link.
+                }
+                check_ours(&*file, &lock_path)?;
+                let since = disk.now();
+                let lock = Self { disk, file, lock_path, path, since, is_released: false };
+                lock.write_holder(&options.verb);
+                return Ok(lock);
+            }
+            let (holder, waited) = (read_holder(&*file), disk.now().saturating_sub(started));
+            if holder.is_some() {
+                // Best effort: without it the holder keeps the lock for as long as it likes.
+                let _ = file.write_at(b"w", MARK);
+            }
+            if waited >= options.timeout {
+                return Err(Error::Locked { path, lock_path, holder, waited });
+            }
+            let wait = Wait { path: &path, holder: holder.as_ref(), waited };
+            if options.on_wait.as_mut().is_some_and(|on_wait| on_wait(&wait).is_break()) {
+                return Err(Error::WaitStopped { path });
+            }
+            disk.pause(pause.min(options.timeout.saturating_sub(waited)));
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// The filter's path, with symbolic links followed.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether somebody waits for the lock. Costs a look at the length of a file.
+    pub fn is_wanted(&self) -> bool {
+        self.file.look().is_ok_and(|entry| entry.bytes > MARK)
+    }
+
+    /// How long it is held.
+    pub(crate) fn held_for(&self) -> Duration {
+        self.disk.now().saturating_sub(self.since)
+    }
+
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    /// Gives the lock up for a while: to whoever waits, before the caller takes it again.
+    pub(crate) fn give_way(mut self) -> GaveWay {
+        let is_wanted = self.is_wanted();
+        if is_wanted {
+            // The name stays, so that the mark does, until another holder takes it away.
+            self.is_released = true;
+            let _ = self.file.unlock();
+        }
+        let (disk, lock_path) = (Arc::clone(&self.disk), self.lock_path.clone());
+        drop(self);
+        GaveWay { disk, lock_path, is_wanted }
+    }
+
+    /// Says in the file who holds the lock, and takes the marks of waiters away: those who still
+    /// wait make new ones. Only for people to read, so that an error is none of the lock.
+    fn write_holder(&self, verb: &str) {
+        let line = format!("{} {verb}\n", std::process::id());
+        let text = [MAGIC, line.as_bytes()].concat();
+        let _ = self.file.set_len(0).and_then(|()| write_all_at(&*self.file, &text, 0));
+    }
+}
+
+impl Drop for FilterLock {
+    fn drop(&mut self) {
+        if !self.is_released {
+            // A leftover is harmless; another's lock is not ours to remove, should a user have
+            // removed this one.
+            if is_at(&*self.disk, &*self.file, &self.lock_path).unwrap_or(false) {
+                let _ = self.disk.remove(&self.lock_path);
+            }
+            // Closing alone does not free the lock while a child process, made by another thread and
+            // not yet a program of its own, has inherited the file.
+            let _ = self.file.unlock();
+        }
+    }
+}
+
+/// That a lock was given up.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct GaveWay {
+    disk: Arc<dyn Disk>,
+    lock_path: PathBuf,
+    is_wanted: bool,
+}
+
+impl GaveWay {
+    /// Lets one of those who waited be first: until one of them has the lock, but not for long, as
+    /// they may have stopped waiting.
+    pub(crate) fn let_others_go_first(self) {
+        if !self.is_wanted {
+            return;
+        }
+        let until = self.disk.now() + GIVES_WAY;
+        let is_marked = |entry: io::Result<Entry>| entry.is_ok_and(|entry| entry.bytes > MARK);
+        while self.disk.now() < until && is_marked(self.disk.look(&self.lock_path, false)) {
+            self.disk.pause(GIVES_WAY / 20);
+        }
+    }
+}
+
+/// Opens or makes a lock file.
+fn open(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, Error> {
+    // Before the open, which would wait for the other end of a pipe, or follow a link.
+    if let Some(entry) = look_for(disk, path, false)?
+        && entry.not_regular.is_some()
+    {
+        return Err(Error::NotALock { path: path.into() });
+    }
+    match disk.open(path, How::Create { private: false }) {
+        // Another user's: it can be locked, though not marked.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => disk.open(path, How::Read),
+        opened => opened,
+    }
+    .map_err(Error::io("create", path))
+}
+
+/// Whether the lock was free; on file systems without locks it always is.
+fn try_lock(file: &dyn DiskFile, path: &Path) -> Result<bool, Error> {
+    match file.try_lock(Lock::Exclusive) {
+        Err(error) if error.kind() == ErrorKind::Unsupported => Ok(true),
+        locked => locked.map_err(Error::io("lock", path)),
+    }
+}
+
+/// A file that is neither empty nor a lock is of somebody else, and left alone.
+fn check_ours(file: &dyn DiskFile, path: &Path) -> Result<(), Error> {
+    let mut start = [0; MAGIC.len()];
+    let found = read_up_to(file, &mut start, 0).map_err(Error::io("read", path))?;
+    // A write that was cut short leaves a beginning; a waiter's mark alone leaves zeros.
+    if MAGIC.starts_with(&start[..found]) || start.iter().all(|&byte| byte == 0) {
+        return Ok(());
+    }
+    // The lock is given up with the file, whose name stays.
+    let _ = file.unlock();
+    Err(Error::NotALock { path: path.into() })
+}
+
+fn read_holder(file: &dyn DiskFile) -> Option<Holder> {
+    let mut bytes = [0; MAX_HOLDER_BYTES];
+    let found = read_up_to(file, &mut bytes, 0).ok()?;
+    let line = bytes[..found].strip_prefix(MAGIC)?.split(|&byte| byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let (process, verb) = line.split_once(' ').unwrap_or((line, ""));
+    // What another process wrote may be printed on a terminal.
+    let verb = verb.chars().filter(|char| !char.is_control()).collect();
+    Some(Holder { process: process.parse().ok()?, verb })
+}

@@ -1,0 +1,269 @@
+//! Names and contents of a file system in memory, and what changes them.
+
+use super::world::Random;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What is done to a disk.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    Write {
+        inode: u64,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    SetLen {
+        inode: u64,
+        bytes: usize,
+    },
+    Create {
+        path: PathBuf,
+        inode: u64,
+    },
+    Rename {
+        from: PathBuf,
+        to: PathBuf,
+        inode: u64,
+    },
+    Link {
+        to: PathBuf,
+        inode: u64,
+    },
+    Remove {
+        path: PathBuf,
+    },
+    Sync {
+        inode: u64,
+    },
+    SyncFolder,
+    /// All of it, by a user who is careful.
+    SyncAll,
+}
+
+impl Event {
+    /// The file whose contents it changes.
+    fn inode(&self) -> Option<u64> {
+        match self {
+            Self::Write { inode, .. } | Self::SetLen { inode, .. } => Some(*inode),
+            _ => None,
+        }
+    }
+}
+
+/// A folder: names and contents.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(super) struct Files {
+    pub(super) names: BTreeMap<PathBuf, u64>,
+    pub(super) contents: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Files {
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Write { inode, at, bytes } => {
+                let contents = self.contents.entry(*inode).or_default();
+                let end = at + bytes.len();
+                contents.resize(contents.len().max(end), 0);
+                contents[*at..end].copy_from_slice(bytes);
+            }
+            Event::SetLen { inode, bytes } => {
+                self.contents.entry(*inode).or_default().resize(*bytes, 0);
+            }
+            Event::Create { path, inode } => {
+                self.names.insert(path.clone(), *inode);
+                self.contents.entry(*inode).or_default();
+            }
+            Event::Rename { from, to, inode } => {
+                if self.names.get(from) == Some(inode) {
+                    self.names.remove(from);
+                }
+                self.names.insert(to.clone(), *inode);
+            }
+            Event::Link { to, inode } => {
+                self.names.insert(to.clone(), *inode);
+            }
+            Event::Remove { path } => {
+                self.names.remove(path);
+            }
+            Event::Sync { .. } | Event::SyncFolder | Event::SyncAll => {}
+        }
+    }
+
+    pub(super) fn read(&self, path: &str) -> Option<&[u8]> {
+        self.contents.get(self.names.get(&PathBuf::from(path))?).map(Vec::as_slice)
+    }
+
+    /// How many names lead to a file.
+    pub(super) fn links(&self, inode: u64) -> u64 {
+        self.names.values().filter(|&&named| named == inode).count() as u64
+    }
+
+    /// Without contents that no name leads to, and without locks, which are gone with their holders
+    /// and mean nothing.
+    pub(super) fn tidy(mut self) -> Self {
+        self.names.retain(|path, _| !path.to_string_lossy().ends_with(".mayhap-lck"));
+        let used: Vec<u64> = self.names.values().copied().collect();
+        self.contents.retain(|inode, _| used.contains(inode));
+        self
+    }
+}
+
+/// The bytes of a sector, which a disk writes whole or not at all, as it was at one moment.
+const SECTOR: usize = 512;
+
+/// What a disk has for sure, and what was done since and may be lost.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cache {
+    sure: Files,
+    pending: Vec<Event>,
+}
+
+/// What is kept of what is pending.
+pub(super) trait Keep {
+    /// Whether a change of a name is, the one of this place among all that is pending.
+    fn name(&mut self, place: usize) -> bool;
+
+    /// Up to which change of its contents a sector is written: one of these places, or before all.
+    fn sector(&mut self, inode: u64, sector: usize, places: &[usize]) -> Option<usize>;
+}
+
+impl Cache {
+    /// A disk on which all of this is safe.
+    pub(super) fn of(sure: Files) -> Self {
+        Self { sure, pending: Vec::new() }
+    }
+
+    pub(super) fn apply(&mut self, event: &Event) {
+        match event {
+            Event::Sync { inode } => self.settle(|of| of.inode() == Some(*inode)),
+            Event::SyncFolder => self.settle(|of| of.inode().is_none()),
+            Event::SyncAll => self.settle(|_| true),
+            other => self.pending.push(other.clone()),
+        }
+    }
+
+    fn settle(&mut self, which: impl Fn(&Event) -> bool) {
+        let sure = &mut self.sure;
+        self.pending.retain(|event| {
+            let settled = which(event);
+            if settled {
+                sure.apply(event);
+            }
+            !settled
+        });
+    }
+
+    pub(super) fn num_pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// What is left if this is kept. A sector has all changes up to one of them, since they were made
+    /// in memory before it was written; names and sectors are written in any order.
+    pub(super) fn left(&self, keep: &mut impl Keep) -> Files {
+        let mut files = self.sure.clone();
+        let mut inodes: Vec<u64> = Vec::new();
+        for (place, event) in self.pending.iter().enumerate() {
+            match event.inode() {
+                Some(inode) if !inodes.contains(&inode) => inodes.push(inode),
+                None if keep.name(place) => files.apply(event),
+                Some(_) | None => {}
+            }
+        }
+        for inode in inodes {
+            let contents = self.contents_left(inode, keep);
+            files.contents.insert(inode, contents);
+        }
+        files.tidy()
+    }
+
+    fn contents_left(&self, inode: u64, keep: &mut impl Keep) -> Vec<u8> {
+        let of = |(_, event): &(usize, &Event)| event.inode() == Some(inode);
+        let (places, events): (Vec<usize>, Vec<&Event>) =
+            self.pending.iter().enumerate().filter(of).unzip();
+        let mut versions = Vec::new();
+        let mut files = Files::default();
+        let before = self.sure.contents.get(&inode).cloned().unwrap_or_default();
+        files.contents.insert(inode, before);
+        versions.push(files.contents[&inode].clone());
+        for event in events {
+            files.apply(event);
+            versions.push(files.contents[&inode].clone());
+        }
+        let longest = versions.iter().map(Vec::len).max().unwrap_or(0);
+        let sector_of = |version: &Vec<u8>, sector: usize| {
+            let end = version.len().min((sector + 1) * SECTOR);
+            version.get(sector * SECTOR..end).unwrap_or_default().to_vec()
+        };
+        let (mut left, mut newest) = (Vec::new(), 0);
+        for sector in 0..longest.div_ceil(SECTOR) {
+            let all: Vec<Vec<u8>> = versions.iter().map(|it| sector_of(it, sector)).collect();
+            let changes = all.windows(2).any(|pair| pair[0] != pair[1]);
+            let version = if changes {
+                let chosen = keep.sector(inode, sector, &places);
+                let version = chosen
+                    .map_or(0, |place| places.iter().filter(|&&other| other <= place).count());
+                newest = newest.max(version);
+                version
+            } else {
+                0
+            };
+            let mut bytes = all[version].clone();
+            bytes.resize(SECTOR, 0);
+            left.extend(bytes);
+        }
+        // The length is that of the newest change that is on the disk.
+        left.resize(versions[newest].len(), 0);
+        left
+    }
+}
+
+/// All that is pending up to this place, as if the disk wrote in order.
+pub(super) struct UpTo(pub(super) Option<usize>);
+
+impl Keep for UpTo {
+    fn name(&mut self, place: usize) -> bool {
+        self.0.is_some_and(|last| place <= last)
+    }
+
+    fn sector(&mut self, _: u64, _: usize, places: &[usize]) -> Option<usize> {
+        places.iter().copied().filter(|&place| self.0.is_some_and(|last| place <= last)).max()
+    }
+}
+
+/// All but the change of this place, or that alone.
+pub(super) struct One {
+    pub(super) place: usize,
+    pub(super) is_kept: bool,
+}
+
+impl Keep for One {
+    fn name(&mut self, place: usize) -> bool {
+        (place == self.place) == self.is_kept
+    }
+
+    fn sector(&mut self, _: u64, _: usize, places: &[usize]) -> Option<usize> {
+        match places.binary_search(&self.place) {
+            // Sectors that the change did not touch have no other version of their own then.
+            Ok(at) if self.is_kept => places.get(at).copied(),
+            Ok(at) => at.checked_sub(1).and_then(|before| places.get(before)).copied(),
+            Err(_) => places.last().copied().filter(|_| !self.is_kept),
+        }
+    }
+}
+
+/// Anything.
+pub(super) struct Mix<'a>(pub(super) &'a mut Random);
+
+impl Keep for Mix<'_> {
+    fn name(&mut self, _: usize) -> bool {
+        self.0.below(4) > 0
+    }
+
+    fn sector(&mut self, _: u64, _: usize, places: &[usize]) -> Option<usize> {
+        match self.0.below(4) {
+            0 => None,
+            1 => places.get(self.0.below(places.len() as u64) as usize).copied(),
+            _ => places.last().copied(),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether a file is the one that was opened, as it was.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::path::Path;
+
+/// What tells a file that was written to from the same file before, and from another one: device and
+/// inode where the system has them, length, time of the last change of its bytes.
+///
+/// Removing, renaming or linking a file leaves it as it is, as does a change of its rights. The time
+/// is as fine as the file system's, some milliseconds: two changes within one of them are one. Who
+/// sets the time back by hand after a change of the same length is not noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    file: (u64, u64),
+    bytes: u64,
+    /// Seconds and nanoseconds.
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    /// Of an open file, whatever its path leads to by now.
+    ///
+    /// # Errors
+    ///
+    /// If the system does not tell.
+    pub fn of(file: &File) -> io::Result<Self> {
+        file.metadata().map(|metadata| Self::from(&metadata))
+    }
+
+    /// Of the file that a path leads to.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or the system does not tell.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_store::FileStamp;
+    /// # let folder = tempfile::tempdir()?;
+    /// let path = &folder.path().join("a");
+    /// std::fs::write(path, "before")?;
+    /// let before = FileStamp::at(path)?;
+    /// assert_eq!(FileStamp::at(path)?, before);
+    /// std::fs::write(path, "afterwards")?;
+    /// assert_ne!(FileStamp::at(path)?, before);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn at(path: &Path) -> io::Result<Self> {
+        fs::metadata(path).map(|metadata| Self::from(&metadata))
+    }
+
+    /// The length of the file.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(unix)]
+impl From<&Metadata> for FileStamp {
+    fn from(metadata: &Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            file: (metadata.dev(), metadata.ino()),
+            bytes: metadata.size(),
+            changed: (metadata.mtime(), metadata.mtime_nsec()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl From<&Metadata> for FileStamp {
+    fn from(metadata: &Metadata) -> Self {
+        let since = metadata.modified().ok();
+        let since = since.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        let changed = since.unwrap_or_default();
+        Self {
+            file: (0, 0),
+            bytes: metadata.len(),
+            changed: (changed.as_secs().cast_signed(), i64::from(changed.subsec_nanos())),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Bringing the filter in memory to where others left its files.
+
+use super::memory::Memory;
+use super::options::Found;
+use super::relation::{LogFound, OpenLog, examine};
+use super::session::{Name, Session};
+use super::{Recovery, check_log};
+use crate::disk::How;
+use crate::log::{Log, Owner, Record, first, replay};
+use crate::{Error, FilterLock, Image};
+use mayhap::native::Identity;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Session {
+    /// Adds the log of the image that was just loaded into memory.
+    pub(super) fn follow(&mut self, memory: &mut dyn Memory) -> Result<Recovery, Error> {
+        (self.log, self.blocked, self.log_of_version_1) = (None, None, None);
+        self.identity = self.image.header().identity();
+        let how = (self.log_path.as_path(), How::Change);
+        let (found, log) = examine(&*self.disk, how, self.image.header())?;
+        match found {
+            LogFound::Foreign { .. } | LogFound::NotALog => self.blocked = Some(found),
+            LogFound::Missing { .. } if self.options.without_log => {
+                (self.identity, self.must_save) = (None, true);
+            }
+            LogFound::Stale | LogFound::Empty => {
+                // As long as a power cut can bring back the image before, it is not stale.
+                self.settle()?;
+                // If it stays, it is ignored.
+                let _ = self.disk.remove(&self.log_path);
+            }
+            _ => check_log(found, self.image.path(), &self.log_path)?,
+        }
+        let Some(OpenLog { file, header }) = log else { return Ok(Recovery::default()) };
+        let mut recovery = Recovery::default();
+        let path = self.image.path();
+        let replayed = replay(&*file, &self.log_path, &header, first(&header), |record, _| {
+            apply_to(memory, record, path, &mut recovery)
+        })?;
+        recovery.dropped_bytes = replayed.dropped_bytes;
+        if let Owner::Unnamed { log_id, .. } = header.owner {
+            (self.log_of_version_1, self.must_save) = (Some(log_id), true);
+        } else if self.identity.is_some_and(|identity| !identity.log_begun) {
+            // A copy of the image, put back, that was made before its log was begun.
+            self.must_save = true;
+        } else {
+            self.log = Some(Log::open_at(file, &self.log_path, header, &replayed)?);
+        }
+        Ok(recovery)
+    }
+
+    /// Takes the lock if it is not held, and brings the filter in memory to where others left it.
+    ///
+    /// # Errors
+    ///
+    /// As [`FilterLock::take`]; [`Error::Replaced`] if the filter is another one now, or gone;
+    /// [`Error::LogLost`]; as [`Session::open`]. What this session had recorded was part of what is
+    /// gone.
+    pub fn ready(&mut self, memory: &mut dyn Memory) -> Result<Found, Error> {
+        if self.lock.is_some() {
+            return Ok(Found::AsLeft);
+        }
+        if let Some(gave_way) = self.gave_way.take() {
+            gave_way.let_others_go_first();
+        }
+        let disk = Arc::clone(&self.disk);
+        let lock = FilterLock::take_on(disk, self.image.path(), &mut self.options.lock)?;
+        let found = self.catch_up(memory)?;
+        (self.lock, self.is_behind) = (Some(lock), false);
+        Ok(found)
+    }
+
+    fn catch_up(&mut self, memory: &mut dyn Memory) -> Result<Found, Error> {
+        let replaced = || Error::Replaced { path: self.image.path().into() };
+        let image = match Image::open(&*self.disk, self.image.path()) {
+            Ok(image) => image,
+            Err(error) if error.is_not_found() => return Err(replaced()),
+            Err(error) => return Err(error),
+        };
+        let (header, before) = (image.header(), self.image.header());
+        let numbers = |identity: Identity| (identity.id, identity.epoch);
+        let (ours, theirs) = (self.identity.map(numbers), header.identity().map(numbers));
+        // Without a contribution nothing is lost by starting anew from what is there.
+        let is_same =
+            header.is_same_image(before) && (ours == theirs || ours.is_none() && !self.contributed);
+        let is_next = match (ours, theirs) {
+            (Some((id, epoch)), Some((their_id, their_epoch))) => {
+                id == their_id && epoch < their_epoch
+            }
+            _ => false,
+        };
+        // From here on an error leaves memory neither here nor there.
+        let is_behind = std::mem::replace(&mut self.is_behind, true);
+        if is_same && !is_behind {
+            self.image = image;
+            return self.catch_up_log(memory);
+        }
+        let has_same_keys = (header.kind(), header.digest_id(), header.digest_parameter())
+            == (before.kind(), before.digest_id(), before.digest_parameter())
+            && header.key_options() == before.key_options();
+        if !has_same_keys || self.contributed && !is_next && !is_same {
+            return Err(replaced());
+        }
+        memory.load(&image)?;
+        self.image = image;
+        (self.must_save, self.name) = (false, Name::MayBeLost);
+        self.follow(memory)?;
+        Ok(Found::Changed)
+    }
+
+    /// The image is the one in memory: adds what others appended to its log.
+    fn catch_up_log(&mut self, memory: &mut dyn Memory) -> Result<Found, Error> {
+        let mut recovery = Recovery::default();
+        if let Some(log) = &mut self.log {
+            if !log.is_at_its_name(&*self.disk)? {
+                return Err(Error::LogLost { path: self.log_path.clone() });
+            }
+            let path = self.image.path();
+            log.catch_up(|record, _| apply_to(memory, record, path, &mut recovery))?;
+        } else {
+            recovery = self.follow(memory)?;
+        }
+        Ok(if recovery.replayed_digests > 0 { Found::Changed } else { Found::AsLeft })
+    }
+}
+
+/// Does what a record says, and counts it.
+fn apply_to(
+    memory: &mut dyn Memory,
+    record: &Record<'_>,
+    path: &Path,
+    recovery: &mut Recovery,
+) -> Result<(), Error> {
+    recovery.new_items += memory.apply(record).map_err(Error::format(path))?;
+    recovery.replayed_digests += record.digests.len() as u64;
+    Ok(())
+}

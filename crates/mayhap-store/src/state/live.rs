@@ -1,0 +1,208 @@
+//! A filter that outlives the process: an image and the digests since.
+
+use super::Recovery;
+use super::memory::{Held, Insert};
+use super::options::SessionOptions;
+use super::session::Session;
+use crate::{Error, LockOptions, Operation};
+use mayhap::{AnyFilter, Digest, SecretKey};
+use std::path::Path;
+
+/// A filter in memory with its state on disk: `FILE`, the image, is an ordinary filter file;
+/// `FILE.log` holds the digests recorded since. For one process at a time: the filter's lock is held
+/// until this is dropped. [`Session`] is for several that take turns.
+///
+/// # The contract
+///
+/// The caller inserts digests into the filter, does what they stand for (prints the lines), and
+/// then [records](LiveFilter::record) them. Then after kill -9 no line is lost and at most the last
+/// unrecorded chunk comes again; after an end with [`LiveFilter::checkpoint`] (Ctrl-C included)
+/// nothing comes again, and the file alone is the whole filter. Two rules follow: record after
+/// acting, never before; and call `checkpoint` only when everything in the filter has been acted on,
+/// since it saves all that is in there.
+///
+/// | event | what was recorded is there again after |
+/// |---|---|
+/// | kill -9, crash, panic | every [`LiveFilter::record`] |
+/// | power cut | every [`LiveFilter::sync`] and [`LiveFilter::checkpoint`] |
+///
+/// A crash at any point of a checkpoint is harmless: the log is removed only after the new image
+/// is safe on disk, and is of no other image than the one that it names. Records are done again
+/// exactly as they were, in kinds that count or forget too.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::AnyFilter;
+/// use mayhap_store::LiveFilter;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let empty = AnyFilter::builder().expected_items(1000).target_fpp(1e-6).build()?;
+/// let mut seen = LiveFilter::create(path, empty, "")?;
+/// let digest = seen.filter().digest_function().digest("line");
+/// if seen.filter_mut().insert_digest(digest) {
+///     println!("line");
+///     seen.record(&[digest])?;
+/// }
+/// drop(seen); // no checkpoint: as after kill -9
+///
+/// let (seen, recovery) = LiveFilter::open(path, None)?;
+/// assert!(seen.filter().contains("line"));
+/// assert_eq!(recovery.replayed_digests, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct LiveFilter<F = AnyFilter> {
+    memory: Held<F>,
+    session: Session,
+}
+
+impl LiveFilter {
+    /// [`LiveFilter::open_as`] for a plain filter.
+    ///
+    /// # Errors
+    ///
+    /// As [`LiveFilter::open_as`].
+    pub fn open(path: &Path, secret_key: Option<SecretKey>) -> Result<(Self, Recovery), Error> {
+        Self::open_as(path, secret_key, |_| {})
+    }
+}
+
+impl<F: Insert> LiveFilter<F> {
+    /// Starts a live filter: saves `filter` as the first image.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the
+    /// log's name; [`Error::Locked`]; as [`crate::save_new`].
+    pub fn create(path: &Path, filter: F, key_options: &str) -> Result<Self, Error> {
+        let mut memory = Held { filter, secret_key: None };
+        let session = Session::create(path, options(), &mut memory, key_options)?;
+        Ok(Self { memory, session })
+    }
+
+    /// Opens a live filter, or makes an ordinary filter file one: loads the image, lets `prepare`
+    /// change it, and adds what the log has.
+    ///
+    /// A log of version 1, as earlier releases wrote it, has no times. To a window of time `prepare`
+    /// has to tell what time it is ([`mayhap::WindowBloomFilter::advance`]): what is replayed is as
+    /// young as that, so it is remembered longer than without the crash, and never shorter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::open`]; [`Error::Locked`] while another process changes it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::WindowBloomFilter;
+    /// use mayhap_store::LiveFilter;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = &folder.path().join("minute.mayhap");
+    /// let builder = WindowBloomFilter::builder().window_time(60, 1000).target_fpp(1e-6);
+    /// let mut seen = LiveFilter::create(path, builder.build()?, "")?;
+    /// let digest = seen.filter().digest("line");
+    /// seen.filter_mut().insert_digest_at(digest, 1_000);
+    /// seen.record(&[digest])?;
+    /// drop(seen); // no checkpoint: as after kill -9
+    ///
+    /// let (seen, _) = LiveFilter::<WindowBloomFilter>::open_as(path, None, |_| {})?;
+    /// assert!(seen.filter().contains_at("line", 1_060)); // the log has the time
+    /// assert!(!seen.filter().contains_at("line", 1_100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_as(
+        path: &Path,
+        secret_key: Option<SecretKey>,
+        prepare: impl FnOnce(&mut F),
+    ) -> Result<(Self, Recovery), Error> {
+        let opening = Session::open(path, options())?;
+        let mut filter: F = opening.image().load(secret_key, |_, _| {})?;
+        prepare(&mut filter);
+        let mut memory = Held { filter, secret_key };
+        let (session, recovery) = opening.follow(&mut memory)?;
+        Ok((Self { memory, session }, recovery))
+    }
+
+    /// The filter, to be asked.
+    pub const fn filter(&self) -> &F {
+        &self.memory.filter
+    }
+
+    /// The filter, to be inserted into. It may be replaced by another one, say a larger one, if
+    /// that has the same digest function; follow that with a checkpoint.
+    pub const fn filter_mut(&mut self) -> &mut F {
+        &mut self.memory.filter
+    }
+
+    /// How keys are cut from input lines.
+    pub fn key_options(&self) -> &str {
+        self.session.key_options()
+    }
+
+    /// The path of the image, with symbolic links followed.
+    pub fn path(&self) -> &Path {
+        self.session.path()
+    }
+
+    /// Records digests that the caller has inserted and acted on: one `write` to the kernel, which
+    /// keeps them whatever happens to the process.
+    ///
+    /// For plain and growing filters the digests that were new are enough. To a counting filter or
+    /// a window every insertion does something, so each has to be recorded, in order; in a window
+    /// of time those of one time together.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::record`]. The filter still has the digests, and a checkpoint saves them.
+    pub fn record(&mut self, digests: &[Digest]) -> Result<(), Error> {
+        self.record_as(Operation::Insert, digests)
+    }
+
+    /// [`LiveFilter::record`] of digests that were removed from a counting filter: those that were
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// As [`LiveFilter::record`].
+    pub fn record_removed(&mut self, digests: &[Digest]) -> Result<(), Error> {
+        self.record_as(Operation::Remove, digests)
+    }
+
+    fn record_as(&mut self, operation: Operation, digests: &[Digest]) -> Result<(), Error> {
+        let time = self.memory.filter.now();
+        self.session.note(operation, time, digests.iter().copied());
+        self.session.record(&mut self.memory).inspect_err(|_| self.session.forget_pending())
+    }
+
+    /// Makes all that was recorded survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::sync`].
+    pub fn sync(&mut self) -> Result<(), Error> {
+        self.session.sync()
+    }
+
+    /// As [`Session::log_bytes`].
+    pub fn log_bytes(&self) -> u64 {
+        self.session.log_bytes()
+    }
+
+    /// Saves the filter as it is, safe from power cuts, and then removes the log.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::save()`], before which nothing has changed; [`Error::LogMismatch`] if the filter
+    /// was replaced by one of another digest function. A log whose disk failed before is no error
+    /// here: the image has everything, and the next record begins another log.
+    pub fn checkpoint(&mut self) -> Result<(), Error> {
+        self.session.checkpoint(&mut self.memory)
+    }
+}
+
+fn options() -> SessionOptions {
+    SessionOptions::new(LockOptions::new("live filter")).needs_log()
+}

@@ -1,0 +1,86 @@
+//! What is in memory and not yet in the log.
+
+use crate::Operation;
+use mayhap::Digest;
+
+/// Digests that were done in memory since the last record, with when and how.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    digests: Vec<Digest>,
+    /// What is done with the digests from there on.
+    runs: Vec<Run>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    start: usize,
+    operation: Operation,
+    time: u64,
+}
+
+impl Pending {
+    pub(super) fn len(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// Adds digests that are done after all others.
+    pub(super) fn push(
+        &mut self,
+        operation: Operation,
+        time: u64,
+        digests: impl IntoIterator<Item = Digest>,
+    ) {
+        let start = self.digests.len();
+        self.digests.extend(digests);
+        let is_same = |run: &Run| (run.operation, run.time) == (operation, time);
+        if self.digests.len() > start && !self.runs.last().is_some_and(is_same) {
+            self.runs.push(Run { start, operation, time });
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.digests.clear();
+        self.runs.clear();
+    }
+
+    /// The runs of digests of one operation and time, in order.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (Operation, u64, &[Digest])> {
+        let ends = self.runs.iter().skip(1).map(|run| run.start).chain([self.digests.len()]);
+        let run = |(run, end): (&Run, usize)| (run.operation, run.time, run.start..end);
+        self.runs
+            .iter()
+            .zip(ends)
+            .map(run)
+            .map(|(operation, time, range)| (operation, time, &self.digests[range]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_end_where_the_operation_or_the_time_changes() {
+        let mut pending = Pending::default();
+        let digests = |numbers: &[u64]| numbers.iter().map(|&n| Digest::new(n)).collect::<Vec<_>>();
+        for (operation, time, numbers) in [
+            (Operation::Insert, 1, &[1, 2][..]),
+            (Operation::Remove, 1, &[]),
+            (Operation::Insert, 1, &[3]),
+            (Operation::Remove, 1, &[1]),
+            (Operation::Remove, 2, &[2]),
+        ] {
+            pending.push(operation, time, digests(numbers));
+        }
+        let expected = [
+            (Operation::Insert, 1, digests(&[1, 2, 3])),
+            (Operation::Remove, 1, digests(&[1])),
+            (Operation::Remove, 2, digests(&[2])),
+        ];
+        let found: Vec<_> = pending.runs().map(|(o, t, run)| (o, t, run.to_vec())).collect();
+        assert_eq!(found, expected);
+        assert_eq!(pending.len(), 5);
+        pending.clear();
+        assert_eq!((pending.runs().count(), pending.len()), (0, 0));
+    }
+}

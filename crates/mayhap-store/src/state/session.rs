@@ -1,0 +1,449 @@
+//! Changing a state in turns with other processes.
+
+use super::memory::Memory;
+use super::options::{Finished, SessionOptions};
+use super::pending::Pending;
+use super::relation::{LogFound, examine};
+use super::{Recovery, log_path_of};
+use crate::disk::{self, Disk, How};
+use crate::lock::GaveWay;
+use crate::log::Log;
+use crate::{Error, FilterLock, Image, LockOptions, Operation};
+use mayhap::Digest;
+use mayhap::native::Identity;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Digests that are kept to be recorded while there is no log. Beyond that, what has to be safe
+/// before the lock is given up is saved as a whole.
+const MAX_PENDING: usize = 1 << 20;
+
+/// Whether the name of an image is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name {
+    /// A power cut may bring back the image before: whoever wrote this one may have been killed
+    /// before the folder was synced.
+    MayBeLost,
+    Synced,
+}
+
+/// A turn, or many turns, at changing a state whose filter is in memory elsewhere.
+///
+/// # The contract
+///
+/// Whoever changes the filter holds the lock, from [`Session::ready`] on, and says what was done by
+/// [`Session::note`]. [`Session::record`] appends that to the log. Before anything that may take
+/// long, such as waiting for input, [`Session::release`] records and gives the lock up; the next
+/// `ready` takes it again, with all that others have done meanwhile. So any number of processes
+/// change one state together, exactly as if one after the other did: a key is new for one of them
+/// only.
+///
+/// | event | what was noted is there again after |
+/// |---|---|
+/// | kill -9, crash, panic | every [`Session::record`] and [`Session::release`] |
+/// | power cut | every [`Session::sync`], [`Session::checkpoint`] and [`Session::finish`] |
+///
+/// A session that never releases or records needs no log: [`Session::finish`] replaces the file.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::AnyFilter;
+/// use mayhap_store::{
+///     Error, Image, LockOptions, Memory, Operation, Record, Session, SessionOptions, apply, save,
+/// };
+/// # use mayhap::{Block, native::{Header, Native}};
+///
+/// struct Seen(AnyFilter);
+///
+/// impl Memory for Seen {
+///     fn load(&mut self, image: &Image) -> Result<(), Error> {
+///         self.0 = image.load(None, |_, _| {})?;
+///         Ok(())
+///     }
+///     fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+///         apply(&mut self.0, record)
+///     }
+///     // …
+/// #   fn header(&mut self, key_options: &str) -> Header { Header::of(&self.0, key_options) }
+/// #   fn segments(&self) -> Vec<&[Block]> { self.0.segments() }
+/// }
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let empty = AnyFilter::builder().expected_items(1000).target_fpp(1e-6).build()?;
+/// save(path, &empty, "")?;
+/// let open = || {
+///     let opening = Session::open(path, SessionOptions::new(LockOptions::new("example")))?;
+///     let mut seen = Seen(opening.image().load(None, |_, _| {})?);
+///     let (session, recovery) = opening.follow(&mut seen)?;
+///     Ok::<_, Error>((session, seen, recovery))
+/// };
+/// let (mut one, mut seen_by_one, _) = open()?;
+/// let digest = seen_by_one.0.digest_function().digest("line");
+/// seen_by_one.0.insert_digest(digest);
+/// one.note(Operation::Insert, 0, [digest]);
+/// one.release(&mut seen_by_one)?; // it waits for something
+///
+/// let (two, mut seen_by_two, recovery) = open()?;
+/// assert!(seen_by_two.0.contains("line") && recovery.new_items == 1);
+/// two.finish(&mut seen_by_two)?;
+/// one.ready(&mut seen_by_one)?; // goes on
+/// one.finish(&mut seen_by_one)?;
+/// assert!(mayhap_store::load(path, None)?.filter.contains("line"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) options: SessionOptions,
+    pub(super) log_path: PathBuf,
+    pub(super) key_options: String,
+    /// The image that memory and log follow.
+    pub(super) image: Image,
+    /// Which state that is; `None` if it was none so far.
+    pub(super) identity: Option<Identity>,
+    /// The log of that image, at the place up to which memory has it.
+    pub(super) log: Option<Log>,
+    /// What else has the name of the log.
+    pub(super) blocked: Option<LogFound>,
+    /// The id of the log of version 1 that is in memory and has to be saved before it is removed.
+    pub(super) log_of_version_1: Option<u64>,
+    pub(super) pending: Pending,
+    /// Memory has more than image, log and `pending` together.
+    pub(super) must_save: bool,
+    pub(super) name: Name,
+    /// Memory was being brought up to date, and that failed.
+    pub(super) is_behind: bool,
+    /// Others may rely on what this session recorded or saved.
+    pub(super) contributed: bool,
+    pub(super) lock: Option<FilterLock>,
+    pub(super) gave_way: Option<GaveWay>,
+}
+
+impl Session {
+    /// Takes the lock of a filter, and opens it to be loaded.
+    ///
+    /// # Errors
+    ///
+    /// As [`FilterLock::take`] and [`crate::read_header`].
+    pub fn open(path: &Path, options: SessionOptions) -> Result<Opening, Error> {
+        Self::open_on(disk::real(), path, options)
+    }
+
+    /// [`Session::open`] on a disk.
+    pub(crate) fn open_on(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        mut options: SessionOptions,
+    ) -> Result<Opening, Error> {
+        let lock = FilterLock::take_on(Arc::clone(&disk), path, &mut options.lock)?;
+        let image = Image::open(&*disk, lock.path())?;
+        let log_path = log_path_of(lock.path())?;
+        Ok(Opening { session: Self::of(disk, options, (log_path, image), lock) })
+    }
+
+    /// Takes the lock of a filter that is not there yet, and saves its first image.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the
+    /// log's name; as [`FilterLock::take`] and [`crate::save_new`].
+    pub fn create(
+        path: &Path,
+        options: SessionOptions,
+        memory: &mut dyn Memory,
+        key_options: &str,
+    ) -> Result<Self, Error> {
+        Self::create_on(disk::real(), path, options, memory, key_options)
+    }
+
+    /// [`Session::create`] on a disk.
+    pub(crate) fn create_on(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        mut options: SessionOptions,
+        memory: &mut dyn Memory,
+        key_options: &str,
+    ) -> Result<Self, Error> {
+        let lock = FilterLock::take_on(Arc::clone(&disk), path, &mut options.lock)?;
+        let log_path = log_path_of(lock.path())?;
+        if disk::look_for(&*disk, lock.path(), false)?.is_some() {
+            return Err(Error::Exists { path: lock.path().into() });
+        }
+        let header = memory.header(key_options);
+        match examine(&*disk, (&log_path, How::Read), &header)?.0 {
+            LogFound::None => {}
+            LogFound::Empty => {
+                disk.remove(&log_path).map_err(Error::io("remove", &log_path))?;
+            }
+            LogFound::NotALog => return Err(Error::NotALog { path: log_path }),
+            _ => return Err(Error::OrphanLog { path: log_path }),
+        }
+        let identity = Identity { id: disk.random(), epoch: 1, log_begun: false };
+        let header = header.with_identity(Some(identity)).map_err(Error::format(lock.path()))?;
+        crate::save::save_image(&lock, &header, &memory.segments(), false)?;
+        let image = Image::open(&*disk, lock.path())?;
+        let session = Self::of(disk, options, (log_path, image), lock);
+        Ok(Self { name: Name::Synced, ..session })
+    }
+
+    fn of(
+        disk: Arc<dyn Disk>,
+        options: SessionOptions,
+        (log_path, image): (PathBuf, Image),
+        lock: FilterLock,
+    ) -> Self {
+        Self {
+            disk,
+            options,
+            log_path,
+            key_options: image.header().key_options().into(),
+            identity: image.header().identity(),
+            image,
+            log: None,
+            blocked: None,
+            log_of_version_1: None,
+            pending: Pending::default(),
+            must_save: false,
+            name: Name::MayBeLost,
+            is_behind: false,
+            contributed: false,
+            lock: Some(lock),
+            gave_way: None,
+        }
+    }
+
+    /// How keys are cut from input lines.
+    pub fn key_options(&self) -> &str {
+        &self.key_options
+    }
+
+    /// The file that the filter in memory was loaded from or saved to last, open.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// The path of the filter, with symbolic links followed.
+    pub fn path(&self) -> &Path {
+        self.image.path()
+    }
+
+    /// The path of its log, be there one or not.
+    pub fn log_path(&self) -> &Path {
+        &self.log_path
+    }
+
+    /// The length of the log; 0 if none was begun. It grows by 8 bytes a digest and shrinks at a
+    /// checkpoint: when it is as long as the filter, a checkpoint costs no more than the log did.
+    pub fn log_bytes(&self) -> u64 {
+        self.log.as_ref().map_or(0, Log::bytes)
+    }
+
+    /// What stands in the way of a log, if anything does.
+    pub fn blocked(&self) -> Option<LogFound> {
+        self.blocked
+    }
+
+    /// Whether the lock is held.
+    pub fn is_held(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// Whether another process goes on with the same log at present.
+    pub fn is_shared(&self) -> bool {
+        self.log.as_ref().is_some_and(Log::has_others)
+    }
+
+    /// Whether the filter in memory has more than its files, and no log to put that in: one whose log
+    /// is lost, or of an earlier version.
+    pub fn has_to_be_saved(&self) -> bool {
+        self.must_save
+    }
+
+    /// Digests that were noted and are not yet in the log.
+    pub fn num_pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether the lock is held for this long or longer, and somebody waits for it.
+    pub fn is_wanted_after(&self, held: Duration) -> bool {
+        self.lock.as_ref().is_some_and(|lock| lock.held_for() >= held && lock.is_wanted())
+    }
+
+    /// Notes what was done to the filter in memory, in order, at a time that windows of time have.
+    /// For plain and growing filters the digests that were new are enough, for removals those that
+    /// were there. To a counting filter or a window every insertion does something.
+    pub fn note(
+        &mut self,
+        operation: Operation,
+        time: u64,
+        digests: impl IntoIterator<Item = Digest>,
+    ) {
+        if self.must_save {
+            return;
+        }
+        self.pending.push(operation, time, digests);
+        if self.log.is_none() && self.pending.len() > MAX_PENDING {
+            self.pending.clear();
+            self.must_save = true;
+        }
+    }
+
+    /// Records all that was noted: one `write` to the kernel, which keeps it whatever happens to the
+    /// process. The first record begins the log, or saves the filter where too much was noted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSpace`] or [`Error::Io`], after which the log is as it was and can be used again
+    /// once the cause is gone; [`Error::Poisoned`]; [`Error::ForeignLog`], [`Error::NotALog`]; as
+    /// [`Session::checkpoint`]. The filter still has the digests, and a checkpoint saves them.
+    ///
+    /// # Panics
+    ///
+    /// If something was noted and the lock is not held.
+    pub fn record(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
+        if self.must_save {
+            return self.save(memory, true);
+        }
+        if self.pending.len() == 0 {
+            return Ok(());
+        }
+        if self.log.is_none() {
+            self.begin_log(memory)?;
+        }
+        if let Some(log) = &mut self.log {
+            log.append(self.pending.runs())?;
+            self.pending.clear();
+            self.contributed = true;
+        }
+        Ok(())
+    }
+
+    /// Forgets what was noted and could not be recorded: the caller does it again, or saves.
+    pub(super) fn forget_pending(&mut self) {
+        self.pending.clear();
+    }
+
+    /// Makes all that was recorded survive a power cut.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], after which nothing more is recorded: what the kernel could not write it may
+    /// have forgotten. [`Error::Poisoned`] then.
+    pub fn sync(&mut self) -> Result<(), Error> {
+        self.settle()?;
+        self.log.as_mut().map_or(Ok(()), Log::sync)
+    }
+
+    /// Makes the image's name survive a power cut, if that is not known of it.
+    pub(super) fn settle(&mut self) -> Result<(), Error> {
+        if self.name == Name::MayBeLost {
+            disk::sync_folder(&*self.disk, self.image.path())?;
+            self.name = Name::Synced;
+        }
+        Ok(())
+    }
+
+    /// Records, and gives the lock up until [`Session::ready`]. Whoever waits is first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::record`]; the lock is kept then.
+    pub fn release(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
+        self.record(memory)?;
+        if let Some(log) = &self.log
+            && !log.is_at_its_name(&*self.disk)?
+        {
+            // Somebody has removed it. Memory has all of it, as long as the lock is held.
+            self.save(memory, true)?;
+        }
+        self.gave_way = self.lock.take().map(FilterLock::give_way);
+        Ok(())
+    }
+
+    /// Saves the filter as it is, safe from power cuts, and then removes the log.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::save()`], before which nothing has changed.
+    ///
+    /// # Panics
+    ///
+    /// If the lock is not held.
+    pub fn checkpoint(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
+        self.save(memory, self.identity.is_some())
+    }
+
+    /// Ends the session: saves the filter if there is anything to save, unless other processes go on
+    /// with the log.
+    ///
+    /// Then what is in the log is enough: each of them has it in memory, and the last one to end
+    /// saves it. If that one is killed, the log stays, and the next to open the state replays it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::ready`], [`Session::record`], [`Session::sync`] and [`Session::checkpoint`].
+    pub fn finish(mut self, memory: &mut dyn Memory) -> Result<Finished, Error> {
+        if self.lock.is_none() {
+            if self.log.is_none() {
+                return self.leave(Finished::Unchanged);
+            }
+            // All is recorded. Whoever holds the lock has it, and will save it.
+            let mut at_once = LockOptions::new("");
+            std::mem::swap(&mut self.options.lock, &mut at_once);
+            self.options.lock = at_once.timeout(Duration::ZERO);
+            match self.ready(memory) {
+                Err(Error::Locked { .. }) => return self.leave(Finished::LeftToOthers),
+                found => found?,
+            };
+        }
+        let has_records = self.log.is_some();
+        if !has_records && !self.must_save && self.pending.len() == 0 {
+            return self.leave(Finished::Unchanged);
+        }
+        if self.log.as_ref().is_some_and(Log::has_others) {
+            self.record(memory)?;
+            return self.leave(Finished::LeftToOthers);
+        }
+        self.checkpoint(memory)?;
+        Ok(Finished::Saved)
+    }
+
+    /// Leaves the files as they are, safe from power cuts.
+    fn leave(&mut self, finished: Finished) -> Result<Finished, Error> {
+        self.sync()?;
+        Ok(finished)
+    }
+}
+
+/// A state that is locked and open, to be loaded.
+#[derive(Debug)]
+#[must_use]
+pub struct Opening {
+    session: Session,
+}
+
+impl Opening {
+    /// The open file.
+    pub fn image(&self) -> &Image {
+        &self.session.image
+    }
+
+    /// Adds what the log has to the filter in memory, which was loaded from [`Opening::image`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingLog`], [`Error::OlderCopy`], [`Error::LogDamaged`], [`Error::LogMismatch`];
+    /// [`Error::ForeignLog`] and [`Error::NotALog`] only if the session needs a log; [`Error::Format`]
+    /// with the error of [`Memory::apply`].
+    pub fn follow(self, memory: &mut dyn Memory) -> Result<(Session, Recovery), Error> {
+        let mut session = self.session;
+        let recovery = session.follow(memory)?;
+        if session.options.needs_log {
+            session.check_free()?;
+        }
+        Ok((session, recovery))
+    }
+}

@@ -1,0 +1,227 @@
+//! A state as it is at one moment, while others may change it: read without a lock.
+
+use super::memory::{Insert, apply};
+use super::relation::{LogFound, OpenLog, examine};
+use super::{Recovery, log_path_of};
+use crate::disk::{self, Disk, How};
+use crate::file::resolve_links;
+use crate::load::Loaded;
+use crate::log::{Record, first, replay};
+use crate::{Error, Image};
+use mayhap::native::Header;
+use mayhap::{AnyFilter, SecretKey};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Looks at files that somebody replaces meanwhile. Each is lost to a checkpoint that came between.
+const MAX_LOOKS: usize = 100;
+
+/// A log that is appended to, or cut back after a failed append, while it is read can look damaged.
+const MAX_READS: usize = 4;
+const BETWEEN_READS: Duration = Duration::from_millis(1);
+
+/// An image and the log that belongs to it, both open: what they say is the filter at the moment of
+/// [`Snapshot::open`] or later, whatever becomes of the files.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::AnyFilter;
+/// use mayhap_store::{LiveFilter, LogFound, Snapshot};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let empty = AnyFilter::builder().expected_items(1000).target_fpp(1e-6).build()?;
+/// let mut seen = LiveFilter::create(path, empty, "")?;
+/// let digest = seen.filter().digest_function().digest("line");
+/// seen.filter_mut().insert_digest(digest);
+/// seen.record(&[digest])?;
+///
+/// let snapshot = Snapshot::open(path)?; // takes no lock
+/// assert_eq!(snapshot.log(), LogFound::Records { bytes: 64 });
+/// let (loaded, recovery) = snapshot.load::<AnyFilter>(None, |_| {})?;
+/// assert!(loaded.filter.contains("line") && recovery.replayed_digests == 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Snapshot {
+    image: Image,
+    log_path: PathBuf,
+    found: LogFound,
+    log: Option<OpenLog>,
+}
+
+impl Snapshot {
+    /// Opens the filter file at `path` and looks at its log. Nothing is locked or changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::read_header`]; [`Error::LogMismatch`]; [`Error::Format`] for a log of a newer
+    /// version and for one with a damaged header. That a log is missing, or of a newer image, is
+    /// none: see [`Snapshot::check`].
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        Self::open_on(&disk::Real, path)
+    }
+
+    /// [`Snapshot::open`] on a disk.
+    pub(crate) fn open_on(disk: &dyn Disk, path: &Path) -> Result<Self, Error> {
+        let path = resolve_links(disk, path)?;
+        let log_path = log_path_of(&path)?;
+        let mut image = Image::open(disk, &path)?;
+        for _ in 0..MAX_LOOKS {
+            let (found, log) = examine(disk, (&log_path, How::Read), image.header())?;
+            let may_have_changed = matches!(
+                found,
+                LogFound::Missing { .. } | LogFound::Newer { .. } | LogFound::Foreign { .. }
+            );
+            if may_have_changed {
+                // Between the two looks a checkpoint may have taken the log away, another filter
+                // may have taken the place of this one, or both.
+                let again = Image::open(disk, &path)?;
+                if again.header() != image.header() {
+                    image = again;
+                    continue;
+                }
+                let (still, _) = examine(disk, (&log_path, How::Read), again.header())?;
+                if still != found {
+                    continue;
+                }
+            }
+            return Ok(Self { image, log_path, found, log });
+        }
+        Err(Error::Busy { path })
+    }
+
+    /// What the file says of the filter, without what the log adds.
+    pub fn header(&self) -> &Header {
+        self.image.header()
+    }
+
+    /// The open file.
+    pub fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// The open file, for one that needs no more.
+    pub(crate) fn into_image(self) -> Image {
+        self.image
+    }
+
+    /// What stands where its log would.
+    pub fn log(&self) -> LogFound {
+        self.found
+    }
+
+    /// The path of the log, be there one or not.
+    pub fn log_path(&self) -> &Path {
+        &self.log_path
+    }
+
+    /// Checks that image and log together are the whole filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::MissingLog`], [`Error::OlderCopy`].
+    pub fn check(&self) -> Result<(), Error> {
+        super::check_log(self.found, self.image.path(), &self.log_path)
+    }
+
+    /// [`Snapshot::check`], and that the image alone is the whole filter.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::check`]; [`Error::UnreadLog`].
+    pub fn check_alone(&self) -> Result<(), Error> {
+        self.check()?;
+        match self.found {
+            LogFound::Records { bytes: log_bytes @ 1.. } => {
+                Err(Error::UnreadLog { path: self.image.path().into(), log_bytes })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Hands what the log adds to `apply`, which returns how many keys were new. The log may be read
+    /// more than once if another process appends to it meanwhile, but each record is handed over
+    /// once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LogDamaged`], [`Error::Io`]; [`Error::Format`] with the error of `apply`.
+    pub fn replay(
+        &self,
+        apply: impl FnMut(&Record<'_>) -> Result<u64, mayhap::Error>,
+    ) -> Result<Recovery, Error> {
+        self.replay_on(&disk::Real, apply)
+    }
+
+    /// [`Snapshot::replay`] on a disk.
+    pub(crate) fn replay_on(
+        &self,
+        disk: &dyn Disk,
+        mut apply: impl FnMut(&Record<'_>) -> Result<u64, mayhap::Error>,
+    ) -> Result<Recovery, Error> {
+        let Some(OpenLog { file, header }) = &self.log else { return Ok(Recovery::default()) };
+        let mut recovery = Recovery::default();
+        let mut position = first(header);
+        for read in 1.. {
+            let (from, path) = (position, self.image.path());
+            let replayed = replay(&**file, &self.log_path, header, from, |record, end| {
+                recovery.new_items += apply(record).map_err(Error::format(path))?;
+                recovery.replayed_digests += record.digests.len() as u64;
+                position = end;
+                Ok(())
+            });
+            match replayed {
+                Err(Error::LogDamaged { .. }) if read < MAX_READS => disk.pause(BETWEEN_READS),
+                Err(error) => return Err(error),
+                Ok(replayed) => {
+                    recovery.dropped_bytes = replayed.dropped_bytes;
+                    return Ok(recovery);
+                }
+            }
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of time
+    /// whose log is of version 1, which has no times, has to be told what time it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::check`], [`Image::load`] and [`Snapshot::replay`].
+    pub fn load<F: Insert>(
+        &self,
+        secret_key: Option<SecretKey>,
+        prepare: impl FnOnce(&mut F),
+    ) -> Result<(Loaded<F>, Recovery), Error> {
+        self.check()?;
+        let mut filter = self.image.load::<F>(secret_key, |_, _| {})?;
+        prepare(&mut filter);
+        let recovery = self.replay(|record| apply(&mut filter, record))?;
+        Ok((Loaded { filter, header: self.header().clone() }, recovery))
+    }
+}
+
+/// Loads the filter at `path` with what its log adds, without locking or changing either: for
+/// asking a live filter, in use or after a crash. Without a log it is [`load()`](crate::load()).
+///
+/// # Errors
+///
+/// As [`Snapshot::open`] and [`Snapshot::load`].
+pub fn load_live(path: &Path, secret_key: Option<SecretKey>) -> Result<(Loaded, Recovery), Error> {
+    load_live_as::<AnyFilter>(path, secret_key, |_| {})
+}
+
+/// [`load_live`] of a filter of any kind; `prepare` as for [`Snapshot::load`].
+///
+/// # Errors
+///
+/// As [`load_live`].
+pub fn load_live_as<F: Insert>(
+    path: &Path,
+    secret_key: Option<SecretKey>,
+    prepare: impl FnOnce(&mut F),
+) -> Result<(Loaded<F>, Recovery), Error> {
+    Snapshot::open(path)?.load(secret_key, prepare)
+}

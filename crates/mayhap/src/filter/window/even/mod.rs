@@ -1,0 +1,115 @@
+//! Generations of one length: of so many keys, or of so much time as in files of older versions.
+//!
+//! `plan.rs` cuts a window into generations, `forget.rs` goes from one to the next, `stats.rs` is what
+//! the window knows of itself, `native.rs` is the file.
+
+mod forget;
+mod native;
+mod plan;
+mod stats;
+
+use super::table::Table;
+use super::{Age, Window};
+use crate::bits::{Block, block};
+use crate::sizing::window::NUM_COLUMNS;
+use crate::{Digest, Error};
+pub(super) use plan::Plan;
+
+/// A table of 16 columns, each one generation in turn: 14 hold the window, one is filled, one is
+/// cleared.
+#[derive(Debug)]
+pub(super) struct EvenWindow {
+    pub(super) table: Table<NUM_COLUMNS>,
+    plan: Plan,
+    /// The present generation, from 0; its column is `generation % 16`.
+    generation: u64,
+    /// The latest time; 0 in a count window.
+    now: u64,
+    /// The keys that each column has counted. Where it is 0 the column is clear.
+    counts: [Block; 2],
+    /// Blocks in which the next generation's column is clear. Follows from `now` or the present
+    /// generation's count; of no meaning where that column is clear.
+    cursor: u64,
+    /// In a count window: `num_blocks` times the present generation's count modulo `step`.
+    cursor_rest: u64,
+}
+
+const fn column_of(generation: u64) -> u32 {
+    (generation % NUM_COLUMNS as u64) as u32
+}
+
+impl EvenWindow {
+    pub(super) fn empty(plan: Plan, num_rows: u64, num_hashes: u32) -> Result<Self, Error> {
+        Ok(Self::new(Table::empty(num_rows, num_hashes)?, plan))
+    }
+
+    fn new(table: Table<NUM_COLUMNS>, plan: Plan) -> Self {
+        let counts = [Block::default(); 2];
+        Self { table, plan, generation: 0, now: 0, counts, cursor: 0, cursor_rest: 0 }
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { table: self.table.try_clone()?, ..*self })
+    }
+
+    #[inline]
+    pub(super) fn insert_digest(&mut self, digest: Digest) -> bool {
+        // As `contains` sees it: what is forgotten because of this key was there until now.
+        let live = self.live_columns(0);
+        if self.is_full() && !self.is_in_present(digest) {
+            self.begin(self.generation.wrapping_add(1));
+        }
+        let bit = 1 << column_of(self.generation);
+        let before = self.table.insert(digest, bit);
+        if before & bit == 0 {
+            self.count_one();
+        }
+        before & live == 0
+    }
+
+    pub(super) fn age(&self, digest: Digest, now: u64) -> Option<Age> {
+        let columns = self.table.columns(digest, self.live_columns_at(now));
+        if columns == 0 {
+            return None;
+        }
+        // The present generation's column goes to the top, older ones follow below.
+        let generations = (columns as u16).rotate_left(self.present_to_top()).leading_zeros();
+        Some(match self.plan.window {
+            Window::Items(_) => {
+                let present = self.count(column_of(self.generation));
+                self.plan.age_in_items(generations, present)
+            }
+            Window::Time { .. } => {
+                let generation = self.generation.saturating_sub(generations.into());
+                self.plan.age_in_time(generation, now.max(self.now))
+            }
+        })
+    }
+
+    /// The columns that can be asked at the time `now`.
+    #[inline(always)]
+    pub(super) fn live_columns_at(&self, now: u64) -> u64 {
+        self.live_columns(self.generations_until(now))
+    }
+
+    /// The columns that can be asked, `ahead` generations after the present one.
+    #[inline(always)]
+    fn live_columns(&self, ahead: u64) -> u64 {
+        let live = u64::from(self.plan.live).saturating_sub(ahead) as u32;
+        let from_top = !(u16::MAX.checked_shr(live).unwrap_or(0));
+        from_top.rotate_right(self.present_to_top()).into()
+    }
+
+    #[inline(always)]
+    fn present_to_top(&self) -> u32 {
+        NUM_COLUMNS - 1 - column_of(self.generation)
+    }
+
+    fn count(&self, column: u32) -> u64 {
+        block::words(&self.counts)[column as usize]
+    }
+
+    fn count_mut(&mut self, column: u32) -> &mut u64 {
+        &mut block::words_mut(&mut self.counts)[column as usize]
+    }
+}

@@ -1,0 +1,89 @@
+//! How a window is cut into generations of one length.
+
+use crate::Error;
+use crate::filter::window::{Age, Window};
+use crate::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
+
+/// A window cut into generations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::filter::window) struct Plan {
+    pub(in crate::filter::window) window: Window,
+    /// Keys or time of a generation: a 14th of the window, rounded up.
+    pub(in crate::filter::window) step: u64,
+    /// The generations that can be asked: the full ones that hold the window and the present one.
+    pub(in crate::filter::window) live: u32,
+    /// The keys that a generation is made for.
+    pub(in crate::filter::window) generation_items: u64,
+}
+
+impl Plan {
+    pub(in crate::filter::window) fn new(window: Window) -> Result<Self, Error> {
+        let (size, expected_items) = match window {
+            Window::Items(0) | Window::Time { expected_items: 0, .. } => {
+                return Err(Error::ZeroItems);
+            }
+            Window::Time { span: 0, .. } => {
+                let (parameter, max) = ("window_time", u64::MAX);
+                return Err(Error::OutOfRange { parameter, min: 1, max, found: 0 });
+            }
+            Window::Items(items) => (items, items),
+            Window::Time { span, expected_items } => (span, expected_items),
+        };
+        let step = size.div_ceil(MAX_OLDER_GENERATIONS.into());
+        // Short windows need fewer: 15 keys are 8 generations of 2.
+        let live = size.div_ceil(step) as u32 + 1;
+        let mut plan = Self { window, step, live, generation_items: 0 };
+        plan.generation_items = plan.items_of_a_generation(expected_items);
+        Ok(plan)
+    }
+
+    /// w: keys or time.
+    pub(in crate::filter::window) const fn size(&self) -> u64 {
+        match self.window {
+            Window::Items(size) | Window::Time { span: size, .. } => size,
+        }
+    }
+
+    pub(in crate::filter::window) const fn expected_items(&self) -> u64 {
+        match self.window {
+            Window::Items(items) | Window::Time { expected_items: items, .. } => items,
+        }
+    }
+
+    /// What a generation gets of `items` keys that are spread evenly over a window, rounded up.
+    pub(in crate::filter::window) fn items_of_a_generation(&self, items: u64) -> u64 {
+        let share = (u128::from(items) * u128::from(self.step)).div_ceil(self.size().into());
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+
+    /// What `items` of a generation are: a count window ends one when so many were counted, to a
+    /// time window so many come.
+    pub(in crate::filter::window) const fn load(&self, items: u64) -> Load {
+        match self.window {
+            Window::Items(_) => Load::Counted(items),
+            Window::Time { .. } => Load::Distinct(items),
+        }
+    }
+
+    /// Rows and k for a rate.
+    pub(in crate::filter::window) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
+        window::for_items(self.load(self.generation_items), self.live, target_fpp)
+    }
+
+    /// The age of a key `generations` back, when the present generation has `items` keys.
+    pub(in crate::filter::window) fn age_in_items(&self, generations: u32, items: u64) -> Age {
+        let full = |generations: u32| self.step.saturating_mul(generations.into());
+        let at_most = full(generations).saturating_add(items).saturating_sub(1);
+        let at_least =
+            generations.checked_sub(1).map_or(0, |older| full(older).saturating_add(items));
+        Age { generations, at_least, at_most }
+    }
+
+    /// The age of a key of generation `generation`, at the time `now` in a later one.
+    pub(in crate::filter::window) fn age_in_time(&self, generation: u64, now: u64) -> Age {
+        let begin = generation * self.step;
+        let last = begin.saturating_add(self.step - 1);
+        let generations = (now / self.step - generation) as u32;
+        Age { generations, at_least: now.saturating_sub(last), at_most: now - begin }
+    }
+}

@@ -1,0 +1,211 @@
+//! Windows of time whose generations end when they are full or old, so that the rate holds whatever
+//! comes ([`crate::sizing::window::spans`]).
+//!
+//! `seal.rs` ends generations, forgets and clears, `stats.rs` is what the window knows of itself,
+//! `native.rs` is the file.
+
+mod native;
+mod seal;
+mod stats;
+#[cfg(test)]
+mod tests;
+
+use super::table::Table;
+use super::{Age, Window};
+use crate::bits::{Block, block};
+use crate::sizing::window::spans::{self, NUM_COLUMNS};
+use crate::{Digest, Error};
+pub(super) use native::LAYOUT;
+
+/// What a window is made for, and how it is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Plan {
+    span: u64,
+    expected_items: u64,
+    /// A generation ends with so many keys.
+    items: u64,
+    /// Or after so much time.
+    time: u64,
+    /// Keys that are remembered at most.
+    most_items: u64,
+}
+
+impl Plan {
+    pub(super) fn new(span: u64, expected_items: u64) -> Result<Self, Error> {
+        if expected_items == 0 {
+            return Err(Error::ZeroItems);
+        }
+        if span == 0 {
+            let (parameter, max) = ("window_time", u64::MAX);
+            return Err(Error::OutOfRange { parameter, min: 1, max, found: 0 });
+        }
+        Ok(Self {
+            span,
+            expected_items,
+            items: spans::generation_items(expected_items),
+            time: spans::generation_span(span),
+            most_items: spans::most_items(expected_items),
+        })
+    }
+
+    /// Rows and k for a rate.
+    pub(super) fn solve(&self, target_fpp: f64) -> Result<(u64, u32), Error> {
+        spans::for_items(self.expected_items, target_fpp)
+    }
+}
+
+/// A table of 64 columns, each one generation in turn.
+///
+/// Generations are numbered in the order in which they begin; the column of number i is i mod 64.
+/// Those from `oldest` on are remembered. Column `next` is the one that is taken next: it is
+/// cleared while the present generation, the last that has begun, is filled.
+#[derive(Debug)]
+pub(super) struct SpanWindow {
+    pub(super) table: Table<NUM_COLUMNS>,
+    plan: Plan,
+    /// The latest time.
+    now: u64,
+    /// How many generations have begun.
+    next: u64,
+    /// The oldest that is remembered; `next` if none is.
+    oldest: u64,
+    /// The oldest that is not so old that it takes no key; `next` if all are.
+    open: u64,
+    /// Keys counted in those that are remembered, and insertions while these were filled.
+    items: u64,
+    came: u64,
+    /// Of each column four numbers: see [`COUNT`] and the next three.
+    columns: [Block; COLUMN_BLOCKS],
+    /// Keys that were forgotten before their time, and the latest time of one of them.
+    forgotten: u64,
+    forgotten_until: u64,
+    /// Blocks in which column `next` is clear; of no meaning where it is clear altogether.
+    cursor: u64,
+}
+
+/// The first of 64 words in `columns`: keys that changed a column, 0 where it is clear.
+const COUNT: usize = 0;
+/// When a column's generation began.
+const BEGIN: usize = 64;
+/// When a key came last that a column has.
+const LAST: usize = 128;
+/// Insertions while a column was filled, of keys that it did not have; and those of the generations
+/// before that were forgotten early.
+const CAME: usize = 192;
+const COLUMN_BLOCKS: usize = 32;
+/// The largest of these: the sum of all is a number too.
+const MOST_CAME: u64 = 1 << 57;
+
+/// The generations `from..to` as columns; at most 63.
+#[inline(always)]
+const fn columns_of(from: u64, to: u64) -> u64 {
+    let ones: u64 = (1 << (to - from)) - 1;
+    ones.rotate_left((from % NUM_COLUMNS as u64) as u32)
+}
+
+impl SpanWindow {
+    pub(super) fn empty(plan: Plan, num_rows: u64, num_hashes: u32) -> Result<Self, Error> {
+        Ok(Self::new(Table::empty(num_rows, num_hashes)?, plan))
+    }
+
+    fn new(table: Table<NUM_COLUMNS>, plan: Plan) -> Self {
+        Self {
+            table,
+            plan,
+            now: 0,
+            next: 0,
+            oldest: 0,
+            open: 0,
+            items: 0,
+            came: 0,
+            columns: [Block::default(); COLUMN_BLOCKS],
+            forgotten: 0,
+            forgotten_until: 0,
+            cursor: 0,
+        }
+    }
+
+    pub(super) fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { table: self.table.try_clone()?, ..*self })
+    }
+
+    #[inline]
+    pub(super) fn insert_digest(&mut self, digest: Digest) -> bool {
+        let columns = self.table.columns(digest, columns_of(self.oldest, self.next));
+        let open = columns & columns_of(self.open, self.next);
+        if open != 0 && self.is_kept_by(open) {
+            return false;
+        }
+        if self.open == self.next || self.number(COUNT, self.next - 1) >= self.plan.items {
+            self.begin();
+        }
+        self.table.set(digest, columns_of(self.next - 1, self.next));
+        self.count_one();
+        columns == 0
+    }
+
+    /// Whether the newest of these open generations, which have the key, keeps it: then it is
+    /// remembered for a span from now on, and the key is not written again.
+    ///
+    /// The present one always does. Others do where more keys come than the window is made for:
+    /// they take no room then when they come again, but a generation with one of them stays for
+    /// longer. As long as no more come each is written again, and no generation stays for longer
+    /// than its own keys.
+    #[inline]
+    fn is_kept_by(&mut self, open: u64) -> bool {
+        let (generation, present) = (self.newest_of(open), self.next - 1);
+        if generation != present {
+            if self.came <= self.plan.most_items {
+                return false;
+            }
+            self.add_came(present, 1);
+        }
+        *self.number_mut(LAST, generation) = self.now;
+        true
+    }
+
+    pub(super) fn age(&self, digest: Digest, now: u64) -> Option<Age> {
+        let columns = self.table.columns(digest, self.live_columns_at(now));
+        if columns == 0 {
+            return None;
+        }
+        let (generation, now) = (self.newest_of(columns), now.max(self.now));
+        Some(Age {
+            generations: (self.next - 1 - generation) as u32,
+            at_least: now - self.number(LAST, generation),
+            at_most: now - self.number(BEGIN, generation),
+        })
+    }
+
+    /// The columns that can be asked at the time `now`.
+    #[inline(always)]
+    pub(super) fn live_columns_at(&self, now: u64) -> u64 {
+        let mut oldest = self.oldest;
+        if now > self.now {
+            while oldest < self.next && self.is_past(oldest, now) {
+                oldest += 1;
+            }
+        }
+        columns_of(oldest, self.next)
+    }
+
+    /// The newest of these columns' generations, of which there has to be one.
+    #[inline(always)]
+    const fn newest_of(&self, columns: u64) -> u64 {
+        // The present generation's column goes to the top, older ones follow below.
+        let to_top = columns.rotate_right((self.next % NUM_COLUMNS as u64) as u32);
+        self.next - 1 - to_top.leading_zeros() as u64
+    }
+
+    /// One of the numbers of a generation's column.
+    #[inline(always)]
+    fn number(&self, which: usize, generation: u64) -> u64 {
+        block::words(&self.columns)[which + (generation % u64::from(NUM_COLUMNS)) as usize]
+    }
+
+    #[inline(always)]
+    fn number_mut(&mut self, which: usize, generation: u64) -> &mut u64 {
+        let column = (generation % u64::from(NUM_COLUMNS)) as usize;
+        &mut block::words_mut(&mut self.columns)[which + column]
+    }
+}

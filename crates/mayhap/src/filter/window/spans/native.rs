@@ -1,0 +1,182 @@
+//! Such a window as a file: `docs/native-format.md`, kind 4 with layout 5.
+
+use super::{
+    BEGIN, CAME, COLUMN_BLOCKS, COUNT, LAST, MOST_CAME, Plan, SpanWindow, Table, columns_of,
+};
+use crate::Error;
+use crate::bits::{Block, OwnedBlocks};
+use crate::native::Fields;
+use crate::sizing::MAX_NUM_HASHES;
+use crate::sizing::window::MIN_NUM_ROWS;
+use crate::sizing::window::spans::{MAX_NUM_ROWS, NUM_COLUMNS};
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The id of the layout: rows of 64 bits.
+pub(in crate::filter::window) const LAYOUT: u16 = 5;
+
+/// Fields of `extra`.
+const SPAN: usize = 0;
+const NEXT: usize = 1;
+const NOW: usize = 2;
+const OLDEST: usize = 3;
+const FORGOTTEN: usize = 4;
+const FORGOTTEN_UNTIL: usize = 5;
+const USED: usize = 6;
+
+/// So that numbers of generations never overflow.
+const MOST_GENERATIONS: u64 = 1 << 63;
+
+fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
+    Err(Error::BadField { field, found })
+}
+
+/// The window that the fields tell, all of them checked.
+fn plan_of(fields: &Fields) -> Result<Plan, Error> {
+    if fields.layout != LAYOUT {
+        return bad_field("layout", fields.layout.into());
+    }
+    fields.check_extra_is_zero(USED)?;
+    if !fields.layers.is_empty() {
+        return bad_field("layers", fields.layers.len() as u64);
+    }
+    let columns = u64::from(NUM_COLUMNS);
+    let (min, max) = (MIN_NUM_ROWS * columns, MAX_NUM_ROWS * columns);
+    if !(min..=max).contains(&fields.num_bits) || !fields.num_bits.is_multiple_of(columns) {
+        return bad_field("num_bits", fields.num_bits);
+    }
+    if !(1..=MAX_NUM_HASHES).contains(&fields.num_hashes) {
+        return bad_field("num_hashes", fields.num_hashes.into());
+    }
+    crate::sizing::check_fpp(fields.target_fpp)?;
+    let [span, next, now, oldest, forgotten, forgotten_until, _] = fields.extra;
+    if next >= MOST_GENERATIONS {
+        return bad_field("generations", next);
+    }
+    if oldest > next || next - oldest >= columns {
+        return bad_field("oldest generation", oldest);
+    }
+    if forgotten_until > now || (forgotten == 0 && forgotten_until != 0) {
+        return bad_field("forgotten until", forgotten_until);
+    }
+    Plan::new(span, fields.expected_items)
+}
+
+impl SpanWindow {
+    /// What only a wrong writer can have made of the generations' numbers, before anything is
+    /// computed with them.
+    fn check_generations(&self, fields: &Fields) -> Result<(), Error> {
+        let (mut items, mut before) = (0u64, 0);
+        for generation in self.oldest..self.next {
+            let numbers = [COUNT, BEGIN, LAST, CAME].map(|n| self.number(n, generation));
+            let [count, begin, last, came] = numbers;
+            if count == 0 || count > self.plan.items {
+                return bad_field("count of a generation", count);
+            }
+            if came < count || came > MOST_CAME {
+                return bad_field("insertions of a generation", came);
+            }
+            if begin < before || begin > last {
+                return bad_field("beginning of a generation", begin);
+            }
+            if last > self.now || last - begin >= self.plan.time {
+                return bad_field("last time of a generation", last);
+            }
+            before = begin;
+            // 63 times n/54 at most.
+            items = items.saturating_add(count);
+        }
+        if items != fields.inserted_items || items > self.plan.most_items {
+            return bad_field("inserted_items", fields.inserted_items);
+        }
+        if self.oldest < self.next && self.is_past(self.oldest, self.now) {
+            return bad_field("oldest generation", self.oldest);
+        }
+        // Of the present one time goes on even where it is forgotten.
+        match self.next.checked_sub(1).map(|present| self.number(BEGIN, present)) {
+            Some(begin) if begin > self.now => bad_field("beginning of a generation", begin),
+            _ => Ok(()),
+        }
+    }
+
+    /// What only a wrong writer can have made of the bits: some where the counts say that there are
+    /// none.
+    fn check_bits(&self) -> Result<(), Error> {
+        let spare = self.number(COUNT, self.next);
+        if self.cursor == self.table.num_blocks() && spare != 0 {
+            return bad_field("count of a cleared generation", spare);
+        }
+        let is_clear = |column: &u64| self.number(COUNT, *column) == 0;
+        let columns = (0..u64::from(NUM_COLUMNS)).filter(is_clear);
+        let clear = columns.fold(0, |clear, column| clear | 1 << column);
+        let found = self.table.count_ones(clear, 0, self.table.num_blocks());
+        if found != 0 {
+            return bad_field("bits of generations without keys", found);
+        }
+        let found = self.table.count_ones(columns_of(self.next, self.next + 1), 0, self.cursor);
+        if found != 0 {
+            return bad_field("bits that were cleared", found);
+        }
+        if !self.table.is_zero_past_the_end() {
+            return bad_field("bits past num_bits", 1);
+        }
+        Ok(())
+    }
+
+    pub(in crate::filter::window) fn fields(&self, target_fpp: f64) -> Fields {
+        let mut extra = [0; 7];
+        extra[SPAN] = self.plan.span;
+        extra[NEXT] = self.next;
+        extra[NOW] = self.now;
+        extra[OLDEST] = self.oldest;
+        extra[FORGOTTEN] = self.forgotten;
+        extra[FORGOTTEN_UNTIL] = self.forgotten_until;
+        Fields {
+            layout: LAYOUT,
+            num_bits: self.table.num_bits(),
+            num_hashes: self.table.num_hashes,
+            expected_items: self.plan.expected_items,
+            target_fpp,
+            inserted_items: self.items,
+            extra,
+            layers: Vec::new(),
+        }
+    }
+
+    pub(in crate::filter::window) fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error> {
+        plan_of(fields)?;
+        let rows = fields.num_bits / u64::from(NUM_COLUMNS);
+        Ok(vec![Table::<NUM_COLUMNS>::blocks_of(rows), COLUMN_BLOCKS as u64])
+    }
+
+    pub(in crate::filter::window) fn segments(&self) -> Vec<&[Block]> {
+        vec![self.table.blocks.as_ref(), &self.columns]
+    }
+
+    /// Of segments of the lengths of [`SpanWindow::segment_blocks`].
+    pub(in crate::filter::window) fn from_segments(
+        fields: &Fields,
+        [blocks, columns]: [OwnedBlocks; 2],
+    ) -> Result<Self, Error> {
+        let num_rows = fields.num_bits / u64::from(NUM_COLUMNS);
+        let table = Table { blocks, num_rows, num_hashes: fields.num_hashes };
+        let mut window = Self {
+            now: fields.extra[NOW],
+            next: fields.extra[NEXT],
+            oldest: fields.extra[OLDEST],
+            open: fields.extra[OLDEST],
+            items: fields.inserted_items,
+            columns: core::array::from_fn(|i| columns.as_ref()[i]),
+            forgotten: fields.extra[FORGOTTEN],
+            forgotten_until: fields.extra[FORGOTTEN_UNTIL],
+            ..Self::new(table, plan_of(fields)?)
+        };
+        window.check_generations(fields)?;
+        let live = window.oldest..window.next;
+        window.came = live.map(|generation| window.number(CAME, generation)).sum();
+        window.close();
+        window.cursor = window.due();
+        window.check_bits()?;
+        Ok(window)
+    }
+}
