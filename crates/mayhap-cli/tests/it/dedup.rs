@@ -1,7 +1,8 @@
 //! `mayhap dedup`.
 
 use crate::support::{
-    fail, file, first_of_each, folder, json, json_and_talk, lines, numbers, run, start, stderr, succeed,
+    fail, file, first_of_each, folder, json, json_and_talk, lines, numbers, run, start, stderr,
+    succeed,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 

@@ -1,6 +1,8 @@
 //! `dedup --exact`: the keys themselves.
 
-use crate::support::{fail, first_of_each, folder, json_and_talk, lines, numbers, run, stderr, succeed};
+use crate::support::{
+    fail, first_of_each, folder, json_and_talk, lines, numbers, run, stderr, succeed,
+};
 use std::io::Write;
 
 fn mixed_lines() -> Vec<u8> {

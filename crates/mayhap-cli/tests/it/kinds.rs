@@ -180,7 +180,10 @@ fn which_answers_the_same_from_many_filters_their_matrix_and_a_matrix_file() {
     let at_once = run(folder, &[&sets[..], &["--json"]].concat(), &input);
     assert_eq!(json_and_talk(&one_by_one.stderr).0["asked_as"], "filters");
     assert_eq!(json_and_talk(&at_once.stderr).0["asked_as"], "matrix");
-    assert_eq!(json_and_talk(&one_by_one.stderr).0["sets"], json_and_talk(&at_once.stderr).0["sets"]);
+    assert_eq!(
+        json_and_talk(&one_by_one.stderr).0["sets"],
+        json_and_talk(&at_once.stderr).0["sets"]
+    );
     assert!(at_once.stdout == one_by_one.stdout && !at_once.stdout.is_empty());
     for line in at_once.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         let (sets, key) = std::str::from_utf8(line).unwrap().split_once('\t').unwrap();

@@ -1,7 +1,8 @@
 //! Command-line manners: any bytes, pipes, exit codes, errors, help.
 
 use crate::support::{
-    closes_after_a_line, fail, file, folder, json, json_and_talk, lines, mayhap, run, stderr, succeed,
+    closes_after_a_line, fail, file, folder, json, json_and_talk, lines, mayhap, run, stderr,
+    succeed,
 };
 use std::fs::OpenOptions;
 use std::io::Write;

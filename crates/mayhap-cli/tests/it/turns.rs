@@ -236,7 +236,9 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
     let guava = fs::read_dir(guava).unwrap().map(|entry| entry.unwrap().path());
     let guava = guava.filter(|path| path.extension().is_some_and(|end| end == "bin")).min();
     let guava = guava.expect("a golden file of Guava");
-    ["g", "h"].map(|name| fs::copy(&guava, folder.join(name)).unwrap());
+    for name in ["g", "h"] {
+        fs::copy(&guava, folder.join(name)).unwrap();
+    }
     let verbs: [(&str, &[&str]); 9] = [
         ("f", &["add", "f", "in"]),
         ("c", &["remove", "c", "in"]),

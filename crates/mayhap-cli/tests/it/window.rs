@@ -1,6 +1,8 @@
 //! `dedup --window`: lines that are remembered for so long, and then forgotten.
 
-use crate::support::{fail, file, folder, json, json_and_talk, lines, numbers, run, start, stderr, succeed};
+use crate::support::{
+    fail, file, folder, json, json_and_talk, lines, numbers, run, start, stderr, succeed,
+};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 
