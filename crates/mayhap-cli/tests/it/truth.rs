@@ -3,7 +3,7 @@
 //! that is dropped is a lost one.
 
 use crate::remote::{server, url};
-use crate::support::{fail, folder, json, lines, run, stderr, succeed};
+use crate::support::{fail, folder, json, json_and_talk, lines, run, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn dedup(folder: &Path, arguments: &[&str], keys: std::ops::Range<u64>) -> Value
     let arguments = [&["dedup", "--json"], arguments].concat();
     let output = run(folder, &arguments, &with_repeats(keys));
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    json(&output.stderr)
+    json_and_talk(&output.stderr).0
 }
 
 fn number(summary: &Value, name: &str) -> f64 {
@@ -166,7 +166,7 @@ fn a_merge_counts_what_one_filter_would_have_counted() {
     make("left", 0..20_000);
     make("right", 10_000..30_000);
     make("one", 0..30_000);
-    succeed(folder.path(), &["merge", "-q", "-o", "both", "left", "right"], b"");
+    succeed(folder.path(), &["merge", "-q", "--overfill", "-o", "both", "left", "right"], b"");
     let info = |name: &str| json(&succeed(folder.path(), &["info", "--json", name], b""));
     let (both, one) = (info("both"), info("one"));
     let count = |info: &Value| number(info, "inserted_items");
