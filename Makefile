@@ -10,22 +10,27 @@ export MAYHAP_REQUIRE_SERVERS
 MAYHAP_REQUIRE_TOOLS ?= 1
 export MAYHAP_REQUIRE_TOOLS
 
-.PHONY: help demo build test lint doc servers unit points planted examples portable neon pairs loom shuttle miri sanitize fuzz \
-	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
+# The newcomer's half, after what is built for it: the tests, and what needs the processor while
+# tests wait for servers.
+TEST_STEPS = unit doctest lint doc
+# The long half.
+DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz planted demo test-interop
+
+.PHONY: help demo build test test-deep steps lint doc servers unit doctest rates points planted examples portable neon pairs loom \
+	shuttle miri sanitize fuzz test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
-	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
-	@echo 'make test    everything that has to pass: lint, tests, docs, portability, loom, shuttle, fuzzing'
-	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark); clients of the server'
-	@echo 'make plots   draw the pictures of docs/choosing.md again'
-	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
-	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
-	@echo 'make chaos   break a Redis cluster in six ways and count lost keys (30 minutes)'
-	@echo 'make planted  put bugs into a copy of the source and see that the tests find them (minutes)'
-	@echo 'make points  end the server at each named point of its own and look for what is lost'
-	@echo 'make soak    kill the server, its disk and its power for 45 minutes; KILLS=10000 MINUTES=300 for hours'
-	@echo 'make miri    undefined-behaviour checks (needs a nightly toolchain with miri)'
-	@echo 'make sanitize  address sanitizer (needs a nightly toolchain)'
+	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
+	@echo 'make test       lint, tests and docs: what a change has to pass (15 minutes from nothing)'
+	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
+	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
+	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
+	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
+	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
+	@echo 'make plots      draw the pictures of docs/choosing.md again'
+	@echo 'make sanitize   address sanitizer (needs a nightly toolchain)'
+	@echo 'Steps of make test:      $(TEST_STEPS)'
+	@echo 'Steps of make test-deep: $(DEEP_STEPS)'
 
 build:
 	$(CARGO) build --release --locked
@@ -33,10 +38,19 @@ build:
 demo: build
 	sh demo/run.sh
 
-test: lint unit examples doc portable neon pairs loom shuttle miri fuzz deny
+# The tests are built first, or the linter would wait for them.
+test: servers
+	$(CARGO) fmt --all --check
+	$(CARGO) test --workspace $(POINTS) --locked --no-run
+	$(MAKE) --jobs=4 --output-sync=target $(TEST_STEPS)
+
+test-deep: $(DEEP_STEPS)
+
+# For the table of .ci/run.
+steps:
+	@echo $(DEEP_STEPS)
 
 lint:
-	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(POINTS) --locked -- -D warnings
 	$(CARGO) clippy -p mayhap --no-default-features --locked -- -D warnings
 
@@ -45,8 +59,14 @@ servers:
 	@[ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ] || sh crates/test-servers/install.sh
 
 unit: servers
-	$(CARGO) test --workspace $(POINTS) --locked
-	$(CARGO) test -p mayhap --lib --locked simd::tests -- --nocapture
+	CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh rates_large
+
+doctest:
+	$(CARGO) test --workspace $(POINTS) --locked --doc
+
+# Rates of filters of a million keys and more.
+rates:
+	$(CARGO) test --workspace $(POINTS) --locked --test rates_large
 
 # Only the ends of the server at points of its own.
 points:
@@ -120,11 +140,6 @@ sanitize:
 fuzz:
 	@if command -v c++ >/dev/null 2>&1; then sh fuzz/run.sh $(FUZZ_SECONDS); \
 	else echo 'SKIPPED fuzz: libFuzzer needs a C++ compiler (g++)'; fi
-
-deny:
-	@if $(CARGO) deny --version >/dev/null 2>&1; then \
-		$(CARGO) deny --all-features check bans licenses sources; \
-	else echo 'SKIPPED deny: cargo-deny is not installed (cargo install --locked cargo-deny)'; fi
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Clients in
 # Python and JavaScript against the server.

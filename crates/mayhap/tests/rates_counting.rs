@@ -1,7 +1,7 @@
 //! Counting filters keep the promised rate: at their design load, and after half of twice as many
 //! keys was removed again. Predicted and counted rates agree within 3 σ.
 //!
-//! As in `rates.rs`, σ contains the counting of probes and the spread between filters, whose own
+//! As in `rates`, σ contains the counting of probes and the spread between filters, whose own
 //! rates follow from their counters.
 #![cfg(not(miri))]
 

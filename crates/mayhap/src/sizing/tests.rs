@@ -1,4 +1,4 @@
-//! The models against closed forms, exact sums and each other. Measured rates: `tests/rates.rs`.
+//! The models against closed forms, exact sums and each other. Measured rates: `tests/rates`.
 
 use super::*;
 use alloc::string::ToString;
@@ -43,7 +43,7 @@ fn the_standard_model_equals_the_exact_occupancy_sum() {
 
 #[test]
 fn small_filters_stay_within_a_tenth_of_the_textbook_formula() {
-    // Plain double hashing is 79 times above it at m = 16,384 and k = 20; `tests/rates.rs`
+    // Plain double hashing is 79 times above it at m = 16,384 and k = 20; `tests/rates`
     // measures.
     for m in [1 << 10, 1 << 12, 1 << 14, 1 << 16] {
         for k in [1, 7, 20] {

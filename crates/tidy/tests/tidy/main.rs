@@ -4,6 +4,7 @@ mod architecture;
 mod atomics;
 mod circles;
 mod files;
+mod licences;
 mod maps;
 mod unsafe_code;
 mod words;

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Runs all tests of the workspace but those named, three programs at a time: .ci/tests.sh [EXCEPT]...
+#
+# Cargo runs test programs one after another, and many of ours wait for servers most of the time.
+# Prints a line for each with its seconds, the longest first; all that a failing one printed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo=${CARGO:-cargo}
+target=${CARGO_TARGET_DIR:-$PWD/target}
+work=$target/tests
+rm -rf "$work"
+mkdir -p "$work"
+
+# shellcheck disable=SC2086 # a list of words
+$cargo test --workspace --locked ${POINTS:-} --no-run --message-format=json-render-diagnostics \
+  >"$work/built"
+# The folder of each program's package, the program, and its name as people say it.
+sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"name":"\([^"]*\)","src_path".*"executable":"\([^"]*\)".*/\1 \3 \2/p' \
+  "$work/built" | sort -u >"$work/programs"
+for except in "$@"; do
+  grep -v " $except\$" "$work/programs" >"$work/rest"
+  mv "$work/rest" "$work/programs"
+done
+[ "$(wc -l <"$work/programs")" -gt 10 ] || { echo "too few tests were built" >&2; exit 1; }
+
+run_one() {
+  folder=$1 program=$2
+  name=$(basename "$folder")/$3
+  log=$work/$(echo "$name" | tr / -).log
+  start=$(date +%s)
+  status=ok
+  (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program") >"$log" 2>&1 || status=FAILED
+  passed=$(sed -n 's/^test result: [^.]*\. \([0-9]* passed\).*/\1/p' "$log" | tail -n 1)
+  printf '%5d s  %-6s  %s: %s\n' "$(($(date +%s) - start))" "$status" "$name" "${passed:-no result}" \
+    >>"$work/results"
+  [ "$status" = ok ] || { cat "$log"; return 1; }
+  ! grep SKIPPED "$log" || [ "${MAYHAP_REQUIRE_TOOLS:-1}" = 0 ]
+}
+# What takes longest begins first.
+weigh() {
+  awk '{ w = 5
+    if ($0 ~ /mayhap-cli .* it$/) w = 1
+    else if ($0 ~ /mayhap-redis .* it$/) w = 2
+    else if ($0 ~ /mayhap-redis .* mayhap_redis$/ || $0 ~ / serve$/) w = 3
+    else if ($0 ~ / it$/ || $0 ~ / rates/) w = 4
+    print w, $0 }' "$1" | sort -s -k1,1n | cut -d' ' -f2-
+}
+weigh "$work/programs" >"$work/order"
+
+status=0 running=0
+while read -r folder program name; do
+  if [ "$running" -ge "${AT_ONCE:-3}" ]; then
+    wait -n || status=1
+    running=$((running - 1))
+  fi
+  run_one "$folder" "$program" "$name" &
+  running=$((running + 1))
+done <"$work/order"
+while [ "$running" -gt 0 ]; do
+  wait -n || status=1
+  running=$((running - 1))
+done
+sort -rn "$work/results"
+exit $status
