@@ -10,7 +10,19 @@ for tool in make:make gcc:gcc g++:g++ strace:strace patch:patch groff:groff qemu
   aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:default-jdk-headless; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
+for tool in bloom:golang-github-dcso-bloom-cli npm:npm; do
+  command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
+done
+python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)
 [ -e /usr/share/java/guava.jar ] || need+=(libguava-java)
+if ! command -v valkey-cli >/dev/null; then
+  # Of Debian 12 in its backports.
+  if ! apt-cache show valkey-tools >/dev/null 2>&1; then
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
+    echo "deb http://deb.debian.org/debian $suite main" >/etc/apt/sources.list.d/backports.list
+  fi
+  need+=(valkey-tools)
+fi
 if [ "${#need[@]}" -gt 0 ]; then
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${need[@]}" \
