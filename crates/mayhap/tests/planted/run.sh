@@ -52,8 +52,16 @@ only=${ONLY:-*}
 command -v patch >/dev/null || fail 'patch is missing'
 rm -rf "$copy"
 mkdir -p "$copy"
-cp -pR "$root/Cargo.toml" "$root/Cargo.lock" "$root/README.md" "$root/crates" "$root/docs" "$copy"
+cp -R "$root/Cargo.toml" "$root/Cargo.lock" "$root/README.md" "$root/crates" "$root/docs" "$copy"
 cd "$copy"
+# Another version, or Cargo would take what is built of the copy, bug and all, for the original's.
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
+sed "s/version = \"$version\"/version = \"$version-planted\"/" Cargo.toml >changed
+mv changed Cargo.toml
+awk -v from="\"$version\"" -v to="\"$version-planted\"" '
+	/^name = / { ours = $3 ~ /^"(mayhap.*|test-servers|tidy)"$/ }
+	ours && /^version = / { sub(from, to) } { print }' Cargo.lock >changed
+mv changed Cargo.lock
 
 for patch in "$here"/$only.patch; do
 	run "$patch" || fail "$patch: its test fails without the bug"
