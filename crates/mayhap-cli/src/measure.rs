@@ -58,6 +58,11 @@ impl Count {
     pub fn is_above(self, fpp: f64) -> bool {
         self.rate() > fpp && self.contradicts(fpp)
     }
+
+    /// Whether the rate is below `fpp`, beyond doubt.
+    pub fn is_below(self, fpp: f64) -> bool {
+        self.rate() < fpp && self.contradicts(fpp)
+    }
 }
 
 /// Numbers that are asked for at once.

@@ -51,8 +51,10 @@ A filter on a server (see mayhap push --help) has no checksums. It is asked ther
 1 million digests unless --samples says more, and may be added to meanwhile.
 
 Filters of other systems have no checksums: only what does not fit together in them is found. They \
-are asked for random keys of their type. A rate is predicted by the formula of the system, and off \
-only where the file says which one was asked for and the measured one is above it.";
+are asked for random keys of their type. A rate is predicted by the formula of the system. It is \
+off where it is above the one that was asked for, with what chance adds to it, or, in files that do \
+not say which one that was, more than 5 % above the formula: several systems probe positions that \
+depend on each other, and small filters of theirs do not keep the rate that they say.";
 
 /// The least and the most random digests, unless told otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
