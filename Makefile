@@ -11,7 +11,7 @@ MAYHAP_REQUIRE_TOOLS ?= 1
 export MAYHAP_REQUIRE_TOOLS
 
 .PHONY: help demo build test lint doc servers unit points planted examples portable neon pairs loom shuttle miri sanitize fuzz \
-	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
+	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test-interop  exchange filters with the systems themselves (JDK, Python, DCSO; SPARK=1 for Spark); clients of the server'
 	@echo 'make plots   draw the pictures of docs/choosing.md again'
 	@echo 'make bench   measure against other filters and tools (25 minutes); writes bench/results/'
+	@echo 'make bench-truth  hold what is said of losses and windows against what is so (2 minutes)'
 	@echo 'make compare  run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos   break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make planted  put bugs into a copy of the source and see that the tests find them (minutes)'
@@ -150,6 +151,10 @@ bench-redis: servers
 # The server under load, beside Redis.
 bench-server: servers
 	sh bench/server.sh
+
+# What the command says of its losses and windows against what is so; ends with 1 where that differs.
+bench-truth: servers build
+	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin truth -- --out bench/results
 
 # What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
 chaos: servers
