@@ -17,7 +17,7 @@ TEST_STEPS = unit doctest lint doc
 DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz planted demo test-interop
 
 .PHONY: help demo build test test-deep steps lint doc servers unit doctest rates points planted examples portable neon pairs loom \
-	shuttle miri sanitize fuzz test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
+	shuttle miri sanitize fuzz test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -25,6 +25,7 @@ help:
 	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
 	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
+	@echo 'make bench-truth  hold what is reported of losses and windows against what is so (2 minutes)'
 	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make plots      draw the pictures of docs/choosing.md again'
@@ -165,6 +166,10 @@ bench-redis: servers
 # The server under load, beside Redis.
 bench-server: servers
 	sh bench/server.sh
+
+# What the command says of its losses and windows against what is so; ends with 1 where that differs.
+bench-truth: servers build
+	$(CARGO) run --release --manifest-path bench/Cargo.toml --bin truth -- --out bench/results
 
 # What a cluster loses when its nodes are killed, frozen, cut off, and slots move.
 chaos: servers

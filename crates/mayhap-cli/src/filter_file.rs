@@ -6,7 +6,7 @@ use crate::kind::{self, Detail, KindFilter};
 use crate::session::say_foreign;
 use crate::talk::Talk;
 use mayhap::native::{Header, Kind};
-use mayhap::{Bitmap, Digest, DigestFunction, Estimate, SecretKey};
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_store::{Loaded, LogFound, MappedFilter, Snapshot};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -184,12 +184,18 @@ impl ReadFilter {
         }
     }
 
-    /// How many keys the bits speak of, where the kind can tell. Reads all bits.
-    pub fn estimated_items(&self) -> Option<Estimate> {
+    /// How many keys the bits speak of, where the kind can tell, and the numbers that the bits are
+    /// of. Reads all bits.
+    pub fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
         match self {
-            Self::Mapped(mapped) => Some(mapped.filter().estimated_items()),
-            Self::Loaded(loaded) => Some(loaded.filter.estimated_items()),
-            Self::Kind(..) => None,
+            Self::Mapped(mapped) => {
+                let filter = mapped.filter();
+                Some((filter.estimated_items(), *filter.params()))
+            }
+            Self::Loaded(loaded) => {
+                Some((loaded.filter.estimated_items(), *loaded.filter.params()))
+            }
+            Self::Kind(filter, _) => filter.estimated_items(),
         }
     }
 

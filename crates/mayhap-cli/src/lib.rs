@@ -10,6 +10,7 @@
 
 pub mod args;
 pub mod asked;
+mod chance;
 pub mod cmd;
 pub mod confirm;
 pub mod distinct;

@@ -7,7 +7,7 @@ const Z_99: f64 = 2.575_829_303_548_901;
 const PRECISION: f64 = 0.05;
 
 /// A sound filter gives a count like those that are held against it less than once in so many.
-const DOUBT: f64 = 1e9;
+pub const DOUBT: f64 = 1e9;
 
 /// How many absent digests tell a rate to ±5 %: as many as give 2,654 false positives.
 ///
@@ -57,6 +57,11 @@ impl Count {
     /// Whether the rate is above `fpp`, beyond doubt.
     pub fn is_above(self, fpp: f64) -> bool {
         self.rate() > fpp && self.contradicts(fpp)
+    }
+
+    /// Whether the rate is below `fpp`, beyond doubt.
+    pub fn is_below(self, fpp: f64) -> bool {
+        self.rate() < fpp && self.contradicts(fpp)
     }
 }
 

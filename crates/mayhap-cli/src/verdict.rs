@@ -14,6 +14,15 @@ pub const ABOVE: &str = "above what was asked";
 /// That on one, and on a file, that is not what it says.
 pub const OFF: &str = "off";
 
+/// The verdict on a rate, off before it is too high.
+pub fn verdict_on(is_off: bool, is_above: bool) -> &'static str {
+    match (is_off, is_above) {
+        (true, _) => OFF,
+        (false, true) => ABOVE,
+        (false, false) => AS_PREDICTED,
+    }
+}
+
 /// A line of a report in words: what is named, and what is said of it.
 pub type Row = (&'static str, String);
 

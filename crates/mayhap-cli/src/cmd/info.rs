@@ -148,7 +148,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     } else if known {
         // What is missing of it is said, and that is all that can be.
         let filter = ReadFilter::open(&args.file, key, true, talk)?;
-        estimate = filter.estimated_items();
+        estimate = filter.estimated_items().map(|(estimate, _)| estimate);
         info.look_into(&filter.state(), estimate, filter.details());
         filter.check()?;
     }

@@ -3,12 +3,13 @@
 use super::info::Numbers as State;
 use super::{ForeignFile, Opener};
 use crate::args::LineArgs;
+use crate::chance::highest_of_bits;
 use crate::cmd::{Outcome, total_size};
 use crate::error::Error;
 use crate::input::Source;
 use crate::measure::{Count, sample, samples_for};
 use crate::presence::Presence;
-use crate::talk::Talk;
+use crate::talk::{self, Talk};
 use crate::verdict::{ABOVE, AS_PREDICTED, RateFound, Report};
 use mayhap::Bitmap;
 use mayhap_formats::KeyType;
@@ -18,6 +19,10 @@ use std::path::Path;
 /// The least and the most random keys, unless told otherwise: each costs k hashes or more.
 const MIN_SAMPLES: u64 = 1 << 17;
 const MAX_SAMPLES: u64 = 1 << 22;
+/// A formula is right that is this near to the truth: some are drawn, and all are rounded.
+const TOLERANCE: f64 = 0.05;
+/// The verdict on a rate that is higher than the filter's own system says, where no other is known.
+const ABOVE_FORMULA: &str = "above its formula";
 
 /// What `mayhap verify` was asked for.
 #[derive(Debug, Clone, Copy)]
@@ -92,10 +97,14 @@ fn check(mut file: ForeignFile, asks: &Asks<'_>, talk: Talk) -> Result<Report<Fo
         Ok(bad.len() as u64)
     })?;
     file.warn(0, 1, talk);
-    let off = rate.rate_verdict == ABOVE;
+    let off = [ABOVE, ABOVE_FORMULA].contains(&rate.rate_verdict);
     let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
     let asked_for = format!("keys ({key_type})");
-    rows.extend(rate.rows("by its formula", &asked_for, rate.rate_verdict.into()));
+    let verdict = match file.target_fpp() {
+        Some(asked) => format!("{}, asked {}", rate.rate_verdict, talk::rate(asked)),
+        None => rate.rate_verdict.into(),
+    };
+    rows.extend(rate.rows("by its formula", &asked_for, verdict));
     let name = file.name().to_owned();
     Ok(Report::new(name, "none", (Found { state, key_type, rate }, off, rows), keys))
 }
@@ -122,14 +131,30 @@ fn measure(file: &ForeignFile, asks: &Asks<'_>) -> RateFound {
         hits += bits.count_ones() as u64;
     });
     let count = Count { samples, hits };
-    let above_asked = file.target_fpp().is_some_and(|asked| count.is_above(asked));
-    let rate_verdict = match (above_asked, count.contradicts(predicted)) {
-        (true, _) => ABOVE,
-        (false, false) => AS_PREDICTED,
-        (false, true) if count.rate() > predicted => "above its formula",
-        (false, true) => "below its formula",
-    };
-    RateFound::new(asks.seed, count, predicted, rate_verdict)
+    let asked = file.target_fpp().map(|asked| highest(file, asked));
+    RateFound::new(asks.seed, count, predicted, verdict_of(count, predicted, asked))
+}
+
+/// The highest rate of a sound filter that was asked for this one: what chance, and the whole k of
+/// its system, add to it with exactly its keys.
+fn highest(file: &ForeignFile, asked: f64) -> f64 {
+    let (filter, items) = (file.filter(), file.expected_items());
+    items.map_or(asked, |items| {
+        asked.max(highest_of_bits(filter.num_bits(), filter.num_hashes(), items))
+    })
+}
+
+/// What a count says of a rate: whether it is above the one that was asked for, if that is known,
+/// and whether it is that of the formula.
+fn verdict_of(count: Count, predicted: f64, asked: Option<f64>) -> &'static str {
+    let above = count.is_above(predicted * (1.0 + TOLERANCE));
+    match asked {
+        Some(asked) if count.is_above(asked) => ABOVE,
+        Some(_) if above => "within what was asked, above its formula",
+        None if above => ABOVE_FORMULA,
+        _ if count.is_below(predicted / (1.0 + TOLERANCE)) => "below its formula",
+        _ => AS_PREDICTED,
+    }
 }
 
 /// How a random number is written as a key of this type.
@@ -145,4 +170,53 @@ fn random_text(key_type: KeyType) -> fn(u64) -> String {
             .all(|&number| key_type.encode(form(number).as_bytes(), &mut Vec::new()).is_ok())
     };
     FORMS.into_iter().find(is_key).unwrap_or(FORMS[2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_is_too_high_is_never_good() {
+        let count = |hits| Count { samples: 1 << 20, hits };
+        let (low, same, high) = (count(5_000), count(10_486), count(20_000));
+        let of = |count, asked| verdict_of(count, 0.01, asked);
+        assert_eq!([of(low, None), of(same, None)], ["below its formula", AS_PREDICTED]);
+        assert_eq!([of(high, None), of(high, Some(0.01))], [ABOVE_FORMULA, ABOVE]);
+        // Above its own formula, but not above what it is for.
+        let within = of(high, Some(0.02));
+        assert_eq!(within, "within what was asked, above its formula");
+        assert_eq!(of(same, Some(0.001)), ABOVE);
+        // A formula that is 4 % too low is right.
+        assert_eq!(of(count(10_900), None), AS_PREDICTED);
+    }
+
+    /// Exactly full filters of k bits anywhere in m, as most systems have them, sized by the textbook
+    /// formula and with the whole k nearest to the best: none of 20,000 is called above.
+    #[test]
+    fn sound_and_exactly_full_filters_are_never_above() {
+        use crate::measure::Numbers;
+        let (mut numbers, mut filters) = (Numbers::new(15), 0);
+        for (items, asked) in [(50u64, 0.1), (200, 0.01), (200, 1e-3), (100, 0.4)] {
+            let bits = (-(items as f64) * f64::ln(asked) / std::f64::consts::LN_2.powi(2)) as u64;
+            let num_hashes = (-f64::log2(asked)).round().max(1.0) as u32;
+            let highest = asked.max(highest_of_bits(bits, num_hashes, items));
+            let mut set = vec![false; bits as usize];
+            for _ in 0..5_000 {
+                set.fill(false);
+                for _ in 0..items * u64::from(num_hashes) {
+                    set[(numbers.next().unwrap() % bits) as usize] = true;
+                }
+                let ones = set.iter().filter(|&&set| set).count() as f64;
+                let rate = (ones / bits as f64).powi(num_hashes as i32);
+                // As many as are expected: chance in the count is tested with `Count`.
+                let hits = (rate * MAX_SAMPLES as f64) as u64;
+                let count = Count { samples: MAX_SAMPLES, hits };
+                let found = verdict_of(count, rate, Some(highest));
+                assert_eq!(found, AS_PREDICTED, "{items} at {asked}: {rate} of {highest}");
+                filters += 1;
+            }
+        }
+        assert_eq!(filters, 20_000);
+    }
 }

@@ -5,7 +5,9 @@ use crate::fill::State;
 use crate::layout_name::LayoutName;
 use crate::talk::grouped;
 use mayhap::native::{Header, Native};
-use mayhap::{Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey};
+use mayhap::{
+    Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, FilterParams, SecretKey,
+};
 use mayhap_store::{Image, Record};
 
 impl KindFilter for CountingBloomFilter {
@@ -72,6 +74,10 @@ impl KindFilter for CountingBloomFilter {
         } else {
             Estimate { items, low: items, high: items }
         })
+    }
+
+    fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
+        Some((self.estimated_items(), *self.params()))
     }
 
     fn num_bytes(&self) -> u64 {

@@ -15,7 +15,8 @@ use crate::keys::KeyOptions;
 use crate::layout_name::LayoutName;
 use mayhap::native::{Header, Kind};
 use mayhap::{
-    BinaryFuse, Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey,
+    BinaryFuse, Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, FilterParams,
+    SecretKey,
 };
 use mayhap_store::{Image, Record};
 use serde_json::Value;
@@ -113,6 +114,12 @@ pub trait KindFilter: fmt::Debug {
     /// Keys that were forgotten before their time so far, of a kind that does so rather than answer
     /// wrongly more often.
     fn forgotten_early(&self) -> Option<u64> {
+        None
+    }
+
+    /// How many keys its bits speak of, and the numbers of the one plain filter that they are of, if
+    /// they are of one. Reads all bits.
+    fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
         None
     }
 

@@ -7,7 +7,7 @@ use crate::fill::State;
 use crate::keys::KeyOptions;
 use crate::talk::{Talk, grouped};
 use futures_util::future::try_join_all;
-use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
 use std::path::Path;
 use std::time::Duration;
@@ -183,7 +183,7 @@ impl OnServer for RemoteFile {
             target_fpp: params.target_fpp(),
             fpp_now: self.seen.estimated_fpp,
             fill_ratio: self.seen.count_ones as f64 / self.seen.num_bits as f64,
-            health: Health::of(items as f64, params.expected_items()).name(),
+            health: self.estimate().health(params.expected_items()).name(),
         }
     }
 

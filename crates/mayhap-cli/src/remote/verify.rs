@@ -2,6 +2,7 @@
 
 use super::{OnServer, RemoteFile, ReplicaArgs, ServerArgs};
 use crate::args::LineArgs;
+use crate::chance::Full;
 use crate::cmd::Outcome;
 use crate::error::Error;
 use crate::fill::State;
@@ -62,7 +63,7 @@ pub fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Error> {
     let predicted = state.fpp_now;
     let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let count = measure(&file, asks.seed, samples, talk)?;
-    let verdict = crate::cmd::verify::verdict_of(count, &state, file.estimate());
+    let verdict = Full::of(&file.params()).verdict(count, predicted, &file.estimate());
     let rate = RateFound::new(asks.seed, count, predicted, verdict);
     let (function, mut digests, mut bits) = (file.digest_function(), Vec::new(), Bitmap::new());
     let reading = Reading { gathers: true, ..asks.lines.reading("verify", talk) };

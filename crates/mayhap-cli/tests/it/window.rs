@@ -87,6 +87,28 @@ fn an_hour_is_forgotten_after_an_hour_and_a_clock_set_back_forgets_nothing() {
     }
 }
 
+/// The log of a run that was killed has the times of its lines.
+#[test]
+fn lines_of_a_log_are_as_old_as_they_were() {
+    let folder = folder();
+    for (minutes_ago, kept) in [(30, "new\n"), (70, "then\nnew\n")] {
+        let path = folder.path().join(format!("seen-{minutes_ago}"));
+        let builder = mayhap::WindowBloomFilter::builder().window_time(3_600_000, 1000);
+        let window = builder.target_fpp(1e-9).build().unwrap();
+        let mut live = mayhap_store::LiveFilter::create(&path, window, "clock=unix-ms\n").unwrap();
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
+        let digest = live.filter().digest_function().digest("then");
+        live.filter_mut().advance(now - minutes_ago * 60_000);
+        live.filter_mut().insert_digest(digest);
+        live.record(&[digest]).unwrap();
+        // Without a checkpoint, as by a kill: the line is in the log alone.
+        drop(live);
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let found = succeed(folder.path(), &["dedup", "--state", name], b"then\nnew\nnew\n");
+        assert_eq!(String::from_utf8(found).unwrap(), kept, "{minutes_ago} minutes ago");
+    }
+}
+
 #[test]
 fn a_repeat_makes_a_line_young_again_even_if_the_run_is_killed() {
     let folder = folder();

@@ -19,6 +19,7 @@
 pub(crate) mod codec;
 mod config;
 mod filter;
+mod rate;
 mod scheme;
 
 pub use config::{RedissonConfig, RedissonSpelling};

@@ -44,6 +44,12 @@ impl RedissonScheme {
         Ok(Self { size, num_hashes, modulo: Modulo::new(size.unsigned_abs()) })
     }
 
+    /// The position of a sum of hashes.
+    #[inline]
+    pub(super) fn position(&self, sum: u64) -> u64 {
+        self.modulo.of(sum & i64::MAX as u64)
+    }
+
     /// The size with its sign.
     pub fn size(&self) -> i64 {
         self.size
@@ -77,7 +83,7 @@ impl Scheme for RedissonScheme {
         let [h0, h1] = HighwayHasher::new(Key(KEY)).hash128(key);
         let mut combined = h0;
         for i in 0..self.num_hashes {
-            if !each(self.modulo.of(combined & i64::MAX as u64)) {
+            if !each(self.position(combined)) {
                 return;
             }
             combined = combined.wrapping_add(if i % 2 == 0 { h1 } else { h0 });

@@ -297,3 +297,45 @@ proptest! {
         prop_assert_eq!(read.encode(), filter.encode());
     }
 }
+
+/// The positions of a key depend on each other, so that the rate is not `(set bits / size)^k`, least
+/// of all where a size is even.
+#[test]
+fn the_rate_is_that_of_absent_keys_whatever_divides_the_size() {
+    const PROBES: u64 = 1_000_000;
+    let limits = Limits::default();
+    // As `tryInit` sizes them for 1,000 to 20,000 keys, and some that many twos divide.
+    for (size, num_hashes, keys) in [
+        (9_585, 7, 1_000),
+        (9_586, 7, 1_000),
+        (95_850, 7, 10_000),
+        (95_851, 7, 10_000),
+        (95_852, 7, 10_000),
+        (95_872, 7, 10_000),
+        (65_536, 7, 7_000),
+        (131_072, 10, 9_000),
+        (191_702, 13, 10_000),
+        (62_352, 4, 10_000),
+        (48_000, 3, 10_000),
+        (9_600, 1, 3_000),
+    ] {
+        let mut filter = RedissonFilter::decode_bare(&[], size, num_hashes, &limits).unwrap();
+        assert_eq!(filter.estimated_fpp(), 0.0);
+        for key in 0..keys {
+            filter.insert(format!("key {key}").as_bytes());
+        }
+        let found = (0..PROBES).filter(|i| filter.contains(format!("absent {i}").as_bytes()));
+        let (found, fpp) = (found.count() as f64, filter.estimated_fpp());
+        let expected = fpp * PROBES as f64;
+        // Of the count, and of the draws.
+        let drawn = if fpp > 1e-3 { 0.008 } else { 0.02 };
+        let deviation = (expected * (1.0 - fpp) + (drawn * expected).powi(2)).sqrt();
+        let usual = filter.bits().fill_ratio().powi(num_hashes as i32);
+        let off = (found - expected) / deviation;
+        println!("{size} k = {num_hashes}: {fpp:.6}, {:.2} of the usual, {off:+.2}", fpp / usual);
+        assert!(off.abs() < 3.0, "{size}: {found} of {expected}, {off} standard deviations");
+        // The usual one is for independent positions, as few are.
+        let near = if num_hashes < 4 { 0.99..1.02 } else { 1.1..5.0 };
+        assert!(near.contains(&(fpp / usual)), "{size}: {fpp} {usual}");
+    }
+}

@@ -22,7 +22,8 @@ pub(super) fn candidate(layout: Layout, wish: &Wish) -> Result<Candidate, Reason
                 if lines <= 1.0 {
                     1.0
                 } else {
-                    -libm::expm1(probes * libm::log1p(-1.0 / lines)) * lines
+                    // At least one, whatever is rounded.
+                    (-libm::expm1(probes * libm::log1p(-1.0 / lines)) * lines).max(1.0)
                 }
             };
             // Probes until the first clear bit: Σ fill^i.

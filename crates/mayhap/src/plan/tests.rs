@@ -6,7 +6,7 @@ use super::memory::{hash_set_bytes, keys_bytes, one_hash_bits, textbook_bytes};
 use super::{Candidate, Costs, Fits, Needs, Plan, Reason, plan};
 use crate::native::Kind;
 use crate::sizing::{self, fuse::FuseWidth};
-use crate::{Error, Layout};
+use crate::{AnyFilter, Error, FilterParams, Layout};
 use alloc::format;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -103,6 +103,34 @@ fn a_plain_set_gets_the_default_layout() {
             );
             assert_eq!(best.fpp_at_2x, Some(params.expected_fpp(2 * items)));
             assert_eq!(best.fpp_at_10x, Some(params.expected_fpp(10 * items)));
+        }
+    }
+}
+
+/// The plan and what is built where no layout is named, and where one is: down to a single key.
+#[test]
+fn a_plan_of_few_keys_is_what_a_builder_makes() {
+    for items in (1..=120).chain([1_000, 10_000]) {
+        for target_fpp in [0.9, 0.5, 0.4, 0.3, 0.1, 0.02, 0.01, 1e-3, 1e-4, 1e-5, 2e-6, 1e-9] {
+            let plan = plan(&sized(items, target_fpp)).unwrap();
+            let candidates = plan.rejected.iter().map(|(candidate, _)| candidate);
+            let best = plan.best.as_ref().unwrap();
+            let builder = || AnyFilter::builder().expected_items(items).target_fpp(target_fpp);
+            let of = |params: FilterParams| {
+                let size = (params.layout().name(), params.num_bits(), params.num_hashes());
+                (size, params.num_bytes())
+            };
+            let planned = |candidate: &Candidate| {
+                let size = (candidate.name(), candidate.num_bits, candidate.num_hashes);
+                (size, candidate.num_bytes)
+            };
+            let built = of(builder().params().unwrap());
+            assert_eq!(planned(best), built, "n = {items}, p = {target_fpp}");
+            for candidate in candidates {
+                let layout = candidate.kind.layout.unwrap();
+                let built = of(builder().layout(layout).params().unwrap());
+                assert_eq!(planned(candidate), built, "n = {items}, p = {target_fpp}");
+            }
         }
     }
 }

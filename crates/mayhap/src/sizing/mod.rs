@@ -38,8 +38,8 @@ pub const MAX_NUM_HASHES: u32 = 32;
 /// The largest number of bits: 2^56 (8 PiB).
 pub const MAX_NUM_BITS: u64 = 1 << 56;
 
-/// `blocked` is the default where it costs at most this many times the bits of `standard`.
-const BLOCKED_BITS_RATIO_LIMIT: f64 = 1.25;
+/// `blocked` is the default where it costs at most this many times the memory of `standard`.
+const BLOCKED_SIZE_RATIO_LIMIT: f64 = 1.25;
 
 /// The smallest filter of this layout that holds `expected_items` at `target_fpp` or less.
 ///
@@ -102,7 +102,10 @@ pub fn for_items_and_hashes(
 }
 
 /// The layout a filter has when its user names none: `blocked` where it reaches the rate with at
-/// most 25 % more bits than `standard`, which it is for rates from about 0.38 down to about 2e-5.
+/// most 25 % more memory than `standard`, which it is for rates from about 0.38 down to about 2e-5.
+///
+/// Memory is in blocks of 64 bytes, so a filter that fits into one is `blocked`. Where `standard`
+/// touches one cache line a key too, as with k = 1, it is the default if it is the smaller one.
 ///
 /// # Errors
 ///
@@ -118,9 +121,11 @@ pub fn for_items_and_hashes(
 /// ```
 pub fn default_layout(expected_items: u64, target_fpp: f64) -> Result<Layout, Error> {
     let standard = for_items(Layout::Standard, expected_items, target_fpp)?;
-    let limit = standard.num_bits() as f64 * BLOCKED_BITS_RATIO_LIMIT;
+    let one_line = standard.num_hashes() == 1 || standard.num_blocks() == 1;
+    let ratio_limit = if one_line { 1.0 } else { BLOCKED_SIZE_RATIO_LIMIT };
+    let limit = standard.num_bytes() as f64 * ratio_limit;
     Ok(match for_items(Layout::Blocked, expected_items, target_fpp) {
-        Ok(blocked) if blocked.num_bits() as f64 <= limit => Layout::Blocked,
+        Ok(blocked) if blocked.num_bytes() as f64 <= limit => Layout::Blocked,
         _ => Layout::Standard,
     })
 }

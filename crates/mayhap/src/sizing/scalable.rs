@@ -15,7 +15,9 @@
 //! blocked filters pay for, weighs less the higher the rate.
 
 use super::distinct::Intake;
-use super::{FilterParams, blocked, check_target, digest_collisions, with_digest_collisions};
+use super::{
+    FilterParams, blocked, check_fpp, check_target, digest_collisions, with_digest_collisions,
+};
 use crate::{Error, Layout};
 
 /// Each layer holds this many times the keys of the one before.
@@ -179,7 +181,9 @@ pub fn left_fpp(target_fpp: f64, step: u32, promised_fpp: f64) -> f64 {
 ///
 /// # Errors
 ///
-/// As [`layer`].
+/// As [`layer`], with the rates of the chain: [`Error::FppOutOfRange`] unless
+/// `0 < target_fpp < 1`, and [`Error::FppUnreachable`] names `target_fpp` and the lowest target of
+/// which such a layer's share is reachable.
 ///
 /// # Examples
 ///
@@ -198,8 +202,17 @@ pub fn chain_layer(
     step: u32,
     promised_fpp: f64,
 ) -> Result<LayerParams, Error> {
+    // A share of a rate above 1 would be one that a layer can keep.
+    check_fpp(target_fpp)?;
     let items = GROWTH.checked_pow(step).and_then(|growth| first_items.checked_mul(growth));
-    layer(items.unwrap_or(u64::MAX), SHARE * left_fpp(target_fpp, step, promised_fpp))
+    let share = SHARE * left_fpp(target_fpp, step, promised_fpp);
+    layer(items.unwrap_or(u64::MAX), share).map_err(|error| match error {
+        // Callers know the rate of the chain, not that of one of its layers.
+        Error::FppUnreachable { lowest_fpp, .. } => {
+            Error::FppUnreachable { target_fpp, lowest_fpp: lowest_fpp * (target_fpp / share) }
+        }
+        error => error,
+    })
 }
 
 #[cfg(test)]
@@ -242,6 +255,27 @@ mod tests {
         assert!(LayerParams::new(512, 8, 5, 1).is_err());
         assert!(LayerParams::new(513, 8, 1, 1).is_err());
         assert!(LayerParams::new(512, 8, 1, u64::MAX).is_ok()); // p is 1, and it says so
+    }
+
+    #[test]
+    fn errors_of_a_chain_name_its_rate_and_not_that_of_a_layer() {
+        for target in [1.0, 1.5, 5.9, 6.0, 0.0, -1.0, f64::INFINITY] {
+            let error = chain_layer(10, target, 0, 0.0);
+            assert_eq!(error, Err(Error::FppOutOfRange { found: target }), "{target}");
+        }
+        assert!(matches!(chain_layer(10, f64::NAN, 0, 0.0), Err(Error::FppOutOfRange { .. })));
+        let unreachable = |target| match chain_layer(1 << 30, target, 0, 0.0) {
+            Err(Error::FppUnreachable { target_fpp, lowest_fpp }) => Some((target_fpp, lowest_fpp)),
+            _ => None,
+        };
+        let (target, lowest) = unreachable(1e-10).unwrap();
+        assert_eq!(target, 1e-10);
+        // And the rate that it names is the lowest that there is.
+        assert_eq!(
+            unreachable(lowest * (1.0 - 1e-9)).map(|(target, _)| target < lowest),
+            Some(true)
+        );
+        assert!(unreachable(lowest * (1.0 + 1e-9)).is_none());
     }
 
     #[test]

@@ -77,6 +77,17 @@ fn what_deletes_is_the_counting_filter_of_its_builder() {
     assert_eq!(unfit(&none, "counting"), Reason::OverBudget { num_bytes: bits.num_bytes });
 }
 
+/// README.md, docs/commands.md and docs/cookbook.md say so.
+#[test]
+fn counting_takes_many_times_the_memory_of_a_plain_filter() {
+    for (target_fpp, times) in [(0.01, 4.5), (1e-3, 4.9), (1e-7, 22.0)] {
+        let plain = best(&sized(MILLION, target_fpp)).num_bytes as f64;
+        let counting = best(&Needs { delete: true, ..sized(MILLION, target_fpp) }).num_bytes as f64;
+        let found = counting / plain;
+        assert!((found / times - 1.0).abs() < 0.02, "{target_fpp}: {found}");
+    }
+}
+
 #[test]
 fn what_grows_is_the_chain_and_keeps_the_rate() {
     for target_fpp in [0.01, 1e-6] {

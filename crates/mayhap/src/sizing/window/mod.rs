@@ -113,7 +113,14 @@ fn column_target(items: u64, columns: u32, target_fpp: f64) -> Result<f64, Error
     check_fpp(target_fpp)?;
     let columns = f64::from(columns.max(1));
     let column_target = -libm::expm1(libm::log1p(-target_fpp) / columns);
-    check_target(items, column_target)?;
+    check_target(items, column_target).map_err(|error| match error {
+        // Callers know the rate of the window, not that of one of its columns.
+        Error::FppUnreachable { lowest_fpp, .. } => Error::FppUnreachable {
+            target_fpp,
+            lowest_fpp: -libm::expm1(libm::log1p(-lowest_fpp) * columns),
+        },
+        error => error,
+    })?;
     Ok(column_target)
 }
 
@@ -201,6 +208,19 @@ mod tests {
         assert!(matches!(error(0, 0.01), Error::ZeroItems));
         assert!(matches!(error(10, f64::NAN), Error::FppOutOfRange { .. }));
         assert!(matches!(error(1 << 40, 1e-12), Error::FppUnreachable { .. }));
+    }
+
+    #[test]
+    fn errors_name_the_rate_of_the_window_and_not_that_of_a_column() {
+        let unreachable = |target| match for_items(Load::Distinct(1 << 40), 15, target) {
+            Err(Error::FppUnreachable { target_fpp, lowest_fpp }) => Some((target_fpp, lowest_fpp)),
+            _ => None,
+        };
+        let (target, lowest) = unreachable(1e-8).unwrap();
+        assert_eq!(target, 1e-8);
+        // And the rate that it names is the lowest that there is.
+        assert!(unreachable(lowest * (1.0 - 1e-9)).is_some());
+        assert!(unreachable(lowest * (1.0 + 1e-9)).is_none());
     }
 
     /// An overfilled column says so, up to the end of the numbers.

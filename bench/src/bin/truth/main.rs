@@ -1,0 +1,66 @@
+//! What mayhap says of itself, against what is so: the keys that the command says it lost against
+//! those that it lost, and the rates and times of windows of time against what they promise.
+//!
+//! Each figure is held against its bound, and the program ends with 1 if one is beyond it. Nothing
+//! here is timed, and all keys and seeds are fixed: a run gives what the last one gave.
+
+mod losses;
+mod patterns;
+mod report;
+mod windows;
+
+use lexopt::prelude::*;
+use mayhap_bench::{machine, stats};
+use report::Report;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+type Error = Box<dyn std::error::Error>;
+
+struct Options {
+    /// The command.
+    mayhap: PathBuf,
+    /// Keys that the filters are made for.
+    items: u64,
+    /// Keys that the windows are made for.
+    window_items: u64,
+    out: Option<PathBuf>,
+}
+
+fn options() -> Result<Options, Error> {
+    let mut options = Options {
+        mayhap: "target/release/mayhap".into(),
+        items: 200_000,
+        window_items: 108_000,
+        out: None,
+    };
+    let mut parser = lexopt::Parser::from_env();
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("mayhap") => options.mayhap = parser.value()?.into(),
+            Long("items") => options.items = stats::parse_count(&parser.value()?.string()?)?,
+            Long("window-items") => {
+                options.window_items = stats::parse_count(&parser.value()?.string()?)?;
+            }
+            Long("out") => options.out = Some(parser.value()?.into()),
+            _ => return Err(argument.unexpected().into()),
+        }
+    }
+    options.mayhap = options.mayhap.canonicalize()?;
+    Ok(options)
+}
+
+fn main() -> Result<ExitCode, Error> {
+    let options = options()?;
+    let facts = machine::facts();
+    let losses = losses::all(&options.mayhap, options.items)?;
+    let (items, window_items) = (options.items, options.window_items);
+    let windows = windows::all(window_items);
+    let report = Report { facts, items, window_items, losses, windows };
+    print!("{}", report.to_markdown());
+    if let Some(out) = &options.out {
+        std::fs::write(out.join("truth.md"), report.to_markdown())?;
+        std::fs::write(out.join("truth.json"), report.to_json())?;
+    }
+    Ok(if report.holds() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
