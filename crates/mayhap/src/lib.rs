@@ -51,6 +51,7 @@ mod filter;
 mod layout;
 pub mod native;
 pub mod plan;
+mod positions;
 mod simd;
 pub mod sizing;
 mod sync;

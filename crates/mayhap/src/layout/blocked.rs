@@ -1,9 +1,9 @@
 //! `blocked`: all bits of a key in one 512-bit block, one cache line.
 
-use super::{Layout, LayoutKind, positions};
+use super::{Layout, LayoutKind};
 use crate::bits::{Block, Storage};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, positions, simd};
 
 /// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes; for k = 4, one bit in
 /// each of 4 lanes of 128 bits.

@@ -2,7 +2,6 @@
 
 mod blocked;
 mod narrow;
-pub(crate) mod positions;
 mod standard;
 
 pub use blocked::Blocked;

@@ -1,9 +1,9 @@
 //! `blocked128` and `blocked64`: what counting filters become, one bit for each counter.
 
-use super::{Layout, LayoutKind, positions};
+use super::{Layout, LayoutKind};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, positions, simd};
 
 /// The `blocked128` layout: 8 lanes of 16 bits, one bit per lane.
 pub type Blocked128 = NarrowBlocked<2>;

@@ -1,9 +1,9 @@
 //! `standard`: k bits anywhere in m.
 
-use super::{Layout, LayoutKind, positions};
+use super::{Layout, LayoutKind};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, positions, simd};
 
 /// The `standard` layout: the classic Bloom filter, any m ≥ 64 and k from 1 to 32.
 ///

@@ -4,7 +4,7 @@
 use super::{batch, block_index, kernels, shared};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
 use crate::sync::AtomicU64;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;

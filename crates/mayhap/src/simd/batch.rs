@@ -4,7 +4,7 @@
 use super::{block_index, fits_cache, prefetch};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions;
+use crate::positions;
 use crate::sync::AtomicU64;
 
 /// Keys per group: one word of answers, and as many lines in flight as a core can have.

@@ -177,5 +177,5 @@ pub fn kernel_names() -> impl Iterator<Item = &'static str> {
 /// The block index of a digest: always below `blocks.len()`, which must not be 0.
 #[inline(always)]
 fn block_index(blocks: &[Block], digest: Digest) -> usize {
-    crate::layout::positions::block(digest, blocks.len() as u64) as usize
+    crate::positions::block(digest, blocks.len() as u64) as usize
 }

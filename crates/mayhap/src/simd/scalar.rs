@@ -3,7 +3,7 @@
 use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::block_mask;
+use crate::positions::block_mask;
 use crate::sync::{AtomicU64, Ordering};
 
 kernels!("scalar");

@@ -1,7 +1,7 @@
 //! A filter's numbers, checked once and carried everywhere.
 
 use super::{MAX_NUM_HASHES, check_fpp, check_num_bits, expected_fpp};
-use crate::layout::positions;
+use crate::positions;
 use crate::{Digest, Error, Layout};
 
 /// What a filter was made for and how big it is: layout, m, k, n and the promised p.

@@ -12,7 +12,7 @@ mod stats;
 pub use builder::{CounterBits, CountingBuilder};
 
 use crate::bits::{Block, OwnedBlocks};
-use crate::layout::positions;
+use crate::positions;
 use crate::sizing::distinct::Intake;
 use crate::{AnyFilter, Digest, DigestFunction, Error, FilterParams, Key, Layout};
 use lanes::Lanes;

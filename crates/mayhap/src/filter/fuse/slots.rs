@@ -1,6 +1,6 @@
 //! Digest → three slots and a fingerprint: plain arithmetic, the same in every language.
 
-use crate::layout::positions::mulhi;
+use crate::positions::mulhi;
 use crate::sizing::fuse::Segments;
 
 /// The multiplier that makes the places in the segments and the fingerprint.

@@ -2,7 +2,8 @@
 
 use crate::bits::{OwnedBlocks, SharedBlocks};
 use crate::filter::{Build, DIGESTS_AT_ONCE, Estimate, Filter};
-use crate::layout::{Blocked, LayoutKind, positions::PROBE_MULTIPLIERS};
+use crate::layout::{Blocked, LayoutKind};
+use crate::positions::PROBE_MULTIPLIERS;
 use crate::sizing::scalable::LayerParams;
 use crate::{Bitmap, BlockedBloomFilter, Digest, DigestFunction, Error, Storage};
 use alloc::vec::Vec;

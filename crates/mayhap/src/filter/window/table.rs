@@ -1,7 +1,7 @@
 //! The table: rows of 16 or of 64 bits, one bit per generation.
 
 use crate::bits::{Block, OwnedBlocks, block};
-use crate::layout::positions;
+use crate::positions;
 use crate::{Digest, Error, simd};
 
 /// Keys whose cache lines are asked for together.

@@ -2,7 +2,7 @@
 
 use super::{Kernel, Range};
 use crate::Digest;
-use crate::layout::positions::PROBE_MULTIPLIERS;
+use crate::positions::PROBE_MULTIPLIERS;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 

@@ -2,7 +2,7 @@
 
 use super::{Kernel, Range};
 use crate::Digest;
-use crate::layout::positions::{self, PROBE_MULTIPLIERS};
+use crate::positions::{self, PROBE_MULTIPLIERS};
 
 pub(super) static KERNEL: Kernel = Kernel { name: "scalar", contains, contains_batch };
 
