@@ -1,6 +1,6 @@
 //! `blocked`: all bits of a key in one 512-bit block, one cache line.
 
-use super::{Layout, LayoutKind};
+use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Digest, FilterParams, positions, simd};
@@ -18,6 +18,8 @@ pub struct Blocked {
     num_hashes: u32,
     pairs: Option<simd::Pairs>,
 }
+
+impl sealed::Sealed for Blocked {}
 
 impl LayoutKind for Blocked {
     const LAYOUT: Layout = Layout::Blocked;

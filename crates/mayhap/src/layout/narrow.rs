@@ -1,6 +1,6 @@
 //! `blocked128` and `blocked64`: what counting filters become, one bit for each counter.
 
-use super::{Layout, LayoutKind};
+use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Digest, FilterParams, positions, simd};
@@ -97,6 +97,8 @@ impl<const WORDS: usize> NarrowBlocked<WORDS> {
         }
     }
 }
+
+impl<const WORDS: usize> sealed::Sealed for NarrowBlocked<WORDS> {}
 
 impl<const WORDS: usize> LayoutKind for NarrowBlocked<WORDS> {
     const LAYOUT: Layout = match WORDS {

@@ -1,6 +1,6 @@
 //! `standard`: k bits anywhere in m.
 
-use super::{Layout, LayoutKind};
+use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Digest, FilterParams, positions, simd};
@@ -62,6 +62,8 @@ fn for_each_one(mut bits: u64, mut f: impl FnMut(usize)) {
         bits &= bits - 1;
     }
 }
+
+impl sealed::Sealed for Standard {}
 
 impl LayoutKind for Standard {
     const LAYOUT: Layout = Layout::Standard;
