@@ -1,7 +1,9 @@
 //! AVX-512: a block is one register.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{batch, block_index, kernels, shared};
+use super::batch::{self, block_index};
+use super::kernel::kernels;
+use super::shared;
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};

@@ -1,7 +1,7 @@
 //! The loops around a kernel: groups of 64 keys, the next group's cache lines asked for while this
 //! one is answered.
 
-use super::{block_index, fits_cache, prefetch};
+use super::{fits_cache, prefetch};
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions;
@@ -114,4 +114,10 @@ pub(super) fn contains_shared(
         found |= u64::from(contains(block, digest)) << bit;
     }
     found
+}
+
+/// The block index of a digest: always below `blocks.len()`, which must not be 0.
+#[inline(always)]
+pub(super) fn block_index(blocks: &[Block], digest: Digest) -> usize {
+    positions::block(digest, blocks.len() as u64) as usize
 }

@@ -1,8 +1,9 @@
 //! NEON: a block is four registers of two words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
+use super::batch::{self, block_index};
+use super::kernel::kernels;
 use super::scalar::contains_shared;
-use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};

@@ -1,6 +1,7 @@
 //! The definition of the kernels, for every machine.
 
-use super::{batch, block_index, kernels};
+use super::batch::{self, block_index};
+use super::kernel::kernels;
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::block_mask;

@@ -1,6 +1,6 @@
 //! Plain code, the definition. Without bounds checks, which cost a seventh of an insertion.
 
-use super::{Kernel, Range};
+use super::kernel::{Kernel, Range};
 use crate::Digest;
 use crate::positions::{self, PROBE_MULTIPLIERS};
 
