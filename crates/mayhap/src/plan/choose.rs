@@ -1,6 +1,6 @@
 //! The choice.
 
-use super::needs::Wish;
+use super::wish::Wish;
 use super::{Candidate, Cost, Fits, KindName, Needs, Reason};
 use super::{bloom, counting, fuse, matrix, memory, scalable, window};
 use crate::native::Kind;
@@ -74,7 +74,7 @@ pub fn plan(needs: &Needs) -> Result<Plan, Error> {
     let wish = Wish::of(needs)?;
     let (mut served, mut unfit) = (Vec::new(), Vec::new());
     for (kind, sized) in all(needs, &wish) {
-        match sized.and_then(|candidate| within_budget(candidate, needs)) {
+        match sized.and_then(|candidate| within_budget(candidate.predicted(), needs)) {
             Ok(candidate) => served.push(candidate),
             Err(reason) => unfit.push((kind, reason)),
         }

@@ -1,6 +1,6 @@
 //! The chain of layers that grows with its keys.
 
-use super::needs::Wish;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
 use crate::sizing::scalable::{LayerParams, MAX_LAYERS, chain_layer};
