@@ -1,7 +1,7 @@
 //! An image: a filter file that was opened, whatever its name leads to by now.
 
+use crate::body::{Body, verify_body};
 use crate::disk::{self, Disk, DiskFile, How, open_regular, read_up_to, write_all_at};
-use crate::load::{Body, verify_body};
 use crate::{Error, sniff};
 use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, MAGIC, Native};
 use mayhap::{OwnedBlocks, SecretKey};

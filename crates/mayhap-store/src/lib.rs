@@ -62,14 +62,17 @@
 //! (`docs/native-format.md`, "States"), so any number of processes may map or load a file while
 //! another one saves it.
 
+mod body;
 mod bytes;
 mod disk;
 mod error;
 mod file;
 #[cfg(target_os = "linux")]
 mod guard;
+mod holder;
 mod image;
 mod load;
+mod loaded;
 mod lock;
 mod log;
 mod map;
@@ -85,16 +88,18 @@ mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
 pub use error::Error;
+pub use holder::Holder;
 pub use image::Image;
-pub use load::{Loaded, load, load_as, load_with, read_header, verify, verify_with};
-pub use lock::{FilterLock, Holder, LockOptions, Wait};
+pub use load::{load, load_as, load_with, read_header, verify, verify_with};
+pub use loaded::Loaded;
+pub use lock::{FilterLock, LockOptions, Wait};
 pub use log::{Operation, Record};
 pub use map::MappedBlocks;
-pub use mapped::{Changed, MappedFilter, open_mapped};
+pub use mapped::{MappedFilter, open_mapped};
 pub use merge::{MergeOptions, Merged, merge, merge_new};
 pub use save::{save, save_new};
 pub use sniff::looks_like;
-pub use stamp::FileStamp;
+pub use stamp::{Changed, FileStamp};
 pub use state::{
     Finished, Found, Insert, LiveFilter, LogFound, Memory, Opening, Recovery, Session,
     SessionOptions, Snapshot, apply, load_live, load_live_as, log_path,

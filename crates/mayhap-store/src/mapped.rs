@@ -1,12 +1,12 @@
 //! Filters that are asked where they lie: in the file.
 
+use crate::body::verify_body;
 use crate::image::read_header_at_rest;
-use crate::load::{open_filter, verify_body};
+use crate::load::open_filter;
 use crate::map::MappedBlocks;
-use crate::{Error, FileStamp};
+use crate::{Changed, Error, FileStamp};
 use mayhap::native::{HEADER_BYTES, Header, Identity};
 use mayhap::{AnyFilter, SecretKey};
-use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,27 +40,6 @@ pub struct MappedFilter {
 struct Marked {
     stamp: FileStamp,
     identity: Option<Identity>,
-}
-
-/// What happened to a file while it was mapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
-    /// It was cut short.
-    Shortened,
-    /// It was written to.
-    Overwritten,
-    /// A part of it could not be read: the disk failed.
-    Unreadable,
-}
-
-impl fmt::Display for Changed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Shortened => "it was cut short while it was in use",
-            Self::Overwritten => "it was overwritten while it was in use",
-            Self::Unreadable => "a part of it could not be read from the disk",
-        })
-    }
 }
 
 /// Opens a filter in constant time: the header is read and checked (magic, version, checksum,

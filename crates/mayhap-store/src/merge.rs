@@ -1,7 +1,7 @@
 //! Files → one file that holds the keys of all, in one pass and constant memory.
 
+use crate::body::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::disk::{DiskFile, Writer};
-use crate::load::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::save::{begin, replaced};
 use crate::state::remove_log_of;
 use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};

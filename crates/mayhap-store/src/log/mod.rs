@@ -14,7 +14,8 @@ mod record;
 mod replay;
 
 pub(crate) use header::{Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read_front};
-pub use record::Operation;
+pub(crate) use record::Position;
+pub use record::{Operation, Record};
 pub(crate) use replay::{Replayed, first, replay};
 
 use crate::disk::{Disk, DiskFile, Lock, is_at, write_all_at};
@@ -24,28 +25,6 @@ use mayhap::Digest;
 use record::MAX_DIGESTS;
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};
-
-/// What a record of a log says.
-#[derive(Debug, Clone, Copy)]
-pub struct Record<'a> {
-    /// What is done.
-    pub operation: Operation,
-    /// When, in the unit of a window of time; `None` in logs of version 1, which do not say.
-    pub time: Option<u64>,
-    /// With what, in order.
-    pub digests: &'a [Digest],
-}
-
-/// The end of a sound record, or of the header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// Where the next record begins.
-    pub(crate) bytes: u64,
-    /// The checksum of the record or header before.
-    pub(crate) previous: u64,
-    /// The number of the next record.
-    pub(crate) sequence: u64,
-}
 
 /// An open log that records are appended to.
 ///

@@ -1,8 +1,7 @@
 //! Log → digests: up to the end, or to a write that was cut off, or to damage.
 
 use super::header::{HEADER_BYTES, Header};
-use super::record::{self, MAX_RECORD_BYTES};
-use super::{Position, Record};
+use super::record::{self, MAX_RECORD_BYTES, Position, Record};
 use crate::Error;
 use crate::disk::{DiskFile, read_up_to};
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Changing a state in turns with other processes.
 
+use super::log_file::{Recovery, log_path_of};
 use super::memory::Memory;
 use super::options::{Finished, SessionOptions};
 use super::pending::Pending;
 use super::relation::{LogFound, examine};
-use super::{Recovery, log_path_of};
 use crate::disk::{self, Disk, How};
 use crate::lock::GaveWay;
 use crate::log::Log;

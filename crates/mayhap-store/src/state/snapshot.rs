@@ -1,11 +1,11 @@
 //! A state as it is at one moment, while others may change it: read without a lock.
 
+use super::log_file::{Recovery, check_log, log_path_of};
 use super::memory::{Insert, apply};
 use super::relation::{LogFound, OpenLog, examine};
-use super::{Recovery, log_path_of};
+use crate::Loaded;
 use crate::disk::{self, Disk, How};
 use crate::file::resolve_links;
-use crate::load::Loaded;
 use crate::log::{Record, first, replay};
 use crate::{Error, Image};
 use mayhap::native::Header;
@@ -123,7 +123,7 @@ impl Snapshot {
     ///
     /// [`Error::MissingLog`], [`Error::OlderCopy`].
     pub fn check(&self) -> Result<(), Error> {
-        super::check_log(self.found, self.image.path(), &self.log_path)
+        check_log(self.found, self.image.path(), &self.log_path)
     }
 
     /// [`Snapshot::check`], and that the image alone is the whole filter.
