@@ -1,6 +1,7 @@
 //! Very many keys at once: shards are built here and merged on the server.
 
-use super::filter::{Made, NativeFilter};
+use super::filter::NativeFilter;
+use super::generation::Generation;
 use super::resolve::Look;
 use super::round::Trailer;
 use super::wire::{bytes, eval, value_of, word};
@@ -61,7 +62,7 @@ impl NativeFilter {
     /// Merges all shards, and returns those that are not as they should be, with their digests.
     async fn merge(
         &self,
-        made: &Made,
+        made: &Generation,
         digests: &[Digest],
     ) -> Result<Vec<(usize, Trailer, Vec<Digest>)>, Error> {
         let (sorted, ranges) = by_shard(made, digests);
@@ -99,7 +100,7 @@ impl NativeFilter {
 }
 
 /// The digests in the order of their shards, and where those of each shard are.
-fn by_shard(made: &Made, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>) {
+fn by_shard(made: &Generation, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>) {
     let mut ends = vec![0; made.keys.len()];
     for &digest in digests {
         ends[made.shard(digest)] += 1;
@@ -124,7 +125,7 @@ fn by_shard(made: &Made, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>)
 }
 
 /// The blocks of a shard with these digests alone.
-fn build(made: &Made, shard: usize, digests: &[Digest]) -> Vec<u8> {
+fn build(made: &Generation, shard: usize, digests: &[Digest]) -> Vec<u8> {
     let mut bytes = vec![0; made.meta.cut.body_bytes(shard) as usize];
     for &digest in digests {
         for position in made.meta.params.positions(digest) {

@@ -14,7 +14,8 @@
 //! is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had expired).
 //! One that is refused by a full server takes back what it made.
 
-use super::filter::{Made, NativeFilter, Place};
+use super::filter::NativeFilter;
+use super::generation::{Generation, Target};
 use super::maker::{Claim, Maker};
 use super::meta::State;
 use super::options::NativeOptions;
@@ -46,12 +47,12 @@ impl NativeFilter {
         options: &NativeOptions,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        Self::create_at(server, Place::live(name), options, None).await
+        Self::create_at(server, Target::live(name), options, None).await
     }
 
     pub(super) async fn create_at(
         server: &Server,
-        place: Place<'_>,
+        place: Target<'_>,
         options: &NativeOptions,
         hold_ms: Option<u64>,
     ) -> Result<Self, Error> {
@@ -60,7 +61,7 @@ impl NativeFilter {
         let mut waited = 0;
         loop {
             match maker.claim().await? {
-                Claim::Made => {
+                Claim::Generation => {
                     if let Some(made) = maker.make().await? {
                         return Ok(Self::of(server, place, options.digest_function, made, true));
                     }
@@ -72,7 +73,7 @@ impl NativeFilter {
                 Claim::There(meta) => {
                     meta.check_same(&maker.meta, place.name)?;
                     if meta.state == State::Ready {
-                        let made = Made::new(meta, place.name);
+                        let made = Generation::new(meta, place.name);
                         return Ok(Self::of(server, place, options.digest_function, made, false));
                     }
                     if meta.state == State::Keeping && waited >= PATIENCE {
@@ -101,7 +102,7 @@ impl NativeFilter {
         secret_key: Option<SecretKey>,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        let place = Place::live(name);
+        let place = Target::live(name);
         let until = Instant::now() + server.options().deadline;
         let mut waited = 0;
         loop {
@@ -110,7 +111,7 @@ impl NativeFilter {
             match meta.state {
                 State::Ready => {
                     let digest_function = meta.digest_function(secret_key)?;
-                    let made = Made::new(meta, name);
+                    let made = Generation::new(meta, name);
                     return Ok(Self::of(server, place, digest_function, made, false));
                 }
                 State::Deleting => {

@@ -1,6 +1,6 @@
 //! A cluster: a connection to each node, and who has which slots.
 
-use super::backend::{Backend, How, Place};
+use super::backend::{Backend, How, Route};
 use super::node::{Failure, Node, Sent};
 use super::topology::{Topology, target};
 use super::{Address, ServerOptions};
@@ -110,22 +110,22 @@ impl Cluster {
 }
 
 impl Backend for Cluster {
-    fn place(&self, slot: u16, replica: bool) -> Place {
+    fn place(&self, slot: u16, replica: bool) -> Route {
         let known = self.known();
         let Some(shard) = known.as_ref().map(|known| known.shard(slot)) else {
-            return Place { node: "".into(), how: How::Plain };
+            return Route { node: "".into(), how: How::Plain };
         };
         if replica && self.options.read_replicas && !shard.replicas.is_empty() {
             let node = &shard.replicas[self.reads.load(Ordering::Relaxed) % shard.replicas.len()];
-            return Place { node: node.clone(), how: How::ReadOnly };
+            return Route { node: node.clone(), how: How::ReadOnly };
         }
-        Place { node: shard.master.clone(), how: How::Plain }
+        Route { node: shard.master.clone(), how: How::Plain }
     }
 
-    fn redirected(&self, from: &Place, error: &ServerError) -> Option<Place> {
+    fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route> {
         let node = target(error, &from.node)?.into();
         let asking = error.kind() == Some(ServerErrorKind::Ask);
-        Some(Place { node, how: if asking { How::Asking } else { How::Plain } })
+        Some(Route { node, how: if asking { How::Asking } else { How::Plain } })
     }
 
     fn masters(&self) -> Vec<u16> {
