@@ -1,4 +1,4 @@
-//! The cost model (F6): what a question costs with a filter, with a set of all keys, with neither.
+//! The cost model: what a question costs with a filter, with a set of all keys, with neither.
 
 use crate::Error;
 

@@ -1,7 +1,7 @@
 //! Sizing: bits m, hashes k, rate p and items n, each solved from the others.
 //!
-//! Every result is found by evaluating the exact rate model of the layout, never by the textbook
-//! formula alone, and uses [`libm`], so that all platforms agree on it to the bit.
+//! Every result is found by evaluating the rate model of the layout (exact, but for `standard` above
+//! 512 bits, where it is within 0.5 %), never by the textbook formula alone, and uses [`libm`], so that all platforms agree on it to the bit.
 //!
 //! ```
 //! use mayhap::{Layout, sizing};
@@ -44,7 +44,8 @@ const BLOCKED_BITS_RATIO_LIMIT: f64 = 1.25;
 /// # Errors
 ///
 /// [`Error::ZeroItems`]; [`Error::FppOutOfRange`] unless `0 < target_fpp < 1`;
-/// [`Error::FppUnreachable`] below n / 2^64; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
+/// [`Error::FppUnreachable`] below 2 n / 2^64, twice what equal digests
+/// of different keys add to every rate; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
 pub fn for_items(
     layout: Layout,
     expected_items: u64,

@@ -6,8 +6,8 @@ use crate::Layout;
 /// The probability that a key which was never inserted is answered "maybe", after `items`
 /// insertions of distinct keys.
 ///
-/// 0 for an empty filter. Exact for the layout: see [`standard::expected_fpp`] and
-/// [`blocked::expected_fpp`].
+/// 0 for an empty filter. Exact for layouts with blocks ([`blocked::expected_fpp`]) and for
+/// `standard` up to 512 bits; above, within 0.5 % ([`standard::expected_fpp`]).
 pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) -> f64 {
     match layout {
         Layout::Standard => standard::expected_fpp(num_bits, num_hashes, items),
@@ -19,7 +19,8 @@ pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) 
     }
 }
 
-/// The textbook formula (F1): `(1 − (1 − 1/m)^(kn))^k`.
+/// The textbook formula, `(1 − (1 − 1/m)^(kn))^k` (Broder & Mitzenmacher 2004, *Network
+/// Applications of Bloom Filters: A Survey*, section 2).
 ///
 /// It takes the fill at its mean and probes as independent, so it is a lower bound of the exact
 /// rate: within 1 % for m ≥ 1000, and 1.5 times too low for blocks. Kept for comparison.
