@@ -21,6 +21,7 @@ macro_rules! counts {
 
         impl Counters {
             pub(super) fn read(&self) -> GuardCounts {
+                // ORDERING: Relaxed. Numbers to show, each by itself.
                 GuardCounts { $($name: self.$name.0.load(Ordering::Relaxed),)* }
             }
         }
@@ -58,7 +59,7 @@ pub(super) struct Counter(AtomicU64);
 
 impl Counter {
     pub(super) fn add(&self) {
-        // ORDERING: Relaxed. The count tells of no other memory.
+        // ORDERING: Relaxed. The count guards no other memory.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }

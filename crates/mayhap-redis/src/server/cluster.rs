@@ -62,6 +62,7 @@ impl Cluster {
         names.extend(self.known().iter().flat_map(|known| known.nodes().cloned()));
         names.sort_unstable();
         names.dedup();
+        // ORDERING: Relaxed. It only picks the node to begin with.
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
         let asked = names.clone().into_iter().map(|name| async move {
@@ -116,6 +117,7 @@ impl Backend for Cluster {
             return Route { node: "".into(), how: How::Plain };
         };
         if replica && self.options.read_replicas && !shard.replicas.is_empty() {
+            // ORDERING: Relaxed. It only spreads the load.
             let node = &shard.replicas[self.reads.load(Ordering::Relaxed) % shard.replicas.len()];
             return Route { node: node.clone(), how: How::ReadOnly };
         }
@@ -140,6 +142,7 @@ impl Backend for Cluster {
         waits: bool,
     ) -> BoxFuture<'a, Sent> {
         // Another replica for the next call.
+        // ORDERING: Relaxed. It only spreads the load.
         self.reads.fetch_add(1, Ordering::Relaxed);
         let node = self.node(node);
         async move { node.map_err(Failure::Unsent)?.send(pipeline, waits).await }.boxed()
@@ -147,6 +150,8 @@ impl Backend for Cluster {
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {
         async {
+            // ORDERING: Relaxed, here and below. What a look has found is handed over by the locks of
+            // `looking` and `topology`; the number only says whether one was made meanwhile.
             let looks = self.looks.load(Ordering::Relaxed);
             let _looking = self.looking.lock().await;
             // One look is enough for all who wait.

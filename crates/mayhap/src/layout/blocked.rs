@@ -154,6 +154,8 @@ fn insert_words<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
     let lanes = Blocked::lanes(words, digest);
     let mut missing = 0u32;
     for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
+        // ORDERING: Relaxed. A stale word only shows a bit as missing that another thread has set;
+        // `fetch_or` below finds that out.
         missing |= u32::from(bits & !lane.load(Ordering::Relaxed) != 0) << i;
     }
     let mut new = 0;
@@ -200,6 +202,7 @@ mod tests {
     }
 
     fn words(blocks: &SharedBlocks) -> Vec<u64> {
+        // ORDERING: Relaxed. No other thread has these words.
         blocks.words().iter().map(|word| word.load(Ordering::Relaxed)).collect()
     }
 

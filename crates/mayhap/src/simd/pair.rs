@@ -130,6 +130,7 @@ mod tests {
             let expected_new = (0..8).fold(0, |new, i| new | (bits[i] & !held[i]));
             assert_eq!(new, expected_new);
             for i in 0..8 {
+                // ORDERING: Relaxed. No other thread has these lanes.
                 assert_eq!(lanes.0[i].load(Ordering::Relaxed), held[i] | bits[i]);
             }
         }
@@ -153,6 +154,7 @@ mod tests {
                 threads.into_iter().map(|thread| thread.join().unwrap()).sum()
             });
             assert_eq!(claimed, 64);
+            // ORDERING: Relaxed. The threads were joined.
             assert_eq!(lanes.0[5].load(Ordering::Relaxed), u64::MAX);
         }
     }

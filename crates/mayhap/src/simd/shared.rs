@@ -19,6 +19,7 @@ pub(super) unsafe fn pairs(words: &[AtomicU64; 8]) -> [__m128i; 4] {
     core::array::from_fn(|i| {
         #[cfg(miri)]
         {
+            // ORDERING: Relaxed. A bit carries no data but itself.
             use crate::sync::Ordering::Relaxed;
             let [low, high] = [0, 1].map(|j| words[2 * i + j].load(Relaxed).cast_signed());
             core::arch::x86_64::_mm_set_epi64x(high, low)

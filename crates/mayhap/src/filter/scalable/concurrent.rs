@@ -82,6 +82,7 @@ impl SharedLayer {
     /// Reserves up to `wanted` places; 0 if the layer is full.
     fn reserve(&self, wanted: u64) -> u64 {
         let capacity = self.layer.full_at;
+        // ORDERING: Relaxed. A first guess; the exchange below decides.
         let mut taken = self.taken.load(Ordering::Relaxed);
         loop {
             let granted = wanted.min(capacity.saturating_sub(taken));
@@ -104,6 +105,7 @@ impl SharedLayer {
 
     fn give_back(&self, places: u64) {
         if places != 0 {
+            // ORDERING: Relaxed. As in `reserve`: a number that guards no memory.
             self.taken.fetch_sub(places, Ordering::Relaxed);
         }
     }
@@ -114,6 +116,7 @@ impl SharedLayer {
     }
 
     pub(super) fn inserted_items(&self) -> u64 {
+        // ORDERING: Relaxed. A number to show and to compare; it guards no memory.
         self.taken.load(Ordering::Relaxed)
     }
 }
@@ -386,6 +389,7 @@ impl ConcurrentScalableBloomFilter {
             let layer = self.layer_after(count - 1)?.clone();
             // Nobody else fills it.
             let _ = self.layers[count - 1].set(Box::new(layer));
+            // ORDERING: Release, with the Acquire of `num_layers`: who sees the count sees the layer.
             self.num_layers.fetch_max(count as u64, Ordering::Release);
         }
         Ok(())

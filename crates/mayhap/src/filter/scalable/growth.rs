@@ -42,6 +42,8 @@ impl ConcurrentScalableBloomFilter {
     #[inline]
     pub fn growth_is_due(&self) -> bool {
         let newest = self.newest(self.num_layers());
+        // ORDERING: Relaxed. The flag only picks one of the threads that come here; the layer was
+        // seen by the Acquire of `num_layers`.
         newest.is_nearly_full()
             && !newest.asked.load(Ordering::Relaxed)
             && !newest.asked.swap(true, Ordering::Relaxed)
