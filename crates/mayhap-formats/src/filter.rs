@@ -295,7 +295,7 @@ pub struct SchemeFilter<S> {
     pub bits: Bits,
 }
 
-/// Keys asked together, so that many cache misses are in flight: a word of answers.
+/// Keys queried together, so that many cache misses are in flight: a word of answers.
 const BATCH_KEYS: usize = 64;
 
 impl<S: Scheme> SchemeFilter<S> {

@@ -74,7 +74,7 @@ pub struct LockOptions {
 }
 
 impl LockOptions {
-    /// For something that others are told by this name when they wait; control characters are left
+    /// For a purpose that is named to others while they wait; control characters are left
     /// out. It does not wait.
     pub fn new(verb: &str) -> Self {
         let verb = verb.chars().filter(|char| !char.is_control()).take(80).collect();

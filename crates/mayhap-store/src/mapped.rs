@@ -1,4 +1,4 @@
-//! Filters that are asked where they lie: in the file.
+//! Filters that are queried where they lie: in the file.
 
 use crate::body::verify_body;
 use crate::image::read_header_at_rest;
@@ -43,9 +43,9 @@ struct Marked {
 }
 
 /// Opens a filter in constant time: the header is read and checked (magic, version, checksum,
-/// ranges, exact file length), the body is not touched before it is asked.
+/// ranges, exact file length), the body is not touched before the first query.
 ///
-/// A page that is asked for the first time comes from the disk; [`load()`] reads all at once, into
+/// A page that is read for the first time comes from the disk; [`load()`] reads all at once, into
 /// huge pages, which also answers faster from then on.
 ///
 /// # When someone else changes the file
@@ -93,7 +93,7 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
 /// Opens a file whose header was not changed while it was read.
 fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
     for _ in 0..ATTEMPTS {
-        // What is wrong with the path is told by the opening.
+        // Opening reports what is wrong with the path.
         let before = FileStamp::at(path).ok();
         let (file, header) = open_filter(path)?;
         let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
@@ -105,7 +105,7 @@ fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
 }
 
 impl MappedFilter {
-    /// The filter, to be asked. Its answers are worth something once [`MappedFilter::check`] says
+    /// The filter, for queries. Its answers are worth something once [`MappedFilter::check`] says
     /// so afterwards.
     ///
     /// # Examples

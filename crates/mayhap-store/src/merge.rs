@@ -40,7 +40,7 @@ pub struct Merged {
 /// [`Header::inserted_items`] becomes what one filter would have counted of the keys that the bits
 /// speak of, taken as no fewer than came to one input and no more than came to all, where the
 /// estimate's interval allows it.
-/// `output` may be one of the inputs. `progress` is told the bytes done and the bytes in all.
+/// `output` may be one of the inputs. `progress` receives the bytes done and the bytes in all.
 ///
 /// # Errors
 ///

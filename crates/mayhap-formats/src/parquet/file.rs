@@ -250,7 +250,7 @@ fn read_at(reader: &mut (impl Read + Seek), offset: u64, len: u64) -> Result<Vec
     }
 }
 
-/// The filters of one column, one for each row group; asked together.
+/// The filters of one column, one for each row group; queried together.
 ///
 /// It cannot be changed: a filter in a Parquet file belongs to the rows beside it.
 #[derive(Debug, Clone, PartialEq)]

@@ -50,7 +50,7 @@ impl NativeFilter {
     ///
     /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip to
     /// each node for 16,384 keys. One filter answers all of them: if it is switched to another
-    /// meanwhile, they are asked for again.
+    /// meanwhile, they are queried again.
     ///
     /// # Errors
     ///

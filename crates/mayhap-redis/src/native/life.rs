@@ -93,7 +93,7 @@ impl NativeFilter {
         }
         let result = self.expire_shards(made, at).await;
         match &result {
-            // All of it may have gone at once, as it was told to.
+            // All of it may have gone at once, as it was set to.
             Err(Error::Gone { .. }) if self.fresh().await.is_err() => Ok(()),
             _ => result,
         }

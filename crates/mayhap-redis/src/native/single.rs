@@ -64,7 +64,7 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Given up in the middle, as by the end of its runtime: who waits is told, unless another
+    /// Given up in the middle, as by the end of its runtime: waiters get an error, unless another
     /// drives on.
     fn drop(&mut self) {
         if !self.has_ended {

@@ -14,7 +14,7 @@ pub(crate) struct Route {
     pub(crate) how: How,
 }
 
-/// What a node has to be told first.
+/// What has to be sent to a node first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     /// Nothing.

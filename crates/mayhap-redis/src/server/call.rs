@@ -124,7 +124,7 @@ impl Call {
         groups.into_values().flat_map(Group::parts).collect()
     }
 
-    /// The commands, with what the node has to be told before, and `WAIT`. They are moved there;
+    /// The commands, with what has to be sent to the node before, and `WAIT`. They are moved there;
     /// [`Call::note`] takes back those that are to be sent again.
     pub(super) fn pipeline(&mut self, group: &Group) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(group.commands.len() + 2);

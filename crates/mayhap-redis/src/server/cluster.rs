@@ -12,8 +12,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How many nodes are asked at once for the slots: the first that knows is believed.
-const ASKED_AT_ONCE: usize = 3;
+/// How many nodes are queried at once for the slots: the first that knows is believed.
+const QUERIED_AT_ONCE: usize = 3;
 
 pub(crate) struct Cluster {
     address: Address,
@@ -65,16 +65,16 @@ impl Cluster {
         // ORDERING: Relaxed. It only picks the node to begin with.
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
-        let asked = names.clone().into_iter().map(|name| async move {
+        let queries = names.clone().into_iter().map(|name| async move {
             let answer = self.ask(&name).await;
             (name, answer)
         });
-        let mut answers = stream::iter(asked).buffer_unordered(ASKED_AT_ONCE);
+        let mut answers = stream::iter(queries).buffer_unordered(QUERIED_AT_ONCE);
         let mut reason: Option<RedisError> = None;
         while let Some((name, answer)) = answers.next().await {
             match answer {
                 Ok(topology) => {
-                    log::debug!("{name} has told who has the slots");
+                    log::debug!("{name} has answered which node has which slots");
                     self.learn(topology, &names);
                     return Ok(());
                 }

@@ -31,7 +31,7 @@ pub(crate) trait Disk: Debug + Send + Sync {
     fn random(&self) -> u128;
 }
 
-/// An open file. Calls may do less than they are asked, as `pwrite` does.
+/// An open file. Calls may do less than requested, as `pwrite` does.
 pub(crate) trait DiskFile: Debug + Send + Sync {
     /// What the file is, under whatever name.
     fn look(&self) -> io::Result<Entry>;

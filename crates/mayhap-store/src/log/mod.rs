@@ -6,7 +6,7 @@
 //! Each epoch's log is a file of its own, which is removed when the next image has its records.
 //!
 //! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
-//! next one. So a bad record can be told apart: nothing sound after it, or zeros where a sector was to
+//! next one. So a bad record can be classified: nothing sound after it, or zeros where a sector was to
 //! be, and it is the end that a crash left; something sound after it, and it is damage.
 
 mod header;
@@ -181,7 +181,7 @@ impl Log {
         is_at(disk, &*self.file, &self.path)
     }
 
-    /// Whether another process goes on with this log. Asked by one that holds the filter's lock, so
+    /// Whether another process goes on with this log. Called by one that holds the filter's lock, so
     /// that nobody begins to meanwhile.
     pub(crate) fn has_others(&self) -> bool {
         let has_others = matches!(self.file.try_lock(Lock::Exclusive), Ok(false));

@@ -109,7 +109,7 @@ fn is_lost(window: &mut Window<'_>, end: Position, next: u64) -> Result<bool, Er
     Ok(false)
 }
 
-/// A part of the file in memory that moves with what is asked for.
+/// A part of the file in memory that moves with the reads.
 struct Window<'a> {
     file: &'a dyn DiskFile,
     path: &'a Path,

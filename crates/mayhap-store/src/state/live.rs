@@ -126,7 +126,7 @@ impl<F: Insert> LiveFilter<F> {
         Ok((Self { memory, session }, recovery))
     }
 
-    /// The filter, to be asked.
+    /// The filter, for queries.
     pub const fn filter(&self) -> &F {
         &self.memory.filter
     }

@@ -11,7 +11,7 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// With this lock; anything else is asked for by the other methods.
+    /// With this lock; the other methods set the rest.
     pub fn new(lock: LockOptions) -> Self {
         Self { lock, needs_log: false, without_log: false }
     }

@@ -185,7 +185,7 @@ impl Snapshot {
     }
 
     /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of time
-    /// whose log is of version 1, which has no times, has to be told what time it is.
+    /// whose log is of version 1, which has no times, needs the time as an argument.
     ///
     /// # Errors
     ///

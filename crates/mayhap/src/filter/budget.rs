@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 
 /// The most bytes that several filters may take together.
 ///
-/// Whoever wants memory charges it before it is asked for, so the sum is never above the limit, at
+/// Memory is charged before it is allocated, so the sum is never above the limit, at
 /// no moment and with any number of threads.
 ///
 /// # Examples

@@ -9,8 +9,8 @@ use crate::{Bitmap, Digest, Error, Estimate, Key};
 /// memory that stays as it is.
 ///
 /// Once the share of set bits ([`Filter::fill_ratio`]) is at or above the limit after an insertion,
-/// the filter is cleared *before the next insertion*; between the two it is asked as it is. A key
-/// is found until that next insertion, and may be told "new" again after it: right after a
+/// the filter is cleared *before the next insertion*; queries between the two see it as it is. A key
+/// is found until that next insertion, and may count as "new" again after it: right after a
 /// clearing everything is new. A window that forgets a part at a time needs more memory and
 /// loses less at a time.
 ///

@@ -115,7 +115,7 @@ pub type ConcurrentBlockedBloomFilter = Filter<Blocked, SharedBlocks>;
 /// [`BlockedBloomFilter`], [`ConcurrentBloomFilter`] and [`ConcurrentBlockedBloomFilter`].
 ///
 /// `S` is [`OwnedBlocks`], [`SharedBlocks`], or anything that is `AsRef<[Block]>`, such as
-/// `&[Block]` or a mapped file: those can be asked, and inserted into if also `AsMut<[Block]>`.
+/// `&[Block]` or a mapped file: those can be queried, and inserted into if also `AsMut<[Block]>`.
 #[derive(Debug)]
 pub struct Filter<L, S = OwnedBlocks> {
     layout: L,
@@ -225,7 +225,7 @@ fn check_same_digest(left: &DigestFunction, right: &DigestFunction) -> Result<()
     Ok(())
 }
 
-/// Keys that are digested together, on the stack, before the filter is asked.
+/// Keys that are digested together, on the stack, before the filter is queried.
 const DIGESTS_AT_ONCE: usize = 512;
 
 /// Digests `keys` in chunks and calls `answer` with each chunk's digests and its words of `out`.

@@ -22,7 +22,7 @@ pub struct NarrowBlocked<const WORDS: usize> {
     num_blocks: u64,
 }
 
-/// Keys per group, whose lines are asked for one group ahead.
+/// Keys per group, whose lines are requested one group ahead.
 const GROUP: usize = 64;
 
 impl<const WORDS: usize> NarrowBlocked<WORDS> {
@@ -70,7 +70,7 @@ impl<const WORDS: usize> NarrowBlocked<WORDS> {
         set
     }
 
-    /// Calls `answer(i, digest)` for each digest, its line asked for 64 to 128 keys before.
+    /// Calls `answer(i, digest)` for each digest, its line requested 64 to 128 keys before.
     #[inline(always)]
     fn for_each_digest<B>(
         self,

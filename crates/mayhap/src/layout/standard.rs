@@ -14,9 +14,9 @@ pub struct Standard {
     probes: simd::Probes,
 }
 
-/// Keys whose cache lines are asked for together.
+/// Keys whose cache lines are requested together.
 const GROUP: usize = 32;
-/// Probes of a first look at each key; the others are asked for only where these say "maybe".
+/// Probes of a first look at each key; the others are requested only where these say "maybe".
 const FIRST_PROBES: usize = 2;
 
 impl Standard {

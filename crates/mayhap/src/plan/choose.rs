@@ -111,7 +111,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
         (KindName::bloom(layout), sized)
     };
     let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard)];
-    for (kind, asked) in [
+    for (kind, is_needed) in [
         (Kind::Fuse, true),
         (Kind::Matrix, needs.sets > 1),
         (Kind::Window, needs.forget),
@@ -120,7 +120,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
     ] {
         let sized = match (lacks(needs, kind), kind) {
             (Err(reason), _) => Err(reason),
-            _ if !asked => continue,
+            _ if !is_needed => continue,
             (_, Kind::Bloom) => continue,
             (_, Kind::Fuse) => fuse::candidate(wish),
             (_, Kind::Matrix) => matrix::candidate(needs, wish),

@@ -1,4 +1,4 @@
-//! The loops around a kernel: groups of 64 keys, the next group's cache lines asked for while this
+//! The loops around a kernel: groups of 64 keys, the next group's cache lines requested while this
 //! one is answered.
 
 use super::{fits_cache, prefetch};
@@ -10,7 +10,7 @@ use crate::sync::AtomicU64;
 /// Keys per group: one word of answers, and as many lines in flight as a core can have.
 pub(super) const GROUP: usize = 64;
 
-/// Calls `answer(group, digests)` for each group of 64, having asked for its lines one group
+/// Calls `answer(group, digests)` for each group of 64, having requested its lines one group
 /// before.
 ///
 /// `inline(always)`, and so are the closures: they become part of the caller, which may be compiled

@@ -81,7 +81,7 @@ impl FilterParams {
         self.expected_items
     }
 
-    /// p, the false-positive probability that was asked for at `expected_items`.
+    /// p, the promised false-positive probability at `expected_items`.
     pub const fn target_fpp(&self) -> f64 {
         self.target_fpp
     }

@@ -40,7 +40,7 @@ use lanes::Lanes;
 /// * **Removing a key that is there** never makes another one absent.
 /// * **Removing a key that is surely absent** is refused: `remove` says `false`, nothing changes.
 /// * **Removing a key that was never inserted but is answered "maybe"** (a false positive) cannot
-///   be told from a removal that is due. It takes counts that belong to other keys, so that *one or
+///   be distinguished from a removal that is due. It takes counts that belong to other keys, so that *one or
 ///   more of them may be answered "surely absent" though they were never removed*. The same goes
 ///   for removing a key more often than it was inserted. Remove only what is known to have been
 ///   inserted.
