@@ -1,4 +1,5 @@
-//! Bloom filters that other systems created: opened, queried, extended and written back, bit for bit.
+//! Bloom filters that other systems created: opened, queried, extended and written back, bit for
+//! bit.
 //!
 //! A foreign format is a *scheme* (key bytes → positions) and a *codec* (file layout), one file
 //! each system. What they share stands beside: [`Bits`] (where the bits are), [`Reader`] (bytes

@@ -86,9 +86,9 @@ impl Image {
         verify_body(&*self.file, &self.path, &self.header, progress)
     }
 
-    /// The file to rewrite the identity in; `None` where the image has to be replaced as a whole: an
-    /// earlier version, a file of several names, which would all get it, or one that is not to be
-    /// written.
+    /// The file to rewrite the identity in; `None` where the image has to be replaced as a whole:
+    /// an earlier version, a file of several names, which would all get it, or one that is not to
+    /// be written.
     pub(crate) fn open_to_rewrite(
         &self,
         disk: &dyn Disk,

@@ -219,8 +219,8 @@ impl Drop for FilterLock {
             if is_at(&*self.disk, &*self.file, &self.lock_path).unwrap_or(false) {
                 let _ = self.disk.remove(&self.lock_path);
             }
-            // Closing alone does not free the lock while a child process, made by another thread and
-            // not yet a program of its own, has inherited the file.
+            // Closing alone does not free the lock while a child process, made by another thread
+            // and not yet a program of its own, has inherited the file.
             let _ = self.file.unlock();
         }
     }

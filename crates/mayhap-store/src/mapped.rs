@@ -34,8 +34,8 @@ pub struct MappedFilter {
     looked_at: AtomicU64,
 }
 
-/// The one change of a file that leaves its filter as it is: 32 bytes of its header are written when
-/// a log is begun for it (`docs/native-format.md`, "States").
+/// The one change of a file that leaves its filter as it is: 32 bytes of its header are written
+/// when a log is begun for it (`docs/native-format.md`, "States").
 #[derive(Debug, Clone, Copy)]
 struct Marked {
     stamp: FileStamp,

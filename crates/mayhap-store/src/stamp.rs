@@ -5,12 +5,12 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What tells a file that was written to from the same file before, and from another one: device and
-/// inode where the system has them, length, time of the last change of its bytes.
+/// What tells a file that was written to from the same file before, and from another one: device
+/// and inode where the system has them, length, time of the last change of its bytes.
 ///
-/// Removing, renaming or linking a file leaves it as it is, as does a change of its rights. The time
-/// is as fine as the file system's, some milliseconds: two changes within one of them are one. Who
-/// sets the time back by hand after a change of the same length is not noticed.
+/// Removing, renaming or linking a file leaves it as it is, as does a change of its rights. The
+/// time is as fine as the file system's, some milliseconds: two changes within one of them are one.
+/// Who sets the time back by hand after a change of the same length is not noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     file: (u64, u64),

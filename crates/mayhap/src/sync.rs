@@ -76,7 +76,8 @@ impl Lock {
             struct Held<'a>(&'a AtomicBool);
             impl Drop for Held<'_> {
                 fn drop(&mut self) {
-                    // ORDERING: Release, with the Acquire of the next holder, who sees what was done.
+                    // ORDERING: Release, with the Acquire of the next holder, who sees what was
+                    // done.
                     self.0.store(false, Ordering::Release);
                 }
             }

@@ -12,9 +12,10 @@ use mayhap::{
 };
 
 /// Seeds are fixed, so that the test says the same every time. With about 50 rows one random set of
-/// seeds in seven has a row beyond 3 σ by chance, and seeds from 0 are such a set: their blocked rows
-/// at 1 M keys, which share digests, lie up to 3.6 σ high. `the_model_is_the_mean_over_many_filters`
-/// shows, on other seeds and much more sharply, that this is chance and not the model.
+/// seeds in seven has a row beyond 3 σ by chance, and seeds from 0 are such a set: their blocked
+/// rows at 1 M keys, which share digests, lie up to 3.6 σ high.
+/// `the_model_is_the_mean_over_many_filters` shows, on other seeds and much more sharply, that this
+/// is chance and not the model.
 const FIRST_SEED: u64 = 1000;
 
 const TARGETS: [f64; 5] = [0.05, 0.01, 1e-3, 1e-4, 1e-6];

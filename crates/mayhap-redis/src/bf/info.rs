@@ -5,8 +5,8 @@ use crate::Error;
 use crate::replies::text;
 use redis::Value;
 
-/// The fields that all servers have, the rates of valkey-bloom, and what `mayhap serve` was created with
-/// for.
+/// The fields that all servers have, the rates of valkey-bloom, and the capacity that
+/// `mayhap serve` was given.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct BfInfo {
     /// Of all layers.

@@ -20,7 +20,8 @@ struct InFlight<T> {
     outdated: Arc<AtomicBool>,
 }
 
-/// The one that makes the call. Dropped without [`Leader::finish`], the waiters learn that nothing comes.
+/// The one that makes the call. Dropped without [`Leader::finish`], the waiters learn that nothing
+/// comes.
 #[derive(Debug)]
 pub(super) struct Leader<T> {
     single_flight: Arc<SingleFlight<T>>,

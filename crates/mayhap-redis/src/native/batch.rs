@@ -48,8 +48,8 @@ impl NativeFilter {
 
     /// Asks for keys that are digests already: bit `i` is the answer for `digests[i]`.
     ///
-    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip to
-    /// each node for 16,384 keys. One filter answers all of them: if it is switched to another
+    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip
+    /// to each node for 16,384 keys. One filter answers all of them: if it is switched to another
     /// meanwhile, they are queried again.
     ///
     /// # Errors
@@ -91,8 +91,8 @@ impl NativeFilter {
         Ok(is_one)
     }
 
-    /// Inserts again what came to shards that were gone or fenced, until nothing is left; asks again
-    /// for all of them, so that one generation answers. Which one was the last.
+    /// Inserts again what came to shards that were gone or fenced, until nothing is left; asks
+    /// again for all of them, so that one generation answers. Which one was the last.
     async fn rounds(
         &self,
         digests: &[Digest],

@@ -35,9 +35,9 @@ impl NativeFilter {
     /// The bits are put into shards here and merged on the server, by one script a shard with
     /// `BITOP OR`: what is sent is the size of the shards that have keys, whatever the number of
     /// keys. That is less than [`NativeFilter::insert_digests`] sends from about one key for 400
-    /// bytes of shards on (`docs/redis.md`). A shard is merged as a whole or not at all. At most 8 MiB
-    /// of shards, or one, are on their way at once, and in memory four times; they have to arrive
-    /// within [`crate::ServerOptions::response_timeout`].
+    /// bytes of shards on (`docs/redis.md`). A shard is merged as a whole or not at all. At most 8
+    /// MiB of shards, or one, are on their way at once, and in memory four times; they have to
+    /// arrive within [`crate::ServerOptions::response_timeout`].
     ///
     /// # Errors
     ///

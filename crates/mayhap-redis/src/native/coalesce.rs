@@ -14,9 +14,9 @@ use tokio::sync::oneshot;
 
 /// Pipelines of single calls on their way at once, and keys of one at most.
 ///
-/// An insertion is more work for the server than for us: while it does a part, we make the next. 200
-/// callers had 1.7 times as many a second as with 1,000 keys at most. A query is less: the fewer
-/// pipelines, the better.
+/// An insertion is more work for the server than for us: while it does a part, we make the next.
+/// 200 callers had 1.7 times as many a second as with 1,000 keys at most. A query is less: the
+/// fewer pipelines, the better.
 pub(super) fn most(act: Act) -> (usize, usize) {
     match act {
         Act::Insert => (4, 100),

@@ -5,14 +5,14 @@
 //!    the lease, as the shards do.
 //! 2. The shards are made: `SETRANGE` of the generation behind the blocks, which allocates exactly
 //!    what is needed and fills it with zeros.
-//! 3. A script sets `state` to `keeping`, if the parameters are still this creator's, and gives them
-//!    the expiry of the filter, or none.
+//! 3. A script sets `state` to `keeping`, if the parameters are still this creator's, and gives
+//!    them the expiry of the filter, or none.
 //! 4. The shards get it; each is seen to be there.
 //! 5. A script sets `state` to `ready`.
 //!
-//! What a creator that dies before step 3 leaves expires. From then on the parameters say what there
-//! is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had expired).
-//! One that is refused by a full server takes back what it made.
+//! What a creator that dies before step 3 leaves expires. From then on the parameters say what
+//! there is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had
+//! expired). One that is refused by a full server takes back what it made.
 
 use super::filter::NativeFilter;
 use super::generation::{Generation, Target};
@@ -33,8 +33,8 @@ impl NativeFilter {
     /// Makes a filter, or attaches to the one of this name if it has the same parameters. Of two
     /// that make it at once one does and the other waits and attaches.
     ///
-    /// Layout, m, k, n, p, digest function and key options have to be the same; the time to live and
-    /// the size of shards are those of the filter that is there.
+    /// Layout, m, k, n, p, digest function and key options have to be the same; the time to live
+    /// and the size of shards are those of the filter that is there.
     ///
     /// # Errors
     ///
@@ -94,8 +94,8 @@ impl NativeFilter {
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Busy`] if its creator does not end, [`Error::Filter`] with
-    /// another secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`], and
-    /// those of the connection.
+    /// another secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
+    /// and those of the connection.
     pub async fn attach(
         server: &Server,
         name: &str,

@@ -11,9 +11,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 ///
 /// Cheap to clone; clones share what they learn. A call costs one round trip. An insertion is one
 /// `BITFIELD`, so "new" is decided by the server, once for each key; a query is a `GETRANGE` of the
-/// key's block. Single calls of many tasks are coalesced: while four pipelines of insertions, or two
-/// of queries, are on their way, further keys wait for one of them to come back.
-/// Many tasks, processes and machines may use one filter at once.
+/// key's block. Single calls of many tasks are coalesced: while four pipelines of insertions, or
+/// two of queries, are on their way, further keys wait for one of them to come back. Many tasks,
+/// processes and machines may use one filter at once.
 ///
 /// If it was switched to a rebuilt one, a handle notices and goes on with that. If keys of it are
 /// gone, because they expired, were evicted or deleted, calls end with [`Error::Gone`], never with

@@ -3,13 +3,13 @@
 //! | file | what |
 //! |---|---|
 //! | `filter.rs`, `options.rs` | the handle, and how a filter is created |
-//! | `shards.rs`, `meta.rs`, `generation.rs` | where a bit is; the hash of parameters; both as keys |
+//! | `shards.rs`, `meta.rs`, `generation.rs` | where a bit is; the parameters; their keys |
 //! | `create.rs`, `maker.rs` | creating or finding a filter, never half there |
 //! | `round.rs`, `batch.rs` | commands for digests and their replies; batches in rounds |
 //! | `single.rs`, `coalesce.rs` | single calls of many tasks, coalesced into pipelines |
 //! | `resolve.rs` | shards that are gone or being switched |
 //! | `life.rs` | expiry, deletion and counts |
-//! | `bulk.rs`, `transfer.rs`, `union.rs` | large batches by shard; whole shards sent, read, or-ed |
+//! | `bulk.rs`, `transfer.rs`, `union.rs` | large batches by shard; whole shards |
 //! | `swap.rs` | switching to a rebuilt filter |
 //! | `wire.rs` | commands, scripts and replies |
 //!

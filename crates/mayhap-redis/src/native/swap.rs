@@ -62,7 +62,8 @@ redis.call('UNLINK', KEYS[3])
 return 'ok'";
 
 impl NativeFilter {
-    /// Begins, or joins, the building of a filter that is to take the place of the one of this name.
+    /// Begins, or joins, the building of a filter that is to take the place of the one of this
+    /// name.
     ///
     /// Nobody sees it until [`NativeFilter::swap`]. It has its own parameters; the digest function
     /// has to be the same, or handles of the old one end with [`Error::Gone`] after the switch. All
@@ -100,9 +101,9 @@ impl NativeFilter {
 
     /// Puts a rebuilt filter in the place of the old one, or of none, in one step.
     ///
-    /// Whoever asks or inserts sees the old filter or the new one, never parts of both. An insertion
-    /// that is acknowledged after the switch is in the new one; handles of the old one go on with
-    /// the new one by themselves. Writers wait for the two round trips that it takes.
+    /// Whoever asks or inserts sees the old filter or the new one, never parts of both. An
+    /// insertion that is acknowledged after the switch is in the new one; handles of the old one go
+    /// on with the new one by themselves. Writers wait for the two round trips that it takes.
     ///
     /// # Errors
     ///

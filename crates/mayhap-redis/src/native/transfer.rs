@@ -37,8 +37,8 @@ impl NativeFilter {
     /// # Errors
     ///
     /// [`Error::Busy`] if another upload or rebuild of this name is under way or was left
-    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing stays behind), [`Error::BadName`],
-    /// [`Error::Layout`], [`Error::WrongType`], and those of the connection.
+    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing stays behind),
+    /// [`Error::BadName`], [`Error::Layout`], [`Error::WrongType`], and those of the connection.
     pub async fn upload(
         server: &Server,
         name: &str,
@@ -136,8 +136,8 @@ impl Upload {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that what
-    /// was sent expired, those of [`NativeFilter::swap`]; nothing of it stays behind then.
+    /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that
+    /// what was sent expired, those of [`NativeFilter::swap`]; nothing of it stays behind then.
     pub async fn finish(self) -> Result<NativeFilter, Error> {
         let result = self.put_in_place().await;
         if result.is_err() {
@@ -203,8 +203,8 @@ impl Download {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] to another one: begin
-    /// again. Those of the connection: go on.
+    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] to another one:
+    /// begin again. Those of the connection: go on.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let (made, server) = (&self.made, &self.filter.inner.server);
         let all = made.meta.params.num_bytes();

@@ -150,8 +150,8 @@ impl Backend for Cluster {
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {
         async {
-            // ORDERING: Relaxed, here and below. What a look has found is handed over by the locks of
-            // `looking` and `topology`; the number only says whether one was made meanwhile.
+            // ORDERING: Relaxed, here and below. What a look has found is handed over by the locks
+            // of `looking` and `topology`; the number only says whether one was made meanwhile.
             let looks = self.looks.load(Ordering::Relaxed);
             let _looking = self.looking.lock().await;
             // One look is enough for all who wait.

@@ -45,8 +45,8 @@ pub(crate) trait DiskFile: Debug + Send + Sync {
     fn sync_data(&self) -> io::Result<()>;
     /// The same for contents, length, permissions and times.
     fn sync_all(&self) -> io::Result<()>;
-    /// Takes the lock of the file, which the holder keeps until it is closed; `false` if others hold
-    /// one that is in the way. A shared lock becomes exclusive and the other way round.
+    /// Takes the lock of the file, which the holder keeps until it is closed; `false` if others
+    /// hold one that is in the way. A shared lock becomes exclusive and the other way round.
     fn try_lock(&self, lock: Lock) -> io::Result<bool>;
     /// Gives the lock up.
     fn unlock(&self) -> io::Result<()>;

@@ -6,8 +6,8 @@
 //! Each epoch's log is a file of its own, which is removed when the next image has its records.
 //!
 //! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
-//! next one. So a bad record can be classified: nothing sound after it, or zeros where a sector was to
-//! be, and it is the end that a crash left; something sound after it, and it is damage.
+//! next one. So a bad record can be classified: nothing sound after it, or zeros where a sector was
+//! to be, and it is the end that a crash left; something sound after it, and it is damage.
 
 mod header;
 mod record;
@@ -28,8 +28,8 @@ use std::path::{Path, PathBuf};
 
 /// An open log that records are appended to.
 ///
-/// After [`Log::append`] returned, the digests survive the death of the process; after [`Log::sync`]
-/// returned, a power cut as well. Memory: 8 bytes per digest of the largest append.
+/// After [`Log::append`] returned, the digests survive the death of the process; after
+/// [`Log::sync`] returned, a power cut as well. Memory: 8 bytes per digest of the largest append.
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Box<dyn DiskFile>,
@@ -43,9 +43,9 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner alone
-    /// if `private`. It has its name only once its header is on the disk, so that a file of that name
-    /// in which there is nothing is somebody else's.
+    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner
+    /// alone if `private`. It has its name only once its header is on the disk, so that a file of
+    /// that name in which there is nothing is somebody else's.
     ///
     /// # Errors
     ///
@@ -181,8 +181,8 @@ impl Log {
         is_at(disk, &*self.file, &self.path)
     }
 
-    /// Whether another process goes on with this log. Called by one that holds the filter's lock, so
-    /// that nobody begins to meanwhile.
+    /// Whether another process goes on with this log. Called by one that holds the filter's lock,
+    /// so that nobody begins to meanwhile.
     pub(crate) fn has_others(&self) -> bool {
         let has_others = matches!(self.file.try_lock(Lock::Exclusive), Ok(false));
         // A lock that is changed is given up first, and that can fail after it.

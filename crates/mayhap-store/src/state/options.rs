@@ -22,8 +22,8 @@ impl SessionOptions {
         Self { needs_log: true, ..self }
     }
 
-    /// Goes on without a log that was begun and is not there. What it had is lost; the filter becomes
-    /// another state, so that the log is not replayed into it should it come back.
+    /// Goes on without a log that was begun and is not there. What it had is lost; the filter
+    /// becomes another state, so that the log is not replayed into it should it come back.
     #[must_use]
     pub fn without_log(self, without_log: bool) -> Self {
         Self { without_log, ..self }

@@ -141,9 +141,9 @@ impl Snapshot {
         }
     }
 
-    /// Hands what the log adds to `apply`, which returns how many keys were new. The log may be read
-    /// more than once if another process appends to it meanwhile, but each record is handed over
-    /// once.
+    /// Hands what the log adds to `apply`, which returns how many keys were new. The log may be
+    /// read more than once if another process appends to it meanwhile, but each record is handed
+    /// over once.
     ///
     /// # Errors
     ///
@@ -184,8 +184,8 @@ impl Snapshot {
         unreachable!("the last attempt returns")
     }
 
-    /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of time
-    /// whose log is of version 1, which has no times, needs the time as an argument.
+    /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of
+    /// time whose log is of version 1, which has no times, needs the time as an argument.
     ///
     /// # Errors
     ///

@@ -1,8 +1,11 @@
 //! The filters. One generic [`Filter`] over layout and storage; the public names are its aliases.
 //!
 //! `insert.rs` and `contains.rs` are the owned and borrowed forms, `concurrent.rs` the shared ones,
-//! `stats.rs` what a filter knows of itself, `builder.rs` how one is made, `any.rs` the layout as a
-//! run-time value.
+//! `stats.rs` and `estimate.rs` what a filter knows of itself, `builder.rs` and `preset.rs` how one
+//! is built, `any.rs` the layout as a run-time value, `budget.rs` a limit for the memory of many.
+//!
+//! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
+//! `scalable/` and `window/`.
 
 /// What every builder says of the digest function.
 macro_rules! digest_setters {

@@ -1,6 +1,7 @@
 //! A block changed two lanes at a time: half of the locked instructions.
 //!
-//! Under `--cfg no_pairs` there is none of it, as on all machines but x86-64: `make pairs` tests so.
+//! Under `--cfg no_pairs` there is none of it, as on all machines but x86-64: `make pairs` tests
+//! so.
 #![cfg_attr(
     all(target_arch = "x86_64", not(any(loom, shuttle, miri, no_pairs))),
     expect(unsafe_code, reason = "an instruction that Rust has no stable name for")

@@ -6,9 +6,9 @@ use core::arch::x86_64::__m128i;
 
 /// The words of a block, two a register.
 ///
-/// To Rust's memory model a relaxed load of each word. CPUs with AVX carry out an aligned load of 16
-/// bytes as one (Intel, *Software Developer's Manual*, volume 3, 9.1.1; AMD, volume 2, 7.3.2), so a
-/// word is never seen in parts.
+/// To Rust's memory model a relaxed load of each word. CPUs with AVX carry out an aligned load of
+/// 16 bytes as one (Intel, *Software Developer's Manual*, volume 3, 9.1.1; AMD, volume 2, 7.3.2),
+/// so a word is never seen in parts.
 ///
 /// # Safety
 ///

@@ -1,7 +1,8 @@
 //! Sizing: bits m, hashes k, rate p and items n, each solved from the others.
 //!
-//! Every result is found by evaluating the rate model of the layout (exact, but for `standard` above
-//! 512 bits, where it is within 0.5 %), never by the textbook formula alone, and uses [`libm`], so that all platforms agree on it to the bit.
+//! Every result is found by evaluating the rate model of the layout (exact, but for `standard`
+//! above 512 bits, where it is within 0.5 %), never by the textbook formula alone, and uses
+//! [`libm`], so that all platforms agree on it to the bit.
 //!
 //! ```
 //! use mayhap::{Layout, sizing};

@@ -19,7 +19,8 @@ const EXACT_THROWS: f64 = 4096.0;
 /// E[(X/m)^k], with X the number of occupied cells after t = k·n throws into m cells. Up to 512
 /// bits the distribution of X is computed throw by throw; above, its mean and variance are the
 /// exact occupancy moments (Johnson & Kotz 1977, *Urn Models*, ch. 3) and its shape is taken as
-/// normal: within 0.5 % of the exact rate wherever the tests compare the two. Digest collisions (n / 2^64) are added.
+/// normal: within 0.5 % of the exact rate wherever the tests compare the two. Digest collisions (n
+/// / 2^64) are added.
 ///
 /// # Examples
 ///

@@ -24,10 +24,10 @@ use alloc::vec::Vec;
 /// yet, so a layer may be given up that many keys before it is full.
 ///
 /// A key that was inserted is found once that insertion *happened before* the call (by a join, a
-/// channel, a lock). Of several threads that insert one new key at once, at least one gets the answer
-/// "new", also where the chain grows in between; more than one may be. Memory and cache lines are
-/// as those of [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter per 512
-/// keys.
+/// channel, a lock). Of several threads that insert one new key at once, at least one gets the
+/// answer "new", also where the chain grows in between; more than one may be. Memory and cache
+/// lines are as those of [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter
+/// per 512 keys.
 ///
 /// # Examples
 ///
@@ -389,7 +389,8 @@ impl ConcurrentScalableBloomFilter {
             let layer = self.layer_after(count - 1)?.clone();
             // Nobody else fills it.
             let _ = self.layers[count - 1].set(Box::new(layer));
-            // ORDERING: Release, with the Acquire of `num_layers`: who sees the count sees the layer.
+            // ORDERING: Release, with the Acquire of `num_layers`: who sees the count sees the
+            // layer.
             self.num_layers.fetch_max(count as u64, Ordering::Release);
         }
         Ok(())

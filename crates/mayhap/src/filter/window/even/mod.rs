@@ -1,7 +1,7 @@
 //! Generations of one length: of so many keys, or of so much time as in files of older versions.
 //!
-//! `plan.rs` cuts a window into generations, `forget.rs` goes from one to the next, `stats.rs` is what
-//! the window knows of itself, `native.rs` is the file.
+//! `plan.rs` cuts a window into generations, `forget.rs` goes from one to the next, `stats.rs` is
+//! what the window knows of itself, `native.rs` is the file.
 
 mod forget;
 mod native;
