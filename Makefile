@@ -11,7 +11,7 @@ MAYHAP_REQUIRE_TOOLS ?= 1
 export MAYHAP_REQUIRE_TOOLS
 
 .PHONY: help demo build test lint doc servers unit points planted examples portable neon pairs loom shuttle miri sanitize fuzz \
-	deny test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
+	deny package test-interop plots bench bench-cli bench-jvm bench-redis bench-server chaos soak compare clean
 
 help:
 	@echo 'make demo    de-duplicate a real URL list, build and ask a weak-password filter'
@@ -120,6 +120,10 @@ sanitize:
 fuzz:
 	@if command -v c++ >/dev/null 2>&1; then sh fuzz/run.sh $(FUZZ_SECONDS); \
 	else echo 'SKIPPED fuzz: libFuzzer needs a C++ compiler (g++)'; fi
+
+# Every crate as it would be published, without building it again.
+package:
+	$(CARGO) package --workspace --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
 
 deny:
 	@if $(CARGO) deny --version >/dev/null 2>&1; then \

@@ -56,3 +56,8 @@ pub use reader::Reader;
 pub use redisbloom::{Chunk, RedisBloomFilter, RedisBloomLayer, RedisBloomOptions};
 pub use redisson::{RedissonConfig, RedissonFilter, RedissonScheme, RedissonSpelling};
 pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

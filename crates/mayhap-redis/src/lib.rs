@@ -42,3 +42,8 @@ pub use native::{Download, NativeFilter, NativeOptions, Union, Upload};
 pub use redisson::RemoteRedisson;
 pub use server::{Address, Persistence, Server, ServerOptions, WaitReplicas};
 pub use trouble::Trouble;
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

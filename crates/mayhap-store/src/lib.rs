@@ -104,3 +104,8 @@ pub use state::{
     Finished, Found, Insert, LiveFilter, LogFound, Memory, Opening, Recovery, Session,
     SessionOptions, Snapshot, apply, load_live, load_live_as, log_path,
 };
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
