@@ -14,10 +14,10 @@ export MAYHAP_REQUIRE_TOOLS
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
 # The long half.
-DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz planted demo test-interop
+DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz planted package demo test-interop
 
 .PHONY: help demo build test test-deep steps lint doc servers unit doctest rates points planted examples portable neon pairs loom \
-	shuttle miri sanitize fuzz test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
+	shuttle miri sanitize fuzz package test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -141,6 +141,10 @@ sanitize:
 fuzz:
 	@if command -v c++ >/dev/null 2>&1; then sh fuzz/run.sh $(FUZZ_SECONDS); \
 	else echo 'SKIPPED fuzz: libFuzzer needs a C++ compiler (g++)'; fi
+
+# Every crate as it would be published, without building it again.
+package:
+	$(CARGO) package --workspace --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Clients in
 # Python and JavaScript against the server.

@@ -6,7 +6,7 @@
 //! |---|---|---|---|---|
 //! | 0 | 8 | u64 | flags: the version in the low byte, the rest ignored | low byte 1 |
 //! | 8 | 8 | u64 | n, keys that it was made for | any |
-//! | 16 | 8 | f64 | p asked for | above 0 and below 1 |
+//! | 16 | 8 | f64 | target p | above 0 and below 1 |
 //! | 24 | 8 | u64 | k | 1 to the limit |
 //! | 32 | 8 | u64 | m | 1 to the limit |
 //! | 40 | 8 | u64 | N, adds that changed a bit; a union adds up both | any |

@@ -34,8 +34,8 @@ pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
     detect_start(bytes, Some(bytes.len() as u64))
 }
 
-/// [`detect()`] for a file of which only the beginning is at hand, and how long it is in all; without
-/// its length only formats are found that have a mark. A few KiB are enough.
+/// [`detect()`] for a file of which only the beginning is at hand, and how long it is in all;
+/// without its length only formats are found that have a mark. A few KiB are enough.
 ///
 /// # Examples
 ///

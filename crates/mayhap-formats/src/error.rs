@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a foreign filter could not be opened, asked, changed or written.
+/// Why a foreign filter could not be opened, queried, changed or written.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -66,7 +66,7 @@ pub enum Error {
         /// The problem.
         reason: &'static str,
     },
-    /// The numbers asked for give no filter; in the words of the system that refuses them.
+    /// The given numbers make no filter; in the words of the system that refuses them.
     Refused {
         /// Its message.
         message: String,
@@ -75,7 +75,7 @@ pub enum Error {
     Unsupported {
         /// The format.
         format: &'static str,
-        /// What was asked for.
+        /// What was requested.
         operation: &'static str,
         /// Why not, and what to do instead.
         reason: &'static str,
@@ -87,7 +87,7 @@ pub enum Error {
     },
     /// The allocator refused this many bytes.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u64,
     },
 }

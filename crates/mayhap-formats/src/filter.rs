@@ -151,8 +151,8 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     /// [`Error::Refused`] where the system would refuse.
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error>;
 
-    /// Whether the next insertion forgets all keys first, be its own there or not, as the system does
-    /// with a filter that clears itself when it is full.
+    /// Whether the next insertion forgets all keys first, be its own there or not, as the system
+    /// does with a filter that clears itself when it is full.
     fn clears_next(&self) -> bool {
         false
     }
@@ -295,7 +295,7 @@ pub struct SchemeFilter<S> {
     pub bits: Bits,
 }
 
-/// Keys asked together, so that many cache misses are in flight: a word of answers.
+/// Keys queried together, so that many cache misses are in flight: a word of answers.
 const BATCH_KEYS: usize = 64;
 
 impl<S: Scheme> SchemeFilter<S> {

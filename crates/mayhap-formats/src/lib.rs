@@ -1,4 +1,5 @@
-//! Bloom filters that other systems made: opened, asked, extended and written back, bit for bit.
+//! Bloom filters that other systems created: opened, queried, extended and written back, bit for
+//! bit.
 //!
 //! A foreign format is a *scheme* (key bytes → positions) and a *codec* (file layout), one file
 //! each system. What they share stands beside: [`Bits`] (where the bits are), [`Reader`] (bytes
@@ -55,3 +56,8 @@ pub use reader::Reader;
 pub use redisbloom::{Chunk, RedisBloomFilter, RedisBloomLayer, RedisBloomOptions};
 pub use redisson::{RedissonConfig, RedissonFilter, RedissonScheme, RedissonSpelling};
 pub use spark::{SparkFilter, SparkOptions, SparkScheme, SparkVersion};
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

@@ -2,7 +2,7 @@
 //!
 //! | offset | bytes | type | field | allowed |
 //! |---|---|---|---|---|
-//! | 0 | 8 | f64 LE | p asked for | above 0 and below 1 |
+//! | 0 | 8 | f64 LE | target p | above 0 and below 1 |
 //! | 8 | 8 | u64 LE | k, number of slices | 1 to the limit |
 //! | 16 | 8 | u64 LE | b, bits of a slice | at least 1 |
 //! | 24 | 8 | u64 LE | n, keys that it was made for | any |

@@ -8,7 +8,7 @@
 //! | 9 | 8 | u64 | m | 1 to the limit |
 //! | 17 | 4 | i32 | bytes of the structure with its reserve | 1200 |
 //! | 21 | 8 | u64 | n, keys that it was made for | any |
-//! | 29 | 8 | f64 | p asked for | above 0 and below 1 |
+//! | 29 | 8 | f64 | target p | above 0 and below 1 |
 //! | 37 | 4 | u32 | k | 1 to 256 |
 //! | 41 | 1024 | 256 × u32 | seeds, k of them used | any |
 //! | 1065 | 12 | | a pointer, padding | kept |

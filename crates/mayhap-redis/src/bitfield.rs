@@ -1,4 +1,4 @@
-//! Bits of many keys, set or asked for by few commands.
+//! Bits of many keys, set or read by few commands.
 //!
 //! One `BITFIELD` carries the bits of one key, or of several keys of a batch one after the other;
 //! its answer is what each of the bits was. The server does it at a stroke, and takes a third of
@@ -19,7 +19,7 @@ const MAX_BITS: usize = 1_024;
 pub(crate) enum Op {
     /// They are set.
     Set,
-    /// They are asked for.
+    /// They are read.
     Get,
 }
 

@@ -52,7 +52,7 @@ pub enum Error {
     },
     /// The server refused a command in its own words.
     Refused {
-        /// What was asked for.
+        /// What was requested.
         what: String,
         /// In its words.
         reason: String,
@@ -75,7 +75,7 @@ pub enum Error {
         parameter: &'static str,
         /// What it has.
         has: String,
-        /// What was asked for.
+        /// What was requested.
         wanted: String,
     },
     /// Part of the filter is gone: it expired, was evicted, or was deleted by another program.
@@ -105,9 +105,9 @@ pub enum Error {
         /// What it does.
         what: &'static str,
     },
-    /// Fewer replicas than asked for confirmed a write, which is on the master.
+    /// Fewer replicas than requested confirmed a write, which is on the master.
     NotReplicated {
-        /// How many were asked for.
+        /// How many were requested.
         wanted: u32,
         /// How many confirmed.
         confirmed: u32,

@@ -1,4 +1,4 @@
-//! What happened to a connection, told from its last error.
+//! What happened to a connection, by its last error.
 
 use redis::{ErrorKind, RedisError};
 use std::error::Error as _;
@@ -42,7 +42,7 @@ const TLS_ALERT: &str = "Unexpected `21`";
 impl Trouble {
     /// What an error of a connection says.
     pub(crate) fn of(error: &RedisError) -> Self {
-        // The library shares what it was told.
+        // The library shares its errors.
         let shared = error.source().and_then(|source| source.downcast_ref::<Shared>());
         let io = shared.and_then(|source| source.downcast_ref::<io::Error>());
         match error.kind() {

@@ -11,8 +11,8 @@ use std::path::Path;
 /// # Errors
 ///
 /// [`Error::Io`]; [`Error::NotRegular`] for folders, pipes and devices; [`Error::Format`] with
-/// [`mayhap::Error::TooLarge`] for a longer file, or [`mayhap::Error::OutOfMemory`], before anything
-/// is read.
+/// [`mayhap::Error::TooLarge`] for a longer file, or [`mayhap::Error::OutOfMemory`], before
+/// anything is read.
 ///
 /// # Examples
 ///
@@ -64,8 +64,8 @@ pub fn save_bytes(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error>
 }
 
 impl FilterLock {
-    /// [`save_bytes`] with the lock that is held. If what is replaced was a state of ours, its log is
-    /// removed.
+    /// [`save_bytes`] with the lock that is held. If what is replaced was a state of ours, its log
+    /// is removed.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ pub enum Error {
         /// The system's answer.
         source: io::Error,
     },
-    /// The file is no sound filter, or not the one that was asked for.
+    /// The file is no sound filter, or not of the expected kind.
     Format {
         /// The file.
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum Error {
         /// How long it was waited for.
         waited: Duration,
     },
-    /// The program that waited for a lock was asked to stop.
+    /// The program that waited for a lock was requested to stop.
     WaitStopped {
         /// The filter.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! Paths: where links lead, and names beside a file.
 
 use crate::Error;
-use crate::disk::Disk;
+use crate::disk::{Disk, folder_of};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,6 @@ pub(crate) fn resolve_links(disk: &dyn Disk, path: &Path) -> Result<PathBuf, Err
     }
     let source = io::Error::other("too many symbolic links");
     Err(Error::Io { action: "follow", path: path.into(), source })
-}
-
-/// The folder that a file is in.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    }
 }
 
 /// `path` with text before and after its file name.

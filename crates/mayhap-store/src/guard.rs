@@ -3,16 +3,16 @@
 //!
 //! Touching a page beyond the end of a file that was cut short, or one that the disk fails to read,
 //! raises SIGBUS. A handler, installed with the first map and once for all, looks for the address
-//! among the ranges that are guarded. If it is in one, it puts zeros in the place of the whole range,
-//! notes that it was lost, and returns: the read that faulted is done again and finds zeros. Whoever
-//! reads looks at that note afterwards and throws away what was made of zeros. A fault anywhere else
-//! goes to the handler that was there before, or ends the process as it would have.
+//! among the ranges that are guarded. If it is in one, it puts zeros in the place of the whole
+//! range, notes that it was lost, and returns: the read that faulted is done again and finds zeros.
+//! Whoever reads looks at that note afterwards and throws away what was made of zeros. A fault
+//! anywhere else goes to the handler that was there before, or ends the process as it would have.
 //!
 //! What a signal handler may do is little. This one takes no lock, allocates nothing, and calls
 //! `mmap`, `sigaction` and `raise`: system calls, of which the latter two are async-signal-safe by
-//! POSIX, and `mmap` is on Linux, where the C library only hands it to the kernel. It keeps `errno`.
-//! The table is a list of static and leaked chunks that only ever grows, so that a handler can walk
-//! it at any moment; an entry is read between two looks at its version.
+//! POSIX, and `mmap` is on Linux, where the C library only hands it to the kernel. It keeps
+//! `errno`. The table is a list of static and leaked chunks that only ever grows, so that a handler
+//! can walk it at any moment; an entry is read between two looks at its version.
 #![expect(unsafe_code, reason = "a signal handler, and memory that it replaces")]
 
 use std::io;
@@ -91,7 +91,8 @@ impl Slot {
 
     /// The range, if it is a range now, and this address is in it.
     fn range_of(&self, address: usize) -> Option<(usize, usize)> {
-        // ORDERING: Acquire, and the fence before the second look: start and end are of one version.
+        // ORDERING: Acquire, and the fence before the second look: start and end are of one
+        // version.
         let version = self.version.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Acquire);
         let end = self.end.load(Ordering::Relaxed);

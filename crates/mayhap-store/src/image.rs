@@ -1,7 +1,7 @@
 //! An image: a filter file that was opened, whatever its name leads to by now.
 
+use crate::body::{Body, verify_body};
 use crate::disk::{self, Disk, DiskFile, How, open_regular, read_up_to, write_all_at};
-use crate::load::{Body, verify_body};
 use crate::{Error, sniff};
 use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, MAGIC, Native};
 use mayhap::{OwnedBlocks, SecretKey};
@@ -86,9 +86,9 @@ impl Image {
         verify_body(&*self.file, &self.path, &self.header, progress)
     }
 
-    /// The file to rewrite the identity in; `None` where the image has to be replaced as a whole: an
-    /// earlier version, a file of several names, which would all get it, or one that is not to be
-    /// written.
+    /// The file to rewrite the identity in; `None` where the image has to be replaced as a whole:
+    /// an earlier version, a file of several names, which would all get it, or one that is not to
+    /// be written.
     pub(crate) fn open_to_rewrite(
         &self,
         disk: &dyn Disk,

@@ -10,11 +10,11 @@
 //! …                        a byte at offset 4096: somebody waits
 //! ```
 
-use crate::Error;
 use crate::disk::{
     self, Disk, DiskFile, Entry, How, Lock, is_at, look_for, read_up_to, write_all_at,
 };
 use crate::file::{rename_with, resolve_links};
+use crate::{Error, Holder};
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
@@ -34,25 +34,6 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// How long a holder that gave way leaves the lock to others before it competes again: two looks
 /// of a waiter.
 const GIVES_WAY: Duration = Duration::from_millis(100);
-
-/// Who holds a lock, as it says itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// The id of the process.
-    pub process: u32,
-    /// What it is doing: the verb that it gave.
-    pub verb: String,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.verb.is_empty() {
-            write!(f, "process {}", self.process)
-        } else {
-            write!(f, "process {} ({})", self.process, self.verb)
-        }
-    }
-}
 
 /// What somebody who waits for a lock can know.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +74,7 @@ pub struct LockOptions {
 }
 
 impl LockOptions {
-    /// For something that others are told by this name when they wait; control characters are left
+    /// For a purpose that is named to others while they wait; control characters are left
     /// out. It does not wait.
     pub fn new(verb: &str) -> Self {
         let verb = verb.chars().filter(|char| !char.is_control()).take(80).collect();
@@ -238,8 +219,8 @@ impl Drop for FilterLock {
             if is_at(&*self.disk, &*self.file, &self.lock_path).unwrap_or(false) {
                 let _ = self.disk.remove(&self.lock_path);
             }
-            // Closing alone does not free the lock while a child process, made by another thread and
-            // not yet a program of its own, has inherited the file.
+            // Closing alone does not free the lock while a child process, made by another thread
+            // and not yet a program of its own, has inherited the file.
             let _ = self.file.unlock();
         }
     }

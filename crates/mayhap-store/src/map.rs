@@ -10,8 +10,8 @@ use std::io;
 
 /// The blocks of a mapped file, read-only.
 ///
-/// On Linux a page that cannot be had any more, since the file was cut short or the disk fails, reads
-/// as zeros: [`crate::MappedFilter::check`] says so.
+/// On Linux a page that cannot be had any more, since the file was cut short or the disk fails,
+/// reads as zeros: [`crate::MappedFilter::check`] says so.
 #[derive(Debug)]
 pub struct MappedBlocks {
     /// Dropped before the map, so that nothing else comes to lie there while it is guarded.

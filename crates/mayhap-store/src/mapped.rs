@@ -1,12 +1,12 @@
-//! Filters that are asked where they lie: in the file.
+//! Filters that are queried where they lie: in the file.
 
+use crate::body::verify_body;
 use crate::image::read_header_at_rest;
-use crate::load::{open_filter, verify_body};
+use crate::load::open_filter;
 use crate::map::MappedBlocks;
-use crate::{Error, FileStamp};
+use crate::{Changed, Error, FileStamp};
 use mayhap::native::{HEADER_BYTES, Header, Identity};
 use mayhap::{AnyFilter, SecretKey};
-use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,39 +34,18 @@ pub struct MappedFilter {
     looked_at: AtomicU64,
 }
 
-/// The one change of a file that leaves its filter as it is: 32 bytes of its header are written when
-/// a log is begun for it (`docs/native-format.md`, "States").
+/// The one change of a file that leaves its filter as it is: 32 bytes of its header are written
+/// when a log is begun for it (`docs/native-format.md`, "States").
 #[derive(Debug, Clone, Copy)]
 struct Marked {
     stamp: FileStamp,
     identity: Option<Identity>,
 }
 
-/// What happened to a file while it was mapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
-    /// It was cut short.
-    Shortened,
-    /// It was written to.
-    Overwritten,
-    /// A part of it could not be read: the disk failed.
-    Unreadable,
-}
-
-impl fmt::Display for Changed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Shortened => "it was cut short while it was in use",
-            Self::Overwritten => "it was overwritten while it was in use",
-            Self::Unreadable => "a part of it could not be read from the disk",
-        })
-    }
-}
-
 /// Opens a filter in constant time: the header is read and checked (magic, version, checksum,
-/// ranges, exact file length), the body is not touched before it is asked.
+/// ranges, exact file length), the body is not touched before the first query.
 ///
-/// A page that is asked for the first time comes from the disk; [`load()`] reads all at once, into
+/// A page that is read for the first time comes from the disk; [`load()`] reads all at once, into
 /// huge pages, which also answers faster from then on.
 ///
 /// # When someone else changes the file
@@ -114,7 +93,7 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
 /// Opens a file whose header was not changed while it was read.
 fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
     for _ in 0..ATTEMPTS {
-        // What is wrong with the path is told by the opening.
+        // Opening reports what is wrong with the path.
         let before = FileStamp::at(path).ok();
         let (file, header) = open_filter(path)?;
         let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
@@ -126,7 +105,7 @@ fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
 }
 
 impl MappedFilter {
-    /// The filter, to be asked. Its answers are worth something once [`MappedFilter::check`] says
+    /// The filter, for queries. Its answers are worth something once [`MappedFilter::check`] says
     /// so afterwards.
     ///
     /// # Examples

@@ -1,7 +1,7 @@
 //! Files → one file that holds the keys of all, in one pass and constant memory.
 
+use crate::body::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::disk::{DiskFile, Writer};
-use crate::load::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::save::{begin, replaced};
 use crate::state::remove_log_of;
 use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};
@@ -40,7 +40,7 @@ pub struct Merged {
 /// [`Header::inserted_items`] becomes what one filter would have counted of the keys that the bits
 /// speak of, taken as no fewer than came to one input and no more than came to all, where the
 /// estimate's interval allows it.
-/// `output` may be one of the inputs. `progress` is told the bytes done and the bytes in all.
+/// `output` may be one of the inputs. `progress` receives the bytes done and the bytes in all.
 ///
 /// # Errors
 ///

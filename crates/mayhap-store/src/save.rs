@@ -18,8 +18,8 @@ const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
 ///
 /// `key_options` says how keys are cut from input lines ([`Header::key_options`]); empty means "as
 /// they are". A symbolic link is followed and stays. A replaced file's permissions are kept; a new
-/// file of a keyed (`sip13`) filter is readable by its owner only. If the replaced file was a state,
-/// its log is removed; the new file is none.
+/// file of a keyed (`sip13`) filter is readable by its owner only. If the replaced file was a
+/// state, its log is removed; the new file is none.
 ///
 /// # Errors
 ///
@@ -65,8 +65,8 @@ fn header_of<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<He
 }
 
 impl FilterLock {
-    /// [`save`] with the lock that is held: of a filter with this header and body. The file there is
-    /// replaced, and its log removed, only if `replace`.
+    /// [`save`] with the lock that is held: of a filter with this header and body. The file there
+    /// is replaced, and its log removed, only if `replace`.
     ///
     /// # Errors
     ///

@@ -1,15 +1,16 @@
 //! Whether a file is the one that was opened, as it was.
 
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What tells a file that was written to from the same file before, and from another one: device and
-/// inode where the system has them, length, time of the last change of its bytes.
+/// What tells a file that was written to from the same file before, and from another one: device
+/// and inode where the system has them, length, time of the last change of its bytes.
 ///
-/// Removing, renaming or linking a file leaves it as it is, as does a change of its rights. The time
-/// is as fine as the file system's, some milliseconds: two changes within one of them are one. Who
-/// sets the time back by hand after a change of the same length is not noticed.
+/// Removing, renaming or linking a file leaves it as it is, as does a change of its rights. The
+/// time is as fine as the file system's, some milliseconds: two changes within one of them are one.
+/// Who sets the time back by hand after a change of the same length is not noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     file: (u64, u64),
@@ -80,5 +81,26 @@ impl From<&Metadata> for FileStamp {
             bytes: metadata.len(),
             changed: (changed.as_secs().cast_signed(), i64::from(changed.subsec_nanos())),
         }
+    }
+}
+
+/// What happened to a file while it was mapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// It was cut short.
+    Shortened,
+    /// It was written to.
+    Overwritten,
+    /// A part of it could not be read: the disk failed.
+    Unreadable,
+}
+
+impl fmt::Display for Changed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Shortened => "it was cut short while it was in use",
+            Self::Overwritten => "it was overwritten while it was in use",
+            Self::Unreadable => "a part of it could not be read from the disk",
+        })
     }
 }

@@ -59,8 +59,8 @@ impl Temporary {
         sync_folder(&*self.disk, &self.target)
     }
 
-    /// Gives the synced file another name in the same folder, in place of what has that, and opens it
-    /// there.
+    /// Gives the synced file another name in the same folder, in place of what has that, and opens
+    /// it there.
     ///
     /// # Errors
     ///

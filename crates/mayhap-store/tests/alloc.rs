@@ -1,4 +1,4 @@
-//! Forged files under an allocator that refuses large requests and poisons memory (T11).
+//! Forged files under an allocator that refuses large requests and poisons memory.
 #![expect(unsafe_code, reason = "a global allocator is unsafe to write")]
 
 use mayhap::native::{self, HEADER_BYTES};

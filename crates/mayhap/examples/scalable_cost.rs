@@ -5,8 +5,9 @@
 //! cargo run -p mayhap --example scalable_cost > docs/scalable-cost.md
 //! ```
 //!
-//! No filter is made: bits follow from the exact sizing, cache lines from the model below. The number of
-//! keys n is log-uniform from the first guess to 10,000 times of it, since nobody knows it.
+//! No filter is made: bits follow from the exact sizing, cache lines from the model below. The
+//! number of keys n is log-uniform from the first guess to 10,000 times of it, since nobody knows
+//! it.
 
 use mayhap::sizing::{self, scalable};
 use mayhap::{Layout, sizing::scalable::LayerParams};

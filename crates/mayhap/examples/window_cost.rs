@@ -5,8 +5,8 @@
 //! cargo run -p mayhap --example window_cost > docs/window-cost.md
 //! ```
 //!
-//! No filter is made. The keys of eight patterns go into generations by the rules of each design, and
-//! the rate follows from the exact model of its columns whenever a generation ends.
+//! No filter is made. The keys of eight patterns go into generations by the rules of each design,
+//! and the rate follows from the exact model of its columns whenever a generation ends.
 
 use mayhap::sizing::window::{Load, expected_fpp, for_items, spans};
 use std::collections::{HashMap, VecDeque};

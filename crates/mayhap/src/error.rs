@@ -10,18 +10,18 @@ pub enum Error {
     ZeroItems,
     /// `target_fpp` is not strictly between 0 and 1 (NaN included).
     FppOutOfRange {
-        /// The value asked for.
+        /// The value given.
         found: f64,
     },
     /// A fill ratio is not above 0 and at most 1 (NaN included).
     FillRatioOutOfRange {
-        /// The value asked for.
+        /// The value given.
         found: f64,
     },
     /// No filter of the given size, or of any size on 64-bit digests, reaches `target_fpp` with
     /// this many items.
     FppUnreachable {
-        /// The rate asked for.
+        /// The target.
         target_fpp: f64,
         /// The lowest rate that is possible here.
         lowest_fpp: f64,
@@ -34,7 +34,7 @@ pub enum Error {
         min: u64,
         /// The largest allowed value.
         max: u64,
-        /// The value asked for.
+        /// The value given.
         found: u64,
     },
     /// A number that need not be whole is outside its range (NaN included).
@@ -45,7 +45,7 @@ pub enum Error {
         min: f64,
         /// The largest allowed value.
         max: f64,
-        /// The value asked for.
+        /// The value given.
         found: f64,
     },
     /// A parameter that is needed to size the filter was not given.
@@ -55,7 +55,7 @@ pub enum Error {
     },
     /// The allocator refused this many bytes.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u64,
     },
     /// The filter would be larger than the limit that the caller set.
@@ -121,7 +121,7 @@ pub enum Error {
     },
     /// The file holds a filter of another kind.
     WrongKind {
-        /// The kind that was asked for.
+        /// The expected kind.
         wanted: &'static str,
         /// The kind of the file.
         found: &'static str,

@@ -51,6 +51,7 @@ mod filter;
 mod layout;
 pub mod native;
 pub mod plan;
+mod positions;
 mod simd;
 pub mod sizing;
 mod sync;
@@ -79,3 +80,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/choosing.md")]
 struct Choosing;
+
+/// The example of the README of the crate, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;

@@ -31,6 +31,7 @@ impl<T> Slot<T> {
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
+        // ORDERING: Acquire, with the Release of `set`: who sees the flag sees the value.
         let filled = self.filled.load(Ordering::Acquire);
         filled.then(|| self.value.get().map(|value| &**value)).flatten()
     }
@@ -38,6 +39,7 @@ impl<T> Slot<T> {
     pub(crate) fn set(&self, value: alloc::boxed::Box<T>) -> Result<(), alloc::boxed::Box<T>> {
         // No other thread runs between the two: switches are at what the checker sees.
         self.value.set(value)?;
+        // ORDERING: Release, with the Acquire of `get`.
         self.filled.store(true, Ordering::Release);
         Ok(())
     }
@@ -74,9 +76,12 @@ impl Lock {
             struct Held<'a>(&'a AtomicBool);
             impl Drop for Held<'_> {
                 fn drop(&mut self) {
+                    // ORDERING: Release, with the Acquire of the next holder, who sees what was
+                    // done.
                     self.0.store(false, Ordering::Release);
                 }
             }
+            // ORDERING: Acquire, with the Release of the holder before.
             while self.0.swap(true, Ordering::Acquire) {
                 core::hint::spin_loop();
             }

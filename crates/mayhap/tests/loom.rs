@@ -193,7 +193,8 @@ mod scenarios {
         with_preemptions(1, || growth::no_key_is_lost_while_a_layer_is_added(2));
     }
 
-    /// Both look at all bits of both layers: more schedules than can be tried, so the first of them.
+    /// Both look at all bits of both layers: more schedules than can be tried, so the first of
+    /// them.
     #[test]
     fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new() {
         let mut builder = loom::model::Builder::new();

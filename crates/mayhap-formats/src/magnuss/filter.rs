@@ -141,7 +141,7 @@ impl MagnusFilter {
         Ok(Self { inner: SchemeFilter { scheme, bits }, form })
     }
 
-    /// The same bits asked with another digest: no file says which the class was compiled with.
+    /// The same bits queried with another digest: no file says which the class was compiled with.
     ///
     /// # Errors
     ///

@@ -114,8 +114,9 @@ impl<R: Read + Seek> ParquetFile<R> {
     /// # Errors
     ///
     /// [`Error::Refused`] if there is no such column (naming those with filters), two have this
-    /// path, or a row group has no filter for it: any key might be there. Those of [`SplitBlockFilter::decode`];
-    /// [`Error::BadField`] for a place outside of the file; [`Error::Io`].
+    /// path, or a row group has no filter for it: any key might be there. Those of
+    /// [`SplitBlockFilter::decode`]; [`Error::BadField`] for a place outside of the file;
+    /// [`Error::Io`].
     pub fn column(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
         let mut columns = self.columns.iter().filter(|column| column.path == path);
         let column = columns.next().ok_or_else(|| no_such_column(path, &self.columns))?.clone();
@@ -250,7 +251,7 @@ fn read_at(reader: &mut (impl Read + Seek), offset: u64, len: u64) -> Result<Vec
     }
 }
 
-/// The filters of one column, one for each row group; asked together.
+/// The filters of one column, one for each row group; queried together.
 ///
 /// It cannot be changed: a filter in a Parquet file belongs to the rows beside it.
 #[derive(Debug, Clone, PartialEq)]

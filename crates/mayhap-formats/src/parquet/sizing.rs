@@ -26,7 +26,7 @@ impl SplitBlockSize {
     ///
     /// By the exact model: the keys of a block are binomially distributed, and with j of them it
     /// answers "maybe" to `(1 - (31/32)^j)^8` of the absent keys (Putze, Sanders & Singler 2007).
-    /// Writers that ignore how uneven blocks are give more than they were asked for.
+    /// Writers that ignore how uneven blocks are exceed their target.
     ///
     /// # Errors
     ///

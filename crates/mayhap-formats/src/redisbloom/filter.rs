@@ -12,7 +12,7 @@ const MAX_ERROR_RATE: f64 = 0.25;
 /// Layers are added up to this number here; the server knows no limit.
 const MAX_LAYERS: usize = 4_096;
 
-/// What `BF.RESERVE` is told.
+/// The arguments of `BF.RESERVE`.
 ///
 /// # Examples
 ///
@@ -132,7 +132,7 @@ impl RedisBloomFilter {
         Ok(())
     }
 
-    /// The rate that `BF.RESERVE` was told: the first layer's, doubled where layers share it.
+    /// The rate given to `BF.RESERVE`: the first layer's, doubled where layers share it.
     pub fn error_rate(&self) -> f64 {
         let first = self.layers.first().map_or(0.0, |layer| layer.header.fpp);
         if self.growth().is_some() { first / TIGHTENING } else { first }

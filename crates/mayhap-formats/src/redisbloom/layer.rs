@@ -165,7 +165,7 @@ impl Layer {
     /// `(set bits / m)^k`.
     pub(super) fn fill_fpp(&self) -> f64 {
         let fill = self.bits.count_ones() as f64 / self.modulo.divisor() as f64;
-        // Bits of m and above are never asked for; a forged file may have them set.
+        // Bits of m and above are never read; a forged file may have them set.
         libm::pow(fill.min(1.0), f64::from(self.header.num_hashes))
     }
 }

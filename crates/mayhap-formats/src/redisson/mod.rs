@@ -14,7 +14,7 @@
 //!
 //! Read from and checked against the hash classes of Redisson 4.7, Kryo 5.6.2, `JBoss` Marshalling
 //! 2.0.14, Jackson 2.15 and Redis 7.0.15. Filters of Redisson before 3.6.0 hash otherwise and
-//! cannot be told from newer ones by their bytes.
+//! cannot be distinguished from newer ones by their bytes.
 
 pub(crate) mod codec;
 mod config;

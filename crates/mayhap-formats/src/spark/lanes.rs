@@ -11,7 +11,7 @@ use crate::{Bits, Scheme};
 
 /// The answers for up to 64 keys, bit `i` for `keys[i]`. To be compiled for the CPU at hand.
 ///
-/// Keys are asked in groups of [`LANES`], those that are left one by one.
+/// Keys are queried in groups of [`LANES`], those that are left one by one.
 #[inline(always)]
 pub(super) fn contains_each(scheme: &SparkScheme, keys: &[&[u8]], bits: &Bits) -> u64 {
     let mut rows = Rows::new();

@@ -116,11 +116,11 @@ impl RemoteBf {
         };
         let commands = vec![self.read("BF.INFO"), field("ERROR"), field("ASKED")];
         let replies = self.server.run(commands).await?;
-        let [info, error_rate, asked] =
+        let [info, error_rate, requested] =
             <[Reply; 3]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
         let mut info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
         // A server without the field refuses it.
-        info.complete(error_rate.value.ok().as_ref(), asked.value.ok().as_ref());
+        info.complete(error_rate.value.ok().as_ref(), requested.value.ok().as_ref());
         Ok(info)
     }
 

@@ -5,8 +5,8 @@ use crate::Error;
 use crate::replies::text;
 use redis::Value;
 
-/// The fields that all servers have, the rates of valkey-bloom, and what `mayhap serve` was asked
-/// for.
+/// The fields that all servers have, the rates of valkey-bloom, and the capacity that
+/// `mayhap serve` was given.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct BfInfo {
     /// Of all layers.
@@ -18,8 +18,8 @@ pub(super) struct BfInfo {
     pub(super) expansion: Option<u64>,
     pub(super) error_rate: Option<f64>,
     pub(super) tightening: Option<f64>,
-    /// The capacity that was asked for; `None` where it shows in `capacity`.
-    pub(super) asked: Option<u64>,
+    /// The capacity that was requested; `None` where it shows in `capacity`.
+    pub(super) requested: Option<u64>,
 }
 
 impl BfInfo {
@@ -57,12 +57,12 @@ impl BfInfo {
             expansion,
             error_rate: rate("Error rate"),
             tightening: rate("Tightening ratio"),
-            asked: None,
+            requested: None,
         })
     }
 
     /// Takes the answers to the fields `ERROR` and `ASKED` of a server that has them.
-    pub(super) fn complete(&mut self, error_rate: Option<&Value>, asked: Option<&Value>) {
+    pub(super) fn complete(&mut self, error_rate: Option<&Value>, requested: Option<&Value>) {
         let value = |answer: Option<&Value>| match answer {
             Some(Value::Array(one)) => one.first().cloned(),
             Some(Value::Map(one)) => one.first().map(|(_, value)| value.clone()),
@@ -74,13 +74,13 @@ impl BfInfo {
             None => None,
         };
         self.error_rate = rate.or(self.error_rate);
-        self.asked = match value(asked) {
+        self.requested = match value(requested) {
             Some(Value::Int(items)) => u64::try_from(items).ok(),
             _ => None,
         };
     }
 
-    /// The first parameter that is not as asked for: its name, what it is, what was asked for.
+    /// The first parameter that is not as requested: its name, what it is, what was requested.
     ///
     /// `RedisBloom` does not tell p.
     pub(super) fn differs(&self, wanted: &BfOptions) -> Option<(&'static str, String, String)> {
@@ -93,9 +93,9 @@ impl BfInfo {
         if growth != self.expansion {
             return Some(("expansion", shown(self.expansion), shown(growth)));
         }
-        let has = match self.asked {
-            Some(asked) if asked == wanted.expected_items => None,
-            Some(asked) => Some(asked.to_string()),
+        let has = match self.requested {
+            Some(requested) if requested == wanted.expected_items => None,
+            Some(requested) => Some(requested.to_string()),
             None if self.layers_of(wanted.expected_items) == self.capacity => None,
             None => Some(format!("{} in {} layers", self.capacity, self.layers)),
         };

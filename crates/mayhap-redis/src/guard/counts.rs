@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What a guard has done since it was made.
+        /// What a guard has done since it was created.
         ///
-        /// When no call is on its way and none was cancelled, `asked = stopped + joined +
+        /// When no call is on its way and none was cancelled, `requests = stopped + joined +
         /// cache_hits + absent_confirmed + loads + refused`.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
@@ -21,6 +21,7 @@ macro_rules! counts {
 
         impl Counters {
             pub(super) fn read(&self) -> GuardCounts {
+                // ORDERING: Relaxed. Numbers to show, each by itself.
                 GuardCounts { $($name: self.$name.0.load(Ordering::Relaxed),)* }
             }
         }
@@ -29,7 +30,7 @@ macro_rules! counts {
 
 counts! {
     /// Calls of `get`.
-    asked,
+    requests,
     /// Answered by the filter: surely absent.
     stopped,
     /// Answered by the call of another task for the same key.
@@ -44,7 +45,7 @@ counts! {
     load_errors,
     /// Loads of a key that the filter let pass and that had no value.
     false_positives,
-    /// Requests that the filter gave no answer to, or was not asked for as it rests.
+    /// Requests that the filter gave no answer to, or for which its circuit breaker was open.
     filter_errors,
     /// The same for the cache.
     cache_errors,
@@ -58,7 +59,7 @@ pub(super) struct Counter(AtomicU64);
 
 impl Counter {
     pub(super) fn add(&self) {
-        // ORDERING: Relaxed. The count tells of no other memory.
+        // ORDERING: Relaxed. The count guards no other memory.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }

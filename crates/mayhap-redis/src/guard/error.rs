@@ -53,14 +53,14 @@ impl<E: std::error::Error + 'static> std::error::Error for GuardError<E> {
     }
 }
 
-/// Patience ended before an answer came.
+/// No answer came before the timeout.
 #[derive(Debug)]
-pub(super) struct Silent(pub(super) Duration);
+pub(super) struct TimedOut(pub(super) Duration);
 
-impl fmt::Display for Silent {
+impl fmt::Display for TimedOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it is silent for {:?}", self.0)
+        write!(f, "no answer within {:?}", self.0)
     }
 }
 
-impl std::error::Error for Silent {}
+impl std::error::Error for TimedOut {}

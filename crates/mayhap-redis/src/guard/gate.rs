@@ -1,9 +1,9 @@
 //! The guard itself.
 
+use super::breaker::CircuitBreaker;
 use super::counts::Counters;
 use super::error::Shared;
-use super::flights::{Flights, Pilot};
-use super::link::Link;
+use super::single_flight::{Leader, SingleFlight};
 use super::{Cache, Failing, GuardCounts, GuardError, GuardFilter, GuardOptions, Loader};
 use std::fmt;
 use std::sync::Arc;
@@ -31,9 +31,9 @@ struct Inner<F, C, L: Loader> {
     loader: L,
     options: GuardOptions,
     warmed: AtomicBool,
-    to_filter: Link,
-    to_cache: Link,
-    flights: Arc<Flights<Answer<L>>>,
+    to_filter: CircuitBreaker,
+    to_cache: CircuitBreaker,
+    single_flight: Arc<SingleFlight<Answer<L>>>,
     counters: Counters,
 }
 
@@ -49,10 +49,10 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
     /// Makes a guard. It does not believe the filter's "surely absent" until
     /// [`Guard::warmed`] is called.
     pub fn new(filter: F, cache: C, loader: L, options: GuardOptions) -> Self {
-        let link = || Link::new(options.patience, options.rest);
-        let (to_filter, to_cache) = (link(), link());
+        let breaker = || CircuitBreaker::new(options.timeout, options.retry_after);
+        let (to_filter, to_cache) = (breaker(), breaker());
         let (warmed, counters) = (AtomicBool::new(false), Counters::default());
-        let flights = Flights::new();
+        let single_flight = SingleFlight::new();
         let inner = Inner {
             filter,
             cache,
@@ -61,14 +61,14 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
             warmed,
             to_filter,
             to_cache,
-            flights,
+            single_flight,
             counters,
         };
         Self { inner: Arc::new(inner) }
     }
 
-    /// Says that the filter holds every key that exists. Until then the loader is asked for what
-    /// the filter denies, and what it finds is inserted.
+    /// Says that the filter holds every key that exists. Until then keys that
+    /// the filter denies go to the loader, and what it finds is inserted.
     pub fn warmed(&self) {
         // ORDERING: Release, with the Acquire in `get`: who sees it sees the insertions before it.
         self.inner.warmed.store(true, Ordering::Release);
@@ -89,24 +89,25 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
     /// Outside of a tokio runtime with its timers.
     pub async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, GuardError<L::Error>> {
         let inner = &self.inner;
-        inner.counters.asked.add();
-        // Before the filter is asked: a key may be inserted, and the filter complete, in between.
+        inner.counters.requests.add();
+        // Before the query: a key may be inserted, and the filter complete, in between.
+        // ORDERING: Acquire, with the Release in `warmed`.
         let warmed = inner.warmed.load(Ordering::Acquire);
-        let said = inner.ask_filter(key).await?;
+        let said = inner.query_filter(key).await?;
         if said == Said::SurelyNot && warmed {
             inner.counters.stopped.add();
             return Ok(None);
         }
-        let (mut arrival, pilot) = inner.flights.join(key);
-        match pilot {
-            Some(pilot) => drop(tokio::spawn(inner.clone().fly(pilot, said))),
+        let (mut arrival, leader) = inner.single_flight.join(key);
+        match leader {
+            Some(leader) => drop(tokio::spawn(inner.clone().lead(leader, said))),
             None => inner.counters.joined.add(),
         }
         let landed = arrival.wait_for(Option::is_some).await;
         landed.ok().and_then(|answer| answer.clone()).unwrap_or(Err(GuardError::NoAnswer))
     }
 
-    /// Tells the filter of a key that is about to exist, and drops what the cache has for it.
+    /// Inserts a key that is about to exist into the filter, and drops what the cache has for it.
     ///
     /// Call it before the key's row is committed, so that no row is ever unknown to the filter, and
     /// [`Guard::invalidate`] after: an absence may have been remembered in between. A key whose row
@@ -130,7 +131,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
     ///
     /// [`GuardError::Cache`].
     pub async fn invalidate(&self, key: &[u8]) -> Result<(), GuardError<L::Error>> {
-        self.inner.flights.outdate(key);
+        self.inner.single_flight.outdate(key);
         self.inner.cache.remove(key).await.map_err(|error| GuardError::Cache(error.into()))
     }
 
@@ -139,16 +140,16 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
         self.inner.counters.read()
     }
 
-    /// The filter, to insert many keys at once or to ask for its rate.
+    /// The filter, to insert many keys at once or to read its rate.
     pub fn filter(&self) -> &F {
         &self.inner.filter
     }
 }
 
 impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
-    async fn ask_filter(&self, key: &[u8]) -> Result<Said, GuardError<L::Error>> {
-        let asked = async { self.filter.contains(key).await.map_err(|e| Arc::new(e) as Shared) };
-        match self.to_filter.ask(asked).await {
+    async fn query_filter(&self, key: &[u8]) -> Result<Said, GuardError<L::Error>> {
+        let query = async { self.filter.contains(key).await.map_err(|e| Arc::new(e) as Shared) };
+        match self.to_filter.call(query).await {
             Ok(true) => Ok(Said::Maybe),
             Ok(false) => Ok(Said::SurelyNot),
             Err(error) => {
@@ -169,15 +170,15 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
         }
     }
 
-    async fn fly(self: Arc<Self>, pilot: Pilot<Answer<L>>, said: Said) {
-        let answer = self.answer(&pilot, said).await;
-        pilot.land(answer);
+    async fn lead(self: Arc<Self>, leader: Leader<Answer<L>>, said: Said) {
+        let answer = self.answer(&leader, said).await;
+        leader.finish(answer);
     }
 
     /// The cache's answer, or the loader's, which goes into the cache.
-    async fn answer(&self, pilot: &Pilot<Answer<L>>, said: Said) -> Answer<L> {
-        let key = &*pilot.key;
-        match self.to_cache.ask(self.cache.get(key)).await.map(split) {
+    async fn answer(&self, leader: &Leader<Answer<L>>, said: Said) -> Answer<L> {
+        let key = &*leader.key;
+        match self.to_cache.call(self.cache.get(key)).await.map(split) {
             Ok(Some((VALUE, value))) => {
                 self.counters.cache_hits.add();
                 return Ok(Some(value));
@@ -200,14 +201,14 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
         match (&loaded, said) {
             (Some(value), _) => {
                 let entry = [&[VALUE], value.as_slice()].concat();
-                self.keep(pilot, &entry, self.options.value_ttl).await;
+                self.keep(leader, &entry, self.options.value_ttl).await;
                 if said == Said::SurelyNot {
                     self.complete_filter(key).await;
                 }
             }
             (None, Said::Maybe) => {
                 self.counters.false_positives.add();
-                self.keep(pilot, &[ABSENT], self.options.absent_ttl).await;
+                self.keep(leader, &[ABSENT], self.options.absent_ttl).await;
             }
             // An absence costs memory in the cache: only of the few that the filter lets pass.
             (None, Said::SurelyNot | Said::Nothing) => {}
@@ -216,16 +217,17 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
     }
 
     /// Puts an entry into the cache, unless the key changed meanwhile.
-    async fn keep(&self, pilot: &Pilot<Answer<L>>, entry: &[u8], ttl: Duration) {
-        if ttl.is_zero() || pilot.is_outdated() {
+    async fn keep(&self, leader: &Leader<Answer<L>>, entry: &[u8], ttl: Duration) {
+        if ttl.is_zero() || leader.is_outdated() {
             return;
         }
-        if self.to_cache.ask(self.cache.set(&pilot.key, entry, ttl)).await.is_err() {
+        if self.to_cache.call(self.cache.set(&leader.key, entry, ttl)).await.is_err() {
             self.counters.cache_errors.add();
         }
         // Who changed it removed the entry before or after it was set: in the first case it is
         // removed here, also if `set` failed, as it may have been carried out.
-        if pilot.is_outdated() && self.to_cache.ask(self.cache.remove(&pilot.key)).await.is_err() {
+        if leader.is_outdated() && self.to_cache.call(self.cache.remove(&leader.key)).await.is_err()
+        {
             self.counters.cache_errors.add();
         }
     }
@@ -233,7 +235,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
     /// Inserts a key that exists into a filter that is still being filled.
     async fn complete_filter(&self, key: &[u8]) {
         let inserted = async { self.filter.insert(key).await.map_err(|e| Arc::new(e) as Shared) };
-        if self.to_filter.ask(inserted).await.is_err() {
+        if self.to_filter.call(inserted).await.is_err() {
             self.counters.filter_errors.add();
         }
     }

@@ -1,7 +1,7 @@
 //! A guard in front of a database: keys that exist nowhere are stopped by a filter, the others are
-//! answered by a cache, and the database is asked for the rest.
+//! answered by a cache, and the rest by the database.
 //!
-//! `get(key)` asks in this order and stops at the first that knows:
+//! `get(key)` queries in this order and stops at the first that knows:
 //!
 //! | who | says | then |
 //! |---|---|---|
@@ -64,14 +64,14 @@
 //! # }
 //! ```
 
+mod breaker;
 mod cache;
 mod counts;
 mod error;
-mod flights;
 mod gate;
-mod link;
 mod options;
 mod parts;
+mod single_flight;
 
 pub use cache::RedisCache;
 pub use counts::GuardCounts;

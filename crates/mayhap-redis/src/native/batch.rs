@@ -5,7 +5,8 @@
 //! Only a command that had to be sent again may come after it: the trailers of such shards are read
 //! once more.
 
-use super::filter::{Made, NativeFilter};
+use super::filter::NativeFilter;
+use super::generation::Generation;
 use super::resolve::Look;
 use super::round::{Act, Answer, Known, Round, Sent, Trailer};
 use super::wire::value_of;
@@ -47,9 +48,9 @@ impl NativeFilter {
 
     /// Asks for keys that are digests already: bit `i` is the answer for `digests[i]`.
     ///
-    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip to
-    /// each node for 16,384 keys. One filter answers all of them: if it is switched to another
-    /// meanwhile, they are asked for again.
+    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip
+    /// to each node for 16,384 keys. One filter answers all of them: if it is switched to another
+    /// meanwhile, they are queried again.
     ///
     /// # Errors
     ///
@@ -64,7 +65,7 @@ impl NativeFilter {
                     found.set(i);
                 }
             };
-            if self.in_parts(digests, Act::Ask, set).await? {
+            if self.in_parts(digests, Act::Query, set).await? {
                 return Ok(found);
             }
         }
@@ -83,15 +84,15 @@ impl NativeFilter {
             let done = |i, answer| done(part * KEYS_AT_ONCE + i, answer);
             let generation = self.rounds(digests, act, done).await?;
             is_one &= *first.get_or_insert(generation) == generation;
-            if !is_one && act == Act::Ask {
+            if !is_one && act == Act::Query {
                 break;
             }
         }
         Ok(is_one)
     }
 
-    /// Inserts again what came to shards that were gone or fenced, until nothing is left; asks again
-    /// for all of them, so that one generation answers. Which one was the last.
+    /// Inserts again what came to shards that were gone or fenced, until nothing is left; asks
+    /// again for all of them, so that one generation answers. Which one was the last.
     async fn rounds(
         &self,
         digests: &[Digest],
@@ -102,7 +103,7 @@ impl NativeFilter {
         let mut left: Vec<usize> = (0..digests.len()).collect();
         // What insertions into fenced shards found, and of which generation they were.
         let mut before: Vec<(i64, Answer)> = Vec::new();
-        let mut replicas = act == Act::Ask && self.inner.server.options().read_replicas;
+        let mut replicas = act == Act::Query && self.inner.server.options().read_replicas;
         loop {
             let current = self.current();
             let made = &current.made;
@@ -112,7 +113,7 @@ impl NativeFilter {
             self.look_again(made, &mut known).await?;
             let generation = made.meta.generation;
             let bad = bad_shards(&known);
-            let look = Look { is_query: act == Act::Ask, from_replica: replicas };
+            let look = Look { is_query: act == Act::Query, from_replica: replicas };
             let holds = bad.is_empty() || self.resolve(&current, &bad, look, until).await?;
             let mut rest = Vec::new();
             for (&Sent { shard, i }, &answer) in round.sent.iter().zip(&answers) {
@@ -124,7 +125,7 @@ impl NativeFilter {
                     answer.repeated |= first.repeated;
                 }
                 let is_done = match act {
-                    Act::Ask => holds,
+                    Act::Query => holds,
                     Act::Insert => known[shard].trailer == Some(Trailer::Ours),
                 };
                 if is_done {
@@ -147,7 +148,7 @@ impl NativeFilter {
     }
 
     /// Reads the trailers of shards once more, a command of which was sent again.
-    async fn look_again(&self, made: &Made, known: &mut [Known]) -> Result<(), Error> {
+    async fn look_again(&self, made: &Generation, known: &mut [Known]) -> Result<(), Error> {
         let shards: Vec<usize> =
             known.iter().enumerate().filter(|(_, known)| known.again).map(|(i, _)| i).collect();
         if shards.is_empty() {

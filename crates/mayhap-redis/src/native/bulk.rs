@@ -1,6 +1,7 @@
 //! Very many keys at once: shards are built here and merged on the server.
 
-use super::filter::{Made, NativeFilter};
+use super::filter::NativeFilter;
+use super::generation::Generation;
 use super::resolve::Look;
 use super::round::Trailer;
 use super::wire::{bytes, eval, value_of, word};
@@ -34,9 +35,9 @@ impl NativeFilter {
     /// The bits are put into shards here and merged on the server, by one script a shard with
     /// `BITOP OR`: what is sent is the size of the shards that have keys, whatever the number of
     /// keys. That is less than [`NativeFilter::insert_digests`] sends from about one key for 400
-    /// bytes of shards on (`docs/redis.md`). A shard is merged as a whole or not at all. At most 8 MiB
-    /// of shards, or one, are on their way at once, and in memory four times; they have to arrive
-    /// within [`crate::ServerOptions::response_timeout`].
+    /// bytes of shards on (`docs/redis.md`). A shard is merged as a whole or not at all. At most 8
+    /// MiB of shards, or one, are on their way at once, and in memory four times; they have to
+    /// arrive within [`crate::ServerOptions::response_timeout`].
     ///
     /// # Errors
     ///
@@ -61,7 +62,7 @@ impl NativeFilter {
     /// Merges all shards, and returns those that are not as they should be, with their digests.
     async fn merge(
         &self,
-        made: &Made,
+        made: &Generation,
         digests: &[Digest],
     ) -> Result<Vec<(usize, Trailer, Vec<Digest>)>, Error> {
         let (sorted, ranges) = by_shard(made, digests);
@@ -99,7 +100,7 @@ impl NativeFilter {
 }
 
 /// The digests in the order of their shards, and where those of each shard are.
-fn by_shard(made: &Made, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>) {
+fn by_shard(made: &Generation, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>) {
     let mut ends = vec![0; made.keys.len()];
     for &digest in digests {
         ends[made.shard(digest)] += 1;
@@ -124,7 +125,7 @@ fn by_shard(made: &Made, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>)
 }
 
 /// The blocks of a shard with these digests alone.
-fn build(made: &Made, shard: usize, digests: &[Digest]) -> Vec<u8> {
+fn build(made: &Generation, shard: usize, digests: &[Digest]) -> Vec<u8> {
     let mut bytes = vec![0; made.meta.cut.body_bytes(shard) as usize];
     for &digest in digests {
         for position in made.meta.params.positions(digest) {

@@ -5,16 +5,17 @@
 //!    the lease, as the shards do.
 //! 2. The shards are made: `SETRANGE` of the generation behind the blocks, which allocates exactly
 //!    what is needed and fills it with zeros.
-//! 3. A script sets `state` to `keeping`, if the parameters are still this creator's, and gives them
-//!    the expiry of the filter, or none.
+//! 3. A script sets `state` to `keeping`, if the parameters are still this creator's, and gives
+//!    them the expiry of the filter, or none.
 //! 4. The shards get it; each is seen to be there.
 //! 5. A script sets `state` to `ready`.
 //!
-//! What a creator that dies before step 3 leaves expires. From then on the parameters say what there
-//! is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had expired).
-//! One that is refused by a full server takes back what it made.
+//! What a creator that dies before step 3 leaves expires. From then on the parameters say what
+//! there is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had
+//! expired). One that is refused by a full server takes back what it made.
 
-use super::filter::{Made, NativeFilter, Place};
+use super::filter::NativeFilter;
+use super::generation::{Generation, Target};
 use super::maker::{Claim, Maker};
 use super::meta::State;
 use super::options::NativeOptions;
@@ -32,8 +33,8 @@ impl NativeFilter {
     /// Makes a filter, or attaches to the one of this name if it has the same parameters. Of two
     /// that make it at once one does and the other waits and attaches.
     ///
-    /// Layout, m, k, n, p, digest function and key options have to be the same; the time to live and
-    /// the size of shards are those of the filter that is there.
+    /// Layout, m, k, n, p, digest function and key options have to be the same; the time to live
+    /// and the size of shards are those of the filter that is there.
     ///
     /// # Errors
     ///
@@ -46,12 +47,12 @@ impl NativeFilter {
         options: &NativeOptions,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        Self::create_at(server, Place::live(name), options, None).await
+        Self::create_at(server, Target::live(name), options, None).await
     }
 
     pub(super) async fn create_at(
         server: &Server,
-        place: Place<'_>,
+        place: Target<'_>,
         options: &NativeOptions,
         hold_ms: Option<u64>,
     ) -> Result<Self, Error> {
@@ -60,7 +61,7 @@ impl NativeFilter {
         let mut waited = 0;
         loop {
             match maker.claim().await? {
-                Claim::Made => {
+                Claim::Generation => {
                     if let Some(made) = maker.make().await? {
                         return Ok(Self::of(server, place, options.digest_function, made, true));
                     }
@@ -72,7 +73,7 @@ impl NativeFilter {
                 Claim::There(meta) => {
                     meta.check_same(&maker.meta, place.name)?;
                     if meta.state == State::Ready {
-                        let made = Made::new(meta, place.name);
+                        let made = Generation::new(meta, place.name);
                         return Ok(Self::of(server, place, options.digest_function, made, false));
                     }
                     if meta.state == State::Keeping && waited >= PATIENCE {
@@ -93,15 +94,15 @@ impl NativeFilter {
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::Busy`] if its creator does not end, [`Error::Filter`] with
-    /// another secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`], and
-    /// those of the connection.
+    /// another secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
+    /// and those of the connection.
     pub async fn attach(
         server: &Server,
         name: &str,
         secret_key: Option<SecretKey>,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        let place = Place::live(name);
+        let place = Target::live(name);
         let until = Instant::now() + server.options().deadline;
         let mut waited = 0;
         loop {
@@ -110,7 +111,7 @@ impl NativeFilter {
             match meta.state {
                 State::Ready => {
                     let digest_function = meta.digest_function(secret_key)?;
-                    let made = Made::new(meta, name);
+                    let made = Generation::new(meta, name);
                     return Ok(Self::of(server, place, digest_function, made, false));
                 }
                 State::Deleting => {

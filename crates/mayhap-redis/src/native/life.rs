@@ -1,6 +1,7 @@
 //! Time to live, deletion, and what is known of a filter.
 
-use super::filter::{Current, Made, NativeFilter, Place};
+use super::filter::{Current, NativeFilter};
+use super::generation::{Generation, Target};
 use super::maker::forget;
 use super::meta::{Meta, State};
 use super::options::millis;
@@ -64,7 +65,7 @@ impl NativeFilter {
         }
     }
 
-    async fn set_ttl(&self, made: &Made, ttl: u64) -> Result<(), Error> {
+    async fn set_ttl(&self, made: &Generation, ttl: u64) -> Result<(), Error> {
         let key = self.place().meta_key();
         let generation = format!("{:016x}", made.meta.generation);
         let mut when = eval(WHEN, &[&key]);
@@ -92,13 +93,13 @@ impl NativeFilter {
         }
         let result = self.expire_shards(made, at).await;
         match &result {
-            // All of it may have gone at once, as it was told to.
+            // All of it may have gone at once, as it was set to.
             Err(Error::Gone { .. }) if self.fresh().await.is_err() => Ok(()),
             _ => result,
         }
     }
 
-    pub(super) async fn expire_shards(&self, made: &Made, at: u64) -> Result<(), Error> {
+    pub(super) async fn expire_shards(&self, made: &Generation, at: u64) -> Result<(), Error> {
         let at = at.to_string();
         let commands = made.keys.iter().enumerate().flat_map(|(shard, (key, _))| {
             let expire = ["PEXPIREAT", key, &at];
@@ -115,21 +116,21 @@ impl NativeFilter {
         Ok(())
     }
 
-    pub(super) fn place(&self) -> Place<'_> {
+    pub(super) fn place(&self) -> Target<'_> {
         self.place_of(&self.current())
     }
 
-    fn place_of(&self, current: &Current) -> Place<'_> {
-        Place { name: &self.inner.name, is_next: current.is_next }
+    fn place_of(&self, current: &Current) -> Target<'_> {
+        Target { name: &self.inner.name, is_next: current.is_next }
     }
 
     /// The filter as it is now, after switches.
-    pub(super) async fn fresh(&self) -> Result<Made, Error> {
+    pub(super) async fn fresh(&self) -> Result<Generation, Error> {
         let place = self.place();
         let server = &self.inner.server;
         let (meta, _) = read_meta(server, &place.meta_key(), &place.swap_key()).await?;
         match meta {
-            Some(meta) if meta.state == State::Ready => Ok(Made::new(meta, &self.inner.name)),
+            Some(meta) if meta.state == State::Ready => Ok(Generation::new(meta, &self.inner.name)),
             _ => Err(self.gone("it expired or was deleted")),
         }
     }
@@ -158,7 +159,7 @@ impl NativeFilter {
         if word(&value_of(reply, &key, "to delete the filter")?) != "ok" {
             return Ok(false);
         }
-        Made::new(meta.clone(), name).unlink(server).await?;
+        Generation::new(meta.clone(), name).unlink(server).await?;
         forget(server, &key, meta.generation).await?;
         Ok(true)
     }

@@ -1,6 +1,7 @@
 //! The five steps of making a filter (`create.rs`).
 
-use super::filter::{Made, NativeFilter, Place};
+use super::filter::NativeFilter;
+use super::generation::{Generation, Target};
 use super::meta::{Meta, State};
 use super::options::NativeOptions;
 use super::wire::{bytes, eval, int, items, meta_of, trailer_bytes, value_of, word, words};
@@ -46,7 +47,7 @@ return 'ok'";
 /// What came of the attempt to write the parameters.
 pub(super) enum Claim {
     /// They are ours.
-    Made,
+    Generation,
     /// They are another's.
     There(Meta),
 }
@@ -54,7 +55,7 @@ pub(super) enum Claim {
 /// A filter that is being made.
 pub(super) struct Maker<'a> {
     pub(super) server: &'a Server,
-    pub(super) place: Place<'a>,
+    pub(super) place: Target<'a>,
     pub(super) meta: Meta,
     /// How long what is made stays if nothing more is done.
     pub(super) lease_ms: u64,
@@ -65,7 +66,7 @@ pub(super) struct Maker<'a> {
 impl<'a> Maker<'a> {
     pub(super) fn new(
         server: &'a Server,
-        place: Place<'a>,
+        place: Target<'a>,
         options: &NativeOptions,
         hold_ms: Option<u64>,
     ) -> Result<Self, Error> {
@@ -90,7 +91,7 @@ impl<'a> Maker<'a> {
         match (word(answer), rest) {
             ("made", [at]) => {
                 self.meta.expires_at_ms = word(at).parse().map_err(|_| damaged())?;
-                Ok(Claim::Made)
+                Ok(Claim::Generation)
             }
             ("there", [fields]) => {
                 let there = meta_of(fields, &key)?.ok_or_else(damaged)?;
@@ -99,7 +100,7 @@ impl<'a> Maker<'a> {
                 }
                 // Ours: the reply to the first attempt was lost.
                 self.meta.expires_at_ms = there.expires_at_ms;
-                Ok(Claim::Made)
+                Ok(Claim::Generation)
             }
             _ => Err(Error::WrongType { key }),
         }
@@ -108,11 +109,11 @@ impl<'a> Maker<'a> {
     /// Step 1, where finding another one's is no use.
     pub(super) async fn claim_alone(&mut self) -> Result<bool, Error> {
         match self.claim().await? {
-            Claim::Made => Ok(true),
+            Claim::Generation => Ok(true),
             Claim::There(meta) if meta.state == State::Deleting => {
                 let (key, name) = (self.place.meta_key(), self.place.name);
                 NativeFilter::remove(self.server, key, name, &meta).await?;
-                Ok(matches!(self.claim().await?, Claim::Made))
+                Ok(matches!(self.claim().await?, Claim::Generation))
             }
             Claim::There(_) => Ok(false),
         }
@@ -121,10 +122,10 @@ impl<'a> Maker<'a> {
     /// Steps 3 to 5 for a filter whose creator has not done them.
     pub(super) async fn finish_for(
         server: &'a Server,
-        place: Place<'a>,
+        place: Target<'a>,
         meta: Meta,
     ) -> Result<(), Error> {
-        let made = Made::new(meta.clone(), place.name);
+        let made = Generation::new(meta.clone(), place.name);
         let maker = Self { server, place, meta, lease_ms: 0, hold_ms: None };
         match maker.finish(&made).await {
             Ok(_) => Ok(()),
@@ -135,8 +136,8 @@ impl<'a> Maker<'a> {
     }
 
     /// Steps 2 to 5; takes back what was made if one fails. `None` if another one is there now.
-    pub(super) async fn make(&mut self) -> Result<Option<Made>, Error> {
-        let made = Made::new(self.meta.clone(), self.place.name);
+    pub(super) async fn make(&mut self) -> Result<Option<Generation>, Error> {
+        let made = Generation::new(self.meta.clone(), self.place.name);
         let result = async {
             self.make_shards(&made).await?;
             self.finish(&made).await
@@ -144,7 +145,7 @@ impl<'a> Maker<'a> {
         match result.await {
             Ok(true) => {
                 self.meta.state = State::Ready;
-                Ok(Some(Made { meta: self.meta.clone(), ..made }))
+                Ok(Some(Generation { meta: self.meta.clone(), ..made }))
             }
             Ok(false) => self.take_back(&made).await.map(|()| None),
             Err(error) => {
@@ -155,7 +156,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Step 2.
-    pub(super) async fn make_shards(&self, made: &Made) -> Result<(), Error> {
+    pub(super) async fn make_shards(&self, made: &Generation) -> Result<(), Error> {
         let lease = self.lease_ms.to_string();
         let shards: Vec<usize> = (0..made.keys.len()).collect();
         for shards in shards.chunks(SHARDS_AT_ONCE) {
@@ -177,7 +178,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Steps 3 to 5: whether it is ready.
-    pub(super) async fn finish(&self, made: &Made) -> Result<bool, Error> {
+    pub(super) async fn finish(&self, made: &Generation) -> Result<bool, Error> {
         if !self.mark("keeping").await? {
             return Ok(false);
         }
@@ -186,7 +187,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Step 4.
-    async fn keep_shards(&self, made: &Made) -> Result<(), Error> {
+    async fn keep_shards(&self, made: &Generation) -> Result<(), Error> {
         let at = self.meta.expires_at_ms.to_string();
         for shards in (0..made.keys.len()).collect::<Vec<_>>().chunks(1024) {
             let mut commands = Vec::with_capacity(2 * shards.len());
@@ -226,13 +227,13 @@ impl<'a> Maker<'a> {
     }
 
     /// After an error that is the one to tell of.
-    pub(super) async fn take_back_quietly(&self, made: &Made) {
+    pub(super) async fn take_back_quietly(&self, made: &Generation) {
         if let Err(error) = self.take_back(made).await {
             log::debug!("what was made of {} expires: {error}", self.place.name);
         }
     }
 
-    pub(super) async fn take_back(&self, made: &Made) -> Result<(), Error> {
+    pub(super) async fn take_back(&self, made: &Generation) -> Result<(), Error> {
         made.unlink(self.server).await?;
         forget(self.server, &self.place.meta_key(), self.meta.generation).await
     }

@@ -10,7 +10,7 @@
 //! | `shard_blocks` | blocks of 64 bytes in each shard but the last |
 //! | `generation` | 16 hexadecimal digits, in the keys and at the end of the shards |
 //! | `state` | `creating`, `keeping`, `ready` or `deleting` |
-//! | `ttl_ms` | the time to live that was asked for, 0 for none |
+//! | `ttl_ms` | the requested time to live, 0 for none |
 //! | `expires_at_ms` | when all keys expire, by the server's clock, 0 for never |
 
 use super::shards::{Cut, MAX_VALUE_BYTES};

@@ -1,16 +1,26 @@
 //! Our own layout: the blocks of a filter in string values, as they stand in memory and in files.
 //!
-//! `shards.rs` says where a bit is, `meta.rs` what the hash of the parameters holds; `create.rs`
-//! and `maker.rs` make or find a filter; `filter.rs` is the handle, `batch.rs` and `round.rs` insert
-//! and ask, `resolve.rs` is
-//! for shards that are gone or being switched; `life.rs` has expiry, deletion and counts; `bulk.rs`
-//! merges whole shards, `swap.rs` switches to a rebuilt filter, `transfer.rs` sends and reads whole
-//! ones. `wire.rs` is commands, scripts and answers. The layout is described in `docs/redis.md`.
+//! | file | what |
+//! |---|---|
+//! | `filter.rs`, `options.rs` | the handle, and how a filter is created |
+//! | `shards.rs`, `meta.rs`, `generation.rs` | where a bit is; the parameters; their keys |
+//! | `create.rs`, `maker.rs` | creating or finding a filter, never half there |
+//! | `round.rs`, `batch.rs` | commands for digests and their replies; batches in rounds |
+//! | `single.rs`, `coalesce.rs` | single calls of many tasks, coalesced into pipelines |
+//! | `resolve.rs` | shards that are gone or being switched |
+//! | `life.rs` | expiry, deletion and counts |
+//! | `bulk.rs`, `transfer.rs`, `union.rs` | large batches by shard; whole shards |
+//! | `swap.rs` | switching to a rebuilt filter |
+//! | `wire.rs` | commands, scripts and replies |
+//!
+//! `docs/redis.md` describes the layout.
 
 mod batch;
 mod bulk;
+mod coalesce;
 mod create;
 mod filter;
+mod generation;
 mod life;
 mod maker;
 mod meta;
@@ -18,8 +28,8 @@ mod options;
 mod resolve;
 mod round;
 mod shards;
+mod single;
 mod swap;
-mod together;
 mod transfer;
 mod union;
 mod wire;

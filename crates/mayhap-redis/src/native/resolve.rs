@@ -1,7 +1,8 @@
 //! What a handle does when a shard is not as it should be: the filter expired, was deleted or
 //! evicted, is being switched to another one, or was.
 
-use super::filter::{Current, Made, NativeFilter, Place};
+use super::filter::{Current, NativeFilter};
+use super::generation::{Generation, Target};
 use super::meta::State;
 use super::round::Trailer;
 use super::wire::{eval, read_meta, trailer_bytes, value_of};
@@ -42,7 +43,7 @@ impl NativeFilter {
     ) -> Result<bool, Error> {
         let inner = &self.inner;
         let (server, made) = (&inner.server, &current.made);
-        let place = Place { name: &inner.name, is_next: current.is_next };
+        let place = Target { name: &inner.name, is_next: current.is_next };
         loop {
             let (meta, token) = read_meta(server, &place.meta_key(), &place.swap_key()).await?;
             let own = made.meta.generation;
@@ -63,7 +64,7 @@ impl NativeFilter {
                     if !meta.is_of(inner.digest_function) {
                         return Err(self.gone("it was made again with another digest function"));
                     }
-                    let next = Made::new(meta, &inner.name);
+                    let next = Generation::new(meta, &inner.name);
                     self.switch(Current { made: next, is_next: current.is_next });
                     self.sweep_all(made).await;
                     return Ok(false);
@@ -89,19 +90,23 @@ impl NativeFilter {
 
     /// Whether the filter that was to take the place of another has done so.
     async fn has_become_live(&self, current: &Current) -> Result<bool, Error> {
-        let live = Place::live(&self.inner.name);
+        let live = Target::live(&self.inner.name);
         let (meta, _) = read_meta(&self.inner.server, &live.meta_key(), &live.swap_key()).await?;
         let Some(meta) = meta else { return Ok(false) };
         let is_it = meta.generation == current.made.meta.generation;
         if is_it {
-            let made = Made { meta, keys: current.made.keys.clone() };
+            let made = Generation { meta, keys: current.made.keys.clone() };
             self.switch(Current { made, is_next: false });
         }
         Ok(is_it)
     }
 
     /// Takes away what late writers made of shards that had gone, and says so.
-    async fn check_not_gone(&self, made: &Made, bad: &[(usize, Trailer)]) -> Result<(), Error> {
+    async fn check_not_gone(
+        &self,
+        made: &Generation,
+        bad: &[(usize, Trailer)],
+    ) -> Result<(), Error> {
         let gone = || bad.iter().filter(|(_, trailer)| *trailer == Trailer::Gone);
         let Some((first, _)) = gone().next() else { return Ok(()) };
         let sweep = gone().map(|&(shard, _)| {
@@ -125,7 +130,7 @@ impl NativeFilter {
     /// Whether no fence is left.
     async fn lift_fences(
         &self,
-        made: &Made,
+        made: &Generation,
         bad: &[(usize, Trailer)],
         token: Option<i64>,
     ) -> Result<bool, Error> {
@@ -147,7 +152,7 @@ impl NativeFilter {
     }
 
     /// Deletes the shards of a generation that is no more.
-    pub(super) async fn sweep_all(&self, made: &Made) {
+    pub(super) async fn sweep_all(&self, made: &Generation) {
         if let Err(error) = made.unlink(&self.inner.server).await {
             log::debug!("{}: {error}", self.inner.name);
         }

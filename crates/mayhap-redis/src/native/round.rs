@@ -1,6 +1,6 @@
 //! One round of commands for digests: what is sent, and what the answers say.
 
-use super::filter::Made;
+use super::generation::Generation;
 use super::shards::redis_bit;
 use super::wire::{bytes, int, items, trailer_bytes, value_of};
 use crate::Error;
@@ -19,7 +19,7 @@ pub(super) enum Trailer {
     Fenced(i64),
 }
 
-impl Made {
+impl Generation {
     /// The trailer of a shard that is whole, as bytes.
     pub(super) fn own_trailer(&self) -> [u8; 8] {
         trailer_bytes(self.meta.generation)
@@ -100,7 +100,7 @@ impl Made {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     Insert,
-    Ask,
+    Query,
 }
 
 /// Bits of a `BITFIELD` at most, unless one key has more: four keys of k = 8 in one command save a
@@ -116,7 +116,7 @@ pub(super) struct Sent {
 
 /// Digests on their way.
 pub(super) struct Round<'a> {
-    made: &'a Made,
+    made: &'a Generation,
     digests: &'a [Digest],
     /// Shard by shard, those of a shard in the caller's order.
     pub(super) sent: Vec<Sent>,
@@ -152,7 +152,7 @@ pub(super) struct Answer {
 
 impl<'a> Round<'a> {
     pub(super) fn new(
-        made: &'a Made,
+        made: &'a Generation,
         digests: &'a [Digest],
         left: &[usize],
         act: Act,
@@ -168,7 +168,7 @@ impl<'a> Round<'a> {
     /// Whether a query reads blocks, for an eighth of what the server does for 8 bits, and the
     /// trailer by a command of its own.
     fn reads_blocks(&self) -> bool {
-        self.act == Act::Ask && self.made.meta.params.layout() != Layout::Standard
+        self.act == Act::Query && self.made.meta.params.layout() != Layout::Standard
     }
 
     /// What goes into one command each, and whether it is the last one to its shard.
@@ -199,13 +199,15 @@ impl<'a> Round<'a> {
             digests.extend(group.iter().map(|sent| self.digests[sent.i]));
             match self.act {
                 Act::Insert => push(shard, made.bitfield("BITFIELD", shard, &digests, true, last)),
-                Act::Ask if reads_blocks => {
+                Act::Query if reads_blocks => {
                     push(shard, made.get_block(shard, digests[0]));
                     if last {
                         push(shard, made.get_trailer(shard));
                     }
                 }
-                Act::Ask => push(shard, made.bitfield("BITFIELD_RO", shard, &digests, false, last)),
+                Act::Query => {
+                    push(shard, made.bitfield("BITFIELD_RO", shard, &digests, false, last))
+                }
             }
         }
         commands
@@ -215,7 +217,7 @@ impl<'a> Round<'a> {
     pub(super) fn answers(&self, replies: Vec<Reply>) -> Result<(Vec<Answer>, Vec<Known>), Error> {
         let what = match self.act {
             Act::Insert => "an insertion",
-            Act::Ask => "a query",
+            Act::Query => "a query",
         };
         let reads_blocks = self.reads_blocks();
         let mut answers = Vec::with_capacity(self.sent.len());

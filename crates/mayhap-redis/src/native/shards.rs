@@ -4,7 +4,7 @@ use crate::Error;
 use crate::server::{NUM_SLOTS, slot_of};
 use mayhap::{Block, FilterParams, Layout};
 
-/// The largest shard unless more is asked for.
+/// The largest shard unless a larger one is requested.
 pub(crate) const MAX_SHARD_BYTES: u64 = 4 << 20;
 /// What a string value of Redis can have.
 pub(crate) const MAX_VALUE_BYTES: u64 = 512 << 20;

@@ -9,7 +9,8 @@
 //! A switch that dies before step 4 leaves fences whose number is no token soon: the next writer
 //! takes them away, and step 4 of one that was only slow fails.
 
-use super::filter::{Current, Made, NativeFilter, Place};
+use super::filter::{Current, NativeFilter};
+use super::generation::{Generation, Target};
 use super::maker::Maker;
 use super::meta::State;
 use super::options::{NativeOptions, millis, random};
@@ -61,7 +62,8 @@ redis.call('UNLINK', KEYS[3])
 return 'ok'";
 
 impl NativeFilter {
-    /// Begins, or joins, the building of a filter that is to take the place of the one of this name.
+    /// Begins, or joins, the building of a filter that is to take the place of the one of this
+    /// name.
     ///
     /// Nobody sees it until [`NativeFilter::swap`]. It has its own parameters; the digest function
     /// has to be the same, or handles of the old one end with [`Error::Gone`] after the switch. All
@@ -79,7 +81,7 @@ impl NativeFilter {
         hold: Duration,
     ) -> Result<Self, Error> {
         check_name(name)?;
-        Self::create_at(server, Place::next(name), options, Some(millis(hold)?)).await
+        Self::create_at(server, Target::next(name), options, Some(millis(hold)?)).await
     }
 
     /// Deletes what [`NativeFilter::rebuild`] or [`NativeFilter::upload`] have begun and not ended;
@@ -90,7 +92,7 @@ impl NativeFilter {
     /// [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`], those of the connection.
     pub async fn discard(server: &Server, name: &str) -> Result<bool, Error> {
         check_name(name)?;
-        let place = Place::next(name);
+        let place = Target::next(name);
         match read_meta(server, &place.meta_key(), &place.swap_key()).await?.0 {
             Some(meta) => Self::remove(server, place.meta_key(), name, &meta).await,
             None => Ok(false),
@@ -99,9 +101,9 @@ impl NativeFilter {
 
     /// Puts a rebuilt filter in the place of the old one, or of none, in one step.
     ///
-    /// Whoever asks or inserts sees the old filter or the new one, never parts of both. An insertion
-    /// that is acknowledged after the switch is in the new one; handles of the old one go on with
-    /// the new one by themselves. Writers wait for the two round trips that it takes.
+    /// Whoever asks or inserts sees the old filter or the new one, never parts of both. An
+    /// insertion that is acknowledged after the switch is in the new one; handles of the old one go
+    /// on with the new one by themselves. Writers wait for the two round trips that it takes.
     ///
     /// # Errors
     ///
@@ -129,7 +131,7 @@ impl NativeFilter {
 
     /// Step 1.
     async fn keep(&self, current: &Current) -> Result<u64, Error> {
-        let key = Place::next(&self.inner.name).meta_key();
+        let key = Target::next(&self.inner.name).meta_key();
         let mut keep = eval(KEEP, &[&key]);
         keep.arg(format!("{:016x}", current.made.meta.generation));
         let reply = self.inner.server.one(Command::write(&key, keep)).await?;
@@ -143,7 +145,7 @@ impl NativeFilter {
     /// Steps 2 to 5; `false` if another one was in the way.
     async fn try_swap(&self, current: &Current, at: u64) -> Result<bool, Error> {
         let (server, name) = (&self.inner.server, self.inner.name.as_str());
-        let (live, next) = (Place::live(name), Place::next(name));
+        let (live, next) = (Target::live(name), Target::next(name));
         let (live_key, next_key, swap_key) = (live.meta_key(), next.meta_key(), live.swap_key());
         let token = random()?;
         let mut take = eval(TAKE, &[&swap_key]);
@@ -153,7 +155,7 @@ impl NativeFilter {
             return Ok(false);
         }
         let old = match read_meta(server, &live_key, &swap_key).await?.0 {
-            Some(meta) if meta.state == State::Ready => Some(Made::new(meta, name)),
+            Some(meta) if meta.state == State::Ready => Some(Generation::new(meta, name)),
             Some(meta) => {
                 match meta.state {
                     State::Deleting => {
@@ -192,7 +194,7 @@ impl NativeFilter {
     }
 
     /// Step 3.
-    async fn fence(&self, old: &Made, token: i64) -> Result<(), Error> {
+    async fn fence(&self, old: &Generation, token: i64) -> Result<(), Error> {
         let fences = (0..old.keys.len()).map(|shard| {
             let (start, end) = old.trailer_range(shard);
             let mut fence = eval(FENCE, &[&old.keys[shard].0]);
@@ -217,15 +219,15 @@ pub(super) async fn claim_next<'a>(
     server: &'a Server,
     name: &'a str,
     options: &NativeOptions,
-) -> Result<(Maker<'a>, Made), Error> {
+) -> Result<(Maker<'a>, Generation), Error> {
     check_name(name)?;
-    let mut maker = Maker::new(server, Place::next(name), options, None)?;
+    let mut maker = Maker::new(server, Target::next(name), options, None)?;
     // A second for each MiB, on top.
     maker.lease_ms += (maker.meta.params.num_bytes() >> 20) * 1000;
     maker.hold_ms = Some(maker.lease_ms);
     if !maker.claim_alone().await? {
         return Err(Error::Busy { name: name.into(), what: "uploads or rebuilds" });
     }
-    let made = Made::new(maker.meta.clone(), name);
+    let made = Generation::new(maker.meta.clone(), name);
     Ok((maker, made))
 }

@@ -1,6 +1,7 @@
 //! Whole filters: from memory or a file to a server, and back.
 
-use super::filter::{Made, NativeFilter, Place};
+use super::filter::NativeFilter;
+use super::generation::{Generation, Target};
 use super::maker::Maker;
 use super::meta::State;
 use super::options::NativeOptions;
@@ -24,7 +25,7 @@ pub struct Upload {
     server: Server,
     name: String,
     options: NativeOptions,
-    made: Made,
+    made: Generation,
     lease_ms: u64,
     /// Blocks that are there.
     sent: u64,
@@ -36,8 +37,8 @@ impl NativeFilter {
     /// # Errors
     ///
     /// [`Error::Busy`] if another upload or rebuild of this name is under way or was left
-    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing stays behind), [`Error::BadName`],
-    /// [`Error::Layout`], [`Error::WrongType`], and those of the connection.
+    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing stays behind),
+    /// [`Error::BadName`], [`Error::Layout`], [`Error::WrongType`], and those of the connection.
     pub async fn upload(
         server: &Server,
         name: &str,
@@ -76,7 +77,7 @@ impl NativeFilter {
 }
 
 /// Pieces of at most [`CHUNK_BYTES`], none over the end of a shard: shard, offset in it, length.
-fn pieces(made: &Made, from: u64, to: u64) -> Vec<(usize, u64, u64)> {
+fn pieces(made: &Generation, from: u64, to: u64) -> Vec<(usize, u64, u64)> {
     let cut = made.meta.cut;
     let mut pieces = Vec::new();
     let mut at = from;
@@ -135,8 +136,8 @@ impl Upload {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that what
-    /// was sent expired, those of [`NativeFilter::swap`]; nothing of it stays behind then.
+    /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that
+    /// what was sent expired, those of [`NativeFilter::swap`]; nothing of it stays behind then.
     pub async fn finish(self) -> Result<NativeFilter, Error> {
         let result = self.put_in_place().await;
         if result.is_err() {
@@ -154,7 +155,7 @@ impl Upload {
         }
         let mut made = self.made.clone();
         made.meta.state = State::Ready;
-        let place = Place::next(&self.name);
+        let place = Target::next(&self.name);
         let digest_function = self.options.digest_function;
         let filter = NativeFilter::of(&self.server, place, digest_function, made, true);
         filter.swap().await?;
@@ -171,7 +172,7 @@ impl Upload {
     }
 
     fn maker(&self) -> Maker<'_> {
-        let (server, place) = (&self.server, Place::next(&self.name));
+        let (server, place) = (&self.server, Target::next(&self.name));
         let meta = self.made.meta.clone();
         Maker { server, place, meta, lease_ms: self.lease_ms, hold_ms: None }
     }
@@ -181,7 +182,7 @@ impl Upload {
 #[derive(Debug)]
 pub struct Download {
     filter: NativeFilter,
-    made: Made,
+    made: Generation,
     /// Bytes that were read.
     read: u64,
 }
@@ -202,8 +203,8 @@ impl Download {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] to another one: begin
-    /// again. Those of the connection: go on.
+    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] to another one:
+    /// begin again. Those of the connection: go on.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let (made, server) = (&self.made, &self.filter.inner.server);
         let all = made.meta.params.num_bytes();

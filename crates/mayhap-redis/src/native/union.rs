@@ -23,8 +23,8 @@ pub struct Union<'a> {
 impl NativeFilter {
     /// Begins to add all keys of another filter, a shard at a time.
     ///
-    /// Each shard is merged as a whole or not at all; of a union that does not end, part of the keys
-    /// are there.
+    /// Each shard is merged as a whole or not at all; of a union that does not end, part of the
+    /// keys are there.
     ///
     /// # Errors
     ///

@@ -61,8 +61,8 @@ impl RemoteRedisson {
     /// `tryInit(n, p)`: writes the config unless there is one; whether it did. The filter has the
     /// config that is on the server, whoever wrote it.
     ///
-    /// After a lost reply a config that is as asked for counts as written by this call: of two
-    /// initialisers both may be told so then, and never none.
+    /// After a lost reply a config that is as requested counts as written by this call: of two
+    /// initialisers both may get that answer then, and never neither.
     ///
     /// # Errors
     ///
@@ -264,10 +264,10 @@ impl RemoteFilter for RemoteRedisson {
         let parts = self.parts(Op::Get, keys)?;
         let Inner { server, config_key, config, .. } = &*self.inner;
         let ask = Some(config::ask(config_key));
-        let asked = bitfield::contains(server, config.num_hashes(), keys.len(), parts, ask).await;
-        let checked = asked.and_then(|(found, then)| {
+        let answers = bitfield::contains(server, config.num_hashes(), keys.len(), parts, ask).await;
+        let checked = answers.and_then(|(found, then)| {
             let now = then.map(|reply| reply.of(config_key, "HMGET")).transpose()?;
-            // Asked behind the bits: what was there before them might have been changed.
+            // Read behind the bits: what was there before them might have been changed.
             let is_still = now.is_none_or(|now| config::is_still(config, &now));
             if is_still { Ok(found) } else { Err(self.changed()) }
         });

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 /// Where a command goes, and how.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct Route {
     /// `host:port`.
     pub(crate) node: Arc<str>,
     pub(crate) how: How,
 }
 
-/// What a node has to be told first.
+/// What has to be sent to a node first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     /// Nothing.
@@ -38,10 +38,10 @@ impl How {
 
 pub(crate) trait Backend: fmt::Debug + Send + Sync {
     /// Where the commands of a slot go, as far as is known. `replica`: one may answer.
-    fn place(&self, slot: u16, replica: bool) -> Place;
+    fn place(&self, slot: u16, replica: bool) -> Route;
 
     /// Where a `MOVED` or an `ASK` of a node points to; `None` if it is no cluster.
-    fn redirected(&self, from: &Place, error: &ServerError) -> Option<Place>;
+    fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route>;
 
     /// One slot of each master.
     fn masters(&self) -> Vec<u16>;

@@ -1,6 +1,6 @@
 //! A call on its way: what is known of its commands.
 
-use super::backend::{Backend, How, Place};
+use super::backend::{Backend, How, Route};
 use super::command::{Command, CommandKind, Reply};
 use super::node::{Failure, Sent};
 use super::options::WaitReplicas;
@@ -49,12 +49,12 @@ struct Outcome {
     repeated: bool,
     /// How often it was sent.
     times: u32,
-    redirected: Option<Place>,
+    redirected: Option<Route>,
 }
 
 /// Commands that go to one node.
 pub(super) struct Group {
-    pub(super) place: Place,
+    pub(super) place: Route,
     commands: Vec<usize>,
     pub(super) waits: bool,
 }
@@ -102,7 +102,7 @@ impl Call {
         self.masters_only |= self.failed;
         (self.failed, self.advanced) = (false, false);
         self.left.retain(|&i| !self.outcomes[i].done);
-        let mut groups: BTreeMap<Place, Group> = BTreeMap::new();
+        let mut groups: BTreeMap<Route, Group> = BTreeMap::new();
         for &i in &self.left {
             let Command { slot, kind, .. } = self.commands[i];
             let read = kind == CommandKind::Read;
@@ -124,7 +124,7 @@ impl Call {
         groups.into_values().flat_map(Group::parts).collect()
     }
 
-    /// The commands, with what the node has to be told before, and `WAIT`. They are moved there;
+    /// The commands, with what has to be sent to the node before, and `WAIT`. They are moved there;
     /// [`Call::note`] takes back those that are to be sent again.
     pub(super) fn pipeline(&mut self, group: &Group) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(group.commands.len() + 2);

@@ -124,8 +124,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// [`Error::Unavailable`] and [`Error::NotReplicated`] at the deadline, [`Error::Unauthorized`];
-    /// any of the commands may have been carried out then.
+    /// [`Error::Unavailable`] and [`Error::NotReplicated`] at the deadline,
+    /// [`Error::Unauthorized`]; any of the commands may have been carried out then.
     pub(crate) async fn run(&self, commands: Vec<Command>) -> Result<Vec<Reply>, Error> {
         self.run_with(commands, true).await
     }

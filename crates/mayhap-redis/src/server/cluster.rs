@@ -1,6 +1,6 @@
 //! A cluster: a connection to each node, and who has which slots.
 
-use super::backend::{Backend, How, Place};
+use super::backend::{Backend, How, Route};
 use super::node::{Failure, Node, Sent};
 use super::topology::{Topology, target};
 use super::{Address, ServerOptions};
@@ -12,8 +12,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How many nodes are asked at once for the slots: the first that knows is believed.
-const ASKED_AT_ONCE: usize = 3;
+/// How many nodes are queried at once for the slots: the first that knows is believed.
+const QUERIED_AT_ONCE: usize = 3;
 
 pub(crate) struct Cluster {
     address: Address,
@@ -62,18 +62,19 @@ impl Cluster {
         names.extend(self.known().iter().flat_map(|known| known.nodes().cloned()));
         names.sort_unstable();
         names.dedup();
+        // ORDERING: Relaxed. It only picks the node to begin with.
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
-        let asked = names.clone().into_iter().map(|name| async move {
+        let queries = names.clone().into_iter().map(|name| async move {
             let answer = self.ask(&name).await;
             (name, answer)
         });
-        let mut answers = stream::iter(asked).buffer_unordered(ASKED_AT_ONCE);
+        let mut answers = stream::iter(queries).buffer_unordered(QUERIED_AT_ONCE);
         let mut reason: Option<RedisError> = None;
         while let Some((name, answer)) = answers.next().await {
             match answer {
                 Ok(topology) => {
-                    log::debug!("{name} has told who has the slots");
+                    log::debug!("{name} has answered which node has which slots");
                     self.learn(topology, &names);
                     return Ok(());
                 }
@@ -110,22 +111,23 @@ impl Cluster {
 }
 
 impl Backend for Cluster {
-    fn place(&self, slot: u16, replica: bool) -> Place {
+    fn place(&self, slot: u16, replica: bool) -> Route {
         let known = self.known();
         let Some(shard) = known.as_ref().map(|known| known.shard(slot)) else {
-            return Place { node: "".into(), how: How::Plain };
+            return Route { node: "".into(), how: How::Plain };
         };
         if replica && self.options.read_replicas && !shard.replicas.is_empty() {
+            // ORDERING: Relaxed. It only spreads the load.
             let node = &shard.replicas[self.reads.load(Ordering::Relaxed) % shard.replicas.len()];
-            return Place { node: node.clone(), how: How::ReadOnly };
+            return Route { node: node.clone(), how: How::ReadOnly };
         }
-        Place { node: shard.master.clone(), how: How::Plain }
+        Route { node: shard.master.clone(), how: How::Plain }
     }
 
-    fn redirected(&self, from: &Place, error: &ServerError) -> Option<Place> {
+    fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route> {
         let node = target(error, &from.node)?.into();
         let asking = error.kind() == Some(ServerErrorKind::Ask);
-        Some(Place { node, how: if asking { How::Asking } else { How::Plain } })
+        Some(Route { node, how: if asking { How::Asking } else { How::Plain } })
     }
 
     fn masters(&self) -> Vec<u16> {
@@ -140,6 +142,7 @@ impl Backend for Cluster {
         waits: bool,
     ) -> BoxFuture<'a, Sent> {
         // Another replica for the next call.
+        // ORDERING: Relaxed. It only spreads the load.
         self.reads.fetch_add(1, Ordering::Relaxed);
         let node = self.node(node);
         async move { node.map_err(Failure::Unsent)?.send(pipeline, waits).await }.boxed()
@@ -147,6 +150,8 @@ impl Backend for Cluster {
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {
         async {
+            // ORDERING: Relaxed, here and below. What a look has found is handed over by the locks
+            // of `looking` and `topology`; the number only says whether one was made meanwhile.
             let looks = self.looks.load(Ordering::Relaxed);
             let _looking = self.looking.lock().await;
             // One look is enough for all who wait.

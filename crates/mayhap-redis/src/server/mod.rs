@@ -4,6 +4,7 @@
 //! the trait; `single.rs` and `cluster.rs` are what connects, `node.rs` one connection,
 //! `topology.rs` who has which slots. `calls.rs` sends commands and repeats them until they are
 //! done; `call.rs` is what is known of them meanwhile, and which replies were lost on the way.
+//! `options.rs` has the time-outs and repeats.
 //!
 //! Protocol, connections, their TLS and time-outs are the crate's. Its cluster client is not used:
 //! it hides the replies of a whole pipeline behind one `MOVED`, and stops all nodes for one that

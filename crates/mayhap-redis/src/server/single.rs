@@ -1,6 +1,6 @@
 //! One server.
 
-use super::backend::{Backend, How, Place};
+use super::backend::{Backend, How, Route};
 use super::node::{Failure, Node, Sent};
 use super::{Address, ServerOptions};
 use futures_util::FutureExt;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 pub(crate) struct Single {
     node: Node,
-    place: Place,
+    place: Route,
 }
 
 impl Single {
@@ -21,18 +21,18 @@ impl Single {
         let mut ping = Pipeline::new();
         ping.cmd("PING");
         match node.send(&ping, false).await {
-            Ok(_) => Ok(Self { node, place: Place { node: name.into(), how: How::Plain } }),
+            Ok(_) => Ok(Self { node, place: Route { node: name.into(), how: How::Plain } }),
             Err(Failure::Unsent(error) | Failure::Lost(error)) => Err(error),
         }
     }
 }
 
 impl Backend for Single {
-    fn place(&self, _slot: u16, _replica: bool) -> Place {
+    fn place(&self, _slot: u16, _replica: bool) -> Route {
         self.place.clone()
     }
 
-    fn redirected(&self, _from: &Place, _error: &ServerError) -> Option<Place> {
+    fn redirected(&self, _from: &Route, _error: &ServerError) -> Option<Route> {
         None
     }
 

@@ -33,7 +33,7 @@ async fn what_the_filter_denies_touches_neither_cache_nor_loader() {
     loader.put("there, but not in the filter", "value");
     assert_eq!(guard.get(b"there, but not in the filter").await.unwrap(), None);
     assert_eq!((cache.calls(), loader.calls()), (0, 0));
-    assert_eq!((guard.counts().asked, guard.counts().stopped), (1, 1));
+    assert_eq!((guard.counts().requests, guard.counts().stopped), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +204,7 @@ async fn a_failing_cache_is_passed_by_or_refuses_as_configured() {
 #[tokio::test(start_paused = true)]
 async fn a_filter_that_failed_eight_times_rests_and_is_then_tried_by_one_request() {
     let options = GuardOptions::default();
-    let (patience, rest) = (options.patience, options.rest);
+    let (timeout, rest) = (options.timeout, options.retry_after);
     let (guard, filter, _, loader) = guard_with(options);
     filter.fail(Flaw::Silence);
     for i in 0..20 {
@@ -220,7 +220,7 @@ async fn a_filter_that_failed_eight_times_rests_and_is_then_tried_by_one_request
     gets.join_all().await;
     assert_eq!(filter.calls(), 9);
     filter.fail(Flaw::None);
-    tokio::time::advance(rest + patience).await;
+    tokio::time::advance(rest + timeout).await;
     let loads = loader.calls();
     for i in 0..20 {
         guard.get(format!("absent {i}").as_bytes()).await.unwrap();
@@ -347,9 +347,9 @@ async fn each_request_is_counted_once() {
         }
         let answered = gets.join_all().await.into_iter().filter(|&ok| ok).count() as u64;
         let c = guard.counts();
-        assert_eq!(c.asked, 2_000);
+        assert_eq!(c.requests, 2_000);
         let sum = c.stopped + c.joined + c.cache_hits + c.absent_confirmed + c.loads + c.refused;
-        assert_eq!(sum, c.asked, "{c:?}");
+        assert_eq!(sum, c.requests, "{c:?}");
         assert!(c.stopped > 0 && c.cache_hits > 0 && c.loads > 0 && c.filter_errors > 0, "{c:?}");
         assert_eq!(mode == Failing::Open, answered == 2_000, "{c:?}");
     }

@@ -62,7 +62,7 @@ impl Disk for Real {
 
     fn sync_folder(&self, path: &Path) -> io::Result<()> {
         // Other systems cannot open folders.
-        if cfg!(unix) { File::open(crate::file::folder_of(path))?.sync_all() } else { Ok(()) }
+        if cfg!(unix) { File::open(super::folder_of(path))?.sync_all() } else { Ok(()) }
     }
 
     fn now(&self) -> Duration {

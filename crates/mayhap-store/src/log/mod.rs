@@ -6,15 +6,16 @@
 //! Each epoch's log is a file of its own, which is removed when the next image has its records.
 //!
 //! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
-//! next one. So a bad record can be told apart: nothing sound after it, or zeros where a sector was to
-//! be, and it is the end that a crash left; something sound after it, and it is damage.
+//! next one. So a bad record can be classified: nothing sound after it, or zeros where a sector was
+//! to be, and it is the end that a crash left; something sound after it, and it is damage.
 
 mod header;
 mod record;
 mod replay;
 
 pub(crate) use header::{Front, HEADER_BYTES, Header, MAGIC, Meaning, Owner, read_front};
-pub use record::Operation;
+pub(crate) use record::Position;
+pub use record::{Operation, Record};
 pub(crate) use replay::{Replayed, first, replay};
 
 use crate::disk::{Disk, DiskFile, Lock, is_at, write_all_at};
@@ -25,32 +26,10 @@ use record::MAX_DIGESTS;
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 
-/// What a record of a log says.
-#[derive(Debug, Clone, Copy)]
-pub struct Record<'a> {
-    /// What is done.
-    pub operation: Operation,
-    /// When, in the unit of a window of time; `None` in logs of version 1, which do not say.
-    pub time: Option<u64>,
-    /// With what, in order.
-    pub digests: &'a [Digest],
-}
-
-/// The end of a sound record, or of the header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Position {
-    /// Where the next record begins.
-    pub(crate) bytes: u64,
-    /// The checksum of the record or header before.
-    pub(crate) previous: u64,
-    /// The number of the next record.
-    pub(crate) sequence: u64,
-}
-
 /// An open log that records are appended to.
 ///
-/// After [`Log::append`] returned, the digests survive the death of the process; after [`Log::sync`]
-/// returned, a power cut as well. Memory: 8 bytes per digest of the largest append.
+/// After [`Log::append`] returned, the digests survive the death of the process; after
+/// [`Log::sync`] returned, a power cut as well. Memory: 8 bytes per digest of the largest append.
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Box<dyn DiskFile>,
@@ -64,9 +43,9 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner alone
-    /// if `private`. It has its name only once its header is on the disk, so that a file of that name
-    /// in which there is nothing is somebody else's.
+    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner
+    /// alone if `private`. It has its name only once its header is on the disk, so that a file of
+    /// that name in which there is nothing is somebody else's.
     ///
     /// # Errors
     ///
@@ -202,8 +181,8 @@ impl Log {
         is_at(disk, &*self.file, &self.path)
     }
 
-    /// Whether another process goes on with this log. Asked by one that holds the filter's lock, so
-    /// that nobody begins to meanwhile.
+    /// Whether another process goes on with this log. Called by one that holds the filter's lock,
+    /// so that nobody begins to meanwhile.
     pub(crate) fn has_others(&self) -> bool {
         let has_others = matches!(self.file.try_lock(Lock::Exclusive), Ok(false));
         // A lock that is changed is given up first, and that can fail after it.

@@ -23,6 +23,28 @@ pub enum Operation {
     Remove = 2,
 }
 
+/// What a record of a log says.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    /// What is done.
+    pub operation: Operation,
+    /// When, in the unit of a window of time; `None` in logs of version 1, which do not say.
+    pub time: Option<u64>,
+    /// With what, in order.
+    pub digests: &'a [Digest],
+}
+
+/// The end of a sound record, or of the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Where the next record begins.
+    pub(crate) bytes: u64,
+    /// The checksum of the record or header before.
+    pub(crate) previous: u64,
+    /// The number of the next record.
+    pub(crate) sequence: u64,
+}
+
 /// Where the digests of a record begin in this version of the log.
 const fn digests_at(version: u16) -> usize {
     if version == 1 { 24 } else { 48 }

@@ -1,8 +1,7 @@
 //! Log → digests: up to the end, or to a write that was cut off, or to damage.
 
 use super::header::{HEADER_BYTES, Header};
-use super::record::{self, MAX_RECORD_BYTES};
-use super::{Position, Record};
+use super::record::{self, MAX_RECORD_BYTES, Position, Record};
 use crate::Error;
 use crate::disk::{DiskFile, read_up_to};
 use std::path::Path;
@@ -110,7 +109,7 @@ fn is_lost(window: &mut Window<'_>, end: Position, next: u64) -> Result<bool, Er
     Ok(false)
 }
 
-/// A part of the file in memory that moves with what is asked for.
+/// A part of the file in memory that moves with the reads.
 struct Window<'a> {
     file: &'a dyn DiskFile,
     path: &'a Path,

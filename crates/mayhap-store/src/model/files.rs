@@ -157,8 +157,8 @@ impl Cache {
         self.pending.len()
     }
 
-    /// What is left if this is kept. A sector has all changes up to one of them, since they were made
-    /// in memory before it was written; names and sectors are written in any order.
+    /// What is left if this is kept. A sector has all changes up to one of them, since they were
+    /// made in memory before it was written; names and sectors are written in any order.
     pub(super) fn left(&self, keep: &mut impl Keep) -> Files {
         let mut files = self.sure.clone();
         let mut inodes: Vec<u64> = Vec::new();

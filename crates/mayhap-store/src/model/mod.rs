@@ -2,13 +2,15 @@
 //! killed at any call, lose power at any moment; filters replaced under them, copied over each
 //! other, moved and removed.
 //!
-//! The code that runs is that of this crate, down to its calls to the file system; that is in memory
-//! (`world.rs`, `files.rs`), and keeps every event. After each of them, all that may be left on the
-//! disk is judged (`oracle.rs`), by a reader and by the next writer: no key that was acknowledged is
-//! missing, none of another filter is there, none is counted twice, and a part of a state is never
-//! taken for the whole. `process.rs` says what processes do, `run.rs` what happens between them.
+//! The code that runs is that of this crate, down to its calls to the file system; that is in
+//! memory (`world.rs`, `files.rs`; the kinds of filters: `kinds.rs`), and keeps every event. After
+//! each of them, all that may be left on the disk is judged (`oracle.rs`), by a reader and by the
+//! next writer: no key that was acknowledged is missing, none of another filter is there, none is
+//! counted twice, and a part of a state is never taken for the whole. `process.rs` says what
+//! processes do, `run.rs` what happens between them.
 //!
-//! `SEED=N` repeats a run, `MAYHAP_SOAK=1` makes many, and `TRACE=1` prints what led to a bad state.
+//! `SEED=N` repeats a run, `MAYHAP_SOAK=1` makes many, and `TRACE=1` prints what led to a bad
+//! state.
 
 mod files;
 mod kinds;
@@ -50,8 +52,8 @@ fn seeds() -> Vec<u64> {
         return vec![seed.parse().expect("SEED is a number")];
     }
     let is_soak = std::env::var_os("MAYHAP_SOAK").is_some_and(|value| value != "0");
-    // In the 25th a process is killed between the rename of an image and the sync of its folder, and
-    // the power fails after another one has gone on with it.
+    // In the 25th a process is killed between the rename of an image and the sync of its folder,
+    // and the power fails after another one has gone on with it.
     if is_soak { (1..=400).collect() } else { (1..=10).chain([25]).collect() }
 }
 

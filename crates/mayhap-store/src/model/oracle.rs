@@ -64,8 +64,8 @@ pub(super) enum Note {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Promised {
     pub(super) names: BTreeMap<&'static str, Named>,
-    /// Names beside which a log may stand that is of another filter: since a replacement by this one
-    /// has begun and not ended, or since a user did something (0).
+    /// Names beside which a log may stand that is of another filter: since a replacement by this
+    /// one has begun and not ended, or since a user did something (0).
     pub(super) left: BTreeSet<(&'static str, u64)>,
 }
 

@@ -259,8 +259,8 @@ impl Process {
         }
     }
 
-    /// Reads again and again, and finds at least what was recorded before each time, and nothing that
-    /// was never put in.
+    /// Reads again and again, and finds at least what was recorded before each time, and nothing
+    /// that was never put in.
     pub(super) fn read<K: ModelKind>(mut self) {
         for _ in 0..=self.random.below(3) {
             let before = known(&self.world, self.name);

@@ -26,9 +26,9 @@ impl Session {
         self.lock.as_ref().expect("the lock is held while a state is changed")
     }
 
-    /// Begins the log of the image, so that records can be appended: first the log, then the mark in
-    /// the image, both on the disk before there is a record. A cut in between leaves a log without
-    /// records, which says nothing, whosever it is.
+    /// Begins the log of the image, so that records can be appended: first the log, then the mark
+    /// in the image, both on the disk before there is a record. A cut in between leaves a log
+    /// without records, which says nothing, whosever it is.
     pub(super) fn begin_log(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
         // Whatever came there since: no file of somebody else is replaced.
         let found = examine(&*self.disk, (&self.log_path, How::Read), self.image.header())?.0;
@@ -125,8 +125,8 @@ impl Session {
         meaning(header).check_same(&meaning(self.image.header()), &self.log_path)
     }
 
-    /// The identity of a state that begins. One that had a log of version 1 has that one's id in its
-    /// own, so that the log is known to be its own if a crash leaves it behind.
+    /// The identity of a state that begins. One that had a log of version 1 has that one's id in
+    /// its own, so that the log is known to be its own if a crash leaves it behind.
     fn new_identity(&self) -> Identity {
         let random = self.disk.random();
         let id = match self.log_of_version_1 {

@@ -1,10 +1,10 @@
 //! Bringing the filter in memory to where others left its files.
 
+use super::log_file::{Recovery, check_log};
 use super::memory::Memory;
 use super::options::Found;
 use super::relation::{LogFound, OpenLog, examine};
 use super::session::{Name, Session};
-use super::{Recovery, check_log};
 use crate::disk::How;
 use crate::log::{Log, Owner, Record, first, replay};
 use crate::{Error, FilterLock, Image};

@@ -9,8 +9,8 @@ use mayhap::{AnyFilter, Digest, SecretKey};
 use std::path::Path;
 
 /// A filter in memory with its state on disk: `FILE`, the image, is an ordinary filter file;
-/// `FILE.log` holds the digests recorded since. For one process at a time: the filter's lock is held
-/// until this is dropped. [`Session`] is for several that take turns.
+/// `FILE.log` holds the digests recorded since. For one process at a time: the filter's lock is
+/// held until this is dropped. [`Session`] is for several that take turns.
 ///
 /// # The contract
 ///
@@ -18,8 +18,8 @@ use std::path::Path;
 /// then [records](LiveFilter::record) them. Then after kill -9 no line is lost and at most the last
 /// unrecorded chunk comes again; after an end with [`LiveFilter::checkpoint`] (Ctrl-C included)
 /// nothing comes again, and the file alone is the whole filter. Two rules follow: record after
-/// acting, never before; and call `checkpoint` only when everything in the filter has been acted on,
-/// since it saves all that is in there.
+/// acting, never before; and call `checkpoint` only when everything in the filter has been acted
+/// on, since it saves all that is in there.
 ///
 /// | event | what was recorded is there again after |
 /// |---|---|
@@ -85,9 +85,10 @@ impl<F: Insert> LiveFilter<F> {
     /// Opens a live filter, or makes an ordinary filter file one: loads the image, lets `prepare`
     /// change it, and adds what the log has.
     ///
-    /// A log of version 1, as earlier releases wrote it, has no times. To a window of time `prepare`
-    /// has to tell what time it is ([`mayhap::WindowBloomFilter::advance`]): what is replayed is as
-    /// young as that, so it is remembered longer than without the crash, and never shorter.
+    /// A log of version 1, as earlier releases wrote it, has no times. To a window of time
+    /// `prepare` has to tell what time it is ([`mayhap::WindowBloomFilter::advance`]): what is
+    /// replayed is as young as that, so it is remembered longer than without the crash, and never
+    /// shorter.
     ///
     /// # Errors
     ///
@@ -126,7 +127,7 @@ impl<F: Insert> LiveFilter<F> {
         Ok((Self { memory, session }, recovery))
     }
 
-    /// The filter, to be asked.
+    /// The filter, for queries.
     pub const fn filter(&self) -> &F {
         &self.memory.filter
     }

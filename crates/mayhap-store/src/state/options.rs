@@ -11,7 +11,7 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// With this lock; anything else is asked for by the other methods.
+    /// With this lock; the other methods set the rest.
     pub fn new(lock: LockOptions) -> Self {
         Self { lock, needs_log: false, without_log: false }
     }
@@ -22,8 +22,8 @@ impl SessionOptions {
         Self { needs_log: true, ..self }
     }
 
-    /// Goes on without a log that was begun and is not there. What it had is lost; the filter becomes
-    /// another state, so that the log is not replayed into it should it come back.
+    /// Goes on without a log that was begun and is not there. What it had is lost; the filter
+    /// becomes another state, so that the log is not replayed into it should it come back.
     #[must_use]
     pub fn without_log(self, without_log: bool) -> Self {
         Self { without_log, ..self }

@@ -14,7 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 pub enum LogFound {
     /// There is no log: the file is the whole filter.
     None,
-    /// A log without records, of whatever filter: it says nothing. A crash came before the first one.
+    /// A log without records, of whatever filter: it says nothing. A crash came before the first
+    /// one.
     Empty,
     /// The file lacks what these records say.
     Records {
@@ -51,7 +52,8 @@ pub(crate) struct OpenLog {
     pub(crate) header: Header,
 }
 
-/// Looks at the log of the filter with this header; opened in this way if its records are to be read.
+/// Looks at the log of the filter with this header; opened in this way if its records are to be
+/// read.
 pub(crate) fn examine(
     disk: &dyn Disk,
     (log_path, how): (&Path, How),

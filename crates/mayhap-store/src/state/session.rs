@@ -1,10 +1,10 @@
 //! Changing a state in turns with other processes.
 
+use super::log_file::{Recovery, log_path_of};
 use super::memory::Memory;
 use super::options::{Finished, SessionOptions};
 use super::pending::Pending;
 use super::relation::{LogFound, examine};
-use super::{Recovery, log_path_of};
 use crate::disk::{self, Disk, How};
 use crate::lock::GaveWay;
 use crate::log::Log;
@@ -256,8 +256,8 @@ impl Session {
         self.log.as_ref().is_some_and(Log::has_others)
     }
 
-    /// Whether the filter in memory has more than its files, and no log to put that in: one whose log
-    /// is lost, or of an earlier version.
+    /// Whether the filter in memory has more than its files, and no log to put that in: one whose
+    /// log is lost, or of an earlier version.
     pub fn has_to_be_saved(&self) -> bool {
         self.must_save
     }
@@ -291,8 +291,8 @@ impl Session {
         }
     }
 
-    /// Records all that was noted: one `write` to the kernel, which keeps it whatever happens to the
-    /// process. The first record begins the log, or saves the filter where too much was noted.
+    /// Records all that was noted: one `write` to the kernel, which keeps it whatever happens to
+    /// the process. The first record begins the log, or saves the filter where too much was noted.
     ///
     /// # Errors
     ///
@@ -376,8 +376,8 @@ impl Session {
         self.save(memory, self.identity.is_some())
     }
 
-    /// Ends the session: saves the filter if there is anything to save, unless other processes go on
-    /// with the log.
+    /// Ends the session: saves the filter if there is anything to save, unless other processes go
+    /// on with the log.
     ///
     /// Then what is in the log is enough: each of them has it in memory, and the last one to end
     /// saves it. If that one is killed, the log stays, and the next to open the state replays it.
@@ -436,8 +436,8 @@ impl Opening {
     /// # Errors
     ///
     /// [`Error::MissingLog`], [`Error::OlderCopy`], [`Error::LogDamaged`], [`Error::LogMismatch`];
-    /// [`Error::ForeignLog`] and [`Error::NotALog`] only if the session needs a log; [`Error::Format`]
-    /// with the error of [`Memory::apply`].
+    /// [`Error::ForeignLog`] and [`Error::NotALog`] only if the session needs a log;
+    /// [`Error::Format`] with the error of [`Memory::apply`].
     pub fn follow(self, memory: &mut dyn Memory) -> Result<(Session, Recovery), Error> {
         let mut session = self.session;
         let recovery = session.follow(memory)?;

@@ -1,11 +1,11 @@
 //! A state as it is at one moment, while others may change it: read without a lock.
 
+use super::log_file::{Recovery, check_log, log_path_of};
 use super::memory::{Insert, apply};
 use super::relation::{LogFound, OpenLog, examine};
-use super::{Recovery, log_path_of};
+use crate::Loaded;
 use crate::disk::{self, Disk, How};
 use crate::file::resolve_links;
-use crate::load::Loaded;
 use crate::log::{Record, first, replay};
 use crate::{Error, Image};
 use mayhap::native::Header;
@@ -123,7 +123,7 @@ impl Snapshot {
     ///
     /// [`Error::MissingLog`], [`Error::OlderCopy`].
     pub fn check(&self) -> Result<(), Error> {
-        super::check_log(self.found, self.image.path(), &self.log_path)
+        check_log(self.found, self.image.path(), &self.log_path)
     }
 
     /// [`Snapshot::check`], and that the image alone is the whole filter.
@@ -141,9 +141,9 @@ impl Snapshot {
         }
     }
 
-    /// Hands what the log adds to `apply`, which returns how many keys were new. The log may be read
-    /// more than once if another process appends to it meanwhile, but each record is handed over
-    /// once.
+    /// Hands what the log adds to `apply`, which returns how many keys were new. The log may be
+    /// read more than once if another process appends to it meanwhile, but each record is handed
+    /// over once.
     ///
     /// # Errors
     ///
@@ -184,8 +184,8 @@ impl Snapshot {
         unreachable!("the last attempt returns")
     }
 
-    /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of time
-    /// whose log is of version 1, which has no times, has to be told what time it is.
+    /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of
+    /// time whose log is of version 1, which has no times, needs the time as an argument.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Every system call of a save and of a live filter fails once, or is the last (T06).
+//! Every system call of a save and of a live filter fails once, or is the last.
 
 use crate::common::{Folder, child, child_role, digest, filter, have_program, same_bits};
 use crate::save::two_filters;

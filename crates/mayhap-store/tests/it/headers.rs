@@ -1,4 +1,4 @@
-//! Headers that are sound by their checksum and absurd by their values (T05).
+//! Headers that are sound by their checksum and absurd by their values.
 
 use crate::common::{Folder, filter, overwrite};
 use mayhap::Layout;

@@ -30,8 +30,8 @@ fn replay(path: &Path) -> Result<(Vec<Digest>, Recovery), Error> {
     Ok((found, recovery))
 }
 
-/// A new state with a log of three records of 1, 5 and 3 digests: the path of the log, what is in it
-/// and where each record ends.
+/// A new state with a log of three records of 1, 5 and 3 digests: the path of the log, what is in
+/// it and where each record ends.
 fn three_records(path: &Path) -> (PathBuf, Vec<u8>, [usize; 3]) {
     let _ = fs::remove_file(path);
     let log = log_path(path).unwrap();

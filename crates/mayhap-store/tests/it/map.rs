@@ -1,4 +1,4 @@
-//! Maps: opened without reading, and what happens when the file changes (T12).
+//! Maps: opened without reading, and what happens when the file changes.
 
 use crate::common::{Folder, filter};
 use mayhap::{Digest, Layout};

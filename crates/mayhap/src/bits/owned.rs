@@ -8,13 +8,13 @@ use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// From this size on memory is aligned to huge pages and the kernel is asked for them.
+/// From this size on memory is aligned to huge pages and the kernel is requested to use them.
 const HUGE_THRESHOLD: usize = 1 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed, 64-byte aligned blocks that a filter owns.
 ///
-/// Above 4 MiB they are aligned to 2 MiB and, on Linux with `std`, asked to be backed by huge
+/// Above 4 MiB they are aligned to 2 MiB and, on Linux with `std`, requested to be backed by huge
 /// pages: a filter of 1 GiB then needs 512 TLB entries instead of 262,144. Pages are not
 /// touched before they are written.
 pub struct OwnedBlocks {

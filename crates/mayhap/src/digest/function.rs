@@ -37,7 +37,7 @@ impl core::fmt::Debug for SecretKey {
 
 /// Which function turns a key into its [`Digest`].
 ///
-/// Both give the same digests on every platform for ever. Filters can be asked, united or
+/// Both give the same digests on every platform for ever. Filters can be queried, united or
 /// compared only when their functions are equal, parameter included.
 ///
 /// | id | name | function | choose it when |

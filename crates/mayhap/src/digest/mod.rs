@@ -11,7 +11,7 @@ pub use key::Key;
 /// A key's 64-bit hash: all that a filter ever sees of the key.
 ///
 /// Make one with [`DigestFunction::digest`]; ask any number of filters of the same digest function
-/// with it. Two keys with equal digests cannot be told apart, which adds n / 2^64 to the
+/// with it. Two keys with equal digests cannot be distinguished, which adds n / 2^64 to the
 /// false-positive probability of a filter with n items.
 ///
 /// # Examples

@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 
 /// The most bytes that several filters may take together.
 ///
-/// Whoever wants memory charges it before it is asked for, so the sum is never above the limit, at
+/// Memory is charged before it is allocated, so the sum is never above the limit, at
 /// no moment and with any number of threads.
 ///
 /// # Examples
@@ -46,6 +46,7 @@ impl Budget {
 
     /// Bytes that are charged now.
     pub fn used(&self) -> u64 {
+        // ORDERING: Relaxed. A number to show; it guards no memory.
         self.used.load(Ordering::Relaxed)
     }
 
@@ -65,6 +66,7 @@ impl Budget {
     }
 
     fn take(&self, bytes: u64) -> Result<(), Error> {
+        // ORDERING: Relaxed. A first guess; the exchange below decides.
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
             let found = used.saturating_add(bytes);
@@ -92,6 +94,8 @@ pub struct Charge {
 impl Charge {
     /// How many.
     pub fn bytes(&self) -> u64 {
+        // ORDERING: Relaxed. A number that guards no memory. In `drop` nobody else has the charge:
+        // what other threads added was handed over with it.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -102,6 +106,7 @@ impl Charge {
     /// As [`Budget::charge`]; nothing is charged then.
     pub fn add(&self, bytes: u64) -> Result<(), Error> {
         self.budget.take(bytes)?;
+        // ORDERING: Relaxed. The bytes are granted already; a read-modify-write loses none of them.
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
     }
@@ -109,6 +114,8 @@ impl Charge {
     /// Charges more even above the limit: for what is there already, as after a restart with a
     /// lower one. Nothing else is then granted until enough is given back.
     pub fn force(&self, bytes: u64) {
+        // ORDERING: Relaxed. Read-modify-writes of two sums, neither of which guards memory: that
+        // `used` covers all charges holds for each moment at which no call is under way.
         self.budget.used.fetch_add(bytes, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -124,6 +131,8 @@ impl Charge {
     ///
     /// If more is given back than was charged.
     pub fn give_back(&self, bytes: u64) {
+        // ORDERING: Relaxed. The first decides who gives these bytes back, so that no two do; the
+        // memory itself was freed by its owner, which needs no order with a number.
         let before = self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         assert!(before >= bytes, "{bytes} bytes given back of {before}");
         self.budget.used.fetch_sub(bytes, Ordering::Relaxed);

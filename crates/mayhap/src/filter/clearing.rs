@@ -9,10 +9,10 @@ use crate::{Bitmap, Digest, Error, Estimate, Key};
 /// memory that stays as it is.
 ///
 /// Once the share of set bits ([`Filter::fill_ratio`]) is at or above the limit after an insertion,
-/// the filter is cleared *before the next insertion*; between the two it is asked as it is. A key
-/// is found until that next insertion, and may be told "new" again after it: right after a
-/// clearing everything is new. A window that forgets a part at a time needs more memory and
-/// loses less at a time.
+/// the filter is cleared *before the next insertion*; queries between the two see it as it is. A
+/// key is found until that next insertion, and may count as "new" again after it: right after a
+/// clearing everything is new. A window that forgets a part at a time needs more memory and loses
+/// less at a time.
 ///
 /// The number of set bits is kept up at every insertion and never counted again. Memory and cache
 /// lines per call are those of the filter inside. The rate grows within a round and never exceeds

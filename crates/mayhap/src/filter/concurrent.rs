@@ -2,8 +2,8 @@
 //!
 //! An insertion looks first and writes only bits that are missing, so that keys which are already
 //! there cost no write to a shared cache line. Of several threads that insert one new key at once,
-//! at least one is told "new"; each bit is seen clear by exactly one of them, so two may both be
-//! told when each set some of the bits first.
+//! at least one gets the answer "new"; each bit is seen clear by exactly one of them, so that two
+//! may both get it when each was the first to set some of the bits.
 
 use super::{Filter, for_each_digest_chunk};
 use crate::bits::{OwnedBlocks, SharedBlocks, Storage};
@@ -15,9 +15,9 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
     /// Lock-free, from any thread; test and insertion are one step ("add if it does not exist"). Of
-    /// threads that insert one new key at the same time at least one is told "new", and sometimes
-    /// more than one. A key that another thread inserted is found once that insertion *happened
-    /// before* this call (by a join, a channel, a lock).
+    /// threads that insert one new key at the same time at least one gets the answer "new", and
+    /// sometimes more than one. A key that another thread inserted is found once that insertion
+    /// *happened before* this call (by a join, a channel, a lock).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.insert_digest(self.digest_function.digest(key))

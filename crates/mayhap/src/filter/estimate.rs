@@ -18,8 +18,9 @@ pub struct Estimate {
 impl Estimate {
     /// The estimate from `ones` set bits in a filter of these numbers.
     ///
-    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). The blocked layouts:
-    /// n = ln(1 − X/m) / ln(1 − (1 − (1 − 1/s)^(k/L)) / B), with B blocks of L lanes of s bits.
+    /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). The blocked
+    /// layouts: n = ln(1 − X/m) / ln(1 − (1 − (1 − 1/s)^(k/L)) / B), with B blocks of L lanes of s
+    /// bits.
     ///
     /// # Examples
     ///

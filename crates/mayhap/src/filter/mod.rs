@@ -1,8 +1,11 @@
 //! The filters. One generic [`Filter`] over layout and storage; the public names are its aliases.
 //!
 //! `insert.rs` and `contains.rs` are the owned and borrowed forms, `concurrent.rs` the shared ones,
-//! `stats.rs` what a filter knows of itself, `builder.rs` how one is made, `any.rs` the layout as a
-//! run-time value.
+//! `stats.rs` and `estimate.rs` what a filter knows of itself, `builder.rs` and `preset.rs` how one
+//! is built, `any.rs` the layout as a run-time value, `budget.rs` a limit for the memory of many.
+//!
+//! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
+//! `scalable/` and `window/`.
 
 /// What every builder says of the digest function.
 macro_rules! digest_setters {
@@ -115,7 +118,7 @@ pub type ConcurrentBlockedBloomFilter = Filter<Blocked, SharedBlocks>;
 /// [`BlockedBloomFilter`], [`ConcurrentBloomFilter`] and [`ConcurrentBlockedBloomFilter`].
 ///
 /// `S` is [`OwnedBlocks`], [`SharedBlocks`], or anything that is `AsRef<[Block]>`, such as
-/// `&[Block]` or a mapped file: those can be asked, and inserted into if also `AsMut<[Block]>`.
+/// `&[Block]` or a mapped file: those can be queried, and inserted into if also `AsMut<[Block]>`.
 #[derive(Debug)]
 pub struct Filter<L, S = OwnedBlocks> {
     layout: L,
@@ -225,7 +228,7 @@ fn check_same_digest(left: &DigestFunction, right: &DigestFunction) -> Result<()
     Ok(())
 }
 
-/// Keys that are digested together, on the stack, before the filter is asked.
+/// Keys that are digested together, on the stack, before the filter is queried.
 const DIGESTS_AT_ONCE: usize = 512;
 
 /// Digests `keys` in chunks and calls `answer` with each chunk's digests and its words of `out`.

@@ -1,9 +1,9 @@
 //! `blocked`: all bits of a key in one 512-bit block, one cache line.
 
-use super::{Layout, LayoutKind, positions};
+use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, positions, simd};
 
 /// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes; for k = 4, one bit in
 /// each of 4 lanes of 128 bits.
@@ -18,6 +18,8 @@ pub struct Blocked {
     num_hashes: u32,
     pairs: Option<simd::Pairs>,
 }
+
+impl sealed::Sealed for Blocked {}
 
 impl LayoutKind for Blocked {
     const LAYOUT: Layout = Layout::Blocked;
@@ -152,6 +154,8 @@ fn insert_words<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
     let lanes = Blocked::lanes(words, digest);
     let mut missing = 0u32;
     for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
+        // ORDERING: Relaxed. A stale word only shows a bit as missing that another thread has set;
+        // `fetch_or` below finds that out.
         missing |= u32::from(bits & !lane.load(Ordering::Relaxed) != 0) << i;
     }
     let mut new = 0;
@@ -198,6 +202,7 @@ mod tests {
     }
 
     fn words(blocks: &SharedBlocks) -> Vec<u64> {
+        // ORDERING: Relaxed. No other thread has these words.
         blocks.words().iter().map(|word| word.load(Ordering::Relaxed)).collect()
     }
 

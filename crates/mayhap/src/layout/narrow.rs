@@ -1,9 +1,9 @@
 //! `blocked128` and `blocked64`: what counting filters become, one bit for each counter.
 
-use super::{Layout, LayoutKind, positions};
+use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, positions, simd};
 
 /// The `blocked128` layout: 8 lanes of 16 bits, one bit per lane.
 pub type Blocked128 = NarrowBlocked<2>;
@@ -22,7 +22,7 @@ pub struct NarrowBlocked<const WORDS: usize> {
     num_blocks: u64,
 }
 
-/// Keys per group, whose lines are asked for one group ahead.
+/// Keys per group, whose lines are requested one group ahead.
 const GROUP: usize = 64;
 
 impl<const WORDS: usize> NarrowBlocked<WORDS> {
@@ -70,7 +70,7 @@ impl<const WORDS: usize> NarrowBlocked<WORDS> {
         set
     }
 
-    /// Calls `answer(i, digest)` for each digest, its line asked for 64 to 128 keys before.
+    /// Calls `answer(i, digest)` for each digest, its line requested 64 to 128 keys before.
     #[inline(always)]
     fn for_each_digest<B>(
         self,
@@ -97,6 +97,8 @@ impl<const WORDS: usize> NarrowBlocked<WORDS> {
         }
     }
 }
+
+impl<const WORDS: usize> sealed::Sealed for NarrowBlocked<WORDS> {}
 
 impl<const WORDS: usize> LayoutKind for NarrowBlocked<WORDS> {
     const LAYOUT: Layout = match WORDS {

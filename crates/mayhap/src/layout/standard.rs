@@ -1,9 +1,9 @@
 //! `standard`: k bits anywhere in m.
 
-use super::{Layout, LayoutKind, positions};
+use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
 use crate::sync::{AtomicU64, Ordering};
-use crate::{Digest, FilterParams, simd};
+use crate::{Digest, FilterParams, positions, simd};
 
 /// The `standard` layout: the classic Bloom filter, any m ≥ 64 and k from 1 to 32.
 ///
@@ -14,9 +14,9 @@ pub struct Standard {
     probes: simd::Probes,
 }
 
-/// Keys whose cache lines are asked for together.
+/// Keys whose cache lines are requested together.
 const GROUP: usize = 32;
-/// Probes of a first look at each key; the others are asked for only where these say "maybe".
+/// Probes of a first look at each key; the others are requested only where these say "maybe".
 const FIRST_PROBES: usize = 2;
 
 impl Standard {
@@ -62,6 +62,8 @@ fn for_each_one(mut bits: u64, mut f: impl FnMut(usize)) {
         bits &= bits - 1;
     }
 }
+
+impl sealed::Sealed for Standard {}
 
 impl LayoutKind for Standard {
     const LAYOUT: Layout = Layout::Standard;

@@ -72,8 +72,8 @@ impl Kind {
     }
 }
 
-/// The most entries of [`Fields::layers`]. With 59 there is no room for an identity, and the file is of
-/// version 2.
+/// The most entries of [`Fields::layers`]. With 59 there is no room for an identity, and the file
+/// is of version 2.
 pub const MAX_LAYERS: usize = 59;
 
 /// What a header says of a filter, beyond version, digest, key options and checksums.

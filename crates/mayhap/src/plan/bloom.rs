@@ -1,7 +1,7 @@
 //! The plain filter of both layouts.
 
-use super::candidate::Size;
-use super::needs::Wish;
+use super::size::Size;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::sizing::{self, standard::fill_moments};
 use crate::{Error, FilterParams, Layout};

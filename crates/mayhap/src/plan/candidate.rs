@@ -1,6 +1,7 @@
 //! What one kind offers.
 
-use super::{MemorySizes, bloom, counting, fuse, matrix, scalable, window};
+use super::MemorySizes;
+use super::size::Size;
 use crate::Layout;
 use crate::native::Kind;
 use crate::sizing::window::spans;
@@ -78,15 +79,6 @@ impl KindName {
     }
 }
 
-/// The numbers of one set of a kind.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Size {
-    pub(super) items: u64,
-    pub(super) target_fpp: f64,
-    pub(super) num_bits: u64,
-    pub(super) num_hashes: u32,
-}
-
 /// A kind, sized for what is wished.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
@@ -120,10 +112,10 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// One set of a kind; the planner sets `sets` and `fits`.
+    /// One set of a kind; the planner sets `sets`, `fits` and the rates ([`Candidate::predicted`]).
     pub(super) fn new(kind: KindName, size: Size, cache_lines: CacheLines) -> Self {
         let Size { items, target_fpp, num_bits, num_hashes } = size;
-        let mut candidate = Self {
+        Self {
             kind,
             items,
             target_fpp,
@@ -137,24 +129,12 @@ impl Candidate {
             fpp_at_10x: None,
             cache_lines,
             fits: Fits::Nothing,
-        };
-        candidate.predict();
-        candidate
+        }
     }
 
     /// The same as a window of time.
     pub(super) fn of_time(self) -> Self {
-        let mut candidate = Self { by_time: true, ..self };
-        candidate.predict();
-        candidate
-    }
-
-    fn predict(&mut self) {
-        let fpp_after = |times: u64| self.fpp_after(self.items.saturating_mul(times));
-        let (fpp, at_2x, at_10x) = (fpp_after(1), fpp_after(2), fpp_after(10));
-        self.expected_fpp = fpp.unwrap_or(1.0);
-        self.fpp_at_2x = at_2x;
-        self.fpp_at_10x = at_10x;
+        Self { by_time: true, ..self }
     }
 
     /// How many of `items` keys that come in the span of a window of time are remembered, as
@@ -183,57 +163,6 @@ impl Candidate {
     /// Bits per key of one set.
     pub fn bits_per_item(&self) -> f64 {
         self.num_bits as f64 / self.items as f64
-    }
-
-    /// The rate with `items` keys, also more than it is made for; `None` where it takes no more.
-    ///
-    /// The curve of "what overfilling does", by kind.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use mayhap::plan::{Needs, plan};
-    /// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(1_000_000) };
-    /// let best = plan(&needs)?.best.unwrap();
-    /// let curve: Vec<f64> =
-    ///     (1..=4).filter_map(|times| best.fpp_after(times * 1_000_000)).collect();
-    /// assert!(curve[0] <= 0.01 && curve.is_sorted() && curve[3] > 0.5);
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn fpp_after(&self, items: u64) -> Option<f64> {
-        match (self.kind.kind, self.kind.layout) {
-            (Kind::Bloom, Some(layout)) => Some(bloom::fpp_after(self, layout, items)),
-            (Kind::Fuse, _) => fuse::fpp_after(self, items),
-            (Kind::Matrix, _) => Some(matrix::fpp_after(self, items)),
-            (Kind::Window, _) => Some(window::fpp_after(self, items)),
-            (Kind::Counting, _) => Some(counting::fpp_after(self, items)),
-            (Kind::Scalable, _) => scalable::fpp_after(self, items),
-            (Kind::Bloom, None) => None,
-        }
-    }
-
-    /// Bytes of memory with `items` keys in each set, all sets together: more than
-    /// [`Candidate::num_bytes`] only of [`Kind::Scalable`], the one kind that grows. `None` where
-    /// it cannot grow so far.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// use mayhap::plan::{Needs, plan};
-    /// let needs = Needs { target_fpp: Some(0.01), ..Needs::for_items(1_000_000) };
-    /// let best = plan(&Needs { unknown_items: true, ..needs })?.best.unwrap();
-    /// let bytes = |times: u64| best.num_bytes_after(times * 1_000_000).unwrap();
-    /// assert_eq!(bytes(1), best.num_bytes);
-    /// // Layers for 1, 2, 4 and 8 million keys.
-    /// assert_eq!(bytes(10) / bytes(1), 16);
-    /// # Ok::<(), mayhap::Error>(())
-    /// ```
-    pub fn num_bytes_after(&self, items: u64) -> Option<u64> {
-        if self.kind.kind != Kind::Scalable {
-            return Some(self.num_bytes);
-        }
-        let num_bits = scalable::num_bits_after(self, items)?;
-        Some((num_bits / 8).saturating_mul(self.sets))
     }
 
     /// Wrong sets that a question about an absent key finds, on average: p · sets.

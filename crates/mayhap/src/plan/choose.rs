@@ -1,6 +1,6 @@
 //! The choice.
 
-use super::needs::Wish;
+use super::wish::Wish;
 use super::{Candidate, Cost, Fits, KindName, Needs, Reason};
 use super::{bloom, counting, fuse, matrix, memory, scalable, window};
 use crate::native::Kind;
@@ -74,7 +74,7 @@ pub fn plan(needs: &Needs) -> Result<Plan, Error> {
     let wish = Wish::of(needs)?;
     let (mut served, mut unfit) = (Vec::new(), Vec::new());
     for (kind, sized) in all(needs, &wish) {
-        match sized.and_then(|candidate| within_budget(candidate, needs)) {
+        match sized.and_then(|candidate| within_budget(candidate.predicted(), needs)) {
             Ok(candidate) => served.push(candidate),
             Err(reason) => unfit.push((kind, reason)),
         }
@@ -111,7 +111,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
         (KindName::bloom(layout), sized)
     };
     let mut kinds = vec![plain(Layout::Blocked), plain(Layout::Standard)];
-    for (kind, asked) in [
+    for (kind, is_needed) in [
         (Kind::Fuse, true),
         (Kind::Matrix, needs.sets > 1),
         (Kind::Window, needs.forget),
@@ -120,7 +120,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
     ] {
         let sized = match (lacks(needs, kind), kind) {
             (Err(reason), _) => Err(reason),
-            _ if !asked => continue,
+            _ if !is_needed => continue,
             (_, Kind::Bloom) => continue,
             (_, Kind::Fuse) => fuse::candidate(wish),
             (_, Kind::Matrix) => matrix::candidate(needs, wish),

@@ -1,6 +1,5 @@
-//! The cost model (F6): what a question costs with a filter, with a set of all keys, with neither.
+//! The cost model: what a question costs with a filter, with a set of all keys, with neither.
 
-use super::needs::check_number;
 use crate::Error;
 
 /// What answers cost, in any one unit (seconds, requests, money).
@@ -72,5 +71,14 @@ impl Costs {
             of_false_positives: p2 * (c2 - c1),
             without_filter: c2 - c1,
         }
+    }
+}
+
+/// [`Error::NumberOutOfRange`] unless the number is from 0 to `max`; NaN is not.
+pub(super) fn check_number(parameter: &'static str, max: f64, found: f64) -> Result<(), Error> {
+    if (0.0..=max).contains(&found) {
+        Ok(())
+    } else {
+        Err(Error::NumberOutOfRange { parameter, min: 0.0, max, found })
     }
 }

@@ -1,7 +1,7 @@
 //! The filter that keys can be removed from, with counters of 4 bits.
 
-use super::candidate::Size;
-use super::needs::Wish;
+use super::size::Size;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason, bloom};
 use crate::native::Kind;
 use crate::{CounterBits, Layout, sizing};

@@ -1,7 +1,7 @@
 //! The frozen filter.
 
-use super::candidate::Size;
-use super::needs::Wish;
+use super::size::Size;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
 use crate::sizing::fuse::{FuseWidth, expected_fpp, max_items, num_bits};

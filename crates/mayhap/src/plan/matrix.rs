@@ -1,7 +1,7 @@
 //! The matrix of many sets.
 
-use super::candidate::Size;
-use super::needs::Wish;
+use super::size::Size;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Needs, Reason};
 use crate::native::Kind;
 use crate::sizing::matrix;

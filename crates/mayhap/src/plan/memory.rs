@@ -1,4 +1,4 @@
-//! What the alternatives to a filter take (F7), by the formulas of textbooks.
+//! What the alternatives to a filter take, by the formulas of textbooks.
 
 /// Bytes of the keys alone, without any structure to find them: n · bytes.
 ///
@@ -45,7 +45,7 @@ pub fn one_hash_bits(items: u64, target_fpp: f64) -> f64 {
     -(items as f64) / libm::log1p(-target_fpp)
 }
 
-/// Bytes of the ideal Bloom filter by the textbook formula F3, −n ln p / (8 (ln 2)²): no real one
+/// Bytes of the ideal Bloom filter by the textbook formula −n ln p / (8 (ln 2)²): no real one
 /// takes less.
 ///
 /// # Examples

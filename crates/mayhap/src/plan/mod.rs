@@ -1,8 +1,10 @@
 //! The planner: from what is known and needed to which filter, how big, and whether it pays.
 //!
-//! `needs.rs` is the question, `candidate.rs` what one kind offers, `reason.rs` why not,
-//! `cost.rs` the cost model, `memory.rs` what the alternatives without a filter take, `choose.rs`
-//! the choice. One file per kind: `bloom.rs`, `fuse.rs`, …, each with `candidate(&Wish)` (the kind
+//! `needs.rs` is the question and `wish.rs` what follows from it for one set, to which a kind finds
+//! its `size.rs`. `candidate.rs` is what one kind offers, `rates.rs` what it becomes with more
+//! keys, `reason.rs` why not. `cost.rs` is the cost model, `memory.rs` what the alternatives
+//! without a filter take, `choose.rs` the choice. One file per kind: `bloom.rs`, `counting.rs`,
+//! `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with `candidate(&Wish)` (the kind
 //! sized for what is wished) and `fpp_after` (its rate with any number of keys, also too many).
 //!
 //! ```
@@ -28,11 +30,14 @@ mod fuse;
 mod matrix;
 pub mod memory;
 mod needs;
+mod rates;
 mod reason;
 mod scalable;
+mod size;
 #[cfg(test)]
 mod tests;
 mod window;
+mod wish;
 
 pub use candidate::{CacheLines, Candidate, Fits, KindName};
 pub use choose::{Plan, plan};

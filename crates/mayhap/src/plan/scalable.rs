@@ -1,6 +1,6 @@
 //! The chain of layers that grows with its keys.
 
-use super::needs::Wish;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
 use crate::sizing::scalable::{LayerParams, MAX_LAYERS, chain_layer};
@@ -13,7 +13,7 @@ pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     })?;
     let first = chain_layer(size.items, size.target_fpp, 0, 0.0);
     let first = first.map_err(|error| wish.refusal(&error))?;
-    // A key that is there is asked of all parts; an absent one of the next only after a "maybe".
+    // A present key is looked up in all parts; an absent one of the next only after a "maybe".
     let (parts, part_fpp) = (first.num_parts(), first.part().expected_fpp(size.items));
     let miss = (0..parts).fold(0.0, |lines, _| 1.0 + part_fpp * lines);
     let lines = CacheLines { hit: parts.into(), miss };

@@ -24,7 +24,7 @@ fn unfit(plan: &Plan, name: &str) -> Reason {
     found.unwrap_or_else(|| panic!("{name} serves")).1
 }
 
-/// F7, document 004: its "MB" are MiB. Its `HashSet` column (18.28 MB for a million phone numbers
+/// A published table: its "MB" are MiB. Its `HashSet` column (18.28 MB for a million phone numbers
 /// of 22 bytes, less than the keys alone) is the 1e-4 filter's number of bits read as bytes.
 #[test]
 fn the_memory_table() {
@@ -53,7 +53,7 @@ fn the_memory_table() {
     }
 }
 
-/// F7, documents 000 and 001.
+/// Published examples.
 #[test]
 fn the_other_numbers() {
     let needs = Needs { target_fpp: Some(1e-4), max_bytes: Some(512 << 20), ..Needs::default() };
@@ -262,7 +262,7 @@ fn what_forgets_by_time_is_sized_for_all_bursts() {
     assert!(rate.num_bytes <= window.num_bytes && rate.expected_fpp <= 0.0111);
 }
 
-/// F6: with no use for it a filter is refused, with one its costs are the document's.
+/// With no use for it a filter is refused, with one its costs are the document's.
 #[test]
 fn a_filter_that_does_not_pay_is_not_advised() {
     let with = |without_disk, absent_share| {

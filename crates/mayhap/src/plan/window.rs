@@ -1,7 +1,7 @@
 //! The filter that forgets: a window of the last n keys, or one of time in which n keys come.
 
-use super::candidate::Size;
-use super::needs::Wish;
+use super::size::Size;
+use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
 use crate::sizing::window::{

@@ -1,10 +1,12 @@
 //! AVX2: a block is two registers of four words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
-use super::{batch, block_index, kernels, shared};
+use super::batch::{self, block_index};
+use super::kernel::kernels;
+use super::shared;
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
 use crate::sync::AtomicU64;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;

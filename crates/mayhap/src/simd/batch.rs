@@ -1,16 +1,16 @@
-//! The loops around a kernel: groups of 64 keys, the next group's cache lines asked for while this
+//! The loops around a kernel: groups of 64 keys, the next group's cache lines requested while this
 //! one is answered.
 
-use super::{block_index, fits_cache, prefetch};
+use super::{fits_cache, prefetch};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions;
+use crate::positions;
 use crate::sync::AtomicU64;
 
 /// Keys per group: one word of answers, and as many lines in flight as a core can have.
 pub(super) const GROUP: usize = 64;
 
-/// Calls `answer(group, digests)` for each group of 64, having asked for its lines one group
+/// Calls `answer(group, digests)` for each group of 64, having requested its lines one group
 /// before.
 ///
 /// `inline(always)`, and so are the closures: they become part of the caller, which may be compiled
@@ -114,4 +114,10 @@ pub(super) fn contains_shared(
         found |= u64::from(contains(block, digest)) << bit;
     }
     found
+}
+
+/// The block index of a digest: always below `blocks.len()`, which must not be 0.
+#[inline(always)]
+pub(super) fn block_index(blocks: &[Block], digest: Digest) -> usize {
+    positions::block(digest, blocks.len() as u64) as usize
 }

@@ -1,11 +1,12 @@
 //! NEON: a block is four registers of two words.
 #![expect(unsafe_code, reason = "vector intrinsics; detection proves the CPU has them")]
 
+use super::batch::{self, block_index};
+use super::kernel::kernels;
 use super::scalar::contains_shared;
-use super::{batch, block_index, kernels};
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
+use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::aarch64::*;
 

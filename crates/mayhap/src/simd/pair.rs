@@ -1,6 +1,7 @@
 //! A block changed two lanes at a time: half of the locked instructions.
 //!
-//! Under `--cfg no_pairs` there is none of it, as on all machines but x86-64: `make pairs` tests so.
+//! Under `--cfg no_pairs` there is none of it, as on all machines but x86-64: `make pairs` tests
+//! so.
 #![cfg_attr(
     all(target_arch = "x86_64", not(any(loom, shuttle, miri, no_pairs))),
     expect(unsafe_code, reason = "an instruction that Rust has no stable name for")
@@ -130,6 +131,7 @@ mod tests {
             let expected_new = (0..8).fold(0, |new, i| new | (bits[i] & !held[i]));
             assert_eq!(new, expected_new);
             for i in 0..8 {
+                // ORDERING: Relaxed. No other thread has these lanes.
                 assert_eq!(lanes.0[i].load(Ordering::Relaxed), held[i] | bits[i]);
             }
         }
@@ -153,6 +155,7 @@ mod tests {
                 threads.into_iter().map(|thread| thread.join().unwrap()).sum()
             });
             assert_eq!(claimed, 64);
+            // ORDERING: Relaxed. The threads were joined.
             assert_eq!(lanes.0[5].load(Ordering::Relaxed), u64::MAX);
         }
     }

@@ -1,11 +1,12 @@
-//! Asking for cache lines ahead of use.
+//! Requests for cache lines ahead of use.
 #![expect(unsafe_code, reason = "prefetch intrinsics")]
 
 use crate::bits::Block;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 use core::arch::asm;
 
-/// Filters up to 512 KiB are taken to be in a near cache, where prefetching only costs.
+/// Filters up to 2 MiB, about the second-level cache of a core, are taken to be in a near cache,
+/// where prefetching only costs.
 const CACHED_BLOCKS: usize = (2 << 20) / Block::BYTES;
 
 /// Whether a filter of this many blocks needs no prefetching.
@@ -14,7 +15,7 @@ pub(crate) fn fits_cache(num_blocks: usize) -> bool {
     num_blocks <= CACHED_BLOCKS
 }
 
-/// Asks for the cache line of `slice[index]`, to read it; does nothing on other architectures.
+/// Requests the cache line of `slice[index]`, to read it; does nothing on other architectures.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
@@ -31,7 +32,7 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let _ = line;
 }
 
-/// Asks for the cache line of `slice[index]`, to write it: one transfer from another core instead
+/// Requests the cache line of `slice[index]`, to write it: one transfer from another core instead
 /// of one to look and one to own. Does nothing on other architectures.
 #[inline(always)]
 pub(crate) fn prefetch_write<T>(slice: &[T], index: usize) {

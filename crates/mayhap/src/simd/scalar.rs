@@ -1,9 +1,10 @@
 //! The definition of the kernels, for every machine.
 
-use super::{batch, block_index, kernels};
+use super::batch::{self, block_index};
+use super::kernel::kernels;
 use crate::Digest;
 use crate::bits::Block;
-use crate::layout::positions::block_mask;
+use crate::positions::block_mask;
 use crate::sync::{AtomicU64, Ordering};
 
 kernels!("scalar");

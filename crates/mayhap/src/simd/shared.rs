@@ -6,9 +6,9 @@ use core::arch::x86_64::__m128i;
 
 /// The words of a block, two a register.
 ///
-/// To Rust's memory model a relaxed load of each word. CPUs with AVX carry out an aligned load of 16
-/// bytes as one (Intel, *Software Developer's Manual*, volume 3, 9.1.1; AMD, volume 2, 7.3.2), so a
-/// word is never seen in parts.
+/// To Rust's memory model a relaxed load of each word. CPUs with AVX carry out an aligned load of
+/// 16 bytes as one (Intel, *Software Developer's Manual*, volume 3, 9.1.1; AMD, volume 2, 7.3.2),
+/// so a word is never seen in parts.
 ///
 /// # Safety
 ///
@@ -19,6 +19,7 @@ pub(super) unsafe fn pairs(words: &[AtomicU64; 8]) -> [__m128i; 4] {
     core::array::from_fn(|i| {
         #[cfg(miri)]
         {
+            // ORDERING: Relaxed. A bit carries no data but itself.
             use crate::sync::Ordering::Relaxed;
             let [low, high] = [0, 1].map(|j| words[2 * i + j].load(Relaxed).cast_signed());
             core::arch::x86_64::_mm_set_epi64x(high, low)

@@ -14,7 +14,7 @@
 //! grows), and given j the lanes are independent, so p is the mean over j of what a block of j
 //! keys answers (Putze, Sanders & Singler 2007, *Cache-, Hash- and Space-Efficient Bloom
 //! Filters*). Blocks with many keys weigh most: the textbook formula ignores them and
-//! under-sizes (asked 1 %, got 1.29 %).
+//! under-sizes (for a target of 1 %, got 1.29 %).
 
 use super::search::fewest;
 use super::{MAX_NUM_BITS, with_digest_collisions};
@@ -31,7 +31,7 @@ const NEGLIGIBLE: f64 = 1e-20;
 ///
 /// `p = Σ_j Binomial(j; n, 1/B) · f(j)^8`, where f(j) is the probability that a lane with j keys
 /// answers "maybe": 1 − (63/64)^j for k = 8; for k = 16, where two throws a key go into a lane
-/// and two bits are asked, 1/64 · (1 − q1) + 63/64 · (1 − 2·q1 + q2) with q1 = (63/64)^(2j) and
+/// and two bits are tested, 1/64 · (1 − q1) + 63/64 · (1 − 2·q1 + q2) with q1 = (63/64)^(2j) and
 /// q2 = (62/64)^(2j). For k = 4, with 4 lanes of 128 bits, it is the mean of (1 − (127/128)^j)^4.
 /// Digest collisions (n / 2^64) are added.
 ///

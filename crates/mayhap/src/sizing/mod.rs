@@ -1,7 +1,8 @@
 //! Sizing: bits m, hashes k, rate p and items n, each solved from the others.
 //!
-//! Every result is found by evaluating the exact rate model of the layout, never by the textbook
-//! formula alone, and uses [`libm`], so that all platforms agree on it to the bit.
+//! Every result is found by evaluating the rate model of the layout (exact, but for `standard`
+//! above 512 bits, where it is within 0.5 %), never by the textbook formula alone, and uses
+//! [`libm`], so that all platforms agree on it to the bit.
 //!
 //! ```
 //! use mayhap::{Layout, sizing};
@@ -17,26 +18,24 @@
 pub mod blocked;
 pub mod distinct;
 pub mod fuse;
+mod limits;
 pub mod matrix;
 mod params;
+mod rate;
 pub mod scalable;
 mod search;
 pub mod standard;
 pub mod window;
 
+pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES};
+pub(crate) use limits::{check_fpp, check_target};
+use limits::{check_num_bits, digest_collisions, with_digest_collisions};
 pub use params::FilterParams;
+pub use rate::{expected_fpp, textbook_fpp};
 pub(crate) use search::largest;
 
 use crate::{Error, Layout};
 use search::fewest;
-
-/// The largest `num_hashes`: beyond it a lower rate comes from more bits alone.
-///
-/// 32 hashes are optimal at p = 2.3e-10; at 1e-12 the cap costs 2 % more bits.
-pub const MAX_NUM_HASHES: u32 = 32;
-
-/// The largest number of bits: 2^56 (8 PiB).
-pub const MAX_NUM_BITS: u64 = 1 << 56;
 
 /// `blocked` is the default where it costs at most this many times the memory of `standard`.
 const BLOCKED_SIZE_RATIO_LIMIT: f64 = 1.25;
@@ -46,7 +45,8 @@ const BLOCKED_SIZE_RATIO_LIMIT: f64 = 1.25;
 /// # Errors
 ///
 /// [`Error::ZeroItems`]; [`Error::FppOutOfRange`] unless `0 < target_fpp < 1`;
-/// [`Error::FppUnreachable`] below n / 2^64; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
+/// [`Error::FppUnreachable`] below 2 n / 2^64, twice what equal digests
+/// of different keys add to every rate; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
 pub fn for_items(
     layout: Layout,
     expected_items: u64,
@@ -180,76 +180,6 @@ pub fn max_items(layout: Layout, max_bits: u64, target_fpp: f64) -> Result<u64, 
         }),
         items => Ok(items),
     }
-}
-
-/// The probability that a key which was never inserted is answered "maybe", after `items`
-/// insertions of distinct keys.
-///
-/// 0 for an empty filter. Exact for the layout: see [`standard::expected_fpp`] and
-/// [`blocked::expected_fpp`].
-pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) -> f64 {
-    match layout {
-        Layout::Standard => standard::expected_fpp(num_bits, num_hashes, items),
-        Layout::Blocked | Layout::Blocked128 | Layout::Blocked64 => {
-            let (num_blocks, lane_bits) =
-                (num_bits / layout.block_bits(), layout.lane_bits(num_hashes));
-            blocked::expected_fpp_of_lanes(num_blocks, lane_bits, num_hashes, items)
-        }
-    }
-}
-
-/// The textbook formula (F1): `(1 − (1 − 1/m)^(kn))^k`.
-///
-/// It takes the fill at its mean and probes as independent, so it is a lower bound of the exact
-/// rate: within 1 % for m ≥ 1000, and 1.5 times too low for blocks. Kept for comparison.
-pub fn textbook_fpp(num_bits: u64, num_hashes: u32, items: u64) -> f64 {
-    if num_bits == 0 {
-        return 1.0;
-    }
-    let throws = items as f64 * f64::from(num_hashes);
-    let fill = -libm::expm1(throws * libm::log1p(-1.0 / num_bits as f64));
-    libm::pow(fill, f64::from(num_hashes))
-}
-
-pub(crate) fn check_fpp(target_fpp: f64) -> Result<(), Error> {
-    // `contains` is false for NaN.
-    if target_fpp > 0.0 && target_fpp < 1.0 {
-        Ok(())
-    } else {
-        Err(Error::FppOutOfRange { found: target_fpp })
-    }
-}
-
-pub(crate) fn check_target(expected_items: u64, target_fpp: f64) -> Result<(), Error> {
-    check_fpp(target_fpp)?;
-    if expected_items == 0 {
-        return Err(Error::ZeroItems);
-    }
-    let lowest_fpp = 2.0 * digest_collisions(expected_items);
-    if target_fpp < lowest_fpp {
-        return Err(Error::FppUnreachable { target_fpp, lowest_fpp });
-    }
-    Ok(())
-}
-
-fn check_num_bits(layout: Layout, num_bits: u64) -> Result<(), Error> {
-    let min = layout.min_bits();
-    if (min..=MAX_NUM_BITS).contains(&num_bits) {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange { parameter: "num_bits", min, max: MAX_NUM_BITS, found: num_bits })
-    }
-}
-
-/// The share of absent keys whose digest equals that of one of `items` keys: n / 2^64.
-fn digest_collisions(items: u64) -> f64 {
-    items as f64 / 18_446_744_073_709_551_616.0
-}
-
-/// `p` or a digest collision, whichever happens.
-fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
-    let collisions = digest_collisions(items);
-    (fpp + (1.0 - fpp) * collisions).min(1.0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A filter's numbers, checked once and carried everywhere.
 
 use super::{MAX_NUM_HASHES, check_fpp, check_num_bits, expected_fpp};
-use crate::layout::positions;
+use crate::positions;
 use crate::{Digest, Error, Layout};
 
 /// What a filter was made for and how big it is: layout, m, k, n and the promised p.
@@ -81,7 +81,7 @@ impl FilterParams {
         self.expected_items
     }
 
-    /// p, the false-positive probability that was asked for at `expected_items`.
+    /// p, the promised false-positive probability at `expected_items`.
     pub const fn target_fpp(&self) -> f64 {
         self.target_fpp
     }
@@ -110,8 +110,8 @@ impl FilterParams {
     /// be one bit in `standard`, and in `blocked` with k = 16.
     ///
     /// `standard`: `mulhi(d · A_i, m)`. The blocked layouts: block `mulhi(d, m / block bits)`, then
-    /// a bit in each of its lanes from `d · 9E3779B97F4A7C15` (`docs/native-format.md`, "From digest
-    /// to bits"). For those who keep the bits themselves, as on a server.
+    /// a bit in each of its lanes from `d · 9E3779B97F4A7C15` (`docs/native-format.md`, "From
+    /// digest to bits"). For those who keep the bits themselves, as on a server.
     ///
     /// # Examples
     ///

@@ -138,7 +138,7 @@ impl LayerParams {
 /// cost less than 3 % more bits than one more.
 ///
 /// Only a part that is alone has k = 4. More parts of k = 4 would need a twentieth less memory at
-/// rates of some percent each, so that many absent keys would be asked of the second part too.
+/// rates of some percent each, so that many absent keys would reach the second part too.
 ///
 /// # Errors
 ///

@@ -1,10 +1,11 @@
 //! Searches for the smallest size that keeps a rate, and for the most keys that a size holds.
 
-/// The smallest `x ≥ 1` in `low..=high` with `fpp(x) ≤ target_fpp`, if any; `fpp` falls as `x` grows.
+/// The smallest `x ≥ 1` in `low..=high` with `fpp(x) ≤ target_fpp`, if any; `fpp` falls as `x`
+/// grows.
 ///
-/// A model costs microseconds, so few sizes are tried: the logarithm of a rate is nearly a line over
-/// the logarithm of the size, and where the line through the last two sizes meets the target is
-/// within a step or two of the answer soon. For a million keys 8 sizes instead of 27 by halving.
+/// A model costs microseconds, so few sizes are tried: the logarithm of a rate is nearly a line
+/// over the logarithm of the size, and where the line through the last two sizes meets the target
+/// is within a step or two of the answer soon. For a million keys 8 sizes instead of 27 by halving.
 pub(super) fn fewest(
     low: u64,
     high: u64,

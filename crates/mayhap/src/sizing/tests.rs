@@ -209,7 +209,7 @@ fn bits_hashes_rate_and_items_are_solved_from_each_other() {
             assert!(by_bits.target_fpp() <= p, "{layout} {p}");
         }
     }
-    // F2: k = m/n ln 2; F3, F4 as real numbers.
+    // k = m/n ln 2; bits for p and k for p as real numbers.
     assert_eq!(standard::best_num_hashes(9_585_059, 1_000_000), 7);
     assert!((standard::ideal_num_hashes(0.01) - 6.6439).abs() < 1e-4);
     assert!((standard::ideal_num_bits(1_000_000, 0.01) - 9_585_058.4).abs() < 0.1);
@@ -218,7 +218,7 @@ fn bits_hashes_rate_and_items_are_solved_from_each_other() {
     assert!((fpp * 1024.0 - 1.0).abs() < 1e-3, "{fpp}");
 }
 
-/// The numbers of the source documents: 512 MB hold about 200 M items at 1e-4 (F7).
+/// The numbers of the source documents: 512 MB hold about 200 M items at 1e-4.
 #[test]
 fn the_memory_figures_of_the_literature_hold() {
     let items = max_items(Layout::Standard, 512 * 1024 * 1024 * 8, 1e-4).unwrap();

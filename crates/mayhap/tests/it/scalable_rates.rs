@@ -1,5 +1,5 @@
-//! The promise of the growing filter, measured: at 1 to 10,000 times its first guess the rate is what
-//! it says and not above the target.
+//! The promise of the growing filter, measured: at 1 to 10,000 times its first guess the rate is
+//! what it says and not above the target.
 #![cfg(not(miri))]
 
 use mayhap::{Bitmap, Digest, DigestFunction, ScalableBloomFilter};

@@ -1,6 +1,6 @@
 //! The promise of windows, measured: at the highest load, in steady state, the counted rate is the
-//! predicted one within 3 σ, and so is the rate that the bits tell. The seeds are 0 to 199 for small windows, 0 to 23 for
-//! large ones.
+//! predicted one within 3 σ, and so is the rate that the bits tell. The seeds are 0 to 199 for
+//! small windows, 0 to 23 for large ones.
 #![cfg(not(miri))]
 
 use super::window::of_old_time;
@@ -116,7 +116,8 @@ fn old_keys_are_found_as_often_as_absent_ones() {
         let keys = digests(DigestFunction::default(), 0..600_000);
         let mut new = Bitmap::new();
         filter.insert_digests_into(&keys, &mut new);
-        // A false positive of its own generation is not counted, so that the bound is a little later.
+        // A false positive of its own generation is not counted, so that the bound is a little
+        // later.
         let old = &keys[..keys.len() - 15_000 - 100];
         let (found, now) = (found(&filter, old) as f64, filter.estimated_fpp());
         let (expected, sigma) =

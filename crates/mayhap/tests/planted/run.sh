@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts bugs into a copy of the source, one at a time, and looks whether the tests find them (T19).
+# Puts bugs into a copy of the source, one at a time, and looks whether the tests find them.
 #
 # Each *.patch here says what it breaks, which test has to fail by it and, if it needs any, with
 # which flags of the compiler it is built. A test that fails without the bug, a patch that does not

@@ -90,8 +90,8 @@ async fn keys_that_are_on_the_move_are_asked_for_where_they_are() {
     let replies = server.run(all.iter().map(|key| set(key, 1)).collect()).await.unwrap();
     assert!(ints(&replies).iter().all(|&bit| bit == 0));
     assert_eq!(repeated(&replies), 0);
-    let asked = halfway.from.cli(&["INFO", "errorstats"]).unwrap();
-    assert!(asked.contains("errorstat_ASK:"), "{asked}");
+    let errors = halfway.from.cli(&["INFO", "errorstats"]).unwrap();
+    assert!(errors.contains("errorstat_ASK:"), "{errors}");
 
     // A command about a key that went and one that stays.
     let mut both = cmd("BITOP");

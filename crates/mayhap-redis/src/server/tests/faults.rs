@@ -84,7 +84,7 @@ async fn an_error_of_wait_confirms_nothing() {
     let call = tokio::spawn(async move { server.one(set("k", 1)).await });
     until("a write", || master.cli(&["GETBIT", "k", "1"]).unwrap() == "1").await;
     until("a client that waits", || info(&master, "clients", "blocked_clients") == 1).await;
-    // It loses its office while a client waits: that one is told UNBLOCKED.
+    // It loses its office while a client waits: that one gets UNBLOCKED.
     let port = replica.port().to_string();
     master.cli(&["REPLICAOF", "127.0.0.1", &port]).unwrap();
     let result = call.await.unwrap();

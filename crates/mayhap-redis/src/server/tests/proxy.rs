@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Forwards to a server on loopback, and cuts connections when told.
+/// Forwards to a server on loopback, and cuts connections on request.
 pub(super) struct Proxy {
     pub(super) port: u16,
     /// How many replies to lose from now on; with each its connection is cut.
@@ -39,7 +39,7 @@ impl Proxy {
 }
 
 /// Ends, and closes both connections, with the first reply to be lost: the server has done what it
-/// was asked for then.
+/// was requested then.
 async fn forward(client: TcpStream, server: TcpStream, to_lose: Arc<AtomicUsize>) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Longer than patience and rest together.
+/// Longer than timeout and rest together.
 pub(crate) const WAIT: Duration = Duration::from_secs(3);
 
 /// What is wrong with a double.

@@ -119,7 +119,7 @@ impl CountingBuilder {
 
     digest_setters!();
 
-    /// Refuses filters larger than this, before any memory is asked for. No limit by default.
+    /// Refuses filters larger than this, before any memory is allocated. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self

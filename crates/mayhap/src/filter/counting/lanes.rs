@@ -4,7 +4,7 @@
 //! many or more": it is neither raised nor lowered, since nobody knows how many to take back.
 
 use crate::bits::Block;
-use crate::layout::positions::{LANE_MULTIPLIERS, lane_slot};
+use crate::positions::{LANE_MULTIPLIERS, lane_slot};
 use crate::{Digest, simd};
 
 /// Counters of `BITS` bits, 4 or 8.

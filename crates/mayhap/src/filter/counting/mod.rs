@@ -1,7 +1,7 @@
 //! A filter that keys can be removed from: counters where others have bits.
 //!
 //! `lanes.rs` is the arithmetic of a block, `batch.rs` the batch calls, `stats.rs` what the filter
-//! knows of itself, `builder.rs` how one is made.
+//! knows of itself, `builder.rs` how one is built, `native.rs` the file.
 
 mod batch;
 mod builder;
@@ -12,7 +12,7 @@ mod stats;
 pub use builder::{CounterBits, CountingBuilder};
 
 use crate::bits::{Block, OwnedBlocks};
-use crate::layout::positions;
+use crate::positions;
 use crate::sizing::distinct::Intake;
 use crate::{AnyFilter, Digest, DigestFunction, Error, FilterParams, Key, Layout};
 use lanes::Lanes;
@@ -40,10 +40,10 @@ use lanes::Lanes;
 /// * **Removing a key that is there** never makes another one absent.
 /// * **Removing a key that is surely absent** is refused: `remove` says `false`, nothing changes.
 /// * **Removing a key that was never inserted but is answered "maybe"** (a false positive) cannot
-///   be told from a removal that is due. It takes counts that belong to other keys, so that *one or
-///   more of them may be answered "surely absent" though they were never removed*. The same goes
-///   for removing a key more often than it was inserted. Remove only what is known to have been
-///   inserted.
+///   be distinguished from a removal that is due. It takes counts that belong to other keys, so
+///   that *one or more of them may be answered "surely absent" though they were never removed*. The
+///   same goes for removing a key more often than it was inserted. Remove only what is known to
+///   have been inserted.
 /// * **A saturated counter** (15, or 255) means "this many or more" and stays for ever, since
 ///   lowering it could lose a key: keys that share it can then still be removed but stay "maybe"
 ///   where all other counters of theirs are held up as well. With distinct keys that is rare: at

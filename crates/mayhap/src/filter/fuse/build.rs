@@ -64,7 +64,7 @@ fn try_filled<T: Clone>(value: T, len: usize) -> Result<Vec<T>, Error> {
 
 /// The seed of attempt `attempt`: `splitmix64(attempt)`.
 pub(super) const fn seed(attempt: u32) -> u64 {
-    crate::layout::positions::splitmix64(attempt as u64)
+    crate::positions::splitmix64(attempt as u64)
 }
 
 /// Mixes digests in place and sorts them, so that their slots are walked through in order; equal

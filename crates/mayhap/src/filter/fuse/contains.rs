@@ -7,7 +7,7 @@ use crate::simd::{fits_cache, prefetch};
 use crate::sizing::fuse::FuseWidth;
 use crate::{Bitmap, Digest, Key};
 
-/// Keys whose three cache lines each are asked for together.
+/// Keys whose three cache lines each are requested together.
 const GROUP: usize = 32;
 
 /// The place of 8-bit slot `slot` among the bytes of the lanes, whose lowest byte is the first.
@@ -22,7 +22,7 @@ pub(super) const fn half_index(slot: usize) -> usize {
     if cfg!(target_endian = "big") { slot ^ 3 } else { slot }
 }
 
-/// What is asked for a key: the places of its slots, and its fingerprint.
+/// What is computed for a key: the places of its slots, and its fingerprint.
 type Probe<F> = ([usize; 3], F);
 
 impl<S: AsRef<[Block]>> BinaryFuse<S> {
@@ -113,7 +113,7 @@ where
     slots[places[0]] ^ slots[places[1]] ^ slots[places[2]] == fingerprint
 }
 
-/// Group after group, the next one's cache lines asked for while this one is answered.
+/// Group after group, the next one's cache lines requested while this one is answered.
 #[inline(always)]
 fn answer<F>(
     slots: &[F],

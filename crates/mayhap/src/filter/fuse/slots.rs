@@ -1,6 +1,6 @@
 //! Digest → three slots and a fingerprint: plain arithmetic, the same in every language.
 
-use crate::layout::positions::mulhi;
+use crate::positions::mulhi;
 use crate::sizing::fuse::Segments;
 
 /// The multiplier that makes the places in the segments and the fingerprint.
@@ -26,7 +26,7 @@ pub(super) const fn unmix(hash: u64, seed: u64) -> u64 {
     (z ^ (z >> 33)).wrapping_sub(seed)
 }
 
-/// What is computed once from the segments, and asked with every key.
+/// What is computed once from the segments, and used for every key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
     /// Slots in which a key's first can be.

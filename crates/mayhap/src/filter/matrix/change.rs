@@ -5,7 +5,7 @@ use crate::bits::{Bitmap, Block, OwnedBlocks, block};
 use crate::{Digest, Error, Key, simd};
 use alloc::vec::Vec;
 
-/// Keys whose rows are asked for together.
+/// Keys whose rows are requested together.
 const GROUP: usize = 16;
 
 impl BloomMatrix {

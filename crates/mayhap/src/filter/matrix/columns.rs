@@ -43,7 +43,7 @@ impl BloomMatrix {
             return Err(Error::OutOfRange { parameter: "filters", min: 1, max, found: 0 });
         };
         let builder = builder.like(first.params()).digest_function(*first.digest_function());
-        // Looked at before the memory is asked for.
+        // Looked at before the memory is allocated.
         for filter in filters {
             first.check_compatible(filter)?;
         }

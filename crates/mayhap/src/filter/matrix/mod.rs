@@ -131,7 +131,7 @@ impl BloomMatrix {
         self.shape.expected_items
     }
 
-    /// p, the false-positive probability that was asked for, of each set at `expected_items`.
+    /// p, the promised false-positive probability of each set at `expected_items`.
     pub const fn target_fpp(&self) -> f64 {
         self.shape.target_fpp
     }

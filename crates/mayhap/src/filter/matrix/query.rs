@@ -5,7 +5,7 @@ use super::{BloomMatrix, Sets};
 use crate::bits::{Bitmap, Block};
 use crate::{Digest, Key, simd};
 
-/// How many rows' cache lines are asked for ahead of use: as many as a core can have on their way,
+/// How many rows' cache lines are requested ahead of use: as many as a core can have on their way,
 /// and some more. Measured from 8 to 128 with 4 to 8 rows a key: no difference from 40 on.
 const ROWS_AHEAD: usize = 64;
 

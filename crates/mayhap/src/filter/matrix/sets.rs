@@ -32,7 +32,7 @@ impl Sets {
         Self { words: Vec::new(), num_sets: 0 }
     }
 
-    /// How many sets were asked.
+    /// How many sets were queried.
     pub const fn num_sets(&self) -> usize {
         self.num_sets
     }

@@ -1,7 +1,7 @@
 //! Digest → rows.
 
 use crate::bits::Block;
-use crate::layout::positions::{self, LANE_MULTIPLIERS, LANE_SHIFTS};
+use crate::positions::{self, LANE_MULTIPLIERS, LANE_SHIFTS};
 use crate::sizing::distinct::Intake;
 use crate::sizing::matrix::{LANE_ROWS, lanes, num_bits};
 use crate::{Digest, Error};

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 ///
 /// Layers and rates are those of the exclusive form. A thread that finds the newest layer full
 /// makes the next one and publishes it; others that need it too wait for that. It is a moment:
-/// memory is asked for and not written to. A thread that has time can make the layer before it is
+/// memory is allocated and not written to. A thread that has time can make the layer before it is
 /// needed, and have its memory ready: [`ConcurrentScalableBloomFilter::grow_ahead`].
 ///
 /// A thread reserves room before it inserts, so no layer ever holds more keys than it was made for
@@ -24,10 +24,10 @@ use alloc::vec::Vec;
 /// yet, so a layer may be given up that many keys before it is full.
 ///
 /// A key that was inserted is found once that insertion *happened before* the call (by a join, a
-/// channel, a lock). Of several threads that insert one new key at once, at least one is told
-/// "new", also where the chain grows in between; more than one may be. Memory and cache lines are
-/// as those of [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter per 512
-/// keys.
+/// channel, a lock). Of several threads that insert one new key at once, at least one gets the
+/// answer "new", also where the chain grows in between; more than one may be. Memory and cache
+/// lines are as those of [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter
+/// per 512 keys.
 ///
 /// # Examples
 ///
@@ -68,20 +68,21 @@ pub(super) struct SharedLayer {
     pub(super) next: Slot<LayerParams>,
     /// That layer, once it was made: published as soon as this one is full.
     pub(super) ahead: Slot<Arc<SharedLayer>>,
-    /// Whether somebody was told that it is time to make it.
-    pub(super) asked: AtomicBool,
+    /// Whether a thread was notified that it is time to create it.
+    pub(super) notified: AtomicBool,
 }
 
 impl SharedLayer {
     pub(super) fn new(layer: Layer<BlockedBloomFilter>) -> Arc<Self> {
         let taken = AtomicU64::new(layer.inserted_items);
-        let (next, ahead, asked) = (Slot::new(), Slot::new(), AtomicBool::new(false));
-        Arc::new(Self { layer: layer.into_concurrent(), taken, next, ahead, asked })
+        let (next, ahead, notified) = (Slot::new(), Slot::new(), AtomicBool::new(false));
+        Arc::new(Self { layer: layer.into_concurrent(), taken, next, ahead, notified })
     }
 
     /// Reserves up to `wanted` places; 0 if the layer is full.
     fn reserve(&self, wanted: u64) -> u64 {
         let capacity = self.layer.full_at;
+        // ORDERING: Relaxed. A first guess; the exchange below decides.
         let mut taken = self.taken.load(Ordering::Relaxed);
         loop {
             let granted = wanted.min(capacity.saturating_sub(taken));
@@ -104,6 +105,7 @@ impl SharedLayer {
 
     fn give_back(&self, places: u64) {
         if places != 0 {
+            // ORDERING: Relaxed. As in `reserve`: a number that guards no memory.
             self.taken.fetch_sub(places, Ordering::Relaxed);
         }
     }
@@ -114,6 +116,7 @@ impl SharedLayer {
     }
 
     pub(super) fn inserted_items(&self) -> u64 {
+        // ORDERING: Relaxed. A number to show and to compare; it guards no memory.
         self.taken.load(Ordering::Relaxed)
     }
 }
@@ -223,9 +226,9 @@ impl ConcurrentScalableBloomFilter {
     ///
     /// As [`ScalableBloomFilter::insert`].
     pub fn insert_digest(&self, digest: Digest) -> Result<bool, Error> {
-        let (mut asked, mut count) = (0, self.num_layers());
+        let (mut searched, mut count) = (0, self.num_layers());
         loop {
-            if self.slice(asked, count).rev().any(|shared| shared.layer.contains(digest)) {
+            if self.slice(searched, count).rev().any(|shared| shared.layer.contains(digest)) {
                 return Ok(false);
             }
             let newest = self.newest(count);
@@ -235,7 +238,7 @@ impl ConcurrentScalableBloomFilter {
                 newest.give_back(u64::from(!new));
                 return Ok(new);
             }
-            asked = count;
+            searched = count;
             count = self.more_than(count)?;
         }
     }
@@ -268,13 +271,13 @@ impl ConcurrentScalableBloomFilter {
         Ok(())
     }
 
-    /// The newest layer is asked too before room in it is reserved, so that keys which are there
+    /// The newest layer is queried too before room in it is reserved, so that keys which are there
     /// reserve nothing: threads that insert the same keys would else push each other on to
     /// new layers.
     fn insert_pending(&self, pending: &mut Pending, new: &mut [u64]) -> Result<(), Error> {
-        let (mut asked, mut count) = (0, self.num_layers());
+        let (mut searched, mut count) = (0, self.num_layers());
         loop {
-            for shared in self.slice(asked, count).rev() {
+            for shared in self.slice(searched, count).rev() {
                 pending.keep_absent(&shared.layer.contains_batch(pending.digests()));
             }
             let newest = self.newest(count);
@@ -297,7 +300,7 @@ impl ConcurrentScalableBloomFilter {
             if pending.digests().is_empty() {
                 return Ok(());
             }
-            asked = count;
+            searched = count;
             count = self.more_than(count)?;
         }
     }
@@ -386,6 +389,8 @@ impl ConcurrentScalableBloomFilter {
             let layer = self.layer_after(count - 1)?.clone();
             // Nobody else fills it.
             let _ = self.layers[count - 1].set(Box::new(layer));
+            // ORDERING: Release, with the Acquire of `num_layers`: who sees the count sees the
+            // layer.
             self.num_layers.fetch_max(count as u64, Ordering::Release);
         }
         Ok(())

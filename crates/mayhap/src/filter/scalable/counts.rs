@@ -34,10 +34,10 @@ impl ScalableBloomFilter {
     /// Inserts digests of which each counts as a key, also one that is there already: the layer
     /// that has it then counts it, or another one with room.
     ///
-    /// For digests that a log says were new when they were inserted into a filter of which this is a
-    /// copy, made then or later. A copy of which [`ScalableBloomFilter::limit_inserted_items`] has
-    /// made what the log began with counts exactly what the log has, whichever of its digests the
-    /// copy has already.
+    /// For digests that a log says were new when they were inserted into a filter of which this is
+    /// a copy, made then or later. A copy of which [`ScalableBloomFilter::limit_inserted_items`]
+    /// has made what the log began with counts exactly what the log has, whichever of its digests
+    /// the copy has already.
     ///
     /// # Errors
     ///

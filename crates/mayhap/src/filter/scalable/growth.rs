@@ -29,7 +29,7 @@ impl ConcurrentScalableBloomFilter {
         let count = self.num_layers();
         let newest = self.newest(count);
         if newest.inserted_items() >= newest.layer.full_at / 2 {
-            // What is wrong is told to whoever needs the layer.
+            // An error is returned to the insertion that needs the layer.
             let _ = self.next_after(count);
         }
     }
@@ -42,9 +42,11 @@ impl ConcurrentScalableBloomFilter {
     #[inline]
     pub fn growth_is_due(&self) -> bool {
         let newest = self.newest(self.num_layers());
+        // ORDERING: Relaxed. The flag only picks one of the threads that come here; the layer was
+        // seen by the Acquire of `num_layers`.
         newest.is_nearly_full()
-            && !newest.asked.load(Ordering::Relaxed)
-            && !newest.asked.swap(true, Ordering::Relaxed)
+            && !newest.notified.load(Ordering::Relaxed)
+            && !newest.notified.swap(true, Ordering::Relaxed)
     }
 
     /// Makes the next layer before it is needed, so that the thread which finds the newest full
@@ -54,7 +56,7 @@ impl ConcurrentScalableBloomFilter {
     /// is near: if what is left of the budget is not twice the layer. The layer is charged as
     /// always, once, and counted in [`ConcurrentScalableBloomFilter::num_bytes`] from then on. Then
     /// each page of it is written to, so that insertions need not wait for the system to find
-    /// memory; it may be in use by then. `go_on` is asked every 2 MiB and ends that with `false`.
+    /// memory; it may be in use by then. `go_on` is called every 2 MiB and ends that with `false`.
     ///
     /// # Examples
     ///
@@ -76,7 +78,7 @@ impl ConcurrentScalableBloomFilter {
         if !newest.is_nearly_full() || newest.ahead.get().is_some() {
             return;
         }
-        // What is wrong is told to whoever needs the layer.
+        // An error is returned to the insertion that needs the layer.
         let Ok(params) = self.next_after(count) else { return };
         let left = self.charge.as_ref().map_or(u64::MAX, |charge| charge.budget().left());
         if left / 2 < params.num_bytes() {

@@ -2,7 +2,8 @@
 
 use crate::bits::{OwnedBlocks, SharedBlocks};
 use crate::filter::{Build, DIGESTS_AT_ONCE, Estimate, Filter};
-use crate::layout::{Blocked, LayoutKind, positions::PROBE_MULTIPLIERS};
+use crate::layout::{Blocked, LayoutKind};
+use crate::positions::PROBE_MULTIPLIERS;
 use crate::sizing::scalable::LayerParams;
 use crate::{Bitmap, BlockedBloomFilter, Digest, DigestFunction, Error, Storage};
 use alloc::vec::Vec;
@@ -13,7 +14,7 @@ pub(super) const CHUNK: usize = DIGESTS_AT_ONCE;
 /// The answers for a chunk: key `i` is bit `i % 64` of word `i / 64`.
 pub(super) type Answers = [u64; CHUNK / 64];
 
-/// A blocked filter that can be asked, owned or shared.
+/// A blocked filter that can be queried, owned or shared.
 pub(super) trait Part {
     fn contains_one(&self, digest: Digest) -> bool;
     /// Ors into zeroed words.
@@ -86,20 +87,20 @@ impl<F: Part> Layer<F> {
         parts.all(|(i, part)| part.contains_one(part_digest(digest, i)))
     }
 
-    /// At most [`CHUNK`] digests. A part is asked only for what the parts before it hold.
+    /// At most [`CHUNK`] digests. A part is queried only for what the parts before it hold.
     pub(super) fn contains_batch(&self, digests: &[Digest]) -> Answers {
         let mut found = Answers::default();
         let Some((first, others)) = self.parts.split_first() else { return found };
         first.contains_each(digests, &mut found[..digests.len().div_ceil(64)]);
         for (i, part) in others.iter().enumerate() {
-            let (mut places, mut asked) = ([0u16; CHUNK], [Digest::default(); CHUNK]);
+            let (mut places, mut queried) = ([0u16; CHUNK], [Digest::default(); CHUNK]);
             let mut len = 0;
             for place in ones(&found) {
-                (places[len], asked[len]) = (place as u16, part_digest(digests[place], i + 1));
+                (places[len], queried[len]) = (place as u16, part_digest(digests[place], i + 1));
                 len += 1;
             }
             let mut answers = Answers::default();
-            part.contains_each(&asked[..len], &mut answers[..len.div_ceil(64)]);
+            part.contains_each(&queried[..len], &mut answers[..len.div_ceil(64)]);
             for (j, &place) in places[..len].iter().enumerate() {
                 let absent = !answers[j / 64] >> (j % 64) & 1;
                 found[usize::from(place) / 64] &= !(absent << (place % 64));
@@ -126,7 +127,7 @@ fn part_digests<'a>(
 }
 
 impl Layer<Filter<Blocked, SharedBlocks>> {
-    /// Of several threads that insert a key, at least one is told "new", as each bit is.
+    /// Of several threads that insert a key, at least one gets the answer "new", as each bit is.
     #[inline]
     pub(super) fn insert_shared(&self, digest: Digest) -> bool {
         let mut new = false;
@@ -320,7 +321,7 @@ fn ones(answers: &Answers) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// Asks layers, newest first, for many digests. A key that a layer holds is not asked for again.
+/// Queries layers, newest first, for many digests. A key that a layer holds is not looked up again.
 pub(super) fn contains_in<'a, F: Part + 'a>(
     newest_first: &(impl Iterator<Item = &'a Layer<F>> + Clone),
     digests: &[Digest],

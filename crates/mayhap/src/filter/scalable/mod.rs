@@ -165,7 +165,7 @@ impl ScalableBloomFilter {
         let mut pending = Pending::new();
         for (digests, words) in digests.chunks(CHUNK).zip(words) {
             pending.fill(digests);
-            // The largest layer first: it holds most keys, and what it holds need not be asked
+            // The largest layer first: it holds most keys, and what it holds need not be looked up
             // again.
             for layer in self.older().rev() {
                 pending.keep_absent(&layer.contains_batch(pending.digests()));

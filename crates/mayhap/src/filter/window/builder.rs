@@ -62,7 +62,7 @@ impl WindowBuilder {
 
     digest_setters!();
 
-    /// Refuses windows larger than this, before any memory is asked for. No limit by default.
+    /// Refuses windows larger than this, before any memory is allocated. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self

@@ -15,7 +15,7 @@ impl WindowBloomFilter {
         self.window().expected_items()
     }
 
-    /// p, the false-positive probability that was asked for at the highest load.
+    /// p, the promised false-positive probability at the highest load.
     pub const fn target_fpp(&self) -> f64 {
         self.target_fpp
     }
@@ -62,7 +62,7 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.generation_size())
     }
 
-    /// Generations that can be asked at most, the present one among them: 15 of a window of keys,
+    /// Generations that can be queried at most, the present one among them: 15 of a window of keys,
     /// and fewer below 200 keys; 63 of one of time.
     pub const fn num_generations(&self) -> u32 {
         match &self.form {
@@ -138,7 +138,7 @@ impl WindowBloomFilter {
     }
 
     /// The predicted false-positive probability *now*, from the keys that each live generation has
-    /// counted. Reads no bits, so that it can be asked often.
+    /// counted. Reads no bits, so that it can be called often.
     ///
     /// # Examples
     ///

@@ -1,12 +1,12 @@
 //! The table: rows of 16 or of 64 bits, one bit per generation.
 
 use crate::bits::{Block, OwnedBlocks, block};
-use crate::layout::positions;
+use crate::positions;
 use crate::{Digest, Error, simd};
 
-/// Keys whose cache lines are asked for together.
+/// Keys whose cache lines are requested together.
 const GROUP: usize = 32;
-/// Rows of a first look at each key; the others are asked for only where these say "maybe". With
+/// Rows of a first look at each key; the others are requested only where these say "maybe". With
 /// 15 half-full columns one miss in five gets beyond 6 rows.
 const FIRST_ROWS: usize = 6;
 
@@ -127,7 +127,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         }
     }
 
-    /// Calls `insert` for each digest in order, with the cache lines of a group asked for together.
+    /// Calls `insert` for each digest in order, with the cache lines of a group requested together.
     /// `table` tells where they are in `filter`, which `insert` changes.
     pub(super) fn insert_batch<F>(
         filter: &mut F,
@@ -176,7 +176,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         }
     }
 
-    /// Answers a group whose first rows were asked for, in two rounds.
+    /// Answers a group whose first rows were requested, in two rounds.
     fn contains_group(&self, digests: &[Digest], mask: u64) -> u64 {
         let words = block::words(self.blocks.as_ref());
         let (first, rest) = self.multipliers().split_at(FIRST_ROWS.min(self.num_hashes as usize));

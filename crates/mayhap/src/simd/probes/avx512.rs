@@ -1,8 +1,8 @@
 //! AVX-512: 8 positions in one register, 8 words in one gather.
 
-use super::{Kernel, Range};
+use super::kernel::{Kernel, Range};
 use crate::Digest;
-use crate::layout::positions::PROBE_MULTIPLIERS;
+use crate::positions::PROBE_MULTIPLIERS;
 #[allow(clippy::wildcard_imports, reason = "a list of intrinsics says nothing")]
 use core::arch::x86_64::*;
 

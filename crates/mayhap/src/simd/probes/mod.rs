@@ -1,15 +1,18 @@
 //! Kernels of `standard`: k bits anywhere in m, looked at and set.
 //!
-//! `scalar` is the definition; `avx512` computes 8 positions at once and gathers their words.
+//! `kernel.rs` is a table of functions; `scalar.rs` is the definition, `avx512.rs` computes 8
+//! positions at once and gathers their words, `tests.rs` compares the two.
 
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
 mod avx512;
+mod kernel;
 mod scalar;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
 use crate::Digest;
 use crate::sizing::MAX_NUM_HASHES;
+use kernel::{Kernel, Range};
 
 /// The probes of a filter: their number, their range, and the kernel that this CPU runs.
 #[derive(Clone, Copy)]
@@ -17,24 +20,6 @@ pub(crate) struct Probes {
     num_bits: u64,
     num_hashes: u32,
     kernel: &'static Kernel,
-}
-
-/// The functions of one instruction set.
-///
-/// # Safety
-///
-/// To call them: the CPU has the instruction set, and the words have at least `num_bits` bits.
-struct Kernel {
-    name: &'static str,
-    contains: unsafe fn(&[u64], Digest, Range) -> bool,
-    contains_batch: unsafe fn(&[u64], &[Digest], Range, &mut [u64]),
-}
-
-/// What a kernel has to know: m, and k from 1 to 32.
-#[derive(Clone, Copy)]
-struct Range {
-    num_bits: u64,
-    num_hashes: u32,
 }
 
 impl Probes {

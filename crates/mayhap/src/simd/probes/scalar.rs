@@ -1,8 +1,8 @@
 //! Plain code, the definition. Without bounds checks, which cost a seventh of an insertion.
 
-use super::{Kernel, Range};
+use super::kernel::{Kernel, Range};
 use crate::Digest;
-use crate::layout::positions::{self, PROBE_MULTIPLIERS};
+use crate::positions::{self, PROBE_MULTIPLIERS};
 
 pub(super) static KERNEL: Kernel = Kernel { name: "scalar", contains, contains_batch };
 

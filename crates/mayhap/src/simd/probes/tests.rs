@@ -2,7 +2,7 @@
 
 use super::Probes;
 use crate::Digest;
-use crate::layout::positions::{PROBE_MULTIPLIERS, standard};
+use crate::positions::{PROBE_MULTIPLIERS, standard};
 use alloc::vec;
 use alloc::vec::Vec;
 

@@ -136,7 +136,7 @@ fn a_filter_is_full_at_its_items_where_few_are_swallowed() {
             let params = sizing::for_items(layout, items, fpp).unwrap();
             assert_eq!(params.inserted_when_full(), items, "{layout} {items} {fpp}");
         }
-        // Else at most 99.5 % of the filters that get exactly their keys are told to be full
+        // Else at most 99.5 % of the filters that get exactly their keys are reported as full
         // before.
         let params = sizing::for_items(layout, 100_000, 0.1).unwrap();
         let full = params.inserted_when_full();

@@ -2,7 +2,7 @@
 //!
 //! A window of 16 generations is a table of rows, one 16-bit word each ([`spans`] has words of
 //! 64); generation `c` is the column of the words' bits `c`, a `standard` filter of as many bits
-//! as there are rows, and all columns are asked with the same k rows. A key that was never
+//! as there are rows, and all columns are queried with the same k rows. A key that was never
 //! inserted is answered "maybe" if any live column says so. The columns hold different keys, so
 //! that their fills are independent, and
 //!
@@ -11,7 +11,7 @@
 //! ```
 //!
 //! with the exact occupancy model of [`super::standard`] for each. That is exact where the k rows
-//! of the key that is asked for differ from one another, and an upper bound where some coincide (a
+//! of the queried key differ from one another, and an upper bound where some coincide (a
 //! chance of k² / (2 · rows)).
 
 pub mod spans;

@@ -24,7 +24,7 @@ use super::{Load, column_target, expected_fpp as fpp_of, fewest_rows, rows_for};
 use crate::Error;
 use crate::sizing::{MAX_NUM_BITS, standard};
 
-/// Columns: the bits of a row. One of them is being cleared, the others can be asked.
+/// Columns: the bits of a row. One of them is being cleared, the others can be queried.
 pub const NUM_COLUMNS: u32 = 64;
 
 /// G: a generation ends with this share of the keys of a span.

@@ -1,7 +1,7 @@
 //! Generations of one length: of so many keys, or of so much time as in files of older versions.
 //!
-//! `plan.rs` cuts a window into generations, `forget.rs` goes from one to the next, `stats.rs` is what
-//! the window knows of itself, `native.rs` is the file.
+//! `plan.rs` cuts a window into generations, `forget.rs` goes from one to the next, `stats.rs` is
+//! what the window knows of itself, `native.rs` is the file.
 
 mod forget;
 mod native;
@@ -86,13 +86,13 @@ impl EvenWindow {
         })
     }
 
-    /// The columns that can be asked at the time `now`.
+    /// The columns that can be queried at the time `now`.
     #[inline(always)]
     pub(super) fn live_columns_at(&self, now: u64) -> u64 {
         self.live_columns(self.generations_until(now))
     }
 
-    /// The columns that can be asked, `ahead` generations after the present one.
+    /// The columns that can be queried, `ahead` generations after the present one.
     #[inline(always)]
     fn live_columns(&self, ahead: u64) -> u64 {
         let live = u64::from(self.plan.live).saturating_sub(ahead) as u32;

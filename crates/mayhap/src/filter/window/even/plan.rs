@@ -10,7 +10,7 @@ pub(in crate::filter::window) struct Plan {
     pub(in crate::filter::window) window: Window,
     /// Keys or time of a generation: a 14th of the window, rounded up.
     pub(in crate::filter::window) step: u64,
-    /// The generations that can be asked: the full ones that hold the window and the present one.
+    /// The generations that can be queried: the full ones that hold the window and the present one.
     pub(in crate::filter::window) live: u32,
     /// The keys that a generation is made for.
     pub(in crate::filter::window) generation_items: u64,

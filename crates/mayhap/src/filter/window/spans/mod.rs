@@ -177,7 +177,7 @@ impl SpanWindow {
         })
     }
 
-    /// The columns that can be asked at the time `now`.
+    /// The columns that can be queried at the time `now`.
     #[inline(always)]
     pub(super) fn live_columns_at(&self, now: u64) -> u64 {
         let mut oldest = self.oldest;

@@ -65,7 +65,7 @@ impl SpanWindow {
 
     /// Begins a generation, with the key that comes now.
     pub(super) fn begin(&mut self) {
-        // One column is cleared, so 63 can be asked.
+        // One column is cleared, so 63 can be queried.
         if self.next - self.oldest == u64::from(NUM_COLUMNS) - 1 {
             self.forget_oldest();
         }

@@ -4,7 +4,7 @@ use super::{COUNT, SpanWindow, Window, columns_of};
 use crate::Health;
 use crate::bits::block;
 use crate::filter::matrix::transpose::transpose;
-use crate::layout::positions;
+use crate::positions;
 use crate::sizing::window::spans::{self, NUM_COLUMNS};
 use crate::sizing::window::{self, Load};
 

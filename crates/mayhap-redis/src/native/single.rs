@@ -1,62 +1,19 @@
-//! Single calls of many tasks go out together.
-//!
-//! A call with one key costs the client about as much as one with ten, most of it for waking tasks
-//! and system calls. So keys that are given while others are on their way wait for no timer, only
-//! for one of a few pipelines to come back, and then go out in one. A key that is alone goes out at
-//! once.
+//! Calls with one key: by the pipelines that keys of many tasks share.
 
+use super::coalesce::{Waiting, most};
 use super::filter::NativeFilter;
 use super::round::{Act, Answer};
 use crate::{Error, Trouble};
 use mayhap::Digest;
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
-
-/// Pipelines of single calls on their way at once, and keys of one at most.
-///
-/// An insertion is more work for the server than for us: while it does a part, we make the next. 200
-/// callers had 1.7 times as many a second as with 1,000 keys at most. A query is less: the fewer
-/// pipelines, the better.
-fn most(act: Act) -> (usize, usize) {
-    match act {
-        Act::Insert => (4, 100),
-        Act::Ask => (2, 1000),
-    }
-}
-
-/// Keys that wait for the next pipeline of a handle.
-#[derive(Debug, Default)]
-pub(super) struct Together {
-    insert: Mutex<Queue>,
-    ask: Mutex<Queue>,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    waiting: VecDeque<Waiting>,
-    drivers: usize,
-}
-
-type Waiting = (Digest, oneshot::Sender<Result<Answer, Error>>);
-
-impl Together {
-    fn queue(&self, act: Act) -> MutexGuard<'_, Queue> {
-        let queue = match act {
-            Act::Insert => &self.insert,
-            Act::Ask => &self.ask,
-        };
-        queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl NativeFilter {
     /// What becomes of one digest. If the caller gives up, it may be carried out all the same.
     pub(super) async fn answer(&self, digest: Digest, act: Act) -> Result<Answer, Error> {
         let (sender, receiver) = oneshot::channel();
         let is_driven = {
-            let mut queue = self.inner.together.queue(act);
+            let mut queue = self.inner.coalescer.queue(act);
             queue.waiting.push_back((digest, sender));
             let is_driven = queue.drivers >= most(act).0;
             queue.drivers += usize::from(!is_driven);
@@ -86,7 +43,7 @@ impl Driver {
     async fn drive(mut self) {
         loop {
             let batch: Vec<Waiting> = {
-                let mut queue = self.filter.inner.together.queue(self.act);
+                let mut queue = self.filter.inner.coalescer.queue(self.act);
                 let count = queue.waiting.len().min(most(self.act).1);
                 if count == 0 {
                     // Under the lock: who comes next starts another one.
@@ -107,11 +64,11 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Given up in the middle, as by the end of its runtime: who waits is told, unless another
+    /// Given up in the middle, as by the end of its runtime: waiters get an error, unless another
     /// drives on.
     fn drop(&mut self) {
         if !self.has_ended {
-            let mut queue = self.filter.inner.together.queue(self.act);
+            let mut queue = self.filter.inner.coalescer.queue(self.act);
             queue.drivers -= 1;
             if queue.drivers == 0 {
                 queue.waiting.clear();

@@ -1,0 +1,78 @@
+//! A circuit breaker: calls to a server that may be dead, without all callers waiting for it.
+
+use super::error::{Shared, TimedOut};
+use std::future::Future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{self, Instant};
+
+/// Failures in a row that open the circuit. A single slow answer says little.
+const MANY: u32 = 8;
+
+/// Calls to a filter or a cache. Closed at first; open after [`MANY`] failures in a row, and then
+/// half-open every `retry_after`, for one trial call.
+#[derive(Debug)]
+pub(super) struct CircuitBreaker {
+    timeout: Duration,
+    retry_after: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// In a row.
+    failures: u32,
+    /// Until when the circuit is open, and what failed last.
+    open: Option<(Instant, Shared)>,
+}
+
+impl CircuitBreaker {
+    pub(super) fn new(timeout: Duration, retry_after: Duration) -> Self {
+        Self { timeout, retry_after, state: Mutex::default() }
+    }
+
+    /// Awaits an answer until the timeout; an error at once while the circuit is open.
+    pub(super) async fn call<T, E: Into<Shared>>(
+        &self,
+        answer: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, Shared> {
+        self.check_closed()?;
+        let error: Shared = match time::timeout(self.timeout, answer).await {
+            Ok(Ok(value)) => {
+                *self.state() = State::default();
+                return Ok(value);
+            }
+            Ok(Err(error)) => error.into(),
+            Err(_) => TimedOut(self.timeout).into(),
+        };
+        let mut state = self.state();
+        state.failures = state.failures.saturating_add(1);
+        if state.failures >= MANY {
+            state.open = Some((Instant::now() + self.retry_after, error.clone()));
+        }
+        Err(error)
+    }
+
+    /// Whether to call now. When the open time ends, one call goes first; the others fail until it
+    /// has succeeded.
+    fn check_closed(&self) -> Result<(), Shared> {
+        if let Some((until, error)) = &mut self.state().open {
+            let now = Instant::now();
+            if now < *until {
+                return Err(error.clone());
+            }
+            *until = now + self.retry_after;
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl From<TimedOut> for Shared {
+    fn from(error: TimedOut) -> Self {
+        std::sync::Arc::new(error)
+    }
+}

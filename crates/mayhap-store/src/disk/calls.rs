@@ -1,0 +1,116 @@
+//! Calls that are more than one call of the file system, with their errors.
+
+use super::{Disk, DiskFile, Entry, How, folder_of};
+use crate::Error;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// What a name leads to, or `None` if it leads nowhere.
+pub(crate) fn look_for(disk: &dyn Disk, path: &Path, follow: bool) -> Result<Option<Entry>, Error> {
+    match disk.look(path, follow) {
+        Ok(entry) => Ok(Some(entry)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::io("look at", path)(error)),
+    }
+}
+
+/// Whether `path` is still a name of `file`.
+pub(crate) fn is_at(disk: &dyn Disk, file: &dyn DiskFile, path: &Path) -> Result<bool, Error> {
+    let ours = file.look().map_err(Error::io("look at", path))?;
+    Ok(look_for(disk, path, false)?.is_some_and(|there| there.is_same_file(&ours)))
+}
+
+/// Opens a regular file.
+pub(crate) fn open_regular(
+    disk: &dyn Disk,
+    path: &Path,
+    how: How,
+) -> Result<Box<dyn DiskFile>, Error> {
+    // Before the open, which would wait for the other end of a pipe.
+    disk.look(path, true).map_err(Error::io("open", path))?.check_regular(path)?;
+    let file = disk.open(path, how).map_err(Error::io("open", path))?;
+    file.look().map_err(Error::io("open", path))?.check_regular(path)?;
+    Ok(file)
+}
+
+/// Makes creations, renames and removals in the folder of `path` survive a power cut.
+pub(crate) fn sync_folder(disk: &dyn Disk, path: &Path) -> Result<(), Error> {
+    disk.sync_folder(path).map_err(Error::io("sync", folder_of(path)))
+}
+
+/// Fills `bytes` from `offset` on, up to the end of the file; returns how many there were.
+pub(crate) fn read_up_to(file: &dyn DiskFile, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match file.read_at(&mut bytes[done..], offset + done as u64) {
+            Ok(0) => break,
+            Ok(more) => done += more,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Fills `bytes` from `offset` on.
+pub(crate) fn read_exact_at(file: &dyn DiskFile, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    if read_up_to(file, bytes, offset)? < bytes.len() {
+        return Err(io::Error::new(ErrorKind::UnexpectedEof, "it became shorter meanwhile"));
+    }
+    Ok(())
+}
+
+/// Writes all of `bytes` at `offset`.
+pub(crate) fn write_all_at(file: &dyn DiskFile, mut bytes: &[u8], offset: u64) -> io::Result<()> {
+    let mut at = offset;
+    while !bytes.is_empty() {
+        match file.write_at(bytes, at) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(done) => {
+                bytes = &bytes[done..];
+                at += done as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A file that is written from the front, for code that wants `Write` and `Seek`.
+#[derive(Debug)]
+pub(crate) struct Writer<'a> {
+    file: &'a dyn DiskFile,
+    at: u64,
+}
+
+impl<'a> Writer<'a> {
+    /// At the front of a file.
+    pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
+        Self { file, at: 0 }
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.file.write_at(bytes, self.at)?;
+        self.at += done as u64;
+        Ok(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Writer<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let (from, offset) = match to {
+            SeekFrom::Start(at) => (0, i64::try_from(at).map_err(|_| ErrorKind::InvalidInput)?),
+            SeekFrom::Current(offset) => (self.at, offset),
+            SeekFrom::End(offset) => (self.file.look()?.bytes, offset),
+        };
+        self.at = from.checked_add_signed(offset).ok_or(ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}

@@ -1,0 +1,22 @@
+//! Who holds a lock.
+
+use std::fmt;
+
+/// Who holds a lock, as it says itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The id of the process.
+    pub process: u32,
+    /// What it is doing: the verb that it gave.
+    pub verb: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.verb.is_empty() {
+            write!(f, "process {}", self.process)
+        } else {
+            write!(f, "process {} ({})", self.process, self.verb)
+        }
+    }
+}

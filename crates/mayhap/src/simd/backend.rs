@@ -1,0 +1,88 @@
+//! Which kernel runs: the fastest that the CPU at hand has.
+
+use super::kernel::{Kernel, of_k};
+use crate::Digest;
+use crate::bits::Block;
+use crate::sync::AtomicU64;
+
+/// A kernel that this CPU can run: only detection makes one, so calling it is sound.
+#[derive(Clone, Copy)]
+pub(crate) struct Backend(&'static Kernel);
+
+impl Backend {
+    /// All kernels for this k that this CPU can run, the fastest first; the last is scalar.
+    pub(crate) fn all(num_hashes: u32) -> impl Iterator<Item = Self> {
+        [
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+            (super::avx512::is_available(), &super::avx512::KERNELS),
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+            (super::avx2::is_available(), &super::avx2::KERNELS),
+            #[cfg(all(target_arch = "aarch64", not(any(loom, shuttle))))]
+            (super::neon::is_available(), &super::neon::KERNELS),
+            (true, &super::scalar::KERNELS),
+        ]
+        .into_iter()
+        .filter_map(move |(available, kernels)| {
+            available.then_some(Self(&kernels[of_k(num_hashes)]))
+        })
+    }
+
+    /// The fastest kernel for this k that this CPU can run.
+    pub(crate) fn detect(num_hashes: u32) -> Self {
+        Self::all(num_hashes).next().unwrap_or(Self(&super::scalar::KERNELS[of_k(num_hashes)]))
+    }
+
+    /// The kernel's name.
+    pub(crate) fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    #[inline(always)]
+    pub(crate) fn contains(self, blocks: &[Block], digest: Digest) -> bool {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains)(blocks, digest) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(self, blocks: &mut [Block], digest: Digest) -> bool {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.insert)(blocks, digest) }
+    }
+
+    pub(crate) fn contains_batch(self, blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains_batch)(blocks, digests, found) }
+    }
+
+    pub(crate) fn insert_batch(self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.insert_batch)(blocks, digests, new) }
+    }
+
+    /// Which of up to 64 digests are in blocks that other threads may be inserting into.
+    ///
+    /// # Panics
+    ///
+    /// If the words are not aligned to 64 bytes, as blocks are, and if there are more digests.
+    pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains_shared)(words, digests) }
+    }
+}
+
+impl core::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The names of the kernels that this CPU can run, the fastest (which filters use) first.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(mayhap::kernel_names().last(), Some("scalar"));
+/// ```
+pub fn kernel_names() -> impl Iterator<Item = &'static str> {
+    Backend::all(8).map(Backend::name)
+}

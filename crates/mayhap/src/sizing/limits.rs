@@ -1,0 +1,52 @@
+//! The sizes and rates that filters may have, and how near to 0 digests let a rate come.
+
+use crate::{Error, Layout};
+
+/// The largest `num_hashes`: beyond it a lower rate comes from more bits alone.
+///
+/// 32 hashes are optimal at p = 2.3e-10; at 1e-12 the cap costs 2 % more bits.
+pub const MAX_NUM_HASHES: u32 = 32;
+
+/// The largest number of bits: 2^56 (8 PiB).
+pub const MAX_NUM_BITS: u64 = 1 << 56;
+
+pub(crate) fn check_fpp(target_fpp: f64) -> Result<(), Error> {
+    // `contains` is false for NaN.
+    if target_fpp > 0.0 && target_fpp < 1.0 {
+        Ok(())
+    } else {
+        Err(Error::FppOutOfRange { found: target_fpp })
+    }
+}
+
+pub(crate) fn check_target(expected_items: u64, target_fpp: f64) -> Result<(), Error> {
+    check_fpp(target_fpp)?;
+    if expected_items == 0 {
+        return Err(Error::ZeroItems);
+    }
+    let lowest_fpp = 2.0 * digest_collisions(expected_items);
+    if target_fpp < lowest_fpp {
+        return Err(Error::FppUnreachable { target_fpp, lowest_fpp });
+    }
+    Ok(())
+}
+
+pub(super) fn check_num_bits(layout: Layout, num_bits: u64) -> Result<(), Error> {
+    let min = layout.min_bits();
+    if (min..=MAX_NUM_BITS).contains(&num_bits) {
+        Ok(())
+    } else {
+        Err(Error::OutOfRange { parameter: "num_bits", min, max: MAX_NUM_BITS, found: num_bits })
+    }
+}
+
+/// The share of absent keys whose digest equals that of one of `items` keys: n / 2^64.
+pub(super) fn digest_collisions(items: u64) -> f64 {
+    items as f64 / 18_446_744_073_709_551_616.0
+}
+
+/// `p` or a digest collision, whichever happens.
+pub(super) fn with_digest_collisions(fpp: f64, items: u64) -> f64 {
+    let collisions = digest_collisions(items);
+    (fpp + (1.0 - fpp) * collisions).min(1.0)
+}
