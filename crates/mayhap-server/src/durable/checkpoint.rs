@@ -6,10 +6,10 @@ use super::log::Trouble;
 use super::manifest::{ImageOf, Manifest};
 use super::plant::Plant;
 use super::recorder::Unsafe;
-use super::recover::now_ms;
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
 use super::{Error, Filters, Log, Refused, Saved};
+use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use crate::sync::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -202,7 +202,7 @@ impl Log {
         }
         let manifest = Manifest {
             identity: checkpoints.manifest.identity,
-            made_at: now_ms(),
+            made_at: unix_ms(),
             first_segment: begun.first_segment,
             first_sequence: begun.first_sequence,
             first_previous: begun.first_previous,

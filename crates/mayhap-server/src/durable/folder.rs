@@ -66,18 +66,20 @@ impl DataFolder {
             self.store.keep_key(text.as_bytes());
             return Ok(SecretKey::new(key));
         };
-        let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
-        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match u128::from_str_radix(text, 16) {
-            Ok(key) if digits => {
-                self.store.keep_key(&bytes);
-                Ok(SecretKey::new(key.to_be_bytes()))
-            }
-            _ => Err(Error::Damaged {
-                path: self.store.path(KEY),
-                offset: 0,
-                what: format!("{} bytes that are not 32 hex digits", bytes.len()),
-            }),
-        }
+        let key = parse_key(&bytes).ok_or_else(|| Error::Damaged {
+            path: self.store.path(KEY),
+            offset: 0,
+            what: format!("{} bytes that are not 32 hex digits", bytes.len()),
+        })?;
+        self.store.keep_key(&bytes);
+        Ok(key)
     }
+}
+
+/// A secret key as text: 32 hex digits, with white space around them.
+pub(crate) fn parse_key(text: &[u8]) -> Option<SecretKey> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let key = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
+    Some(SecretKey::new(key.to_be_bytes()))
 }

@@ -43,6 +43,8 @@ mod threads;
 pub use checkpoint::Saves;
 pub use error::{Error, Refused};
 pub use folder::DataFolder;
+#[cfg(not(loom))]
+pub(crate) use folder::parse_key;
 pub use image::{Image, read_native, write_native};
 pub use log::{Contents, Log, Logged, State, Ticket};
 pub use operation::Operation;

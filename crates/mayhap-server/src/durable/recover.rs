@@ -10,13 +10,13 @@ use super::plant::Plant;
 use super::segment::{self, Identity, Segment};
 use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, segment_path};
 use super::{DataFolder, Error, Log, Options, Replay, Saved, Store};
+use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 /// How far the opening of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,7 +145,7 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
     segment::create(store, &identity, 1)?;
     let manifest = Manifest {
         identity,
-        made_at: now_ms(),
+        made_at: unix_ms(),
         first_segment: 1,
         first_sequence: 0,
         first_previous: log_id,
@@ -155,11 +155,6 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
     };
     store.replace(MANIFEST, &manifest.encode())?;
     Ok(manifest)
-}
-
-pub(super) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_millis() as u64)
 }
 
 fn check_digests(store: &Store, manifest: &Manifest, options: &Options) -> Result<(), Error> {

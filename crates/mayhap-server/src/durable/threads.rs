@@ -25,7 +25,7 @@ enum Due {
     Tick,
 }
 
-/// The threads of a log; they end when it is closed.
+/// The threads of a log; they end when it is closed, or this is dropped.
 #[derive(Debug)]
 pub struct Threads {
     log: Arc<Log>,
@@ -58,12 +58,26 @@ impl Threads {
     ///
     /// As [`Log::close`].
     pub fn close(mut self) -> Result<(), super::Refused> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), super::Refused> {
+        if self.handles.is_empty() {
+            return Ok(());
+        }
         let closed = self.log.close();
         for handle in self.handles.drain(..) {
             // A thread that panicked has said so itself.
             let _ = handle.join();
         }
         closed
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Nobody is there to hear of errors; `close` returns them.
+        let _ = self.end();
     }
 }
 

@@ -1,7 +1,8 @@
 //! What is in a filter, as bytes and back: for images, dumps and unions.
 
-use super::filter::{Filter, Ordered, locked, read};
+use super::filter::{Filter, Ordered};
 use super::fixed::Fixed;
+use super::lock::{locked, read};
 use super::{Entry, Hash, Options, Shape, Spec};
 use crate::durable::{self, write_native};
 use mayhap::native::{Header, Kind, MAGIC};

@@ -2,9 +2,10 @@
 //!
 //! `insert.rs` is the way in, `info.rs` what it knows of itself, `contents.rs` its bytes.
 
-use super::filter::{Filter, read};
+use super::filter::Filter;
 use super::growth::Growth;
 use super::load::Outgoing;
+use super::lock::read;
 use super::{Shape, Spec};
 use crate::Turn;
 use crate::durable::Tally;

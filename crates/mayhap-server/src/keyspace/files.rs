@@ -7,21 +7,16 @@
 //! still as it was (it was renamed or removed, or is in memory) goes on being served.
 
 use super::contents::limits;
-use super::filter::{Filter, charge, locked};
+use super::filter::{Filter, charge};
+use super::lock::locked;
 use super::{Entry, Hash, Keyspace, Shape, Spec, Unreadable};
-use crate::Shared;
 use mayhap::native::Kind;
 use mayhap::{DigestFunction, ScalableBloomFilter};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
 
-/// Between two looks at the files.
-const LOOK: Duration = Duration::from_millis(500);
 /// A file that could not be opened, and is not changed, is tried again after so many looks, since a
 /// disk may work again; then after twice as many, and so on, this many times.
 const FIRST_LOOKS: u32 = 20;
@@ -300,48 +295,5 @@ impl Entry {
             Filter::Mapped(mapped) => mapped.changed().map(Unreadable::from),
             _ => None,
         }
-    }
-}
-
-/// The thread that looks after files; it ends when this is dropped, which waits for as long as it
-/// takes to read the file at hand.
-#[derive(Debug)]
-pub struct Watching {
-    stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Watching {
-    /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// If the system has no threads left.
-    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let (shared, stopped) = (shared.clone(), stop.clone());
-        let thread = thread::Builder::new().name("files".to_owned()).spawn(move || {
-            let (stopped, changed) = &*stopped;
-            let mut is_over = locked(stopped);
-            while !*is_over {
-                drop(is_over);
-                shared.keyspace.refresh_files();
-                is_over = locked(stopped);
-                if !*is_over {
-                    let slept = changed.wait_timeout(is_over, LOOK);
-                    is_over = slept.unwrap_or_else(PoisonError::into_inner).0;
-                }
-            }
-        })?;
-        Ok(Self { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        *locked(&self.stop.0) = true;
-        self.stop.1.notify_all();
-        // If it panicked it has said so itself; files are then not looked after.
-        let _ = self.thread.take().map(JoinHandle::join);
     }
 }

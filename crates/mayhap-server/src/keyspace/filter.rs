@@ -2,6 +2,7 @@
 
 use super::contents::Contents;
 use super::fixed::Fixed;
+use super::lock::locked;
 use super::{Hash, InsertError, Options, Shape, Spec};
 use crate::fail_point::fail_point;
 use mayhap::sizing::scalable::LayerParams;
@@ -11,7 +12,7 @@ use mayhap::{
     WindowBuilder, sizing,
 };
 use mayhap_formats::{ForeignFilter, RedisBloomFilter};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, RwLock};
 
 /// Below this number of keys a filter's rate depends on the luck of its few keys, and it costs 4
 /// KiB at most, so smaller ones are made for this many.
@@ -263,20 +264,4 @@ fn growing<T>(
         fail_point("growth.published");
     }
     done
-}
-
-/// A panic elsewhere leaves bits that are set and counts that are a little off, so that going on
-/// is better than never answering again.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// As [`locked`].
-pub(super) fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// As [`locked`].
-pub(super) fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
 }

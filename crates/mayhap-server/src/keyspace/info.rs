@@ -1,6 +1,7 @@
 //! What a filter knows of itself.
 
-use super::filter::{Filter, locked, read};
+use super::filter::Filter;
+use super::lock::{locked, read};
 use super::{Entry, Shape};
 use mayhap::{Estimate, FilterParams};
 use mayhap_formats::ForeignFilter;

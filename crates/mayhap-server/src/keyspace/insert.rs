@@ -1,6 +1,7 @@
 //! The way of keys into a filter, and into the log; `durable/announced.rs` keeps "not new" safe.
 
-use super::filter::{Filter, locked, write};
+use super::filter::Filter;
+use super::lock::{locked, write};
 use super::{Entry, InsertError};
 use crate::Turn;
 use crate::durable::Recorder;
@@ -38,7 +39,7 @@ impl Entry {
         }
         let Some(recorder) = &mut turn.recorder else {
             let new = self.filter.insert(digest)?;
-            self.ask_growth();
+            self.request_growth();
             return Ok(new);
         };
         let (filter, tally) = (&self.filter, &self.tally);
@@ -46,7 +47,7 @@ impl Entry {
         let new =
             recorder.insert_one(tally, self.id, digest, contains, || filter.insert(digest))?;
         if new {
-            self.ask_growth();
+            self.request_growth();
         }
         Ok(new)
     }
@@ -95,13 +96,23 @@ impl Entry {
         let Turn { recorder, digests, answers, .. } = turn;
         let Some(recorder) = recorder else {
             let done = self.filter.insert_many(digests, answers);
-            self.ask_growth();
+            self.request_growth();
             return done;
         };
         let insert = |digests: &[Digest], new: &mut Bitmap| self.filter.insert_many(digests, new);
         let done = recorder.insert_each(&self.tally, self.id, digests, answers, insert);
-        self.ask_growth();
+        self.request_growth();
         done
+    }
+
+    /// Says that the next layer is needed soon, if it is.
+    #[inline]
+    fn request_growth(&self) {
+        if let Filter::Growing(filter) = &self.filter
+            && filter.growth_is_due()
+        {
+            self.growth.request(self.id);
+        }
     }
 
     fn insert_key(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {

@@ -1,7 +1,8 @@
 //! The layers of a filter, one by one; for `BF.DEBUG`.
 
 use super::Entry;
-use super::filter::{Filter, locked, read};
+use super::filter::Filter;
+use super::lock::{locked, read};
 
 /// A layer of a filter; of one that does not grow, the filter.
 #[derive(Debug, Clone, Copy, PartialEq)]

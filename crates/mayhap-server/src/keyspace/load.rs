@@ -5,8 +5,9 @@
 //! 1 plus the bytes after the header up to the chunk's end.
 
 use super::contents::Contents;
-use super::filter::{charge, locked};
+use super::filter::charge;
 use super::loading::{Loading, layer_bytes};
+use super::lock::locked;
 use super::{ChangeError, CreateError, Entry, Keyspace, TooLarge};
 use crate::durable::Log;
 use mayhap::Charge;

@@ -19,6 +19,7 @@ mod insert;
 mod layers;
 mod load;
 mod loading;
+mod lock;
 mod names;
 mod options;
 mod recovery;
@@ -28,10 +29,10 @@ mod sizes;
 mod spec;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
+mod upkeep;
 
 pub use entry::Entry;
 pub use error::{ChangeError, CreateError, InsertError, TooLarge, Unreadable};
-pub use files::Watching;
 pub use filter::FEWEST_ITEMS;
 pub use glob::matches;
 pub use growth::Growing;
@@ -42,4 +43,6 @@ pub use names::Keyspace;
 pub use options::Options;
 pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
+
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
+pub use upkeep::Upkeep;

@@ -5,9 +5,10 @@
 //! checkpoints and scans go over; a filter is in it, and has its name, once the log has its creation.
 
 use super::files::Files;
-use super::filter::{Filter, charge, digest_function, explained, locked, read, write};
+use super::filter::{Filter, charge, digest_function, explained};
 use super::growth::Growth;
 use super::load::Incoming;
+use super::lock::{locked, read, write};
 use super::sizes::Sizes;
 use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
 use crate::durable::{Contents, Log, Logged, Operation, Refused};

@@ -1,9 +1,10 @@
 //! Filters that come back at start: from images, then from the log.
 
 use super::contents::{Contents, limits};
-use super::filter::{Ordered, digest_function, locked};
+use super::filter::{Ordered, digest_function};
 use super::insert::REMOVAL;
 use super::loading::Loading;
+use super::lock::locked;
 use super::sizes::Sizes;
 use super::{Keyspace, Options, Shape, Spec};
 use crate::durable::{Answered, Filters, Image, Replay, Saved, Snapshot, read_native};
@@ -315,7 +316,7 @@ impl Filters for Keyspace {
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
-        let entry = super::filter::read(&self.by_id).get(&id).map(|named| named.entry.clone());
+        let entry = super::lock::read(&self.by_id).get(&id).map(|named| named.entry.clone());
         let Some(entry) = entry else { return Ok(None) };
         let Some(mut contents) = entry.contents().map_err(io::Error::other)? else {
             return Ok(None);

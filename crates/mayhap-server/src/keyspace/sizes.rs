@@ -1,6 +1,7 @@
 //! Sizes that were worked out: that takes a millisecond, and most filters are as the last ones.
 
-use super::filter::{Sized, locked, sized};
+use super::filter::{Sized, sized};
+use super::lock::locked;
 use super::{Shape, Spec};
 use mayhap::Error;
 use std::sync::Mutex;

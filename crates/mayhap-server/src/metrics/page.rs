@@ -3,6 +3,7 @@
 use super::times::CLASSES;
 use super::{Counter, Took};
 use crate::Shared;
+use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::durable::Stats;
 use crate::keyspace::{Entry, Info, Measured};
@@ -104,7 +105,7 @@ fn state(shared: &Shared, out: &mut String) {
 }
 
 fn log(stats: &Stats, out: &mut String) {
-    let since_checkpoint = crate::http::now().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
+    let since_checkpoint = unix_ms().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
     let failed = u8::from(stats.checkpoint_error.is_some());
     let poisoned = u8::from(stats.poisoned);
     let displaced = u8::from(stats.displaced);
@@ -142,7 +143,7 @@ type Value = fn(&Told) -> Option<f64>;
 
 /// The first filters that the user may see.
 fn told(shared: &Shared, rights: &Rights) -> Vec<Told> {
-    let (limit, now) = (shared.config.metrics_filters, crate::http::now());
+    let (limit, now) = (shared.config.metrics_filters, unix_ms());
     let (mut told, mut cursor, mut left) = (Vec::new(), 0, MEASURED_BYTES);
     while told.len() < limit {
         // Without a pattern there is nothing to refuse.

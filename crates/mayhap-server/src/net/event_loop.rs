@@ -7,6 +7,7 @@ use super::pipeline::{End, Work};
 use super::wait::Waiting;
 use super::{Control, Engine, Inbox, Listener, Options};
 use crate::Turn;
+use crate::clock::unix_ms;
 use crate::resp::Reply;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
@@ -16,7 +17,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What a waker's event says.
 pub(crate) const WAKE: Token = Token(0);
@@ -89,7 +90,7 @@ struct Clock {
 
 impl Clock {
     fn new() -> Self {
-        Self { start: Instant::now(), wall_ms: wall_ms(), set_at_ms: 0 }
+        Self { start: Instant::now(), wall_ms: unix_ms(), set_at_ms: 0 }
     }
 
     /// Milliseconds since the start, from 1 on, and since 1970. The second is read once a second
@@ -97,15 +98,10 @@ impl Clock {
     fn now(&mut self) -> (u64, u64) {
         let now_ms = self.start.elapsed().as_millis() as u64 + 1;
         if now_ms - self.set_at_ms >= 1000 {
-            (self.wall_ms, self.set_at_ms) = (wall_ms(), now_ms);
+            (self.wall_ms, self.set_at_ms) = (unix_ms(), now_ms);
         }
         (now_ms, self.wall_ms + (now_ms - self.set_at_ms))
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn wall_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 impl<E: Engine> Loop<E> {

@@ -10,9 +10,9 @@
 //! who have not logged in have one of their own, and cannot fill the queue of those who have.
 
 use super::connection::Writes;
-use super::event_loop::wall_ms;
 use super::send::Outcome;
 use super::{Client, Control, Engine};
+use crate::clock::unix_ms;
 use crate::command::After;
 use crate::config::Rights;
 use crate::resp::Words;
@@ -166,7 +166,7 @@ impl<E: Engine> Worker<E> {
     fn carry_out(&self, job: Job, turn: &mut Turn) -> Done {
         let Job { request, mut session, client, connection } = job;
         let began = Instant::now();
-        turn.now = wall_ms();
+        turn.now = unix_ms();
         turn.wrote = false;
         let mut answer = Vec::new();
         let after = self.engine.execute(request.words(), &mut session, turn, &mut answer);

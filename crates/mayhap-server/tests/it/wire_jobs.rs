@@ -1,7 +1,7 @@
 //! Requests that take long, as the loop sees them: they stop their own connection and no other.
 
 use crate::support::{Echo, Raw, Running, options};
-use mayhap_server::Ended;
+use mayhap_server::net::Ended;
 use mayhap_server::net::{Client, Options};
 use std::net::Shutdown;
 use std::sync::Arc;
