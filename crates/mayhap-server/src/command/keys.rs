@@ -172,7 +172,7 @@ fn memory(call: &mut Call<'_, '_>) -> Outcome {
         call.reply().null();
         return Ok(());
     };
-    call.count(entry.info().bytes.saturating_add(name.len() as u64))
+    call.count(entry.num_bytes().saturating_add(name.len() as u64))
 }
 
 fn flush(call: &mut Call<'_, '_>) -> Outcome {

@@ -41,7 +41,7 @@ pub(crate) mod tests;
 mod threads;
 
 pub use checkpoint::Saves;
-pub use error::{Error, Refused};
+pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
 #[cfg(not(loom))]
 pub(crate) use folder::parse_key;

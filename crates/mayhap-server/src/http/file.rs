@@ -147,7 +147,7 @@ impl std::convert::From<LoadError> for Failure {
                 Self::new(StatusCode::CONFLICT, problem)
             }
             LoadError::TooBig => Self::bad("the file is longer than its header says"),
-            LoadError::Bad(problem) => Self::bad(problem),
+            LoadError::Bad(problem) => Self::bad(problem.to_string()),
             LoadError::Create(error) => error.into(),
         }
     }

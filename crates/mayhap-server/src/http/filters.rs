@@ -147,8 +147,8 @@ struct Described {
 
 fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
-    let Info { capacity, bytes, layers, items, distinct, .. } = info;
-    let Info { expansion, error, fpp_now, kind, keyed, read_only, .. } = info;
+    let Info { capacity, num_bytes, layers, items, distinct_items, .. } = info;
+    let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -156,12 +156,12 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         keyed,
         capacity,
         items,
-        distinct_items: distinct,
-        bytes,
+        distinct_items,
+        bytes: num_bytes,
         layers,
         expansion,
-        error,
-        error_now: fpp_now,
+        error: target_fpp,
+        error_now: expected_fpp,
         read_only,
         fill: None,
         error_measured: None,
@@ -225,8 +225,8 @@ pub(super) async fn info(
         if look.measure {
             let measured = entry.measure();
             entry.check_file()?;
-            described.fill = Some(measured.fill);
-            described.error_measured = Some(measured.fpp);
+            described.fill = Some(measured.fill_ratio);
+            described.error_measured = Some(measured.estimated_fpp);
             described.fill_alarm = measured.fill_alarm;
         }
         Ok(json(StatusCode::OK, &described))

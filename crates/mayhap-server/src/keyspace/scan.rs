@@ -28,7 +28,7 @@ impl Keyspace {
     ///
     /// # Errors
     ///
-    /// [`ChangeError::Kind`] for a pattern of more than [`MAX_PATTERN_BYTES`].
+    /// [`ChangeError::LongPattern`] for a pattern of more than [`MAX_PATTERN_BYTES`].
     pub fn scan(
         &self,
         cursor: u64,
@@ -37,9 +37,7 @@ impl Keyspace {
         now: u64,
     ) -> Result<Page, ChangeError> {
         if let Some(found) = pattern.map(<[u8]>::len).filter(|&found| found > MAX_PATTERN_BYTES) {
-            let message =
-                format!("the pattern has {found} bytes, above the limit of {MAX_PATTERN_BYTES}");
-            return Err(ChangeError::Kind(message));
+            return Err(ChangeError::LongPattern { found, limit: MAX_PATTERN_BYTES });
         }
         let (part, cursor) = self.part(cursor, count);
         let fits = |named: &Named| {

@@ -1,6 +1,5 @@
 //! What a keyspace needs done now and then, and the threads that do it.
 
-use super::filter::Filter;
 use super::growth::Growing;
 use super::lock::{locked, read};
 use super::names::Named;
@@ -55,10 +54,8 @@ impl Keyspace {
         let keyspace = self.clone();
         Growing::start(self.growth.clone(), move |id| {
             let Some(entry) = keyspace.entry_of(id) else { return };
-            if let Filter::Growing(filter) = &entry.filter {
-                // One that was removed meanwhile is ours alone: its memory is to go.
-                filter.grow_ahead(|| keyspace.growth.runs() && Arc::strong_count(&entry) > 1);
-            }
+            // One that was removed meanwhile is ours alone: its memory is to go.
+            entry.grow_ahead(&|| keyspace.growth.runs() && Arc::strong_count(&entry) > 1);
         })
     }
 
@@ -84,9 +81,7 @@ impl Keyspace {
         let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
         self.forget_idle_dumps(&entries, now);
         for entry in &entries {
-            if let Filter::Growing(filter) = &entry.filter {
-                filter.prepare_growth();
-            }
+            entry.prepare_growth();
         }
         for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
             let _changing = locked(&self.changing);

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, KeyFileError};
 use crate::durable::{self, Refused};
+use crate::keyspace::RecoveryError;
 use crate::net;
 use std::fmt;
 use std::io;
@@ -25,7 +26,7 @@ pub enum StartError {
     /// The file of the secret key cannot be used.
     Key(KeyFileError),
     /// The filters of the data folder cannot be brought back.
-    Restore(String),
+    Restore(RecoveryError),
     /// The system has no random bytes for a secret key.
     Random(io::Error),
     /// The system has no thread.
@@ -99,7 +100,7 @@ impl fmt::Display for StartError {
             }
             Self::Data(error) => error.fmt(f),
             Self::Key(error) => error.fmt(f),
-            Self::Restore(problem) => f.write_str(problem),
+            Self::Restore(error) => error.fmt(f),
             Self::Random(error) => write!(f, "cannot create a secret key: {error}"),
             Self::Thread { purpose, source } => write!(f, "cannot start {purpose}: {source}"),
         }
@@ -125,7 +126,7 @@ impl std::error::Error for StartError {
             Self::Http { source, .. } | Self::Thread { source, .. } | Self::Random(source) => {
                 Some(source)
             }
-            Self::Restore(_) => None,
+            Self::Restore(error) => Some(error),
         }
     }
 }

@@ -40,11 +40,11 @@ fn the_next_layer_is_there_before_it_is_needed_and_goes_with_its_filter() {
     insert(&entry, 0..ITEMS / 4 * 3);
     assert_eq!(keyspace.used_bytes(), first, "too early");
     insert(&entry, ITEMS / 4 * 3..ITEMS / 10 * 9);
-    until("a layer ahead", || entry.info().bytes > first);
+    until("a layer ahead", || entry.info().num_bytes > first);
     let made = keyspace.used_bytes();
-    assert_eq!((entry.info().layers, entry.info().bytes), (1, made));
+    assert_eq!((entry.info().layers, entry.info().num_bytes), (1, made));
     insert(&entry, ITEMS / 10 * 9..ITEMS / 10 * 12);
-    assert_eq!((entry.info().layers, entry.info().bytes), (2, made));
+    assert_eq!((entry.info().layers, entry.info().num_bytes), (2, made));
     assert_eq!(keyspace.used_bytes(), made, "charged once");
     assert!((0..ITEMS / 10 * 12).all(|key| entry.contains_digest(digest(key), 1)));
     drop(entry);
