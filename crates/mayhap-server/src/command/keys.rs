@@ -3,7 +3,7 @@
 use super::call::{Call, Fault, HASTY_FILTERS, NO_INTEGER, Outcome, SYNTAX};
 use super::client::unknown_subcommand;
 use super::number;
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::is;
 use crate::keyspace::ChangeError;
 use mayhap::DigestFunction;

@@ -2,7 +2,7 @@
 
 use super::After;
 use super::call::{Call, Outcome, SYNTAX};
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::{is, one_of};
 
 pub(super) const COMMANDS: &[Command] = &[

@@ -1,8 +1,8 @@
 //! Who is connected: for `CLIENT LIST`, `CLIENT KILL` and what is counted.
 
-use super::Inbox;
 use crate::Session;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,6 +20,16 @@ pub struct Clients {
     pub(super) bytes_out: AtomicU64,
 }
 
+/// Wakes the loop of a connection, to close those that were killed.
+#[derive(Clone)]
+pub(super) struct Close(pub(super) Arc<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Close {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Close")
+    }
+}
+
 /// A connection as others see it.
 #[derive(Debug)]
 pub struct Client {
@@ -33,13 +43,13 @@ pub struct Client {
     pub(super) requests: AtomicU64,
     pub(super) buffered: AtomicUsize,
     pub(super) killed: AtomicBool,
-    told: Mutex<Told>,
-    pub(super) inbox: Arc<Inbox>,
+    info: Mutex<ClientInfo>,
+    close: Close,
 }
 
 /// What a client said of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ClientInfo {
     /// `CLIENT SETNAME`.
     pub name: Vec<u8>,
     /// `CLIENT SETINFO LIB-NAME` and `LIB-VER`.
@@ -63,7 +73,7 @@ impl Clients {
     pub fn kill(&self, id: u64) -> bool {
         let Some(client) = lock(&self.all).get(&id).cloned() else { return false };
         client.killed.store(true, Ordering::Relaxed);
-        client.inbox.kill();
+        (client.close.0)();
         true
     }
 
@@ -117,12 +127,7 @@ impl Clients {
         self.connected.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(super) fn add(
-        &self,
-        address: Option<SocketAddr>,
-        now: u64,
-        inbox: Arc<Inbox>,
-    ) -> Arc<Client> {
+    pub(super) fn add(&self, address: Option<SocketAddr>, now: u64, close: Close) -> Arc<Client> {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let client = Arc::new(Client {
             id,
@@ -132,8 +137,8 @@ impl Clients {
             requests: AtomicU64::new(0),
             buffered: AtomicUsize::new(0),
             killed: AtomicBool::new(false),
-            told: Mutex::default(),
-            inbox,
+            info: Mutex::default(),
+            close,
         });
         lock(&self.all).insert(id, Arc::clone(&client));
         client
@@ -164,8 +169,8 @@ impl Client {
     }
 
     /// What it said of itself.
-    pub fn told(&self) -> Told {
-        lock(&self.told).clone()
+    pub fn info(&self) -> ClientInfo {
+        lock(&self.info).clone()
     }
 
     /// Whether nobody waits for its answers any more, or is to.
@@ -177,13 +182,13 @@ impl Client {
     pub(super) fn update(&self, session: &Session, requests: u64, now: u64) {
         self.active.store(now, Ordering::Relaxed);
         self.requests.fetch_add(requests, Ordering::Relaxed);
-        let mut told = lock(&self.told);
-        if told.resp3 != session.resp3
-            || told.name != session.name
-            || told.library != session.library
-            || told.user != session.user
+        let mut info = lock(&self.info);
+        if info.resp3 != session.resp3
+            || info.name != session.name
+            || info.library != session.library
+            || info.user != session.user
         {
-            *told = Told {
+            *info = ClientInfo {
                 name: session.name.clone(),
                 library: session.library.clone(),
                 user: session.user.clone(),

@@ -1,5 +1,6 @@
 //! A loop thread: turn after turn.
 
+use super::clients::Close;
 use super::connection::{Connection, Overdue, Phase, Writes};
 use super::control::Arrival;
 use super::jobs::{Aside, Jobs};
@@ -45,6 +46,7 @@ pub(crate) struct Loop<E> {
     pub(super) options: Arc<Options>,
     pub(super) control: Arc<Control>,
     pub(super) inbox: Arc<Inbox>,
+    close: Close,
     pub(super) jobs: Jobs,
     listeners: Vec<Listener>,
     registry: Registry,
@@ -115,11 +117,15 @@ impl<E: Engine> Loop<E> {
         poll: &Poll,
     ) -> io::Result<Self> {
         let registry = poll.registry().try_clone()?;
+        let inbox = Arc::clone(&control.inboxes[index]);
+        let ours = Arc::clone(&inbox);
+        let close = Close(Arc::new(move || ours.kill()));
         let mut this = Self {
             work: Work::new(Turn { hurried: true, ..engine.turn() }),
             engine,
             options,
-            inbox: Arc::clone(&control.inboxes[index]),
+            inbox,
+            close,
             control,
             jobs,
             listeners,
@@ -279,7 +285,7 @@ impl<E: Engine> Loop<E> {
             clients.leave();
             return;
         }
-        let client = clients.add(address, self.work.turn.now, Arc::clone(&self.inbox));
+        let client = clients.add(address, self.work.turn.now, self.close.clone());
         let session = self.engine.open(client.id, address);
         let connection = Connection::new(stream, session, client, self.now_ms);
         self.watching |= connection.is_watched(&self.options);

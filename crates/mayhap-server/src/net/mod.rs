@@ -31,7 +31,7 @@ mod stream;
 mod tls;
 mod wait;
 
-pub use clients::{Client, Clients, Told};
+pub use clients::{Client, ClientInfo, Clients};
 pub use control::Control;
 pub use engine::{Engine, Live};
 pub use loops::{Ended, Loops};

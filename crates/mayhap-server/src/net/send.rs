@@ -124,9 +124,9 @@ impl<E: Engine> Loop<E> {
             Some(Box::new(Aside::Out(request.footprint() + connection.queued_bytes())));
         let nobody = Session::new(connection.client.id, None, Rights::NONE);
         let session = std::mem::replace(&mut connection.session, nobody);
-        let client = Arc::clone(&connection.client);
+        let (client, inbox) = (Arc::clone(&connection.client), Arc::clone(&self.inbox));
         if let Err(job) =
-            self.jobs.put(Box::new(Job { request, session, client, connection: index }))
+            self.jobs.put(Box::new(Job { request, session, client, connection: index, inbox }))
         {
             connection.session = job.session;
             // An `EXEC` that is refused ends its transaction.

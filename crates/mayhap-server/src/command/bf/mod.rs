@@ -16,7 +16,7 @@ mod options;
 mod tell;
 mod which;
 
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use Right::{Read, Write};
 
 const ONE: Places = Places::ONE;
