@@ -1,6 +1,6 @@
 //! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what is told of a filter.
 
-use super::chain::room_within;
+use super::growth_limit::room_within;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
 use crate::keyspace::{Entry, Info, LayerInfo, Shape};
