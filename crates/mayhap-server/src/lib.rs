@@ -22,6 +22,7 @@ mod clock;
 pub mod command;
 #[cfg(not(loom))]
 pub mod config;
+mod count;
 pub mod durable;
 mod fail_point;
 #[cfg(not(loom))]

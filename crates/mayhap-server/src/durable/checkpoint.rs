@@ -264,6 +264,8 @@ impl Log {
 
     /// Asks the thread of checkpoints for one.
     pub fn ask_checkpoint(&self) {
+        // ORDERING: Release, with the AcqRel of the thread that takes it: what was done before is
+        // saved.
         self.checkpoint_asked.store(true, Ordering::Release);
         self.asked.notify_all();
     }

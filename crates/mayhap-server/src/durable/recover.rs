@@ -192,6 +192,8 @@ fn load_images(
     let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
     let first_error = Mutex::new(None);
     let work = || {
+        // ORDERING: Relaxed, all four. Each number stands for itself: a read-modify-write gives no
+        // image twice. The error is behind its lock, and the scope's end publishes the images.
         while let Some(&(id, of)) = images.get(next.fetch_add(1, Ordering::Relaxed)) {
             if let Err(error) = load_image(store, id, of, replay) {
                 next.store(images.len(), Ordering::Relaxed);

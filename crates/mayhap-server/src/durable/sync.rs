@@ -65,6 +65,8 @@ impl Log {
 
     /// Everything before this frame is safe, by a sync or by images.
     pub(super) fn set_synced(&self, inner: &mut Inner, target: u64) {
+        // ORDERING: AcqRel, with the Acquire of `synced_to`. The maximum, since a sync and a
+        // checkpoint may end in either order.
         self.synced.fetch_max(target, Ordering::AcqRel);
         while inner.waiting.front().is_some_and(|(ticket, _)| *ticket <= target) {
             if let Some((_, counts)) = inner.waiting.pop_front() {
@@ -76,6 +78,7 @@ impl Log {
 
     pub(super) fn tell_unsynced(&self, inner: &Inner) {
         let since = inner.syncing_since.or(inner.dirty_since).unwrap_or(u64::MAX);
+        // ORDERING: Release, with the Acquire of `unsynced_ms`.
         self.unsynced_since.store(since, Ordering::Release);
     }
 
@@ -83,7 +86,7 @@ impl Log {
     /// none of it can be taken for a write that was cut off.
     pub(super) fn vouch(&self) {
         let mut inner = self.lock();
-        let synced = self.synced.load(Ordering::Acquire);
+        let synced = self.synced_to();
         if inner.trouble.is_none() && inner.sequence == synced && inner.vouched < synced {
             let mut batch = Batch::default();
             batch.begin();

@@ -102,6 +102,7 @@ impl Log {
             inner.last_error = None;
         }
         drop(inner);
+        // ORDERING: Release, with the Acquire of `is_closed`.
         self.closed.store(true, Ordering::Release);
         self.work.notify_all();
         self.asked.notify_all();
@@ -123,7 +124,7 @@ impl Log {
 
     fn keep_synced(&self) {
         let mut ticked = self.options.clock.now();
-        while !self.closed.load(Ordering::Acquire) {
+        while !self.is_closed() {
             let inner = self.lock();
             // Looked at and slept with the log locked, so that no write comes in between unseen.
             match self.sync_is_due(&inner, ticked) {
@@ -170,15 +171,20 @@ impl Log {
         self.sync_if(due, ticked);
     }
 
+    fn is_closed(&self) -> bool {
+        // ORDERING: Acquire, with the Release of `close`: the trouble that says so is there.
+        self.closed.load(Ordering::Acquire)
+    }
+
     fn since(&self, then: u64) -> Duration {
         Duration::from_millis(self.options.clock.now().saturating_sub(then))
     }
 
     fn keep_place(&self) {
-        while !self.closed.load(Ordering::Acquire) {
+        while !self.is_closed() {
             self.look();
             let inner = self.lock();
-            if !self.closed.load(Ordering::Acquire) {
+            if !self.is_closed() {
                 drop(self.ended.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner));
             }
         }
@@ -188,7 +194,7 @@ impl Log {
         let mut last = Instant::now();
         let mut not_before = last;
         let mut failed = String::new();
-        while !self.closed.load(Ordering::Acquire) {
+        while !self.is_closed() {
             // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
             let asked = self.checkpoint_asked.swap(false, Ordering::AcqRel);
             // Each second, since nothing is accepted meanwhile.
@@ -211,7 +217,7 @@ impl Log {
                 not_before = last + PAUSE;
             }
             let inner = self.lock();
-            if !self.closed.load(Ordering::Acquire) {
+            if !self.is_closed() {
                 drop(self.asked.wait_timeout(inner, TICK).unwrap_or_else(PoisonError::into_inner));
             }
         }

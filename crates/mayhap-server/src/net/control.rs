@@ -41,12 +41,14 @@ impl Inbox {
     }
 
     pub(super) fn kill(&self) {
+        // ORDERING: Release, with the Acquire of `take_kills`: the loop finds the clients marked.
         self.kills.store(true, Ordering::Release);
         self.wake();
     }
 
     /// Whether connections were marked to be closed since the last time.
     pub(super) fn take_kills(&self) -> bool {
+        // ORDERING: Relaxed to look, since most often nothing is there; Acquire to take.
         self.kills.load(Ordering::Relaxed) && self.kills.swap(false, Ordering::Acquire)
     }
 

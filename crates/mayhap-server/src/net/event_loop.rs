@@ -17,7 +17,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What a waker's event says.
@@ -351,8 +350,8 @@ impl<E: Engine> Loop<E> {
         connection.active_ms = self.now_ms;
         let clients = self.engine.clients();
         // ORDERING: Relaxed. Counts for people.
-        clients.bytes_in.fetch_add(arrived.len() as u64, Ordering::Relaxed);
-        clients.requests.fetch_add(ran.requests, Ordering::Relaxed);
+        clients.bytes_in.add(arrived.len() as u64);
+        clients.requests.add(ran.requests);
         connection.client.update(&connection.session, ran.requests, self.work.turn.now);
         if let End::Shutdown { save } = ran.end {
             self.control.shut_down(save);
@@ -400,12 +399,12 @@ impl<E: Engine> Loop<E> {
         let (clients, client) = (self.engine.clients(), &connection.client);
         let bytes = connection.footprint();
         // ORDERING: Relaxed. A count; the limit is for memory, not for the order of anything.
-        let before = client.buffered.swap(bytes, Ordering::Relaxed);
+        let before = client.buffered.replace(bytes as u64) as usize;
         if bytes <= before {
-            clients.buffered.fetch_sub(before - bytes, Ordering::Relaxed);
+            clients.buffered.sub((before - bytes) as u64);
             return;
         }
-        let all = clients.buffered.fetch_add(bytes - before, Ordering::Relaxed) + bytes - before;
+        let all = clients.buffered.add((bytes - before) as u64) as usize;
         if all > self.options.max_buffer_bytes && bytes > MODEST_BYTES {
             let most = self.options.max_buffer_bytes;
             log::warn!("client {} closed: {all} bytes of {most} for buffers", client.id);
@@ -439,7 +438,7 @@ impl<E: Engine> Loop<E> {
     /// What has to be looked at once in a while.
     fn tick(&mut self) {
         if self.inbox.take_kills() {
-            self.close_those(|connection| connection.client.killed.load(Ordering::Relaxed));
+            self.close_those(|connection| connection.client.is_gone());
         }
         if self.stopping_since.is_none() && self.control.is_stopping() {
             self.stopping_since = Some(self.now_ms);
