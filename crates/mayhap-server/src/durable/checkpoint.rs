@@ -4,7 +4,6 @@ use super::disk::DiskFile;
 use super::image;
 use super::log::Trouble;
 use super::manifest::{ImageOf, Manifest};
-use super::plant::Plant;
 use super::recorder::Unsafe;
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
@@ -93,9 +92,6 @@ impl Log {
         filters: &dyn Filters,
     ) -> Result<Saves, Error> {
         let mut begun = self.begin_checkpoint(checkpoints, filters)?;
-        if self.store.plant.is(Plant::LogDroppedEarly) {
-            self.drop_segments(checkpoints, begun.first_segment);
-        }
         let mut made = Vec::new();
         match self.save(checkpoints, &begun, filters, &mut made) {
             Ok(mut saves) => {

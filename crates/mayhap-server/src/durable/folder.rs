@@ -1,7 +1,6 @@
 //! A data folder that is locked, and its secret key.
 
 use super::disk::{Disk, Folder};
-use super::plant::Plant;
 use super::store::KEY;
 use super::{Error, Store};
 use mayhap::SecretKey;
@@ -38,7 +37,7 @@ impl DataFolder {
     /// [`Error::Locked`] if another process has it; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         match Folder::open(path) {
-            Ok(disk) => Ok(Self::on(Arc::new(disk), path, Plant::None)),
+            Ok(disk) => Ok(Self::on(Arc::new(disk), path)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(Error::Locked { folder: path.into() })
             }
@@ -46,8 +45,8 @@ impl DataFolder {
         }
     }
 
-    pub(super) fn on(disk: Arc<dyn Disk>, path: &Path, plant: Plant) -> Self {
-        Self { store: Store::new(disk, path, plant) }
+    pub(super) fn on(disk: Arc<dyn Disk>, path: &Path) -> Self {
+        Self { store: Store::new(disk, path) }
     }
 
     /// The key of the folder's digests: 32 hex digits in the file `key`, which only its owner can

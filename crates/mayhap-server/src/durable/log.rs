@@ -3,7 +3,7 @@
 use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
-use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
 use crate::sync::{
@@ -114,7 +114,6 @@ pub(super) struct Inner {
     pub(super) next_id: u64,
     pub(super) last_sync: Option<SystemTime>,
     pub(super) last_error: Option<String>,
-    pub(super) late: Option<(Arc<dyn DiskFile>, u64, Vec<u8>)>,
 }
 
 type OnProgress = Box<dyn Fn() + Send + Sync>;
@@ -375,9 +374,6 @@ impl Log {
     pub(super) fn write(&self, inner: &mut Inner, batch: &mut Batch) -> Result<(), Refused> {
         let safe = self.synced_to();
         let (sequence, previous) = batch.chain(inner.sequence, inner.previous, safe, self.id);
-        if self.store.plant.is(Plant::AckBeforeWrite) {
-            return self.write_late(inner, batch, sequence, previous);
-        }
         let bytes = batch.bytes.len() as u64;
         fail_point("log.writing");
         if let Err(error) = write_all_at(&*inner.file, &batch.bytes, inner.end) {
@@ -393,24 +389,6 @@ impl Log {
             inner.dirty_since = Some(self.options.clock.now());
             self.tell_unsynced(inner);
         }
-        Ok(())
-    }
-
-    /// The bug of [`Plant::AckBeforeWrite`]: what was written is written with the next.
-    fn write_late(
-        &self,
-        inner: &mut Inner,
-        batch: &Batch,
-        sequence: u64,
-        previous: u64,
-    ) -> Result<(), Refused> {
-        let now = (inner.file.clone(), inner.end, batch.bytes.clone());
-        if let Some((file, at, bytes)) = inner.late.replace(now) {
-            write_all_at(&*file, &bytes, at).map_err(|error| Refused(error.to_string()))?;
-        }
-        inner.end += batch.bytes.len() as u64;
-        (inner.sequence, inner.previous) = (sequence, previous);
-        inner.dirty_since.get_or_insert(self.options.clock.now());
         Ok(())
     }
 

@@ -26,7 +26,6 @@ mod manifest;
 mod operation;
 mod options;
 mod place;
-mod plant;
 mod recorder;
 mod recover;
 mod repair;
@@ -58,6 +57,4 @@ pub use tally::Tally;
 pub use threads::Threads;
 
 use place::Displaced;
-#[cfg(all(test, not(any(loom, shuttle))))]
-pub(crate) use plant::Plant;
 use store::Store;

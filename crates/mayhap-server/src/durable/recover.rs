@@ -6,7 +6,6 @@ use super::image::{self, Image};
 use super::item::{Replayed, replay_items};
 use super::log::Inner;
 use super::manifest::{ImageOf, Manifest};
-use super::plant::Plant;
 use super::segment::{self, Identity, Segment};
 use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, segment_path};
 use super::{DataFolder, Error, Log, Options, Replay, Saved, Store};
@@ -313,10 +312,7 @@ fn replay_segment(
 ) -> Result<(), Error> {
     let path = store.path(&segment.path);
     while let Some((frame, payload)) = segment.frame_at(end.offset)? {
-        if (frame.sequence, frame.previous) != (end.sequence, end.previous)
-            && !store.plant.is(Plant::NoRecordChecksum)
-            && !store.plant.is(Plant::NoChain)
-        {
+        if (frame.sequence, frame.previous) != (end.sequence, end.previous) {
             break;
         }
         replay_items(payload, replay, &mut end.replayed).map_err(|why| {
@@ -431,7 +427,6 @@ fn put_right(
         next_id: report.next_id,
         last_sync: None,
         last_error: None,
-        late: None,
     };
     Ok((inner, end.replayed))
 }

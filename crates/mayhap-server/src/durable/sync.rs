@@ -3,7 +3,7 @@
 use super::disk::again;
 use super::log::{Inner, Trouble, refusal};
 use super::recorder::{Batch, Unsafe};
-use super::{Log, Refused, plant::Plant};
+use super::{Log, Refused};
 use crate::fail_point::fail_point;
 use crate::sync::Ordering;
 use std::sync::PoisonError;
@@ -39,7 +39,6 @@ impl Log {
         fail_point("log.synced");
         let mut inner = self.lock();
         let since = inner.syncing_since.take();
-        let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };
         let result = match done {
             Ok(()) if matches!(inner.trouble, Some(Trouble::Displaced { .. })) => {
                 inner.dirty_since = since.or(inner.dirty_since);
