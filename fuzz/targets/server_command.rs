@@ -10,11 +10,9 @@ use mayhap::SecretKey;
 use mayhap_fuzz::limited_to;
 use mayhap_server::command::{After, execute};
 use mayhap_server::keyspace::{Keyspace, Options};
-use mayhap_server::metrics::Metrics;
-use mayhap_server::net::Clients;
 use mayhap_server::resp::{Limits, Parser};
 use mayhap_server::{Config, Session, Shared, Turn};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 const MAX_FILTER_BYTES: u64 = 1 << 18;
 const MAX_MEMORY: u64 = 1 << 20;
@@ -45,18 +43,12 @@ fuzz_target!(|data: &[u8]| {
 /// One server for all inputs, since each has to leave it as it was: sizes of filters that it has
 /// worked out once are kept, which is most of the time.
 fn shared() -> &'static Shared {
-    static SHARED: OnceLock<Shared> = OnceLock::new();
+    static SHARED: OnceLock<Arc<Shared>> = OnceLock::new();
     SHARED.get_or_init(|| {
         let mut options = Options::new(SecretKey::new([7; 16]));
         options.max_filter_bytes = MAX_FILTER_BYTES;
         options.max_memory = MAX_MEMORY;
-        Shared {
-            config: Config::default(),
-            keyspace: Keyspace::new(options),
-            log: None,
-            metrics: Metrics::default(),
-            clients: Clients::default(),
-        }
+        Shared::new(Config::default(), Keyspace::new(options), None)
     })
 }
 

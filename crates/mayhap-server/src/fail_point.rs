@@ -39,6 +39,7 @@ mod on {
         let Some((asked, left)) = &*ASKED else { return };
         let of = path.split('/').next().unwrap_or_default();
         let (point, file) = asked.split_once(':').unwrap_or((asked, ""));
+        // ORDERING: Relaxed. The number stands for itself.
         if (point, file) == (name, of) && left.fetch_sub(1, Ordering::Relaxed) == 1 {
             eprintln!("fail point {asked}");
             end();

@@ -6,6 +6,8 @@
 //!                                 └─► durable/ ─► log, images
 //! ```
 //!
+//! [`Server::start`] is all of it, from the settings to the end.
+//!
 //! A loop thread takes what its sockets have, carries out whole pipelines, writes what they changed
 //! to the log with one call, and only then sends the answers. [`net`] is that loop, [`command`]
 //! what a request does, [`keyspace`] the filters by name, [`durable`] how they outlive the process,
@@ -15,10 +17,12 @@
 //! that flag too, and do without sockets.
 #![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "checkers run a part of it"))]
 
+mod clock;
 #[cfg(not(loom))]
 pub mod command;
 #[cfg(not(loom))]
 pub mod config;
+mod count;
 pub mod durable;
 mod fail_point;
 #[cfg(not(loom))]
@@ -28,6 +32,8 @@ pub mod keyspace;
 pub mod metrics;
 #[cfg(not(loom))]
 pub mod net;
+#[cfg(not(loom))]
+mod periodic;
 #[cfg(not(loom))]
 pub mod resp;
 #[cfg(not(loom))]
@@ -43,7 +49,7 @@ mod turn;
 #[cfg(not(loom))]
 pub use config::Config;
 #[cfg(not(loom))]
-pub use server::{Ended, Server};
+pub use server::{Event, Running, Server, ShutdownError, StartError};
 #[cfg(not(loom))]
 pub use session::Session;
 #[cfg(not(loom))]

@@ -58,7 +58,7 @@ fn absurd_numbers_are_refused_before_memory_is_asked_for() {
                 match keyspace.create(b"a", spec, 1, None) {
                     Ok(entry) => {
                         made += 1;
-                        let bytes = entry.info().bytes;
+                        let bytes = entry.info().num_bytes;
                         assert!(bytes <= limit && keyspace.used_bytes() == bytes, "{shape:?}");
                         drop(entry);
                         keyspace.remove(b"a", 1, None).unwrap();

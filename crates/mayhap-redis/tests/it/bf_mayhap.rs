@@ -4,26 +4,19 @@ use crate::common::{connect, keys, slices};
 use mayhap::SecretKey;
 use mayhap_redis::{BfGrowth, BfOptions, Error, Inserted, RemoteBf, RemoteFilter, Server};
 use mayhap_server::keyspace::{Keyspace, Options};
-use mayhap_server::metrics::Metrics;
-use mayhap_server::net::{self, Clients, Listen};
+use mayhap_server::net::{self, Listen, Live, Loops};
 use mayhap_server::{Config, Shared};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// A server on a free port; it ends when this is dropped.
-async fn start(max_filter_bytes: u64) -> (mayhap_server::Server, Server) {
+async fn start(max_filter_bytes: u64) -> (Loops, Server) {
     let mut options = Options::new(SecretKey::new(*b"0123456789abcdef"));
     options.max_filter_bytes = max_filter_bytes;
-    let shared = Shared {
-        config: Config::default(),
-        keyspace: Keyspace::new(options),
-        log: None,
-        metrics: Metrics::new(1),
-        clients: Clients::default(),
-    };
+    let shared = Shared::new(Config::default(), Keyspace::new(options), None);
     let listen = vec![Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))];
     let options = net::Options { listen, threads: 1, ..net::Options::default() };
-    let at = mayhap_server::Server::start(options, Arc::new(shared)).unwrap();
+    let at = Loops::start(options, Arc::new(Live(shared))).unwrap();
     let server = connect(&format!("redis://{}/", at.address().unwrap())).await;
     (at, server)
 }

@@ -2,10 +2,10 @@
 
 use super::call::{Call, Outcome, SYNTAX};
 use super::number;
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::{is, one_of, shown};
 use crate::Session;
-use crate::net::Told;
+use crate::net::ClientInfo;
 use std::net::SocketAddr;
 
 pub(super) const COMMANDS: &[Command] =
@@ -116,25 +116,25 @@ fn info(call: &mut Call<'_, '_>) -> Outcome {
 
 /// This client as `CLIENT LIST` shows it; what has no meaning here is left out.
 fn line(session: &Session) -> String {
-    let told = Told {
+    let info = ClientInfo {
         name: session.name.clone(),
         library: session.library.clone(),
         user: session.user.clone(),
         resp3: session.resp3,
     };
-    line_of(session.id, session.address, &told, "")
+    line_of(session.id, session.address, &info, "")
 }
 
-fn line_of(id: u64, address: Option<SocketAddr>, told: &Told, more: &str) -> String {
+fn line_of(id: u64, address: Option<SocketAddr>, info: &ClientInfo, more: &str) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let address = address.map_or_else(|| "unix".to_owned(), |address| address.to_string());
     format!(
         "id={id} addr={address} name={} db=0 user={} resp={} lib-name={} lib-ver={}{more}\n",
-        text(&told.name),
-        told.user.as_deref().map_or_else(|| "default".to_owned(), |user| shown(user.as_bytes())),
-        if told.resp3 { 3 } else { 2 },
-        text(&told.library[0]),
-        text(&told.library[1]),
+        text(&info.name),
+        info.user.as_deref().map_or_else(|| "default".to_owned(), |user| shown(user.as_bytes())),
+        if info.resp3 { 3 } else { 2 },
+        text(&info.library[0]),
+        text(&info.library[1]),
     )
 }
 
@@ -166,7 +166,7 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
             client.requests(),
             client.buffered_bytes()
         );
-        lines += &line_of(client.id, client.address, &client.told(), &more);
+        lines += &line_of(client.id, client.address, &client.info(), &more);
     }
     call.reply().verbatim(&lines);
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Outcome};
 use super::client::{help_text, unknown_subcommand};
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::one_of;
 use crate::config::{Config, SETTINGS};
 use crate::keyspace::matches;

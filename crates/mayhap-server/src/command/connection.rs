@@ -4,7 +4,7 @@ use super::After;
 use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::is_printable;
 use super::number;
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::{is, logged, shown};
 use crate::config::DEFAULT_USER;
 use crate::metrics::Counter;

@@ -2,7 +2,8 @@
 
 use super::call::{Call, Fault, Outcome, SYNTAX};
 use super::client::{help_text, unknown_subcommand};
-use super::table::{self, Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
+use super::table;
 use super::word::{is, one_of};
 use crate::resp::Reply;
 

@@ -2,7 +2,8 @@
 
 use super::After;
 use super::call::{Call, Fault};
-use super::table::{self, Command};
+use super::row::Command;
+use super::table;
 use super::transaction;
 use super::word::shown;
 use crate::metrics::Counter;

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Fault, NO_INTEGER, Outcome};
 use super::number;
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::{one_of, shown};
 
 pub(super) const COMMANDS: &[Command] = &[

@@ -1,7 +1,7 @@
 //! `INFO`: sections of lines.
 
 use super::call::{Call, Outcome};
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::is;
 use std::fmt::Write as _;
 

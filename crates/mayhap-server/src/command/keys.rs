@@ -3,7 +3,7 @@
 use super::call::{Call, Fault, HASTY_FILTERS, NO_INTEGER, Outcome, SYNTAX};
 use super::client::unknown_subcommand;
 use super::number;
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::is;
 use crate::keyspace::ChangeError;
 use mayhap::DigestFunction;
@@ -172,7 +172,7 @@ fn memory(call: &mut Call<'_, '_>) -> Outcome {
         call.reply().null();
         return Ok(());
     };
-    call.count(entry.info().bytes.saturating_add(name.len() as u64))
+    call.count(entry.num_bytes().saturating_add(name.len() as u64))
 }
 
 fn flush(call: &mut Call<'_, '_>) -> Outcome {

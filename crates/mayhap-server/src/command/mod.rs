@@ -1,6 +1,7 @@
 //! What each request does.
 //!
-//! `table.rs` is one row a command and the look-up by name, `call.rs` what a handler works with.
+//! `row.rs` is a command with its handler, `table.rs` all of them and the look-up by name, `call.rs`
+//! what a handler works with.
 //! A family has a file or a folder: `bf` the filters, `keys` and `expire` what is done to names,
 //! `connection` and `client` what a client says of itself, `transaction` what it has kept for later, `server`, `describe`, `config` and
 //! `info` what it asks about the server. docs/commands.md is the description for users.
@@ -18,13 +19,15 @@ mod expire;
 mod info;
 mod keys;
 mod number;
+mod queue;
+mod row;
 mod server;
 mod table;
 mod transaction;
 mod word;
 
 pub use execute::execute;
-pub(crate) use transaction::Queue;
+pub(crate) use queue::Queue;
 pub(crate) use word::logged;
 
 /// What becomes of the connection after a request.

@@ -2,7 +2,7 @@
 
 use super::After;
 use super::call::{Call, Outcome, SYNTAX};
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::word::{is, one_of};
 
 pub(super) const COMMANDS: &[Command] = &[
@@ -19,7 +19,7 @@ const NO_FOLDER: &str =
 
 fn save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
-    log.checkpoint(&call.shared.keyspace).map_err(|error| format!("ERR {error}"))?;
+    log.checkpoint(&*call.shared.keyspace).map_err(|error| format!("ERR {error}"))?;
     call.ok()
 }
 

@@ -5,9 +5,8 @@
 
 use super::call::{Call, Outcome};
 use super::execute::execute;
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use super::{After, call::Fault};
-use crate::resp::Words;
 
 pub(super) const COMMANDS: &[Command] = &[
     row("multi", 1, Right::Known, Places::NONE, "Keeps what follows for EXEC.", multi),
@@ -19,48 +18,6 @@ pub(super) const COMMANDS: &[Command] = &[
 /// Bytes of answers after which the rest of a transaction is refused: nobody could take them
 /// meanwhile.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
-
-/// The requests since `MULTI`.
-#[derive(Debug, Default)]
-pub(crate) struct Queue {
-    bytes: Vec<u8>,
-    places: Vec<(u32, u32)>,
-    /// Where the places of each request end.
-    ends: Vec<usize>,
-    /// One was refused: nothing is carried out.
-    failed: bool,
-    /// One takes long.
-    slow: bool,
-}
-
-impl Queue {
-    /// Bytes that it takes.
-    pub(crate) const fn footprint(&self) -> usize {
-        let (places, ends) = (self.places.capacity(), self.ends.capacity());
-        self.bytes.capacity() + places * size_of::<(u32, u32)>() + ends * size_of::<usize>()
-    }
-
-    /// That a request was refused.
-    pub(super) const fn fail(&mut self) {
-        self.failed = true;
-    }
-
-    fn push(&mut self, words: Words<'_>) {
-        for word in words.iter() {
-            // At most `max_request_bytes`, which is a u32.
-            let start = self.bytes.len() as u32;
-            self.bytes.extend_from_slice(word);
-            self.places.push((start, self.bytes.len() as u32));
-        }
-        self.ends.push(self.places.len());
-    }
-
-    fn requests(&self) -> impl Iterator<Item = Words<'_>> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        let places = starts.zip(&self.ends).filter_map(|(start, &end)| self.places.get(start..end));
-        places.map(|places| Words::new(&self.bytes, places))
-    }
-}
 
 /// Keeps a request if it is to wait for `EXEC`; whether it was.
 pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, Fault> {
@@ -75,11 +32,11 @@ pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, F
         _ => {}
     }
     let bytes: usize = call.words.iter().map(<[u8]>::len).sum();
-    let words = queue.places.len() + call.words.len();
+    let words = queue.num_words() + call.words.len();
     if words > limits.max_words as usize {
         return Err(too_large("words", limits.max_words, "max_words"));
     }
-    if queue.bytes.len() + bytes > limits.max_request_bytes as usize {
+    if queue.num_bytes() + bytes > limits.max_request_bytes as usize {
         return Err(too_large("bytes", limits.max_request_bytes, "max_request_bytes"));
     }
     queue.push(call.words);
@@ -110,7 +67,7 @@ fn exec(call: &mut Call<'_, '_>) -> Outcome {
     if queue.failed {
         return Err("EXECABORT Transaction discarded because of previous errors.".into());
     }
-    call.reply().array(queue.ends.len());
+    call.reply().array(queue.len());
     let begin = call.out.len();
     // One that has become slow since it was kept is carried out here nevertheless.
     let hurried = std::mem::replace(&mut call.turn.hurried, false);

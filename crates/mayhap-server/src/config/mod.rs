@@ -2,16 +2,18 @@
 //!
 //! `settings.rs` has a row for each setting, and nothing else knows their names: file, environment,
 //! flags, help and `CONFIG GET` go by it. `file.rs` reads TOML, `load.rs` puts the sources together
-//! and refuses what would be unsafe, `users.rs` is who may log in.
+//! and refuses what would be unsafe, `users.rs` is who may log in, `key_file.rs` reads a secret key.
 
 mod error;
 mod file;
+mod key_file;
 mod load;
 mod rights;
 mod settings;
 mod users;
 
 pub use error::{ConfigError, Origin};
+pub use key_file::{KeyFileError, read_key_file};
 pub(crate) use load::is_loopback;
 pub use load::{Loaded, Sources};
 pub use rights::Rights;
@@ -166,6 +168,12 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Loop threads: the setting, or one per core.
+    pub fn loop_threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.filter(|&threads| threads > 0).unwrap_or_else(cores)
+    }
+
     /// Where HTTP is spoken.
     pub fn http_bind(&self) -> IpAddr {
         self.http_bind.unwrap_or(self.bind)

@@ -4,12 +4,11 @@ use super::disk::DiskFile;
 use super::image;
 use super::log::Trouble;
 use super::manifest::{ImageOf, Manifest};
-use super::plant::Plant;
 use super::recorder::Unsafe;
-use super::recover::now_ms;
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
 use super::{Error, Filters, Log, Refused, Saved};
+use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use crate::sync::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -93,9 +92,6 @@ impl Log {
         filters: &dyn Filters,
     ) -> Result<Saves, Error> {
         let mut begun = self.begin_checkpoint(checkpoints, filters)?;
-        if self.store.plant.is(Plant::LogDroppedEarly) {
-            self.drop_segments(checkpoints, begun.first_segment);
-        }
         let mut made = Vec::new();
         match self.save(checkpoints, &begun, filters, &mut made) {
             Ok(mut saves) => {
@@ -202,7 +198,7 @@ impl Log {
         }
         let manifest = Manifest {
             identity: checkpoints.manifest.identity,
-            made_at: now_ms(),
+            made_at: unix_ms(),
             first_segment: begun.first_segment,
             first_sequence: begun.first_sequence,
             first_previous: begun.first_previous,
@@ -264,6 +260,8 @@ impl Log {
 
     /// Asks the thread of checkpoints for one.
     pub fn ask_checkpoint(&self) {
+        // ORDERING: Release, with the AcqRel of the thread that takes it: what was done before is
+        // saved.
         self.checkpoint_asked.store(true, Ordering::Release);
         self.asked.notify_all();
     }

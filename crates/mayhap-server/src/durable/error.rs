@@ -64,7 +64,7 @@ pub enum Error {
         /// Where in it.
         offset: u64,
         /// Why not.
-        why: String,
+        why: ReplayError,
     },
     /// The folder is not the one that was opened, and nothing is written into the one that stands
     /// there.
@@ -77,6 +77,79 @@ pub enum Error {
     /// Nothing can be saved, as the log said before.
     Refused(Refused),
 }
+
+/// Why a sound record or image could not be taken in.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A record has fewer bytes than it announces.
+    Short {
+        /// Bytes that are announced.
+        announced: usize,
+        /// Bytes that are there.
+        left: usize,
+    },
+    /// An item of a kind that a later version may know.
+    UnknownItem {
+        /// Its kind.
+        kind: u32,
+    },
+    /// Bytes follow the end.
+    Long {
+        /// Bytes that are left.
+        left: usize,
+    },
+    /// The filters do not take it.
+    Filters(Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Why an image is no filter.
+#[derive(Debug)]
+pub enum ImageError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is no sound filter, or there is too little memory for it.
+    Filter(mayhap::Error),
+}
+
+impl From<io::Error> for ImageError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<mayhap::Error> for ImageError {
+    fn from(error: mayhap::Error) -> Self {
+        Self::Filter(error)
+    }
+}
+
+impl fmt::Display for ReplayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short { announced, left } => {
+                write!(f, "{announced} bytes are announced and {left} are there")
+            }
+            Self::Long { left } => write!(f, "{left} bytes too many"),
+            Self::UnknownItem { kind } => {
+                write!(f, "an item of kind {kind}, which a later version may know")
+            }
+            Self::Filters(error) => error.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => error.fmt(f),
+            Self::Filter(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReplayError {}
+impl std::error::Error for ImageError {}
 
 impl Error {
     pub(super) fn io(action: &'static str, path: PathBuf) -> impl FnOnce(io::Error) -> Self {

@@ -1,7 +1,6 @@
 //! A data folder that is locked, and its secret key.
 
 use super::disk::{Disk, Folder};
-use super::plant::Plant;
 use super::store::KEY;
 use super::{Error, Store};
 use mayhap::SecretKey;
@@ -38,7 +37,7 @@ impl DataFolder {
     /// [`Error::Locked`] if another process has it; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         match Folder::open(path) {
-            Ok(disk) => Ok(Self::on(Arc::new(disk), path, Plant::None)),
+            Ok(disk) => Ok(Self::on(Arc::new(disk), path)),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 Err(Error::Locked { folder: path.into() })
             }
@@ -46,8 +45,8 @@ impl DataFolder {
         }
     }
 
-    pub(super) fn on(disk: Arc<dyn Disk>, path: &Path, plant: Plant) -> Self {
-        Self { store: Store::new(disk, path, plant) }
+    pub(super) fn on(disk: Arc<dyn Disk>, path: &Path) -> Self {
+        Self { store: Store::new(disk, path) }
     }
 
     /// The key of the folder's digests: 32 hex digits in the file `key`, which only its owner can
@@ -66,18 +65,20 @@ impl DataFolder {
             self.store.keep_key(text.as_bytes());
             return Ok(SecretKey::new(key));
         };
-        let text = std::str::from_utf8(&bytes).unwrap_or_default().trim();
-        let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match u128::from_str_radix(text, 16) {
-            Ok(key) if digits => {
-                self.store.keep_key(&bytes);
-                Ok(SecretKey::new(key.to_be_bytes()))
-            }
-            _ => Err(Error::Damaged {
-                path: self.store.path(KEY),
-                offset: 0,
-                what: format!("{} bytes that are not 32 hex digits", bytes.len()),
-            }),
-        }
+        let key = parse_key(&bytes).ok_or_else(|| Error::Damaged {
+            path: self.store.path(KEY),
+            offset: 0,
+            what: format!("{} bytes that are not 32 hex digits", bytes.len()),
+        })?;
+        self.store.keep_key(&bytes);
+        Ok(key)
     }
+}
+
+/// A secret key as text: 32 hex digits, with white space around them.
+pub(crate) fn parse_key(text: &[u8]) -> Option<SecretKey> {
+    let text = std::str::from_utf8(text).ok()?.trim();
+    let digits = text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let key = u128::from_str_radix(text, 16).ok().filter(|_| digits)?;
+    Some(SecretKey::new(key.to_be_bytes()))
 }

@@ -84,16 +84,3 @@ pub(super) fn chain(frame: &mut [u8], sequence: u64, previous: u64, safe: u64, l
     frame[CHECKSUM..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
     checksum
 }
-
-impl Frame {
-    /// The bug of [`Plant::NoRecordChecksum`](super::plant::Plant): a header is believed.
-    pub(super) fn decode_unchecked(bytes: &[u8]) -> Option<Self> {
-        let mut bytes = *bytes.first_chunk::<HEADER_BYTES>()?;
-        if bytes[..4] != MAGIC {
-            return None;
-        }
-        let checksum = xxh3_64_with_seed(&bytes[..CHECKSUM], 0);
-        bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
-        Self::decode(&bytes, 0)
-    }
-}

@@ -3,7 +3,7 @@
 use super::disk::{DiskFile, again, write_all_at};
 use super::manifest::ImageOf;
 use super::store::image_path;
-use super::{Error, Snapshot, Store, plant::Plant};
+use super::{Error, ImageError, Snapshot, Store};
 use crate::fail_point::fail_point;
 use mayhap::native::{self, Native};
 use mayhap::{OwnedBlocks, SecretKey};
@@ -89,7 +89,7 @@ impl Image {
             opened => opened.map_err(store.error("open", path))?,
         };
         let found = file.bytes().map_err(store.error("look at", path))?;
-        if found != of.bytes && !store.plant.is(Plant::ImageUnchecked) {
+        if found != of.bytes {
             let what = format!("the file has {found} bytes instead of {}", of.bytes);
             let offset = found.min(of.bytes);
             return Err(Error::Damaged { path: store.path(path), offset, what });
@@ -107,9 +107,7 @@ impl Image {
         let path = &image_path(self.of.number);
         let mut rest = vec![0; CHUNK_BYTES.min((self.of.bytes - self.at) as usize)];
         while self.read(&mut rest).map_err(store.error("read", path))? > 0 {}
-        if self.at == self.of.bytes && self.checksum.digest() == self.of.checksum
-            || store.plant.is(Plant::ImageUnchecked)
-        {
+        if self.at == self.of.bytes && self.checksum.digest() == self.of.checksum {
             return Ok(());
         }
         let what = "the checksum of the whole file is another".to_owned();
@@ -168,30 +166,28 @@ pub fn write_native<F: Native>(filter: &F, out: &mut dyn Write) -> io::Result<()
 ///
 /// # Errors
 ///
-/// What is wrong with the file, or [`mayhap::Error::OutOfMemory`], as text.
+/// [`ImageError`]: what is wrong with the file, or too little memory.
 pub fn read_native<F: Native>(
     image: &mut Image,
     secret_key: Option<SecretKey>,
-) -> Result<F, String> {
-    let text = |error: mayhap::Error| error.to_string();
-    let io_text = |error: io::Error| error.to_string();
+) -> Result<F, ImageError> {
     let mut header = [0; native::HEADER_BYTES];
-    image.read_exact(&mut header).map_err(io_text)?;
-    let header = native::Header::decode(&header).map_err(text)?;
-    header.check_kind(F::KIND).map_err(text)?;
-    header.check_file_bytes(image.total_bytes()).map_err(text)?;
-    let digest_function = header.digest_function(secret_key).map_err(text)?;
+    image.read_exact(&mut header)?;
+    let header = native::Header::decode(&header)?;
+    header.check_kind(F::KIND)?;
+    header.check_file_bytes(image.total_bytes())?;
+    let digest_function = header.digest_function(secret_key)?;
     let mut segments = Vec::new();
     for &num_blocks in header.segment_blocks() {
-        let mut blocks = OwnedBlocks::zeroed(num_blocks).map_err(text)?;
+        let mut blocks = OwnedBlocks::zeroed(num_blocks)?;
         let memory: &mut [u8] = bytemuck::cast_slice_mut(blocks.as_mut());
-        image.read_exact(memory).map_err(io_text)?;
+        image.read_exact(memory)?;
         let padding = memory.len().next_multiple_of(native::PAGE_BYTES) - memory.len();
-        image.read_exact(&mut [0; native::PAGE_BYTES][..padding]).map_err(io_text)?;
+        image.read_exact(&mut [0; native::PAGE_BYTES][..padding])?;
         native::body_from_le(blocks.as_mut());
         segments.push(blocks);
     }
-    F::from_segments(header.fields(), digest_function, segments).map_err(text)
+    Ok(F::from_segments(header.fields(), digest_function, segments)?)
 }
 
 /// Checks an image without keeping it.

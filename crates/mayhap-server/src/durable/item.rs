@@ -24,7 +24,7 @@
 //!
 //! All numbers are little-endian.
 
-use super::{Answered, Operation, Replay};
+use super::{Answered, Operation, Replay, ReplayError};
 use mayhap::Digest;
 
 const INSERT: u8 = 1;
@@ -103,7 +103,7 @@ pub(super) fn replay_items(
     mut bytes: &[u8],
     replay: &dyn Replay,
     done: &mut Replayed,
-) -> Result<(), String> {
+) -> Result<(), ReplayError> {
     while !bytes.is_empty() {
         bytes = replay_item(bytes, replay, done)?;
     }
@@ -114,12 +114,12 @@ fn replay_item<'a>(
     bytes: &'a [u8],
     replay: &dyn Replay,
     done: &mut Replayed,
-) -> Result<&'a [u8], String> {
+) -> Result<&'a [u8], ReplayError> {
     let mut input = Input(bytes);
     let kind = input.u32()?;
     let count = input.u32()? as usize;
     let id = input.u64()?;
-    match u8::try_from(kind).map_err(|_| format!("an item of kind {kind}"))? {
+    match u8::try_from(kind).map_err(|_| ReplayError::UnknownItem { kind })? {
         kind @ (INSERT | NEW | THERE) => {
             let answered = match kind {
                 NEW => Answered::New,
@@ -166,7 +166,7 @@ fn replay_operation(
     count: usize,
     input: &mut Input<'_>,
     replay: &dyn Replay,
-) -> Result<(), String> {
+) -> Result<(), ReplayError> {
     match kind {
         CREATE => {
             let expires_at = input.u64()?;
@@ -194,7 +194,7 @@ fn replay_operation(
             replay.clear();
             Ok(())
         }
-        kind => Err(format!("an item of kind {kind}, which a later version may know")),
+        kind => Err(ReplayError::UnknownItem { kind: kind.into() }),
     }
 }
 
@@ -203,35 +203,35 @@ fn replay_operation(
 pub(super) struct Input<'a>(pub(super) &'a [u8]);
 
 impl<'a> Input<'a> {
-    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], String> {
+    pub(super) fn bytes(&mut self, count: usize) -> Result<&'a [u8], ReplayError> {
         let Some((bytes, rest)) = self.0.split_at_checked(count) else {
-            return Err(format!("{count} bytes are announced and {} are there", self.0.len()));
+            return Err(ReplayError::Short { announced: count, left: self.0.len() });
         };
         self.0 = rest;
         Ok(bytes)
     }
 
-    pub(super) fn u16(&mut self) -> Result<u16, String> {
+    pub(super) fn u16(&mut self) -> Result<u16, ReplayError> {
         let bytes = self.bytes(2)?;
         Ok(u16::from_le_bytes([bytes[0], bytes[1]]))
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, String> {
+    pub(super) fn u32(&mut self) -> Result<u32, ReplayError> {
         let bytes = self.bytes(4)?;
         Ok(u32::from_le_bytes(std::array::from_fn(|i| bytes[i])))
     }
 
-    pub(super) fn u64(&mut self) -> Result<u64, String> {
+    pub(super) fn u64(&mut self) -> Result<u64, ReplayError> {
         let bytes = self.bytes(8)?;
         Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[i])))
     }
 
-    fn key(&mut self) -> Result<&'a [u8], String> {
+    fn key(&mut self) -> Result<&'a [u8], ReplayError> {
         let bytes = self.u32()? as usize;
         self.bytes(bytes)
     }
 
-    fn digests(&mut self, count: usize, out: &mut Vec<Digest>) -> Result<(), String> {
+    fn digests(&mut self, count: usize, out: &mut Vec<Digest>) -> Result<(), ReplayError> {
         let bytes = self.bytes(count.saturating_mul(8))?;
         out.clear();
         out.extend(

@@ -3,7 +3,7 @@
 use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
 use super::store::segment_path;
-use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item, plant::Plant};
+use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
 use crate::sync::{
@@ -114,7 +114,6 @@ pub(super) struct Inner {
     pub(super) next_id: u64,
     pub(super) last_sync: Option<SystemTime>,
     pub(super) last_error: Option<String>,
-    pub(super) late: Option<(Arc<dyn DiskFile>, u64, Vec<u8>)>,
 }
 
 type OnProgress = Box<dyn Fn() + Send + Sync>;
@@ -221,6 +220,8 @@ impl Log {
     ///
     /// [`Refused`], with what to do.
     pub fn check_writable(&self) -> Result<(), Refused> {
+        // ORDERING: Acquire, with the Release of `set_trouble`. Who misses a trouble by a moment
+        // finds it in `append`, under the lock.
         if self.in_trouble.load(Ordering::Acquire) {
             return self.refuse(&self.lock());
         }
@@ -245,6 +246,8 @@ impl Log {
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let ticket = self.append_for(&mut batch, operation.next_id())?;
+        // ORDERING: AcqRel. The number stands for a record that the file has; who reads it in
+        // `last_operation` waits for it, and for all before it.
         self.operated.fetch_max(ticket.0, Ordering::AcqRel);
         Ok(Logged { ticket, _operations: operations })
     }
@@ -259,6 +262,7 @@ impl Log {
     /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
     /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
     pub fn last_operation(&self) -> Option<Ticket> {
+        // ORDERING: Acquire, with the AcqRel of `now`.
         let ticket = Ticket(self.operated.load(Ordering::Acquire));
         (!self.is_safe(ticket)).then_some(ticket)
     }
@@ -267,7 +271,7 @@ impl Log {
     pub fn state(&self, ticket: Ticket) -> State {
         if self.is_safe(ticket) {
             State::Safe
-        } else if self.poisoned.load(Ordering::Acquire) {
+        } else if self.is_poisoned() {
             State::Refused
         } else {
             State::Waiting
@@ -275,11 +279,10 @@ impl Log {
     }
 
     pub(super) fn is_safe(&self, ticket: Ticket) -> bool {
-        if self.synced.load(Ordering::Acquire) >= ticket.0 {
+        if self.synced_to() >= ticket.0 {
             return true;
         }
-        // ORDERING: Acquire. Who finds trouble here finds what it is under the lock.
-        if self.poisoned.load(Ordering::Acquire) || self.is_displaced() {
+        if self.is_poisoned() || self.is_displaced() {
             return false;
         }
         match self.policy() {
@@ -289,8 +292,23 @@ impl Log {
         }
     }
 
+    /// Frames of a lower sequence are on the disk.
+    pub(super) fn synced_to(&self) -> u64 {
+        // ORDERING: Acquire, with the AcqRel of `set_synced`: who finds a place safe finds done what
+        // made it so.
+        self.synced.load(Ordering::Acquire)
+    }
+
+    fn is_poisoned(&self) -> bool {
+        // ORDERING: Acquire, with the Release of `set_trouble`. Who finds trouble here finds what it
+        // is under the lock.
+        self.poisoned.load(Ordering::Acquire)
+    }
+
     /// Milliseconds since the oldest byte was written that is not on the disk.
     pub(super) fn unsynced_ms(&self) -> u64 {
+        // ORDERING: Acquire, with the Release of `tell_unsynced`. The time stands for itself; who
+        // reads it late believes for that long that a place is safe as it was.
         match self.unsynced_since.load(Ordering::Acquire) {
             u64::MAX => 0,
             since => self.options.clock.now().saturating_sub(since),
@@ -354,11 +372,8 @@ impl Log {
 
     /// Writes frames behind the last one, or ends the file where it did.
     pub(super) fn write(&self, inner: &mut Inner, batch: &mut Batch) -> Result<(), Refused> {
-        let safe = self.synced.load(Ordering::Acquire);
+        let safe = self.synced_to();
         let (sequence, previous) = batch.chain(inner.sequence, inner.previous, safe, self.id);
-        if self.store.plant.is(Plant::AckBeforeWrite) {
-            return self.write_late(inner, batch, sequence, previous);
-        }
         let bytes = batch.bytes.len() as u64;
         fail_point("log.writing");
         if let Err(error) = write_all_at(&*inner.file, &batch.bytes, inner.end) {
@@ -374,24 +389,6 @@ impl Log {
             inner.dirty_since = Some(self.options.clock.now());
             self.tell_unsynced(inner);
         }
-        Ok(())
-    }
-
-    /// The bug of [`Plant::AckBeforeWrite`]: what was written is written with the next.
-    fn write_late(
-        &self,
-        inner: &mut Inner,
-        batch: &Batch,
-        sequence: u64,
-        previous: u64,
-    ) -> Result<(), Refused> {
-        let now = (inner.file.clone(), inner.end, batch.bytes.clone());
-        if let Some((file, at, bytes)) = inner.late.replace(now) {
-            write_all_at(&*file, &bytes, at).map_err(|error| Refused(error.to_string()))?;
-        }
-        inner.end += batch.bytes.len() as u64;
-        (inner.sequence, inner.previous) = (sequence, previous);
-        inner.dirty_since.get_or_insert(self.options.clock.now());
         Ok(())
     }
 
@@ -415,6 +412,7 @@ impl Log {
                 }
                 _ => None,
             };
+            // ORDERING: Release, as in `set_trouble`.
             self.in_trouble.store(trouble.is_some(), Ordering::Release);
             inner.trouble = trouble;
         }

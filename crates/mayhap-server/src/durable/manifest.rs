@@ -35,7 +35,7 @@
 use super::item::Input;
 use super::segment::Identity;
 use super::store::MANIFEST;
-use super::{Error, Saved, Store};
+use super::{Error, ReplayError, Saved, Store};
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"\x89mhpman\n";
@@ -112,19 +112,20 @@ impl Manifest {
         if xxh3_64(contents).to_le_bytes() != *checksum {
             return Err(damaged("the checksum of the whole file is another".to_owned()));
         }
+        let short = |error: ReplayError| damaged(error.to_string());
         let mut input = Input(contents);
-        let magic = input.bytes(MAGIC.len()).map_err(damaged)?;
+        let magic = input.bytes(MAGIC.len()).map_err(short)?;
         if magic != MAGIC {
             return Err(damaged("this is no manifest".to_owned()));
         }
-        let found = input.u16().map_err(damaged)?;
+        let found = input.u16().map_err(short)?;
         if found > VERSION {
             return Err(Error::Newer { path, found, supported: VERSION });
         }
-        Self::decode(&mut input).map(Some).map_err(damaged)
+        Self::decode(&mut input).map(Some).map_err(short)
     }
 
-    fn decode(input: &mut Input<'_>) -> Result<Self, String> {
+    fn decode(input: &mut Input<'_>) -> Result<Self, ReplayError> {
         let digest_id = input.u16()?;
         input.bytes(4)?;
         let [digest_parameter, log_id] = [input.u64()?, input.u64()?];
@@ -147,7 +148,7 @@ impl Manifest {
             manifest.filters.push((Saved { id, name, spec, expires_at }, image));
         }
         if !input.0.is_empty() {
-            return Err(format!("{} bytes too many", input.0.len()));
+            return Err(ReplayError::Long { left: input.0.len() });
         }
         Ok(manifest)
     }

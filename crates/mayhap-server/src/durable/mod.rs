@@ -26,7 +26,6 @@ mod manifest;
 mod operation;
 mod options;
 mod place;
-mod plant;
 mod recorder;
 mod recover;
 mod repair;
@@ -41,8 +40,10 @@ pub(crate) mod tests;
 mod threads;
 
 pub use checkpoint::Saves;
-pub use error::{Error, Refused};
+pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
+#[cfg(not(loom))]
+pub(crate) use folder::parse_key;
 pub use image::{Image, read_native, write_native};
 pub use log::{Contents, Log, Logged, State, Ticket};
 pub use operation::Operation;
@@ -56,6 +57,4 @@ pub use tally::Tally;
 pub use threads::Threads;
 
 use place::Displaced;
-#[cfg(all(test, not(any(loom, shuttle))))]
-pub(crate) use plant::Plant;
 use store::Store;

@@ -5,7 +5,7 @@ use super::manifest::{ImageOf, Manifest};
 use super::recover::{replay_log, verify_images};
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
-use super::{Answered, DataFolder, Error, Image, Replay, Report, Store};
+use super::{Answered, DataFolder, Error, Image, Replay, ReplayError, Report, Store};
 use crate::fail_point::{fail_point, fail_point_of};
 use mayhap::Digest;
 use std::path::PathBuf;
@@ -161,27 +161,27 @@ fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, 
 struct Nobody;
 
 impl Replay for Nobody {
-    fn create(&self, _: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), String> {
+    fn create(&self, _: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), ReplayError> {
         Ok(())
     }
 
-    fn image(&self, _: u64, _: u64, _: &mut Image) -> Result<(), String> {
+    fn image(&self, _: u64, _: u64, _: &mut Image) -> Result<(), ReplayError> {
         Ok(())
     }
 
-    fn insert(&self, _: u64, _: &[Digest], _: Answered) -> Result<(), String> {
+    fn insert(&self, _: u64, _: &[Digest], _: Answered) -> Result<(), ReplayError> {
         Ok(())
     }
 
-    fn keys(&self, _: u64, _: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
+    fn keys(&self, _: u64, _: &mut dyn Iterator<Item = &[u8]>) -> Result<(), ReplayError> {
         Ok(())
     }
 
-    fn ordered(&self, _: u64, _: u64, _: u64, _: &[Digest]) -> Result<(), String> {
+    fn ordered(&self, _: u64, _: u64, _: u64, _: &[Digest]) -> Result<(), ReplayError> {
         Ok(())
     }
 
-    fn load(&self, _: u64, _: u64, _: &[u8]) -> Result<(), String> {
+    fn load(&self, _: u64, _: u64, _: &[u8]) -> Result<(), ReplayError> {
         Ok(())
     }
 

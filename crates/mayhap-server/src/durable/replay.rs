@@ -1,6 +1,6 @@
 //! What the log asks of those who have the filters: to be filled at start, to be saved later.
 
-use super::Image;
+use super::{Image, ReplayError};
 use mayhap::Digest;
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use std::io::{self, Write};
 /// Images come first, from several threads at once, then records in the order of the log. What is
 /// said of a filter that is not known was said of one that was removed later: it is to be left
 /// alone. What a filter has already is said again: records follow an image that may hold them. An
-/// `Err` ends the opening; its text says why, and the log adds the file and the place.
+/// error ends the opening, and the log adds the file and the place.
 pub trait Replay: Sync {
     /// A filter of this name, in place of the one that may have had the name: with the contents
     /// that [`Replay::load`] was given for its id, or empty. If the id is known, nothing changes.
@@ -19,7 +19,8 @@ pub trait Replay: Sync {
     ///
     /// If such a filter cannot be made: a spec of a later version, contents that are not whole, too
     /// little memory.
-    fn create(&self, id: u64, name: &[u8], spec: &[u8], expires_at: u64) -> Result<(), String>;
+    fn create(&self, id: u64, name: &[u8], spec: &[u8], expires_at: u64)
+    -> Result<(), ReplayError>;
 
     /// The contents of the filter that was just created: what [`Snapshot::write`] wrote.
     /// `mark` is what [`Snapshot::mark`] told.
@@ -27,21 +28,21 @@ pub trait Replay: Sync {
     /// # Errors
     ///
     /// If these bytes are no such filter.
-    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String>;
+    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), ReplayError>;
 
     /// Digests that were inserted, and what was answered for each of them.
     ///
     /// # Errors
     ///
     /// If the filter cannot take them: too little memory to grow.
-    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String>;
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), ReplayError>;
 
     /// Keys that were inserted into a filter that cannot take digests.
     ///
     /// # Errors
     ///
     /// As [`Replay::insert`].
-    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String>;
+    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), ReplayError>;
 
     /// Digests for a filter to which everything has to be done once: see
     /// [`Recorder::ordered`](super::Recorder::ordered). Left out if `order` is below the mark of
@@ -50,7 +51,13 @@ pub trait Replay: Sync {
     /// # Errors
     ///
     /// As [`Replay::insert`].
-    fn ordered(&self, id: u64, order: u64, what: u64, digests: &[Digest]) -> Result<(), String>;
+    fn ordered(
+        &self,
+        id: u64,
+        order: u64,
+        what: u64,
+        digests: &[Digest],
+    ) -> Result<(), ReplayError>;
 
     /// A part of the contents of a filter that is created later, as
     /// [`Contents::write`](super::Contents::write) was given it. If the filter never is, nobody ever
@@ -60,7 +67,7 @@ pub trait Replay: Sync {
     /// # Errors
     ///
     /// If these bytes are no part of a filter.
-    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String>;
+    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), ReplayError>;
 
     /// The filter is gone.
     fn remove(&self, id: u64);

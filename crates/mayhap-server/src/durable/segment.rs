@@ -18,7 +18,7 @@
 use super::disk::{DiskFile, read_up_to};
 use super::frame::{self, Frame};
 use super::store::segment_path;
-use super::{Error, Store, plant::Plant};
+use super::{Error, Store};
 use mayhap::DigestFunction;
 use std::io;
 use std::sync::Arc;
@@ -139,16 +139,12 @@ impl<'a> Segment<'a> {
 
     /// The frame at an offset with its payload, if a sound one is there as a whole.
     pub(super) fn frame_at(&mut self, offset: u64) -> Result<Option<(Frame, &[u8])>, Error> {
-        let (log_id, unchecked) = (self.log_id, self.store.plant.is(Plant::NoRecordChecksum));
+        let log_id = self.log_id;
         let header = self.at(offset, frame::HEADER_BYTES)?;
-        let Some(frame) = Frame::decode(header, log_id)
-            .or_else(|| unchecked.then(|| Frame::decode_unchecked(header)).flatten())
-        else {
-            return Ok(None);
-        };
+        let Some(frame) = Frame::decode(header, log_id) else { return Ok(None) };
         let whole = self.at(offset, frame.bytes())?;
         let payload = whole.get(frame::HEADER_BYTES..).unwrap_or_default();
-        let sound = frame.has(payload, log_id) || unchecked && payload.len() == frame.payload_bytes;
+        let sound = frame.has(payload, log_id);
         Ok(sound.then_some((frame, payload)))
     }
 

@@ -4,7 +4,6 @@ use super::Policy;
 use super::log::{Log, Trouble};
 use super::manifest::Manifest;
 use crate::metrics::Took;
-use crate::sync::Ordering;
 use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::SystemTime;
@@ -55,7 +54,7 @@ impl Log {
     pub fn stats(&self) -> Stats {
         let saved = self.saved.read().unwrap_or_else(PoisonError::into_inner).clone();
         let inner = self.lock();
-        let synced = self.synced.load(Ordering::Acquire);
+        let synced = self.synced_to();
         Stats {
             policy: self.policy(),
             log_bytes: inner.older_bytes + inner.end,

@@ -10,8 +10,8 @@
 //! *.tmp              what is being written; removed at start
 //! ```
 
+use super::Error;
 use super::disk::{Disk, DiskFile, write_all_at};
-use super::{Error, plant::Plant};
 use crate::fail_point::fail_point_of;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,14 +45,13 @@ pub(super) fn number_in(name: &str, suffix: &str) -> Option<u64> {
 pub(super) struct Store {
     pub(super) disk: Arc<dyn Disk>,
     root: PathBuf,
-    pub(super) plant: Plant,
     /// What the file `key` has, once it was looked at.
     key: Arc<OnceLock<Box<[u8]>>>,
 }
 
 impl Store {
-    pub(super) fn new(disk: Arc<dyn Disk>, root: &Path, plant: Plant) -> Self {
-        Self { disk, root: root.into(), plant, key: Arc::default() }
+    pub(super) fn new(disk: Arc<dyn Disk>, root: &Path) -> Self {
+        Self { disk, root: root.into(), key: Arc::default() }
     }
 
     /// Keeps what the file `key` has, to be written again should it be removed: without it the
@@ -132,9 +131,6 @@ impl Store {
     }
 
     pub(super) fn sync_dir(&self, path: &str) -> Result<(), Error> {
-        if self.plant.is(Plant::NoFolderSync) {
-            return Ok(());
-        }
         super::disk::again(|| self.disk.sync_dir(path)).map_err(self.error("sync", path))
     }
 
@@ -153,9 +149,7 @@ impl Store {
         fail_point_of("replace.created", path);
         write_all_at(&*file, bytes, 0).map_err(self.error("write", temporary))?;
         fail_point_of("replace.written", path);
-        if !self.plant.is(Plant::NoSyncBeforeRename) {
-            self.sync(&*file, temporary)?;
-        }
+        self.sync(&*file, temporary)?;
         fail_point_of("replace.synced", path);
         Ok(file)
     }

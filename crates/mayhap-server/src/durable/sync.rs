@@ -3,7 +3,7 @@
 use super::disk::again;
 use super::log::{Inner, Trouble, refusal};
 use super::recorder::{Batch, Unsafe};
-use super::{Log, Refused, plant::Plant};
+use super::{Log, Refused};
 use crate::fail_point::fail_point;
 use crate::sync::Ordering;
 use std::sync::PoisonError;
@@ -39,7 +39,6 @@ impl Log {
         fail_point("log.synced");
         let mut inner = self.lock();
         let since = inner.syncing_since.take();
-        let done = if self.store.plant.is(Plant::SyncErrorSwallowed) { Ok(()) } else { done };
         let result = match done {
             Ok(()) if matches!(inner.trouble, Some(Trouble::Displaced { .. })) => {
                 inner.dirty_since = since.or(inner.dirty_since);
@@ -65,6 +64,8 @@ impl Log {
 
     /// Everything before this frame is safe, by a sync or by images.
     pub(super) fn set_synced(&self, inner: &mut Inner, target: u64) {
+        // ORDERING: AcqRel, with the Acquire of `synced_to`. The maximum, since a sync and a
+        // checkpoint may end in either order.
         self.synced.fetch_max(target, Ordering::AcqRel);
         while inner.waiting.front().is_some_and(|(ticket, _)| *ticket <= target) {
             if let Some((_, counts)) = inner.waiting.pop_front() {
@@ -76,6 +77,7 @@ impl Log {
 
     pub(super) fn tell_unsynced(&self, inner: &Inner) {
         let since = inner.syncing_since.or(inner.dirty_since).unwrap_or(u64::MAX);
+        // ORDERING: Release, with the Acquire of `unsynced_ms`.
         self.unsynced_since.store(since, Ordering::Release);
     }
 
@@ -83,7 +85,7 @@ impl Log {
     /// none of it can be taken for a write that was cut off.
     pub(super) fn vouch(&self) {
         let mut inner = self.lock();
-        let synced = self.synced.load(Ordering::Acquire);
+        let synced = self.synced_to();
         if inner.trouble.is_none() && inner.sequence == synced && inner.vouched < synced {
             let mut batch = Batch::default();
             batch.begin();

@@ -25,7 +25,7 @@ enum Due {
     Tick,
 }
 
-/// The threads of a log; they end when it is closed.
+/// The threads of a log; they end when it is closed, or this is dropped.
 #[derive(Debug)]
 pub struct Threads {
     log: Arc<Log>,
@@ -58,12 +58,26 @@ impl Threads {
     ///
     /// As [`Log::close`].
     pub fn close(mut self) -> Result<(), super::Refused> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), super::Refused> {
+        if self.handles.is_empty() {
+            return Ok(());
+        }
         let closed = self.log.close();
         for handle in self.handles.drain(..) {
             // A thread that panicked has said so itself.
             let _ = handle.join();
         }
         closed
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Nobody is there to hear of errors; `close` returns them.
+        let _ = self.end();
     }
 }
 
@@ -88,6 +102,7 @@ impl Log {
             inner.last_error = None;
         }
         drop(inner);
+        // ORDERING: Release, with the Acquire of `is_closed`.
         self.closed.store(true, Ordering::Release);
         self.work.notify_all();
         self.asked.notify_all();
@@ -109,7 +124,7 @@ impl Log {
 
     fn keep_synced(&self) {
         let mut ticked = self.options.clock.now();
-        while !self.closed.load(Ordering::Acquire) {
+        while !self.is_closed() {
             let inner = self.lock();
             // Looked at and slept with the log locked, so that no write comes in between unseen.
             match self.sync_is_due(&inner, ticked) {
@@ -156,15 +171,20 @@ impl Log {
         self.sync_if(due, ticked);
     }
 
+    fn is_closed(&self) -> bool {
+        // ORDERING: Acquire, with the Release of `close`: the trouble that says so is there.
+        self.closed.load(Ordering::Acquire)
+    }
+
     fn since(&self, then: u64) -> Duration {
         Duration::from_millis(self.options.clock.now().saturating_sub(then))
     }
 
     fn keep_place(&self) {
-        while !self.closed.load(Ordering::Acquire) {
+        while !self.is_closed() {
             self.look();
             let inner = self.lock();
-            if !self.closed.load(Ordering::Acquire) {
+            if !self.is_closed() {
                 drop(self.ended.wait_timeout(inner, LOOK).unwrap_or_else(PoisonError::into_inner));
             }
         }
@@ -174,7 +194,7 @@ impl Log {
         let mut last = Instant::now();
         let mut not_before = last;
         let mut failed = String::new();
-        while !self.closed.load(Ordering::Acquire) {
+        while !self.is_closed() {
             // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
             let asked = self.checkpoint_asked.swap(false, Ordering::AcqRel);
             // Each second, since nothing is accepted meanwhile.
@@ -197,7 +217,7 @@ impl Log {
                 not_before = last + PAUSE;
             }
             let inner = self.lock();
-            if !self.closed.load(Ordering::Acquire) {
+            if !self.is_closed() {
                 drop(self.asked.wait_timeout(inner, TICK).unwrap_or_else(PoisonError::into_inner));
             }
         }

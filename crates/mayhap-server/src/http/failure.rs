@@ -65,8 +65,8 @@ impl From<CreateError> for Failure {
             CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }
-            CreateError::Spec(_) => StatusCode::BAD_REQUEST,
             CreateError::Log(refused) => return refused.into(),
+            _ => StatusCode::BAD_REQUEST,
         };
         Self::new(status, error.to_string())
     }
@@ -76,9 +76,7 @@ impl From<InsertError> for Failure {
     fn from(error: InsertError) -> Self {
         let status = match error {
             InsertError::Full | InsertError::ReadOnly => StatusCode::CONFLICT,
-            InsertError::TooLarge(_) | InsertError::OutOfMemory { .. } | InsertError::Grow(_) => {
-                StatusCode::INSUFFICIENT_STORAGE
-            }
+            _ => StatusCode::INSUFFICIENT_STORAGE,
         };
         Self::new(status, error.to_string())
     }
@@ -88,13 +86,11 @@ impl From<ChangeError> for Failure {
     fn from(error: ChangeError) -> Self {
         let status = match error {
             ChangeError::NotFound => StatusCode::NOT_FOUND,
-            ChangeError::Exists | ChangeError::ReadOnly | ChangeError::Kind(_) => {
-                StatusCode::CONFLICT
-            }
             ChangeError::TooLarge(_) | ChangeError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }
             ChangeError::Log(refused) => return refused.into(),
+            _ => StatusCode::CONFLICT,
         };
         Self::new(status, error.to_string())
     }

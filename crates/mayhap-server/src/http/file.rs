@@ -1,9 +1,10 @@
 //! Filters as files of the native format: downloads from a snapshot, uploads bounded and checked.
 
 use super::body::{check_type, request_time};
-use super::filters::{blocking, created, need_on, now};
+use super::filters::{blocking, created, need_on};
 use super::name::Name;
 use super::{Failure, State};
+use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::keyspace::LoadError;
 use axum::body::{Body, Bytes};
@@ -37,7 +38,7 @@ pub(super) async fn download(
             let problem = "the filter is of another system and has no file of ours";
             return Err(Failure::new(StatusCode::CONFLICT, problem));
         }
-        let dump = Arc::new(state.shared.keyspace.begin_dump(&entry, now())?);
+        let dump = Arc::new(state.shared.keyspace.begin_dump(&entry, unix_ms())?);
         let length = dump.bytes().len();
         let pieces = (0..length).step_by(PIECE_BYTES).map(move |start| {
             let end = (start + PIECE_BYTES).min(length);
@@ -126,7 +127,7 @@ impl Upload {
         blocking(move || {
             let shared = &state.shared;
             let log = shared.log.as_deref();
-            let loaded = shared.keyspace.load_chunk(&name, cursor, &piece, now(), log);
+            let loaded = shared.keyspace.load_chunk(&name, cursor, &piece, unix_ms(), log);
             let made = loaded.map_err(Failure::from)?.map(|entry| created(&state, &name, &entry));
             // Nobody waits if the client has gone.
             let _ = done.send(made.transpose()?);
@@ -146,7 +147,7 @@ impl std::convert::From<LoadError> for Failure {
                 Self::new(StatusCode::CONFLICT, problem)
             }
             LoadError::TooBig => Self::bad("the file is longer than its header says"),
-            LoadError::Bad(problem) => Self::bad(problem),
+            LoadError::Bad(problem) => Self::bad(problem.to_string()),
             LoadError::Create(error) => error.into(),
         }
     }

@@ -4,6 +4,7 @@ use super::body::{Items, Json};
 use super::name::{Name, encode};
 use super::{Failure, State};
 use crate::Turn;
+use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::keyspace::{Entry, Hash, Info, Shape, Spec};
 use crate::metrics::Counter;
@@ -12,7 +13,6 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Filters of one page of the list, unless fewer are asked for.
 const MAX_PAGE: usize = 1000;
@@ -46,12 +46,6 @@ pub(super) fn need_on(has: bool, right: &str, rights: &Rights, name: &[u8]) -> R
     Err(Failure::new(StatusCode::FORBIDDEN, "this user may not use filters of this name"))
 }
 
-/// Milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_millis() as u64
-}
-
 /// A value as JSON in a line.
 pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     // Our types are plain numbers, texts and lists, which always serialise.
@@ -66,14 +60,14 @@ impl State {
     ///
     /// 404.
     pub(super) fn filter(&self, name: &[u8]) -> Result<Arc<Entry>, Failure> {
-        self.shared.keyspace.get(name, now()).ok_or_else(Failure::not_found)
+        self.shared.keyspace.get(name, unix_ms()).ok_or_else(Failure::not_found)
     }
 
     /// What a request works with, as a turn of a loop has it.
     fn turn(&self) -> Turn {
         Turn {
             recorder: self.shared.log.as_ref().map(crate::durable::Log::recorder),
-            now: now(),
+            now: unix_ms(),
             ..Turn::default()
         }
     }
@@ -153,8 +147,8 @@ struct Described {
 
 fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
-    let Info { capacity, bytes, layers, items, distinct, .. } = info;
-    let Info { expansion, error, fpp_now, kind, keyed, read_only, .. } = info;
+    let Info { capacity, num_bytes, layers, items, distinct_items, .. } = info;
+    let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, .. } = info;
     let expires_at = Some(entry.expires_at()).filter(|&at| at != 0);
     Described {
         named: Named::new(name),
@@ -162,12 +156,12 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         keyed,
         capacity,
         items,
-        distinct_items: distinct,
-        bytes,
+        distinct_items,
+        bytes: num_bytes,
         layers,
         expansion,
-        error,
-        error_now: fpp_now,
+        error: target_fpp,
+        error_now: expected_fpp,
         read_only,
         fill: None,
         error_measured: None,
@@ -197,11 +191,12 @@ pub(super) async fn list(
         let limit = page.limit.unwrap_or(100).clamp(1, MAX_PAGE);
         let pattern = page.pattern.as_deref().map(str::as_bytes);
         let keyspace = &state.shared.keyspace;
-        let found = keyspace.scan(page.cursor.unwrap_or(0), limit, pattern, now())?;
+        let found = keyspace.scan(page.cursor.unwrap_or(0), limit, pattern, unix_ms())?;
         let names = found.names.iter().filter(|name| rights.covers(name));
         // One that was removed meanwhile is left out.
-        let filters: Vec<Described> =
-            names.filter_map(|name| Some(describe(name, &*keyspace.get(name, now())?))).collect();
+        let filters: Vec<Described> = names
+            .filter_map(|name| Some(describe(name, &*keyspace.get(name, unix_ms())?)))
+            .collect();
         let next = (found.cursor != 0).then_some(found.cursor);
         let page = serde_json::json!({ "filters": filters, "next": next });
         Ok(json(StatusCode::OK, &page))
@@ -230,8 +225,8 @@ pub(super) async fn info(
         if look.measure {
             let measured = entry.measure();
             entry.check_file()?;
-            described.fill = Some(measured.fill);
-            described.error_measured = Some(measured.fpp);
+            described.fill = Some(measured.fill_ratio);
+            described.error_measured = Some(measured.estimated_fpp);
             described.fill_alarm = measured.fill_alarm;
         }
         Ok(json(StatusCode::OK, &described))
@@ -288,7 +283,7 @@ pub(super) async fn create(
     blocking(move || {
         state.check_writable()?;
         let log = state.shared.log.as_deref();
-        let entry = state.shared.keyspace.create(&name, spec, now(), log)?;
+        let entry = state.shared.keyspace.create(&name, spec, unix_ms(), log)?;
         created(&state, &name, &entry)
     })
     .await
@@ -310,7 +305,7 @@ pub(super) async fn delete(
     blocking(move || {
         state.check_writable()?;
         let log = state.shared.log.as_deref();
-        if !state.shared.keyspace.remove(&name, now(), log)? {
+        if !state.shared.keyspace.remove(&name, unix_ms(), log)? {
             return Err(Failure::not_found());
         }
         state.settle()?;
@@ -399,7 +394,7 @@ pub(super) async fn merge(
             .map(|from| state.filter(from.as_bytes()))
             .collect::<Result<_, _>>()?;
         let log = state.shared.log.as_deref();
-        let entry = state.shared.keyspace.merge(&name, &from, now(), log)?;
+        let entry = state.shared.keyspace.merge(&name, &from, unix_ms(), log)?;
         created(&state, &name, &entry)
     })
     .await

@@ -18,7 +18,6 @@ mod name;
 mod routes;
 mod server;
 
-pub(crate) use filters::now;
 pub(crate) use name::encode;
 pub use server::Http;
 

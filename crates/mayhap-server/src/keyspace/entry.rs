@@ -1,62 +1,40 @@
 //! A filter with what belongs to it.
-//!
-//! `insert.rs` is the way in, `info.rs` what it knows of itself, `contents.rs` its bytes.
 
-use super::filter::{Filter, read};
 use super::growth::Growth;
-use super::load::Outgoing;
-use super::{Shape, Spec};
+use super::kind::{Contents, Filter, Home, Target};
+use super::outgoing::Outgoing;
+use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unreadable};
 use crate::Turn;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Bitmap, Digest, DigestFunction};
-use mayhap_formats::ForeignFilter;
+use mayhap::{Bitmap, Digest, DigestFunction, Error};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A filter with what belongs to it. Asking and inserting take no lock in the kinds that
-/// `BF.RESERVE` makes by default.
+/// A filter with what belongs to it. Queries and insertions take no lock in the kinds that
+/// `BF.RESERVE` creates by default.
 #[derive(Debug)]
 pub struct Entry {
     /// What the log calls it: a number that is never used again.
     pub id: u64,
-    /// What it was asked to be.
+    /// What it was created to be.
     pub spec: Spec,
     /// Milliseconds since 1970; 0 for never.
     expires_at: AtomicU64,
-    pub(super) filter: Filter,
+    filter: Box<dyn Filter>,
     digest_function: Option<DigestFunction>,
-    /// What the log knows of its keys: see `insert.rs`.
-    pub(super) tally: Arc<Tally>,
+    /// What the log knows of its keys.
+    tally: Arc<Tally>,
+    /// A dump that is going out.
     pub(super) outgoing: Mutex<Option<Outgoing>>,
-    /// The limit of one filter, where the filter does not have it.
-    pub(super) max_bytes: u64,
-    pub(super) growth: Arc<Growth>,
 }
 
 impl Entry {
-    pub(super) fn new(
-        id: u64,
-        spec: Spec,
-        expires_at: u64,
-        filter: Filter,
-        max_bytes: u64,
-        growth: Arc<Growth>,
-    ) -> Self {
+    pub(super) fn new(id: u64, spec: Spec, expires_at: u64, filter: Box<dyn Filter>) -> Self {
         let digest_function = filter.digest_function();
         let tally = Arc::new(Tally::new(filter.items()));
-        let expires_at = AtomicU64::new(expires_at);
-        Self {
-            id,
-            spec,
-            expires_at,
-            filter,
-            digest_function,
-            tally,
-            outgoing: Mutex::default(),
-            max_bytes,
-            growth,
-        }
+        let (expires_at, outgoing) = (AtomicU64::new(expires_at), Mutex::default());
+        Self { id, spec, expires_at, filter, digest_function, tally, outgoing }
     }
 
     /// Whether its time is over.
@@ -67,7 +45,13 @@ impl Entry {
 
     /// When its time is over, in milliseconds since 1970; 0 for never.
     pub fn expires_at(&self) -> u64 {
+        // ORDERING: Relaxed. The time stands for itself; changes of it are under the keyspace's lock.
         self.expires_at.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_expires_at(&self, expires_at: u64) {
+        // ORDERING: Relaxed, as above.
+        self.expires_at.store(expires_at, Ordering::Relaxed);
     }
 
     /// Bytes of its memory.
@@ -75,36 +59,23 @@ impl Entry {
         self.filter.num_bytes()
     }
 
-    pub(super) fn set_expires_at(&self, expires_at: u64) {
-        self.expires_at.store(expires_at, Ordering::Relaxed);
-    }
-
     /// Whether it is a file, which nothing can be inserted into.
     pub fn is_read_only(&self) -> bool {
         self.spec.shape == Shape::File
     }
 
-    /// How keys become digests; `None` where keys are asked as they are, in the scheme of another
-    /// system.
+    /// How keys become digests; `None` for schemes of other systems, which take keys.
     pub const fn digest_function(&self) -> Option<&DigestFunction> {
         self.digest_function.as_ref()
     }
 
-    /// Whether the key may be in it. A window is asked for the time `now`. Of a file the answer
+    /// Whether the key may be in it; a window answers for the time `now`. For a file the answer
     /// holds if [`Entry::check_file`] says so afterwards.
     #[inline]
     pub fn contains(&self, key: &[u8], now: u64) -> bool {
         match &self.digest_function {
             Some(function) => self.filter.contains(function.digest(key), now),
-            None => self.contains_key(key),
-        }
-    }
-
-    fn contains_key(&self, key: &[u8]) -> bool {
-        match &self.filter {
-            Filter::RedisBloom(filter, _) => read(filter).contains(key),
-            Filter::Foreign(filter, _) => filter.contains(key),
-            _ => false,
+            None => self.filter.contains_key(key),
         }
     }
 
@@ -114,7 +85,7 @@ impl Entry {
         self.filter.contains(digest, now)
     }
 
-    /// Asks for many keys; the answers are in [`Turn::answers`], and hold as that of
+    /// Looks many keys up; the answers are in [`Turn::answers`], and hold as that of
     /// [`Entry::contains`] does.
     pub fn contains_many(&self, keys: Words<'_>, turn: &mut Turn) {
         let Turn { digests, answers, now, .. } = turn;
@@ -125,7 +96,7 @@ impl Entry {
         }
         answers.clear_to(keys.len());
         for (i, key) in keys.iter().enumerate() {
-            if self.contains_key(key) {
+            if self.filter.contains_key(key) {
                 answers.set(i);
             }
         }
@@ -135,4 +106,167 @@ impl Entry {
     pub fn contains_digests(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
         self.filter.contains_many(digests, now, found);
     }
+
+    /// Inserts a key; `true` if it is new. What a crash must not take is in [`Turn::recorder`].
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError`]; the key is then not inserted.
+    pub fn insert(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
+        match self.digest_function {
+            Some(function) => self.insert_digest(function.digest(key), turn),
+            None => self.filter.insert_key(key, self.target(), turn),
+        }
+    }
+
+    /// [`Entry::insert`] for a key that is already a digest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entry::insert`]; schemes of others take no digests.
+    pub fn insert_digest(&self, digest: Digest, turn: &mut Turn) -> Result<bool, InsertError> {
+        if self.is_read_only() {
+            return Err(InsertError::ReadOnly);
+        }
+        self.filter.insert(digest, self.target(), turn)
+    }
+
+    /// Inserts many keys in order; the answers are in [`Turn::answers`].
+    ///
+    /// # Errors
+    ///
+    /// Which key was the first one that could not be inserted, and why. Those before it are
+    /// inserted and have their answers.
+    pub fn insert_many(
+        &self,
+        keys: Words<'_>,
+        turn: &mut Turn,
+    ) -> Result<(), (usize, InsertError)> {
+        if let Some(function) = self.digest_function {
+            turn.digests.clear();
+            turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+            return self.insert_digests(turn);
+        }
+        turn.answers.clear_to(keys.len());
+        for (i, key) in keys.iter().enumerate() {
+            let new = self.filter.insert_key(key, self.target(), turn);
+            if new.map_err(|error| (i, error))? {
+                turn.answers.set(i);
+            }
+        }
+        Ok(())
+    }
+
+    /// [`Entry::insert_many`] for [`Turn::digests`], which are not kept.
+    ///
+    /// # Errors
+    ///
+    /// As [`Entry::insert_many`]; schemes of others take no digests.
+    pub fn insert_digests(&self, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
+        if self.is_read_only() {
+            turn.answers.clear_to(turn.digests.len());
+            return Err((0, InsertError::ReadOnly));
+        }
+        self.filter.insert_many(self.target(), turn)
+    }
+
+    /// Removes a key, once; `false` if it is surely not there.
+    ///
+    /// # Errors
+    ///
+    /// [`InsertError::ReadOnly`] for all but counting filters.
+    pub fn remove(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
+        let function = self.digest_function.ok_or(InsertError::ReadOnly)?;
+        self.filter.remove(function.digest(key), self.target(), turn)
+    }
+
+    const fn target(&self) -> Target<'_> {
+        Target { id: self.id, tally: &self.tally }
+    }
+
+    /// What is known of it. Reads no bits, but those of another system's file.
+    pub fn info(&self) -> Info {
+        let function = self.digest_function;
+        Info {
+            keyed: function.is_some_and(|function| function.name() == "sip13"),
+            read_only: self.is_read_only(),
+            ..self.filter.info()
+        }
+    }
+
+    /// Keys that were new; for `BF.CARD`.
+    pub fn items(&self) -> u64 {
+        self.filter.items()
+    }
+
+    /// Its layers, oldest first; for `BF.DEBUG`. Reads no bits, but those of another system's file.
+    pub fn layers(&self) -> Vec<LayerInfo> {
+        self.filter.layers()
+    }
+
+    /// What its bits say. Reads all of them three times, each a tenth of a second a GiB or more.
+    pub fn measure(&self) -> Measured {
+        self.filter.measure()
+    }
+
+    /// Whether what was read of a file until now can be used: to be called after queries, before
+    /// they are answered. Filters that are no files always can.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`].
+    pub fn check_file(&self) -> Result<(), Unreadable> {
+        self.file_problem().map_or(Ok(()), Err)
+    }
+
+    /// [`Entry::check_file`] after a single query, which the system call would cost as much as the
+    /// query itself: the file is looked at if `now`, any clock, has gone on since, so that an answer
+    /// can be wrong in the millisecond in which somebody begins to overwrite it. Pages that are gone
+    /// are noticed at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Unreadable`].
+    #[inline]
+    pub fn check_file_at(&self, now: u64) -> Result<(), Unreadable> {
+        if !self.is_read_only() {
+            return Ok(());
+        }
+        self.filter.changed_at(now).map_or(Ok(()), |what| Err(what.into()))
+    }
+
+    /// What [`Entry::check_file`] says.
+    pub fn file_problem(&self) -> Option<Unreadable> {
+        self.filter.changed().map(Unreadable::from)
+    }
+
+    /// A copy, while insertions go on: it holds at least every key whose insertion happened before.
+    /// `None` for files.
+    pub(super) fn contents(&self) -> Result<Option<Box<dyn Contents>>, Error> {
+        self.filter.snapshot()
+    }
+
+    /// [`Entry::contents`], counting only keys that the log has before this segment.
+    pub(super) fn contents_before(&self, segment: u64) -> Result<Option<Box<dyn Contents>>, Error> {
+        let contents = self.contents()?;
+        Ok(contents.map(|mut contents| {
+            contents.limit_items(self.tally.before(segment));
+            contents
+        }))
+    }
+
+    /// Sizes its next layer, if it grows and will need one soon.
+    pub(super) fn prepare_growth(&self) {
+        self.filter.prepare_growth();
+    }
+
+    /// Allocates its next layer and touches its pages, for as long as `goes_on`.
+    pub(super) fn grow_ahead(&self, goes_on: &dyn Fn() -> bool) {
+        self.filter.grow_ahead(goes_on);
+    }
+}
+
+/// What all filters of a keyspace take from it.
+pub(super) const fn home<'a>(options: &'a Options, growth: &'a Arc<Growth>) -> Home<'a> {
+    Home { options, growth }
 }

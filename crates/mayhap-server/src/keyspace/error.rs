@@ -1,23 +1,49 @@
-//! Why filters could not be made, filled or changed.
+//! Why filters could not be created, filled or changed.
 
-use crate::durable::Refused;
+use crate::durable::{ImageError, Refused, ReplayError};
 use mayhap::Budget;
+use mayhap::native::Kind;
 use mayhap_store::Changed;
-use std::fmt;
+use std::io;
+use std::path::PathBuf;
 
-/// A limit that was in the way: what was asked, the limit, and the setting that says it.
+/// A limit that was in the way: the bytes requested, the limit, and the setting that says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
-    /// Bytes asked for; with `max_memory` those of all filters together.
-    pub asked: u64,
+    /// Bytes requested; with `max_memory` those of all filters together.
+    pub requested: u64,
     /// The most that is allowed.
     pub limit: u64,
     /// The setting.
     pub setting: &'static str,
 }
 
+/// A name with too many bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongName {
+    /// Its bytes.
+    pub found: usize,
+    /// The setting `max_name_bytes`.
+    pub limit: usize,
+}
+
+/// Which number of a [`Spec`](super::Spec) is outside of its range.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// No keys.
+    ZeroCapacity,
+    /// A rate that is none.
+    Fpp(f64),
+    /// An `EXPANSION` outside of 1 to [`MAX_EXPANSION`](super::MAX_EXPANSION).
+    Expansion(u32),
+    /// A layout that a fixed filter cannot have.
+    Layout,
+}
+
 /// Why there is no new filter.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum CreateError {
     /// There is one of this name.
     Exists,
@@ -25,19 +51,28 @@ pub enum CreateError {
     TooLarge(TooLarge),
     /// The machine has not so much memory.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u64,
     },
-    /// There is no such filter: a sentence.
-    Spec(String),
+    /// The name is too long.
+    Name(LongName),
+    /// A number is outside of its range.
+    Spec(SpecError),
+    /// There is no such filter, or no such union.
+    Filter(mayhap::Error),
+    /// A union of files.
+    OfFiles,
+    /// A union of nothing.
+    OfNothing,
     /// The log does not take it.
     Log(Refused),
 }
 
 /// Why a key was not inserted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum InsertError {
-    /// `NONSCALING`, and it has as many keys as it was made for.
+    /// `NONSCALING`, and it has as many keys as it was created for.
     Full,
     /// A file.
     ReadOnly,
@@ -45,19 +80,31 @@ pub enum InsertError {
     TooLarge(TooLarge),
     /// The machine has not so much memory.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u64,
     },
-    /// It cannot grow any more: a sentence.
-    Grow(String),
+    /// It cannot grow any more.
+    Filter(mayhap::Error),
+    /// It is of another system, and cannot grow any more.
+    Foreign(mayhap_formats::Error),
+    /// Each key costs too much.
+    TooManyHashes {
+        /// Hashes for a key.
+        found: u64,
+        /// The most that are allowed.
+        limit: u64,
+    },
+    /// The log does not take the key.
+    Log(Refused),
 }
 
 /// Why a filter that is a file does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unreadable(Changed);
+pub struct Unreadable(pub(super) Changed);
 
 /// Why something that is no insertion was not done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum ChangeError {
     /// There is no filter of this name.
     NotFound,
@@ -65,119 +112,204 @@ pub enum ChangeError {
     Exists,
     /// A file.
     ReadOnly,
-    /// Not with this kind of filter, or not with these two: a sentence.
-    Kind(String),
+    /// The new name is too long.
+    Name(LongName),
+    /// A pattern with too many bytes.
+    LongPattern {
+        /// Its bytes.
+        found: usize,
+        /// The most that are allowed.
+        limit: usize,
+    },
+    /// No dump was begun, or it was forgotten.
+    NoDump,
+    /// Not with this filter.
+    Filter(mayhap::Error),
     /// A limit is in the way.
     TooLarge(TooLarge),
     /// The machine has not so much memory.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Bytes requested.
         bytes: u64,
     },
     /// The log does not take it.
     Log(Refused),
 }
 
+/// Why bytes are no filter that can be served.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum BadFilter {
+    /// They are no filter of ours, or not of this key.
+    Native(mayhap::Error),
+    /// They are no filter of another system.
+    Foreign(mayhap_formats::Error),
+    /// A number is outside of its range.
+    Spec(SpecError),
+    /// It is of a kind that is not served.
+    Kind(Kind),
+    /// Its keys are changed before they are hashed: how.
+    KeyOptions(String),
+    /// A header of another length.
+    HeaderBytes {
+        /// Its bytes.
+        found: usize,
+        /// Those of a header.
+        expected: usize,
+    },
+    /// A header that the first part does not hold whole.
+    SplitHeader,
+    /// No bits.
+    NoBits,
+    /// More bytes than one filter may have.
+    TooLarge {
+        /// Its bytes.
+        found: u64,
+        /// The setting `max_filter_bytes`.
+        limit: u64,
+    },
+    /// Each key costs too much.
+    TooManyHashes {
+        /// Hashes for a key.
+        found: u64,
+        /// The most that are allowed.
+        limit: u64,
+    },
+    /// More bytes than its header says.
+    TooLong {
+        /// Bytes that came after the header.
+        found: u64,
+        /// Bytes that the header says.
+        expected: u64,
+    },
+    /// A chunk without bytes: it would only keep others from the memory.
+    EmptyChunk,
+    /// Too many dumps come in already.
+    TooManyDumps {
+        /// How many may.
+        limit: usize,
+    },
+    /// The machine has not so much memory.
+    OutOfMemory,
+}
+
+/// Why a record or an image of the data folder could not be applied.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RecoveryError {
+    /// A filter of a kind that a later version may know.
+    UnknownKind,
+    /// Contents of which parts are missing.
+    NotWhole,
+    /// Keys of a filter whose contents are not whole.
+    KeysTooEarly,
+    /// A dump without its first part.
+    NoFirstPart,
+    /// An image of a filter that is a file.
+    ImageOfFile,
+    /// Digests for a filter that takes none.
+    NoDigests,
+    /// An order for a filter that needs none.
+    NoOrder,
+    /// Keys for a filter that takes digests.
+    NoKeys,
+    /// The filter does not take it: too little memory, most likely.
+    Filter(mayhap::Error),
+    /// A filter of another system does not take it.
+    Foreign(mayhap_formats::Error),
+    /// Contents that are no filter.
+    Contents(BadFilter),
+    /// An image cannot be read.
+    Io(io::Error),
+}
+
+/// Why a file of `import/` is not served.
+#[derive(Debug)]
+pub struct FileError {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    pub problem: FileProblem,
+}
+
+/// What is wrong with a file of `import/`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileProblem {
+    /// It has no name.
+    NoName,
+    /// Its name is too long.
+    Name(LongName),
+    /// There is a filter of its name.
+    Taken,
+    /// Another filter took its name meanwhile.
+    TakenMeanwhile,
+    /// Somebody writes to it.
+    Changing,
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is no sound file of a filter.
+    Store(mayhap_store::Error),
+    /// It is a filter that cannot be served.
+    Filter(BadFilter),
+    /// Filters of this kind cannot be served from a file.
+    Kind(Kind),
+}
+
 impl TooLarge {
     /// The limit that an error of the core speaks of, if it is one that an operator sets.
     fn of(error: &mayhap::Error) -> Option<Self> {
-        let &mayhap::Error::TooLarge { field, limit, found: asked } = error else { return None };
+        let &mayhap::Error::TooLarge { field, limit, found: requested } = error else {
+            return None;
+        };
         let setting = match field {
             Budget::FIELD => "max_memory",
-            "filter bytes" => "max_filter_bytes",
+            super::options::FILTER_BYTES => "max_filter_bytes",
             _ => return None,
         };
-        Some(Self { asked, limit, setting })
+        Some(Self { requested, limit, setting })
     }
 }
 
 macro_rules! from_core_error {
-    ($error:ty, $other:ident) => {
+    ($($error:ty),*) => {$(
         impl From<mayhap::Error> for $error {
             fn from(error: mayhap::Error) -> Self {
-                match (TooLarge::of(&error), &error) {
+                match (TooLarge::of(&error), error) {
                     (Some(limit), _) => Self::TooLarge(limit),
-                    (_, &mayhap::Error::OutOfMemory { bytes }) => Self::OutOfMemory { bytes },
-                    _ => Self::$other(sentence(&error)),
+                    (_, mayhap::Error::OutOfMemory { bytes }) => Self::OutOfMemory { bytes },
+                    (_, error) => Self::Filter(error),
                 }
             }
         }
-    };
+    )*};
 }
 
-/// In the words of those who ask for filters by a rate and a capacity.
-fn sentence(error: &mayhap::Error) -> String {
-    match error {
-        mayhap::Error::FppUnreachable { target_fpp, lowest_fpp } => format!(
-            "error rate is {target_fpp:e}, below the lowest that so many items can have, \
-             {lowest_fpp:.3e}; ask for a higher rate or a smaller capacity"
-        ),
-        error => error.to_string(),
-    }
-}
+from_core_error!(CreateError, InsertError, ChangeError);
 
-from_core_error!(CreateError, Spec);
-from_core_error!(InsertError, Grow);
-from_core_error!(ChangeError, Kind);
-
-impl From<Refused> for CreateError {
-    fn from(refused: Refused) -> Self {
-        Self::Log(refused)
-    }
-}
-
-impl From<Refused> for ChangeError {
-    fn from(refused: Refused) -> Self {
-        Self::Log(refused)
-    }
-}
-
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { asked, limit, setting } = self;
-        let whose = if *setting == "max_memory" { "all filters" } else { "the filter" };
-        write!(f, "{whose} would take {asked} bytes, above the limit of {limit} ({setting})")
-    }
-}
-
-const OUT_OF_MEMORY: &str = "bytes for the filter cannot be allocated";
-
-impl fmt::Display for CreateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Exists => f.write_str("item exists"),
-            Self::TooLarge(limit) => limit.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
-            Self::Spec(what) => f.write_str(what),
-            Self::Log(Refused(why)) => f.write_str(why),
+macro_rules! from {
+    ($($from:ty => $to:ident::$variant:ident),* $(,)?) => {$(
+        impl From<$from> for $to {
+            fn from(error: $from) -> Self {
+                Self::$variant(error)
+            }
         }
-    }
+    )*};
 }
 
-impl fmt::Display for InsertError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Full => f.write_str("non scaling filter is full"),
-            Self::ReadOnly => f.write_str("the filter is a file and read only"),
-            Self::TooLarge(limit) => limit.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
-            Self::Grow(why) => f.write_str(why),
-        }
-    }
-}
-
-impl fmt::Display for ChangeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotFound => f.write_str("not found"),
-            Self::Exists => f.write_str("item exists"),
-            Self::ReadOnly => f.write_str("the filter is a file and read only"),
-            Self::Kind(what) => f.write_str(what),
-            Self::TooLarge(limit) => limit.fmt(f),
-            Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
-            Self::Log(Refused(why)) => f.write_str(why),
-        }
-    }
+from! {
+    Refused => CreateError::Log,
+    LongName => CreateError::Name,
+    SpecError => CreateError::Spec,
+    Refused => ChangeError::Log,
+    LongName => ChangeError::Name,
+    mayhap::Error => BadFilter::Native,
+    SpecError => BadFilter::Spec,
+    mayhap::Error => RecoveryError::Filter,
+    BadFilter => RecoveryError::Contents,
+    LongName => FileProblem::Name,
+    mayhap_store::Error => FileProblem::Store,
+    BadFilter => FileProblem::Filter,
 }
 
 impl From<Changed> for Unreadable {
@@ -186,18 +318,17 @@ impl From<Changed> for Unreadable {
     }
 }
 
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = self.0;
-        write!(
-            f,
-            "the file of this filter cannot be used: {what}; it is opened again once a whole file \
-             stands there"
-        )
+impl From<ImageError> for RecoveryError {
+    fn from(error: ImageError) -> Self {
+        match error {
+            ImageError::Io(error) => Self::Io(error),
+            ImageError::Filter(error) => Self::Filter(error),
+        }
     }
 }
 
-impl std::error::Error for Unreadable {}
-impl std::error::Error for CreateError {}
-impl std::error::Error for InsertError {}
-impl std::error::Error for ChangeError {}
+impl From<RecoveryError> for ReplayError {
+    fn from(error: RecoveryError) -> Self {
+        Self::Filters(Box::new(error))
+    }
+}

@@ -6,95 +6,47 @@
 //! of it checked, and served in place of the old one if it is whole. Until then an old file that is
 //! still as it was (it was renamed or removed, or is in memory) goes on being served.
 
-use super::contents::limits;
-use super::filter::{Filter, charge, locked};
-use super::{Entry, Hash, Keyspace, Shape, Spec, Unreadable};
-use crate::Shared;
-use mayhap::native::Kind;
-use mayhap::{DigestFunction, ScalableBloomFilter};
+use super::entry::home;
+use super::kind::{Filter, Foreign, Growing, Mapped, check_header};
+use super::lock::locked;
+use super::spec::hash_of;
+use super::watched::{Failed, Watched};
+use super::{BadFilter, Entry, FileError, FileProblem, Hash, Keyspace, Shape, Spec};
+use mayhap::ScalableBloomFilter;
+use mayhap::native::{Header, Kind};
 use mayhap_store::{FileStamp, load_as, open_mapped, read_bytes, read_header};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
-use std::time::Duration;
-
-/// Between two looks at the files.
-const LOOK: Duration = Duration::from_millis(500);
-/// A file that could not be opened, and is not changed, is tried again after so many looks, since a
-/// disk may work again; then after twice as many, and so on, this many times.
-const FIRST_LOOKS: u32 = 20;
-const MAX_DOUBLINGS: u32 = 7;
-
-/// The files that are looked after.
-#[derive(Debug, Default)]
-pub(super) struct Files {
-    watched: Mutex<Vec<Watched>>,
-    /// Those whose filters do not answer now.
-    unreadable: AtomicU64,
-}
-
-/// A file that is served, or would be if it were whole.
-#[derive(Debug)]
-struct Watched {
-    path: PathBuf,
-    name: Arc<[u8]>,
-    /// As it was when it was opened; none if it never was.
-    served: Option<FileStamp>,
-    /// As it was at the last look.
-    seen: Option<FileStamp>,
-    failed: Option<Failed>,
-    /// The operator was told that it does not answer.
-    is_told: bool,
-}
-
-/// A file that could not be opened.
-#[derive(Debug)]
-struct Failed {
-    /// As it was then.
-    stamp: FileStamp,
-    /// How often that was tried.
-    times: u32,
-    /// Looks before the next time.
-    left: u32,
-}
-
-impl Failed {
-    fn again(before: Option<Self>, stamp: FileStamp) -> Self {
-        let times = before.filter(|failed| failed.stamp == stamp).map_or(0, |it| it.times) + 1;
-        Self { stamp, times, left: FIRST_LOOKS << (times - 1).min(MAX_DOUBLINGS) }
-    }
-}
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 impl Keyspace {
     /// Serves a file under its name without extension: a plain filter of ours where it lies,
     /// mapped, a growing one or a filter of another system from memory. Nothing can be inserted,
-    /// and the log knows nothing of it. A filter of another system is asked for the bytes that it
-    /// hashes.
+    /// and the log knows nothing of it. A filter of another system is queried for the bytes that
+    /// it hashes.
     ///
     /// From then on the file is looked after, also if it cannot be served now.
     ///
     /// # Errors
     ///
-    /// A sentence with the path: no filter, not of this key, above a limit, or the name is taken.
-    pub fn serve_file(&self, path: &Path) -> Result<Arc<Entry>, String> {
-        let at = |what: &dyn std::fmt::Display| format!("{}: {what}", path.display());
-        let name = path.file_stem().ok_or_else(|| at(&"no file name"))?;
+    /// [`FileError`]: no filter, not of this key, above a limit, or the name is taken.
+    pub fn serve_file(&self, path: &Path) -> Result<Arc<Entry>, FileError> {
+        self.serve_new(path).map_err(|problem| FileError { path: path.into(), problem })
+    }
+
+    fn serve_new(&self, path: &Path) -> Result<Arc<Entry>, FileProblem> {
+        let name = path.file_stem().ok_or(FileProblem::NoName)?;
         let name: Arc<[u8]> = name.as_encoded_bytes().into();
-        self.check_name(&name).map_err(|error| at(&error))?;
+        self.check_name(&name)?;
         if self.get(&name, 0).is_some() {
-            return Err(at(&"there is a filter of this name; rename the file"));
+            return Err(FileProblem::Taken);
         }
         let seen = FileStamp::at(path).ok();
         let opened = self.open_file(path);
-        let (served, failed) = match (&opened, seen) {
-            (Ok((_, stamp)), _) => (Some(*stamp), None),
-            (Err(_), Some(seen)) => (None, Some(Failed::again(None, seen))),
-            (Err(_), None) => (None, None),
-        };
+        let served = opened.as_ref().ok().map(|(_, stamp)| *stamp);
+        let failed = seen.filter(|_| served.is_none()).map(|seen| Failed::again(None, seen));
         let (path, shown) = (path.to_path_buf(), name.clone());
-        let watched = Watched { path, name: shown, served, seen, failed, is_told: false };
+        let watched = Watched { path, name: shown, served, seen, failed, is_reported: false };
         locked(&self.files.watched).push(watched);
         self.publish_file(&name, opened?.0, None)
     }
@@ -103,20 +55,16 @@ impl Keyspace {
     fn publish_file(
         &self,
         name: &Arc<[u8]>,
-        filter: Filter,
+        filter: Box<dyn Filter>,
         instead: Option<u64>,
-    ) -> Result<Arc<Entry>, String> {
-        let hash = match filter.digest_function() {
-            Some(DigestFunction::Xxh3 { seed }) => Hash::Plain { seed },
-            Some(_) => Hash::Keyed,
-            None => Hash::Plain { seed: 0 },
-        };
+    ) -> Result<Arc<Entry>, FileProblem> {
+        let hash = filter.digest_function().as_ref().map_or(Hash::Plain { seed: 0 }, hash_of);
         let spec = Spec { shape: Shape::File, hash };
         let mut next_id = locked(&self.changing);
         if self.get(name, 0).map(|entry| entry.id) != instead {
-            return Err("there is another filter of this name by now".to_owned());
+            return Err(FileProblem::TakenMeanwhile);
         }
-        let entry = Arc::new(self.entry(*next_id, spec, 0, filter));
+        let entry = Arc::new(Entry::new(*next_id, spec, 0, filter));
         *next_id += 1;
         self.add_to_index(name, &entry);
         self.put(name.clone(), entry.clone());
@@ -124,64 +72,64 @@ impl Keyspace {
     }
 
     /// The filter in a file, with the file as it was when it was read.
-    fn open_file(&self, path: &Path) -> Result<(Filter, FileStamp), String> {
-        let text = |error: mayhap_store::Error| error.to_string();
-        let key = Some(self.options.secret_key);
+    fn open_file(&self, path: &Path) -> Result<(Box<dyn Filter>, FileStamp), FileProblem> {
         // Before all that is read into memory: what is changed meanwhile is another file.
-        let stamp = FileStamp::at(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let stamp = FileStamp::at(path).map_err(FileProblem::Io)?;
         match read_header(path) {
-            Ok(header) => {
-                super::contents::check_native(&header, &self.options)
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
-                match header.kind() {
-                    Kind::Bloom => {
-                        let mapped = open_mapped(path, key).map_err(text)?;
-                        let stamp = mapped.stamp();
-                        Ok((Filter::Mapped(mapped), stamp))
-                    }
-                    Kind::Scalable => {
-                        let charge = charge(header.body_bytes(), &self.options, &self.budget)
-                            .map_err(|error| format!("{}: {error}", path.display()))?;
-                        let loaded = load_as::<ScalableBloomFilter>(path, key).map_err(text)?;
-                        Ok((Filter::growing(loaded.filter, &self.options, charge), stamp))
-                    }
-                    other => Err(format!(
-                        "{}: a {} filter cannot be served from a file",
-                        path.display(),
-                        other.name()
-                    )),
-                }
-            }
+            Ok(header) => self.open_native(path, &header, stamp),
             Err(
                 error @ (mayhap_store::Error::Foreign { .. }
                 | mayhap_store::Error::Format { source: mayhap::Error::NotAFilter, .. }),
-            ) => {
-                let foreign = self.open_foreign(path);
-                let foreign = foreign.map_err(|error| format!("{}: {error}", path.display()))?;
-                Ok((foreign.ok_or_else(|| error.to_string())?, stamp))
+            ) => match self.open_foreign(path)? {
+                Some(filter) => Ok((filter, stamp)),
+                None => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn open_native(
+        &self,
+        path: &Path,
+        header: &Header,
+        stamp: FileStamp,
+    ) -> Result<(Box<dyn Filter>, FileStamp), FileProblem> {
+        check_header(header, &self.options)?;
+        let key = Some(self.options.secret_key);
+        match header.kind() {
+            Kind::Bloom => {
+                let mapped = open_mapped(path, key)?;
+                let stamp = mapped.stamp();
+                Ok((Box::new(Mapped(mapped)), stamp))
             }
-            Err(error) => Err(error.to_string()),
+            Kind::Scalable => {
+                let charge = self.options.charge(header.body_bytes(), &self.budget);
+                let charge = charge.map_err(BadFilter::Native)?;
+                let loaded = load_as::<ScalableBloomFilter>(path, key)?;
+                let home = home(&self.options, &self.growth);
+                Ok((Box::new(Growing::new(loaded.filter, None, home, charge)), stamp))
+            }
+            other => Err(FileProblem::Kind(other)),
         }
     }
 
     /// `None` if it is of no system that is known.
-    fn open_foreign(&self, path: &Path) -> Result<Option<Filter>, String> {
-        let limits = limits(&self.options);
-        let text = |error: mayhap::Error| error.to_string();
+    fn open_foreign(&self, path: &Path) -> Result<Option<Box<dyn Filter>>, FileProblem> {
+        let native = |error| FileProblem::Filter(BadFilter::Native(error));
         // What is read is charged, and then what is kept of it.
-        let length = path.metadata().map_err(|error| error.to_string())?.len();
-        let charge = charge(length, &self.options, &self.budget).map_err(text)?;
-        let bytes = read_bytes(path, length).map_err(|error| error.to_string())?;
+        let length = path.metadata().map_err(FileProblem::Io)?.len();
+        let charge = self.options.charge(length, &self.budget).map_err(native)?;
+        let bytes = read_bytes(path, length)?;
         let mut last = None;
         for candidate in mayhap_formats::detect(&bytes) {
-            match mayhap_formats::open(candidate.format, &bytes, &limits) {
+            match mayhap_formats::open(candidate.format, &bytes, &self.options.format_limits()) {
                 Ok(filter) => {
                     drop(bytes);
-                    charge.add(filter.num_bits() / 8).map_err(text)?;
+                    charge.add(filter.num_bits() / 8).map_err(native)?;
                     charge.give_back(length);
-                    return Ok(Some(Filter::Foreign(filter, charge)));
+                    return Ok(Some(Box::new(Foreign { filter, charge })));
                 }
-                Err(error) => last = last.or(Some(error.to_string())),
+                Err(error) => last = last.or(Some(BadFilter::Foreign(error).into())),
             }
         }
         last.map_or(Ok(None), Err)
@@ -201,10 +149,10 @@ impl Keyspace {
             self.refresh_file(file);
             let entry = self.get(&file.name, 0).filter(|_| file.served.is_some());
             let problem = entry.and_then(|entry| entry.file_problem());
-            if let Some(problem) = problem.filter(|_| !file.is_told) {
+            if let Some(problem) = problem.filter(|_| !file.is_reported) {
                 log::error!("{}: {problem}", file.path.display());
             }
-            file.is_told = problem.is_some();
+            file.is_reported = problem.is_some();
             unreadable += u64::from(problem.is_some());
         }
         // ORDERING: Relaxed, as above.
@@ -233,13 +181,14 @@ impl Keyspace {
         }
         match self.open_whole(&file.path, found, &file.name, entry.map(|entry| entry.id)) {
             Ok(()) => {
-                (file.served, file.failed, file.is_told) = (Some(found), None, false);
+                (file.served, file.failed, file.is_reported) = (Some(found), None, false);
                 log::info!("serving {} read only, as it is now", file.path.display());
             }
             Err(problem) => {
+                let error = FileError { path: file.path.clone(), problem };
                 let failed = Failed::again(file.failed.take(), found);
                 if failed.times == 1 {
-                    log::warn!("not served: {problem}");
+                    log::warn!("not served: {error}");
                 }
                 file.failed = Some(failed);
             }
@@ -253,95 +202,12 @@ impl Keyspace {
         found: FileStamp,
         name: &Arc<[u8]>,
         instead: Option<u64>,
-    ) -> Result<(), String> {
+    ) -> Result<(), FileProblem> {
         let (filter, stamp) = self.open_file(path)?;
-        if let Filter::Mapped(mapped) = &filter {
-            mapped.verify().and_then(|()| mapped.check()).map_err(|error| error.to_string())?;
-        }
+        filter.verify()?;
         if stamp != found || FileStamp::at(path).ok() != Some(found) {
-            return Err(format!("{}: it is being written to", path.display()));
+            return Err(FileProblem::Changing);
         }
         self.publish_file(name, filter, instead).map(|_| ())
-    }
-}
-
-impl Entry {
-    /// Whether what was read of a file until now can be used: to be called after questions, before
-    /// they are answered. Filters that are no files always can.
-    ///
-    /// # Errors
-    ///
-    /// [`Unreadable`].
-    pub fn check_file(&self) -> Result<(), Unreadable> {
-        self.file_problem().map_or(Ok(()), Err)
-    }
-
-    /// [`Entry::check_file`] after a single question, which the system call would cost as much as
-    /// the question itself: the file is looked at if `now`, any clock, has gone on since, so that an
-    /// answer can be wrong in the millisecond in which somebody begins to overwrite it. Pages that
-    /// are gone are noticed at once.
-    ///
-    /// # Errors
-    ///
-    /// [`Unreadable`].
-    #[inline]
-    pub fn check_file_at(&self, now: u64) -> Result<(), Unreadable> {
-        match &self.filter {
-            Filter::Mapped(mapped) => {
-                mapped.changed_at(now).map_or(Ok(()), |what| Err(what.into()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// What [`Entry::check_file`] says.
-    pub fn file_problem(&self) -> Option<Unreadable> {
-        match &self.filter {
-            Filter::Mapped(mapped) => mapped.changed().map(Unreadable::from),
-            _ => None,
-        }
-    }
-}
-
-/// The thread that looks after files; it ends when this is dropped, which waits for as long as it
-/// takes to read the file at hand.
-#[derive(Debug)]
-pub struct Watching {
-    stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Watching {
-    /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// If the system has no threads left.
-    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let (shared, stopped) = (shared.clone(), stop.clone());
-        let thread = thread::Builder::new().name("files".to_owned()).spawn(move || {
-            let (stopped, changed) = &*stopped;
-            let mut is_over = locked(stopped);
-            while !*is_over {
-                drop(is_over);
-                shared.keyspace.refresh_files();
-                is_over = locked(stopped);
-                if !*is_over {
-                    let slept = changed.wait_timeout(is_over, LOOK);
-                    is_over = slept.unwrap_or_else(PoisonError::into_inner).0;
-                }
-            }
-        })?;
-        Ok(Self { stop, thread: Some(thread) })
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        *locked(&self.stop.0) = true;
-        self.stop.1.notify_all();
-        // If it panicked it has said so itself; files are then not looked after.
-        let _ = self.thread.take().map(JoinHandle::join);
     }
 }

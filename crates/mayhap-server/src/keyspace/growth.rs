@@ -1,75 +1,67 @@
-//! The next layers of filters that grow, made before they are needed.
+//! The next layers of filters that grow, allocated before they are needed.
 //!
-//! A layer of some MiB costs the thread that makes it milliseconds, and those that fill it first
-//! wait for the system to find each page. So a thread of its own does both. If it is late, whoever
-//! needs the layer makes it, or takes it as far as it is.
+//! A layer of some MiB costs the thread that allocates it milliseconds, and the threads that fill it
+//! first wait for the system to find each page. So a thread of its own does both. If it is late, the
+//! thread that needs the layer allocates it, or takes it as far as it is.
 
-use super::Entry;
-use super::filter::{Filter, locked, read};
-use crate::Shared;
+use super::lock::locked;
 use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// Which filters need a layer soon.
+/// The filters that need a layer soon, by their ids.
 #[derive(Debug, Default)]
 pub(super) struct Growth {
-    asked: Mutex<BTreeSet<u64>>,
-    /// Something is asked for, or it is time to end.
+    due: Mutex<BTreeSet<u64>>,
+    /// A filter is due, or the thread is to end.
     changed: Condvar,
-    /// Whether there is a thread that does it.
+    /// Whether there is a thread that serves the queue.
     runs: AtomicBool,
 }
 
 impl Growth {
-    fn ask(&self, id: u64) {
+    /// Queues a filter; does nothing without a thread.
+    pub(super) fn request(&self, id: u64) {
         if self.runs() {
-            locked(&self.asked).insert(id);
+            locked(&self.due).insert(id);
             self.changed.notify_one();
         }
     }
 
-    /// The next filter; none when it is time to end.
+    /// The next filter; `None` when the thread is to end.
     fn next(&self) -> Option<u64> {
-        let mut asked = locked(&self.asked);
+        let mut due = locked(&self.due);
         while self.runs() {
-            if let Some(id) = asked.pop_first() {
+            if let Some(id) = due.pop_first() {
                 return Some(id);
             }
-            asked = self.changed.wait(asked).unwrap_or_else(PoisonError::into_inner);
+            due = self.changed.wait(due).unwrap_or_else(PoisonError::into_inner);
         }
         None
     }
 
-    fn runs(&self) -> bool {
+    /// Whether there is a thread that serves the queue.
+    pub(super) fn runs(&self) -> bool {
+        // ORDERING: Acquire, with the Release of `start` and `stop`. The queue itself is behind its
+        // lock; a request that misses a start or a stop changes nothing but who allocates.
         self.runs.load(Ordering::Acquire)
     }
 
     fn stop(&self) {
         // Under the lock, or the thread could miss it between its look and its sleep.
-        let mut asked = locked(&self.asked);
+        let mut due = locked(&self.due);
+        // ORDERING: Release, with the Acquire of `runs`.
         self.runs.store(false, Ordering::Release);
-        asked.clear();
+        due.clear();
         self.changed.notify_all();
     }
 }
 
-impl Entry {
-    /// Says that the next layer is needed soon, if it is.
-    #[inline]
-    pub(super) fn ask_growth(&self) {
-        if let Filter::Growing(filter) = &self.filter
-            && filter.growth_is_due()
-        {
-            self.growth.ask(self.id);
-        }
-    }
-}
-
-/// The thread that makes layers before they are needed, for all filters; it ends when this is
-/// dropped, which waits for as long as one allocation and 2 MiB of it take.
+/// The thread that allocates layers before they are needed, for all filters of a keyspace.
+///
+/// Dropping it ends the thread, and waits for as long as one allocation and 2 MiB of it take.
 #[derive(Debug)]
 pub struct Growing {
     growth: Arc<Growth>,
@@ -77,26 +69,18 @@ pub struct Growing {
 }
 
 impl Growing {
-    /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// If the system has no threads left.
-    pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
-        let growth = shared.keyspace.growth.clone();
+    /// Starts the thread, which calls `grow` for each filter that is due.
+    pub(super) fn start(
+        growth: Arc<Growth>,
+        grow: impl Fn(u64) + Send + 'static,
+    ) -> io::Result<Self> {
+        // ORDERING: Release, with the Acquire of `runs`.
         growth.runs.store(true, Ordering::Release);
-        let mut growing = Self { growth, thread: None };
-        let shared = shared.clone();
+        let mut growing = Self { growth: growth.clone(), thread: None };
         let thread = thread::Builder::new().name("growth".to_owned());
         growing.thread = Some(thread.spawn(move || {
-            let growth = &*shared.keyspace.growth;
             while let Some(id) = growth.next() {
-                let named = read(&shared.keyspace.by_id).get(&id).cloned();
-                let Some(entry) = named.map(|named| named.entry) else { continue };
-                if let Filter::Growing(filter) = &entry.filter {
-                    // One that was removed meanwhile is ours alone: its memory is to go.
-                    filter.grow_ahead(|| growth.runs() && Arc::strong_count(&entry) > 1);
-                }
+                grow(id);
             }
         })?);
         Ok(growing)
@@ -106,7 +90,7 @@ impl Growing {
 impl Drop for Growing {
     fn drop(&mut self) {
         self.growth.stop();
-        // If it panicked it has said so itself; layers are then made when they are needed.
+        // A panic was reported by the thread itself; layers are then allocated when they are needed.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -4,13 +4,14 @@
 //! `RedisBloom` goes out as that module's own dump. In both, the cursor that comes with a chunk is
 //! 1 plus the bytes after the header up to the chunk's end.
 
-use super::contents::Contents;
-use super::filter::{charge, locked};
-use super::loading::{Loading, layer_bytes};
-use super::{ChangeError, CreateError, Entry, Keyspace, TooLarge};
+use super::incoming::Incoming;
+use super::kind::Contents;
+use super::loading::Loading;
+use super::lock::locked;
+use super::outgoing::Outgoing;
+use super::{BadFilter, ChangeError, CreateError, Entry, Keyspace, TooLarge};
 use crate::durable::Log;
 use mayhap::Charge;
-use mayhap::native::HEADER_BYTES;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,34 +24,8 @@ const IDLE_MS: u64 = 60_000;
 /// After this it makes room for another one, if there are too many.
 const YIELDS_MS: u64 = 5_000;
 
-/// A dump that is coming in under a name that nobody sees yet.
-#[derive(Debug)]
-pub(super) struct Incoming {
-    loading: Loading,
-    charge: Charge,
-    touched: u64,
-}
-
-/// A dump that is going out: what the filter held when it began.
-#[derive(Debug)]
-pub(crate) struct Outgoing {
-    bytes: Vec<u8>,
-    header_bytes: usize,
-    /// Where no chunk may go across.
-    ends: Vec<usize>,
-    touched: u64,
-    _charge: Charge,
-}
-
-impl Outgoing {
-    /// The whole dump.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-}
-
 /// Why a chunk was not taken.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LoadError {
     /// There is a filter of this name.
     Exists,
@@ -63,8 +38,8 @@ pub enum LoadError {
     },
     /// More bytes than the header says.
     TooBig,
-    /// No filter, or not one for this server: a sentence.
-    Bad(String),
+    /// No filter, or not one for this server.
+    Bad(BadFilter),
     /// As for any new filter.
     Create(CreateError),
 }
@@ -78,7 +53,7 @@ impl Keyspace {
     /// # Errors
     ///
     /// [`ChangeError::ReadOnly`] for files; [`ChangeError::TooLarge`] if the copy goes beyond
-    /// `max_memory`; [`ChangeError::Kind`] if no dump was begun, or it was forgotten.
+    /// `max_memory`; [`ChangeError::NoDump`] if no dump was begun, or it was forgotten.
     pub fn dump(
         &self,
         entry: &Entry,
@@ -89,14 +64,14 @@ impl Keyspace {
         if cursor == 0 {
             *outgoing = None;
             let begun = self.begin_dump(entry, now)?;
-            let header = begun.bytes[..begun.header_bytes].to_vec();
+            let header = begun.dump.bytes[..begun.dump.header_bytes].to_vec();
             *outgoing = Some(begun);
             return Ok((1, header));
         }
-        let Some(dump) = &mut *outgoing else {
-            return Err(ChangeError::Kind("no dump was begun; begin with 0".to_owned()));
+        let Some(Outgoing { dump, touched, .. }) = &mut *outgoing else {
+            return Err(ChangeError::NoDump);
         };
-        dump.touched = now;
+        *touched = now;
         let start = usize::try_from(cursor.saturating_sub(1))
             .ok()
             .and_then(|at| at.checked_add(dump.header_bytes));
@@ -114,37 +89,16 @@ impl Keyspace {
 
     /// All of a dump at once, charged until it is dropped.
     pub(crate) fn begin_dump(&self, entry: &Entry, now: u64) -> Result<Outgoing, ChangeError> {
-        let info_bytes = entry.info().bytes;
+        let filter_bytes = entry.num_bytes();
         // The copy and its bytes, for a moment; then the bytes.
-        let charge = self.budget.charge(info_bytes.saturating_mul(2))?;
+        let charge = self.budget.charge(filter_bytes.saturating_mul(2))?;
         let contents = entry.contents()?.ok_or(ChangeError::ReadOnly)?;
-        let (bytes, header_bytes, ends) = match &contents {
-            Contents::RedisBloom(filter) => {
-                let mut chunks = filter.to_chunks().into_iter();
-                let mut bytes = chunks.next().map_or_else(Vec::new, |(_, header)| header);
-                let header_bytes = bytes.len();
-                chunks.for_each(|(_, bits)| bytes.extend_from_slice(&bits));
-                let mut end = header_bytes;
-                let ends = layer_bytes(&bytes[..header_bytes]).map(|layer| {
-                    end += layer as usize;
-                    end
-                });
-                let ends = ends.collect();
-                (bytes, header_bytes, ends)
-            }
-            contents => {
-                let mut bytes = Vec::new();
-                contents
-                    .write(&mut bytes)
-                    .map_err(|_| ChangeError::OutOfMemory { bytes: contents.num_bytes() })?;
-                let ends = vec![bytes.len()];
-                (bytes, HEADER_BYTES, ends)
-            }
-        };
+        let dump = contents.dump();
+        let dump = dump.map_err(|_| ChangeError::OutOfMemory { bytes: contents.num_bytes() })?;
         drop(contents);
         charge.give_back(charge.bytes());
-        charge.add(bytes.len() as u64)?;
-        Ok(Outgoing { bytes, header_bytes, ends, touched: now, _charge: charge })
+        charge.add(dump.bytes.len() as u64)?;
+        Ok(Outgoing { dump, touched: now, _charge: charge })
     }
 
     /// Takes a chunk of a dump: cursor 1 with the header begins, each further one comes with the
@@ -170,16 +124,16 @@ impl Keyspace {
         if self.get(name, now).is_some() {
             return Err(LoadError::Exists);
         }
-        self.check_name(name).map_err(LoadError::Create)?;
+        self.check_name(name).map_err(|name| LoadError::Create(name.into()))?;
         let mut all = locked(&self.loading);
         if cursor == 1 {
             all.remove(name);
             make_room(&mut all, now)?;
             let loading = Loading::new(bytes, &self.options).map_err(LoadError::Bad)?;
             if loading.needed() > self.budget.left() {
-                let asked = self.budget.used().saturating_add(loading.needed());
+                let requested = self.budget.used().saturating_add(loading.needed());
                 let (limit, setting) = (self.budget.limit(), "max_memory");
-                let too_large = TooLarge { asked, limit, setting };
+                let too_large = TooLarge { requested, limit, setting };
                 return Err(LoadError::Create(CreateError::TooLarge(too_large)));
             }
             let charge = self.charge(bytes.len() as u64)?;
@@ -198,7 +152,7 @@ impl Keyspace {
         }
         if bytes.is_empty() {
             // It would only keep others from the memory.
-            return Err(LoadError::Bad("the chunk is empty".to_owned()));
+            return Err(LoadError::Bad(BadFilter::EmptyChunk));
         }
         incoming.charge.add(bytes.len() as u64).map_err(create_error)?;
         incoming.loading.push(bytes).map_err(LoadError::Bad)?;
@@ -226,11 +180,11 @@ impl Keyspace {
         now: u64,
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, LoadError> {
-        let charge = charge(loading.needed(), &self.options, &self.budget).map_err(create_error)?;
+        let charge = self.options.charge(loading.needed(), &self.budget).map_err(create_error)?;
         let (contents, spec) = loading.decode(&self.options).map_err(LoadError::Bad)?;
         // Without the padding of the file.
         charge.give_back(charge.bytes().saturating_sub(contents.num_bytes()));
-        let filter = contents.into_filter(&spec, &self.options, charge);
+        let filter = self.filter(contents, &spec, charge);
         self.publish(name, spec, filter, now, log, Some(loading.bytes())).map_err(|error| {
             match error {
                 CreateError::Exists => LoadError::Exists,
@@ -243,7 +197,7 @@ impl Keyspace {
     ///
     /// # Errors
     ///
-    /// [`CreateError::Spec`] with the parameter in which two of them differ; as
+    /// [`CreateError::Filter`] with the parameter in which two of them differ; as
     /// [`Keyspace::create`].
     pub fn merge(
         &self,
@@ -253,25 +207,24 @@ impl Keyspace {
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, CreateError> {
         self.check_name(name)?;
-        let copy = |entry: &Arc<Entry>| -> Result<(Contents, Charge), CreateError> {
-            let charge = self.budget.charge(entry.info().bytes)?;
-            let files = || CreateError::Spec("files cannot be united".to_owned());
-            Ok((entry.contents()?.ok_or_else(files)?, charge))
+        let copy = |entry: &Arc<Entry>| -> Result<(Box<dyn Contents>, Charge), CreateError> {
+            let charge = self.budget.charge(entry.num_bytes())?;
+            Ok((entry.contents()?.ok_or(CreateError::OfFiles)?, charge))
         };
         let Some((first, others)) = from.split_first() else {
-            return Err(CreateError::Spec("nothing to unite".to_owned()));
+            return Err(CreateError::OfNothing);
         };
         let (mut union, _first_charge) = copy(first)?;
         for other in others {
-            union.union_with(&copy(other)?.0)?;
+            union.union_with(&*copy(other)?.0)?;
         }
-        let charge = charge(union.num_bytes(), &self.options, &self.budget)?;
+        let charge = self.options.charge(union.num_bytes(), &self.budget)?;
         let mut dump = Vec::new();
         if log.is_some() {
             let bytes = union.num_bytes();
             union.write(&mut dump).map_err(|_| CreateError::OutOfMemory { bytes })?;
         }
-        let filter = union.into_filter(&first.spec, &self.options, charge);
+        let filter = self.filter(union, &first.spec, charge);
         self.publish(name, first.spec, filter, now, log, Some(&dump))
     }
 
@@ -300,8 +253,7 @@ fn make_room(all: &mut HashMap<Box<[u8]>, Incoming>, now: u64) -> Result<(), Loa
     let longest = all.iter().min_by_key(|(_, incoming)| incoming.touched);
     let longest = longest.filter(|(_, it)| now.saturating_sub(it.touched) >= YIELDS_MS);
     let Some(name) = longest.map(|(name, _)| name.clone()) else {
-        let message = format!("{MAX_INCOMING} dumps are coming in already; try again later");
-        return Err(LoadError::Bad(message));
+        return Err(LoadError::Bad(BadFilter::TooManyDumps { limit: MAX_INCOMING }));
     };
     all.remove(&name);
     Ok(())

@@ -1,45 +1,51 @@
 //! The filters by name.
 //!
-//! `names.rs` is names to filters, `scan.rs` goes over all of them. `entry.rs` is one filter with
-//! what belongs to it, `spec.rs` what it was asked to be, `filter.rs` the kinds, `fixed.rs` and
-//! `redisbloom.rs` two of them, `insert.rs` the way in, `info.rs` what a filter knows of itself.
-//! `growth.rs` makes layers before they are needed. `contents.rs` is a filter as bytes, `load.rs` and `loading.rs` dumps that go out and come in,
-//! `sizes.rs` sizes that were worked out, `files.rs` filters that lie in the data folder, `recovery.rs` those that come back at start.
+//! `names.rs` is names to filters, `scan.rs` goes over all of them, `upkeep.rs` is what they need now
+//! and then. `entry.rs` is one filter with what belongs to it, `spec.rs` what it was created to be,
+//! `info.rs` what it says of itself; the kinds are in `kind/`. `sizes.rs` keeps sizes that were worked
+//! out, `growth.rs` allocates layers before they are needed. `load.rs` is dumps that go out
+//! (`outgoing.rs`) and come in (`incoming.rs`, `loading.rs`), `files.rs` filters that lie in the data
+//! folder (`watched.rs`), `recovery.rs` those that come back at start. `options.rs` is the limits,
+//! `glob.rs` the patterns of scans, `lock.rs` locks that go on after a panic, `error.rs` and
+//! `error_text.rs` what can go wrong.
 
-mod contents;
 mod entry;
 mod error;
+mod error_text;
 mod files;
-mod filter;
-mod fixed;
 mod glob;
 mod growth;
+mod incoming;
 mod info;
-mod insert;
-mod layers;
+mod kind;
 mod load;
 mod loading;
+mod lock;
 mod names;
 mod options;
+mod outgoing;
 mod recovery;
-mod redisbloom;
 mod scan;
 mod sizes;
 mod spec;
 #[cfg(all(test, not(shuttle)))]
 mod tests;
+mod upkeep;
+mod watched;
 
 pub use entry::Entry;
-pub use error::{ChangeError, CreateError, InsertError, TooLarge, Unreadable};
-pub use files::Watching;
-pub use filter::FEWEST_ITEMS;
+pub use error::{
+    BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
+    RecoveryError, SpecError, TooLarge, Unreadable,
+};
 pub use glob::matches;
 pub use growth::Growing;
-pub use info::{Info, Measured};
-pub use layers::LayerInfo;
+pub use info::{Info, LayerInfo, Measured};
+pub use kind::FEWEST_ITEMS;
 pub use load::{CHUNK_BYTES, LoadError};
 pub use names::Keyspace;
 pub use options::Options;
 pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
+pub use upkeep::Upkeep;

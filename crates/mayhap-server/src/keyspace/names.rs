@@ -4,15 +4,17 @@
 //! log and publishing, so that what is seen comes in the order of the log. The index by id is what
 //! checkpoints and scans go over; a filter is in it, and has its name, once the log has its creation.
 
-use super::files::Files;
-use super::filter::{Filter, charge, digest_function, explained, locked, read, write};
+use super::entry::home;
 use super::growth::Growth;
-use super::load::Incoming;
+use super::incoming::Incoming;
+use super::kind::{Contents, Filter};
+use super::lock::{locked, read, write};
 use super::sizes::Sizes;
-use super::{ChangeError, CreateError, Entry, Options, Shape, Spec};
-use crate::durable::{Contents, Log, Logged, Operation, Refused};
+use super::watched::Files;
+use super::{ChangeError, CreateError, Entry, LongName, Options, Shape, Spec};
+use crate::durable::{self, Log, Logged, Operation, Refused};
 use crate::fail_point::fail_point;
-use mayhap::Budget;
+use mayhap::{Budget, Charge};
 use papaya::Guard;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
@@ -108,16 +110,16 @@ impl Keyspace {
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, CreateError> {
         self.check_name(name)?;
-        spec.check().map_err(CreateError::Spec)?;
+        spec.check()?;
         // Before any work; whether it still holds is looked at again under the lock.
         if self.get(name, now).is_some() {
             return Err(CreateError::Exists);
         }
-        let sized = self.sizes.get(&spec);
-        let sized = sized.map_err(|error| explained(&spec, &self.options, error))?;
-        let charge = charge(sized.num_bytes(), &self.options, &self.budget)?;
-        let contents = sized.build(digest_function(spec.hash, &self.options))?;
-        let filter = contents.into_filter(&spec, &self.options, charge);
+        let plan = self.sizes.get(&spec);
+        let plan = plan.map_err(|error| self.options.explain(&spec, error))?;
+        let charge = plan.charge(&self.options, &self.budget)?;
+        let contents = plan.build(self.options.digest_function(spec.hash))?;
+        let filter = self.filter(contents, &spec, charge);
         self.publish(name, spec, filter, now, log, None)
     }
 
@@ -152,7 +154,7 @@ impl Keyspace {
         &self,
         name: &[u8],
         spec: Spec,
-        filter: Filter,
+        filter: Box<dyn Filter>,
         now: u64,
         log: Option<&Log>,
         dump: Option<&[u8]>,
@@ -179,7 +181,7 @@ impl Keyspace {
             }
             return Err(CreateError::Exists);
         }
-        let entry = Arc::new(self.entry(id, spec, 0, filter));
+        let entry = Arc::new(Entry::new(id, spec, 0, filter));
         let name: Arc<[u8]> = name.into();
         let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
         let _logged = now_in(log, &operation)?;
@@ -191,9 +193,14 @@ impl Keyspace {
         Ok(entry)
     }
 
-    pub(super) fn entry(&self, id: u64, spec: Spec, expires_at: u64, filter: Filter) -> Entry {
-        let (max_bytes, growth) = (self.options.max_filter_bytes, self.growth.clone());
-        Entry::new(id, spec, expires_at, filter, max_bytes, growth)
+    /// A filter for many threads. `charge` has its bytes.
+    pub(super) fn filter(
+        &self,
+        contents: Box<dyn Contents>,
+        spec: &Spec,
+        charge: Charge,
+    ) -> Box<dyn Filter> {
+        contents.into_filter(spec, home(&self.options, &self.growth), charge)
     }
 
     pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {
@@ -258,7 +265,7 @@ impl Keyspace {
         now: u64,
         log: Option<&Log>,
     ) -> Result<(), ChangeError> {
-        self.check_name(to).map_err(|error| ChangeError::Kind(error.to_string()))?;
+        self.check_name(to)?;
         let _changing = locked(&self.changing);
         let entry = self.get(from, now).ok_or(ChangeError::NotFound)?;
         let there = self.get(to, now);
@@ -340,14 +347,9 @@ impl Keyspace {
             .collect()
     }
 
-    pub(super) fn check_name(&self, name: &[u8]) -> Result<(), CreateError> {
+    pub(super) fn check_name(&self, name: &[u8]) -> Result<(), LongName> {
         let (found, limit) = (name.len(), self.options.max_name_bytes);
-        if found > limit {
-            let message =
-                format!("the name has {found} bytes, above the limit of {limit} (max_name_bytes)");
-            return Err(CreateError::Spec(message));
-        }
-        Ok(())
+        if found > limit { Err(LongName { found, limit }) } else { Ok(()) }
     }
 }
 
@@ -363,7 +365,11 @@ fn now_in<'a>(
 const PART_BYTES: usize = if cfg!(test) { 8 << 10 } else { 4 << 20 };
 
 /// Writes what is in a filter that is to be created; what comes back is kept until it can be seen.
-fn write_contents<'a>(log: &'a Log, id: u64, dump: &[u8]) -> Result<Contents<'a>, Refused> {
+fn write_contents<'a>(
+    log: &'a Log,
+    id: u64,
+    dump: &[u8],
+) -> Result<durable::Contents<'a>, Refused> {
     let mut contents = log.begin_contents(id);
     for part in dump.chunks(PART_BYTES) {
         contents.write(part)?;

@@ -1,6 +1,9 @@
 //! The limits of a keyspace.
 
-use mayhap::SecretKey;
+use super::{Hash, Shape, Spec};
+use mayhap::{Budget, Charge, DigestFunction, Error, SecretKey};
+use mayhap_formats::Limits;
+use std::sync::Arc;
 
 /// The limits of a keyspace, and its key.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +18,9 @@ pub struct Options {
     pub secret_key: SecretKey,
 }
 
+/// The field of errors about one filter's limit; the chain of the core has the same.
+pub(super) const FILTER_BYTES: &str = "filter bytes";
+
 impl Options {
     /// No limits but that of names, 64 KiB.
     pub const fn new(secret_key: SecretKey) -> Self {
@@ -23,6 +29,58 @@ impl Options {
             max_memory: u64::MAX,
             max_name_bytes: 64 << 10,
             secret_key,
+        }
+    }
+
+    /// The same limits for what was there before: it comes back, even if it is above one by now.
+    pub(super) const fn unlimited(&self) -> Self {
+        Self { max_filter_bytes: u64::MAX, ..*self }
+    }
+
+    /// The digest function of filters with this hash.
+    pub(super) const fn digest_function(&self, hash: Hash) -> DigestFunction {
+        match hash {
+            Hash::Keyed => DigestFunction::sip13(self.secret_key),
+            Hash::Plain { seed } => DigestFunction::xxh3(seed),
+        }
+    }
+
+    /// The limits of filters of other systems.
+    pub(super) fn format_limits(&self) -> Limits {
+        let max_bytes = self.max_filter_bytes.min(Limits::default().max_bytes);
+        Limits { max_bytes, ..Limits::default() }
+    }
+
+    /// Charges the bytes of a filter, which is to be done before it is created.
+    pub(super) fn charge(&self, bytes: u64, budget: &Arc<Budget>) -> Result<Charge, Error> {
+        if bytes > self.max_filter_bytes {
+            let limit = self.max_filter_bytes;
+            return Err(Error::TooLarge { field: FILTER_BYTES, limit, found: bytes });
+        }
+        budget.charge(bytes)
+    }
+
+    /// Why a filter that has no size is refused: by the limit if that is in the way too, since it
+    /// says more than the end of the arithmetic does; and in terms of the rate of the whole filter,
+    /// of which a layer has a part.
+    pub(super) fn explain(&self, spec: &Spec, error: Error) -> Error {
+        let (Shape::Growing { capacity, error: fpp, .. }
+        | Shape::Fixed { capacity, error: fpp, .. }
+        | Shape::Counting { capacity, error: fpp }
+        | Shape::Window { items: capacity, error: fpp, .. }) = spec.shape
+        else {
+            return error;
+        };
+        // n ln(1/p) / (ln 2)^2 bits: none of these kinds takes less.
+        let bytes = capacity as f64 * -fpp.ln() / std::f64::consts::LN_2.powi(2) / 8.0;
+        let (limit, found) = (self.max_filter_bytes, bytes as u64);
+        match error {
+            _ if found > limit => Error::TooLarge { field: FILTER_BYTES, limit, found },
+            Error::FppUnreachable { target_fpp, lowest_fpp } => {
+                let lowest_fpp = lowest_fpp * (fpp / target_fpp);
+                Error::FppUnreachable { target_fpp: fpp, lowest_fpp }
+            }
+            error => error,
         }
     }
 }

@@ -1,16 +1,14 @@
 //! Filters that come back at start: from images, then from the log.
 
-use super::contents::{Contents, limits};
-use super::filter::{Ordered, digest_function, locked};
-use super::insert::REMOVAL;
+use super::kind::{Contents, read_image};
 use super::loading::Loading;
+use super::lock::locked;
 use super::sizes::Sizes;
-use super::{Keyspace, Options, Shape, Spec};
-use crate::durable::{Answered, Filters, Image, Replay, Saved, Snapshot, read_native};
-use mayhap::{AnyFilter, Bitmap, Digest};
-use mayhap_formats::{ForeignFilter, RedisBloomFilter};
+use super::{Entry, Keyspace, Options, RecoveryError, Shape, Spec};
+use crate::durable::{Answered, Filters, Image, Replay, ReplayError, Saved, Snapshot};
+use mayhap::{Bitmap, Digest};
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io;
 use std::sync::{Arc, Mutex};
 
 /// Filters that come back at start; [`Keyspace::restored`] makes a keyspace of them.
@@ -44,13 +42,12 @@ struct Coming {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly all are the largest in the end")]
 enum State {
     /// Nothing was said of its contents yet.
     New,
     /// Parts of a dump, which version 0.1 wrote after the creation.
     Loading(Loading),
-    Ready(Contents),
+    Ready(Box<dyn Contents>),
 }
 
 impl Recovery {
@@ -63,8 +60,8 @@ impl Recovery {
     fn with(
         &self,
         id: u64,
-        f: impl FnOnce(&mut Contents, u64, &mut Bitmap) -> Result<(), String>,
-    ) -> Result<(), String> {
+        f: impl FnOnce(&mut dyn Contents, u64, &mut Bitmap) -> Result<(), RecoveryError>,
+    ) -> Result<(), ReplayError> {
         let mut filled = locked(&self.filters);
         let Filled { by_id, new, .. } = &mut *filled;
         let Some(coming) = by_id.get_mut(&id) else { return Ok(()) };
@@ -72,26 +69,39 @@ impl Recovery {
             coming.state = State::Ready(empty(&coming.spec, &self.options, &self.sizes)?);
         }
         match &mut coming.state {
-            State::Ready(contents) => f(contents, coming.mark, new),
+            State::Ready(contents) => Ok(f(&mut **contents, coming.mark, new)?),
             // Nobody saw it, so nobody inserted.
-            State::New | State::Loading(_) => Err("keys of a filter that is not whole".to_owned()),
+            State::New | State::Loading(_) => Err(RecoveryError::KeysTooEarly.into()),
         }
     }
 }
 
-/// What was there is there again, even if it is above a limit by now.
-fn unlimited(options: &Options) -> Options {
-    Options { max_filter_bytes: u64::MAX, ..*options }
+fn empty(
+    spec: &Spec,
+    options: &Options,
+    sizes: &Sizes,
+) -> Result<Box<dyn Contents>, RecoveryError> {
+    Ok(sizes.get(spec)?.build(options.digest_function(spec.hash))?)
 }
 
-fn empty(spec: &Spec, options: &Options, sizes: &Sizes) -> Result<Contents, String> {
-    let function = digest_function(spec.hash, options);
-    sizes.get(spec).and_then(|sized| sized.build(function)).map_err(|error| error.to_string())
+/// The filter of a dump that is whole.
+fn decode(loading: &Loading, options: &Options) -> Result<Box<dyn Contents>, RecoveryError> {
+    Ok(loading.decode(&options.unlimited())?.0)
+}
+
+fn begin(bytes: &[u8], options: &Options) -> Result<Loading, RecoveryError> {
+    Ok(Loading::of_bytes(bytes, options)?)
 }
 
 impl Replay for Recovery {
-    fn create(&self, id: u64, name: &[u8], spec: &[u8], expires_at: u64) -> Result<(), String> {
-        let spec = Spec::decode(spec).ok_or("a filter of a kind that a later version may know")?;
+    fn create(
+        &self,
+        id: u64,
+        name: &[u8],
+        spec: &[u8],
+        expires_at: u64,
+    ) -> Result<(), ReplayError> {
+        let spec = Spec::decode(spec).ok_or(RecoveryError::UnknownKind)?;
         let mut filled = locked(&self.filters);
         filled.next_id = filled.next_id.max(id.saturating_add(1));
         if filled.by_id.contains_key(&id) {
@@ -99,9 +109,9 @@ impl Replay for Recovery {
         }
         let state = match filled.contents.remove(&id) {
             Some(contents) if !contents.is_whole() => {
-                return Err("a filter whose contents are not whole".to_owned());
+                return Err(RecoveryError::NotWhole.into());
             }
-            Some(contents) => State::Ready(contents.decode(&unlimited(&self.options))?.0),
+            Some(contents) => State::Ready(decode(&contents, &self.options)?),
             None => State::New,
         };
         if let Some(replaced) = filled.ids.insert(name.into(), id) {
@@ -112,28 +122,11 @@ impl Replay for Recovery {
         Ok(())
     }
 
-    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String> {
+    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), ReplayError> {
         let spec = locked(&self.filters).by_id.get(&id).map(|coming| coming.spec);
         let Some(spec) = spec else { return Ok(()) };
-        let key = Some(self.options.secret_key);
         // Without the lock: several images are read at once.
-        let contents = match spec.shape {
-            Shape::Growing { .. } => Contents::Growing(read_native(image, key)?),
-            Shape::Fixed { .. } => Contents::Fixed(read_native::<AnyFilter>(image, key)?),
-            Shape::Counting { .. } => {
-                Contents::Counting(Ordered { filter: read_native(image, key)?, order: mark })
-            }
-            Shape::Window { .. } => {
-                Contents::Window(Ordered { filter: read_native(image, key)?, order: mark })
-            }
-            Shape::RedisBloom => {
-                let mut bytes = Vec::new();
-                image.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-                let filter = RedisBloomFilter::decode(&bytes, &limits(&unlimited(&self.options)));
-                Contents::RedisBloom(filter.map_err(|error| error.to_string())?)
-            }
-            Shape::File => return Err("an image of a file".to_owned()),
-        };
+        let contents = read_image(&spec, mark, image, &self.options.unlimited())?;
         if let Some(coming) = locked(&self.filters).by_id.get_mut(&id) {
             coming.state = State::Ready(contents);
             coming.mark = mark;
@@ -141,76 +134,37 @@ impl Replay for Recovery {
         Ok(())
     }
 
-    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String> {
-        self.with(id, |contents, _, new| match contents {
-            Contents::Growing(filter) => {
-                let done = match answered {
-                    Answered::New => filter.insert_digests_counted(digests),
-                    Answered::There => filter.insert_digests_uncounted(digests),
-                    Answered::Unknown => filter.insert_digests_into(digests, new),
-                };
-                done.map_err(|error| error.to_string())
-            }
-            Contents::Fixed(filter) => {
-                let before = filter.inserted_items();
-                filter.insert_digests_into(digests, new);
-                match answered {
-                    Answered::New => filter.set_inserted_items(before + digests.len() as u64),
-                    Answered::There => filter.set_inserted_items(before),
-                    Answered::Unknown => {}
-                }
-                Ok(())
-            }
-            _ => Err("digests for a filter that takes none".to_owned()),
-        })
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), ReplayError> {
+        self.with(id, |contents, _, scratch| contents.replay(digests, answered, scratch))
     }
 
-    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
-        self.with(id, |contents, _, _| {
-            let Contents::RedisBloom(filter) = contents else {
-                return Err("keys for a filter that takes digests".to_owned());
-            };
-            for key in keys {
-                filter.insert(key).map_err(|error| error.to_string())?;
-            }
-            Ok(())
-        })
+    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), ReplayError> {
+        self.with(id, |contents, _, _| contents.replay_keys(keys))
     }
 
-    fn ordered(&self, id: u64, order: u64, what: u64, digests: &[Digest]) -> Result<(), String> {
-        self.with(id, |contents, mark, new| {
+    fn ordered(
+        &self,
+        id: u64,
+        order: u64,
+        what: u64,
+        digests: &[Digest],
+    ) -> Result<(), ReplayError> {
+        self.with(id, |contents, mark, scratch| {
             if order < mark {
                 return Ok(());
             }
-            let next = order + digests.len() as u64;
-            match contents {
-                Contents::Counting(counting) => {
-                    counting.order = counting.order.max(next);
-                    if what == REMOVAL {
-                        counting.filter.remove_digests_into(digests, new);
-                    } else {
-                        counting.filter.insert_digests_into(digests, new);
-                    }
-                }
-                Contents::Window(window) => {
-                    window.order = window.order.max(next);
-                    window.filter.advance(what);
-                    window.filter.insert_digests_into(digests, new);
-                }
-                _ => return Err("an order for a filter that needs none".to_owned()),
-            }
-            Ok(())
+            contents.replay_ordered(order, what, digests, scratch)
         })
     }
 
-    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String> {
+    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), ReplayError> {
         let mut filled = locked(&self.filters);
-        let unlimited = unlimited(&self.options);
+        let unlimited = self.options.unlimited();
         let Filled { by_id, contents, .. } = &mut *filled;
         let Some(coming) = by_id.get_mut(&id) else {
             match (part, contents.get_mut(&id)) {
-                (0, _) => drop(contents.insert(id, Loading::of_bytes(bytes, &unlimited)?)),
-                (_, Some(loading)) => loading.push(bytes)?,
+                (0, _) => drop(contents.insert(id, begin(bytes, &unlimited)?)),
+                (_, Some(loading)) => loading.push(bytes).map_err(RecoveryError::Contents)?,
                 // Of version 0.1, and the filter was removed while it was being written.
                 (_, None) => {}
             }
@@ -219,14 +173,16 @@ impl Replay for Recovery {
         match (&mut coming.state, part) {
             // An image has it already.
             (State::Ready(_), _) => return Ok(()),
-            (state, 0) => *state = State::Loading(Loading::of_bytes(bytes, &unlimited)?),
-            (State::Loading(loading), _) => loading.push(bytes)?,
-            (State::New, _) => return Err("a dump without its first part".to_owned()),
+            (state, 0) => *state = State::Loading(begin(bytes, &unlimited)?),
+            (State::Loading(loading), _) => {
+                loading.push(bytes).map_err(RecoveryError::Contents)?;
+            }
+            (State::New, _) => return Err(RecoveryError::NoFirstPart.into()),
         }
         if let State::Loading(loading) = &coming.state
             && loading.is_whole()
         {
-            coming.state = State::Ready(loading.decode(&unlimited)?.0);
+            coming.state = State::Ready(decode(loading, &unlimited)?);
         }
         Ok(())
     }
@@ -276,8 +232,8 @@ impl Keyspace {
     ///
     /// # Errors
     ///
-    /// What is wrong with a filter, as a sentence: too little memory.
-    pub fn restored(recovery: Recovery, next_id: u64) -> Result<Self, String> {
+    /// [`RecoveryError::Filter`]: too little memory.
+    pub fn restored(recovery: Recovery, next_id: u64) -> Result<Self, RecoveryError> {
         let Recovery { options, sizes, filters } = recovery;
         let mut keyspace = Self::new(options);
         keyspace.sizes = sizes;
@@ -290,10 +246,10 @@ impl Keyspace {
                 State::New => empty(&spec, &options, &keyspace.sizes)?,
                 State::Loading(_) => continue,
             };
-            let charge = keyspace.budget.charge(0).map_err(|error| error.to_string())?;
+            let charge = keyspace.budget.charge(0)?;
             charge.force(contents.num_bytes());
-            let filter = contents.into_filter(&spec, &options, charge);
-            let entry = keyspace.entry(id, spec, expires_at, filter);
+            let filter = keyspace.filter(contents, &spec, charge);
+            let entry = Entry::new(id, spec, expires_at, filter);
             let (name, entry): (Arc<[u8]>, _) = (name.into(), Arc::new(entry));
             keyspace.add_to_index(&name, &entry);
             keyspace.put(name, entry);
@@ -315,13 +271,10 @@ impl Filters for Keyspace {
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
-        let entry = super::filter::read(&self.by_id).get(&id).map(|named| named.entry.clone());
+        let entry = super::lock::read(&self.by_id).get(&id).map(|named| named.entry.clone());
         let Some(entry) = entry else { return Ok(None) };
-        let Some(mut contents) = entry.contents().map_err(io::Error::other)? else {
-            return Ok(None);
-        };
-        contents.limit_items(entry.tally.before(segment));
-        Ok(Some(Box::new(contents)))
+        let contents = entry.contents_before(segment).map_err(io::Error::other)?;
+        Ok(contents.map(|contents| contents as Box<dyn Snapshot>))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Going over all names, a part at a time.
 
-use super::filter::{Filter, locked, read};
+use super::lock::read;
 use super::names::Named;
 use super::{ChangeError, Keyspace, matches};
-use crate::durable::{Log, Refused};
 use std::sync::Arc;
 
 /// The longest pattern: a matcher may take as many steps as pattern times name have bytes.
@@ -29,7 +28,7 @@ impl Keyspace {
     ///
     /// # Errors
     ///
-    /// [`ChangeError::Kind`] for a pattern of more than [`MAX_PATTERN_BYTES`].
+    /// [`ChangeError::LongPattern`] for a pattern of more than [`MAX_PATTERN_BYTES`].
     pub fn scan(
         &self,
         cursor: u64,
@@ -38,11 +37,9 @@ impl Keyspace {
         now: u64,
     ) -> Result<Page, ChangeError> {
         if let Some(found) = pattern.map(<[u8]>::len).filter(|&found| found > MAX_PATTERN_BYTES) {
-            let message =
-                format!("the pattern has {found} bytes, above the limit of {MAX_PATTERN_BYTES}");
-            return Err(ChangeError::Kind(message));
+            return Err(ChangeError::LongPattern { found, limit: MAX_PATTERN_BYTES });
         }
-        let (part, cursor) = self.part(cursor, count.clamp(1, MAX_COUNT));
+        let (part, cursor) = self.part(cursor, count);
         let fits = |named: &Named| {
             !named.entry.is_expired(now)
                 && pattern.is_none_or(|pattern| matches(pattern, &named.name))
@@ -51,40 +48,9 @@ impl Keyspace {
         Ok(Page { cursor, names })
     }
 
-    /// Removes filters whose time is over and dumps that nobody went on with, and sizes the next
-    /// layer of filters that are about to grow, of up to `count` filters from `cursor` on; returns
-    /// where to go on, 0 at the end. For a thread that has time, now and then.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`]; they stay in memory then, as good as gone.
-    pub fn sweep(
-        &self,
-        cursor: u64,
-        count: usize,
-        now: u64,
-        log: Option<&Log>,
-    ) -> Result<u64, Refused> {
-        let (part, next) = self.part(cursor, count.clamp(1, MAX_COUNT));
-        let entries: Vec<_> = part.iter().map(|named| named.entry.clone()).collect();
-        self.forget_idle_dumps(&entries, now);
-        for entry in &entries {
-            if let Filter::Growing(filter) = &entry.filter {
-                filter.prepare_growth();
-            }
-        }
-        for Named { entry, .. } in part.iter().filter(|named| named.entry.is_expired(now)) {
-            let _changing = locked(&self.changing);
-            // It may have got another time, another name, or be gone meanwhile.
-            let named = read(&self.by_id).get(&entry.id).cloned();
-            if let Some(Named { name, entry }) = named.filter(|named| named.entry.is_expired(now)) {
-                self.drop_entry(&name, &entry, log)?;
-            }
-        }
-        Ok(next)
-    }
-
-    fn part(&self, cursor: u64, count: usize) -> (Vec<Named>, u64) {
+    /// The next filters from an id on: at least 1 and at most [`MAX_COUNT`]; and where to go on.
+    pub(super) fn part(&self, cursor: u64, count: usize) -> (Vec<Named>, u64) {
+        let count = count.clamp(1, MAX_COUNT);
         let by_id = read(&self.by_id);
         let part: Vec<Named> =
             by_id.range(cursor..).take(count).map(|(_, it)| it.clone()).collect();

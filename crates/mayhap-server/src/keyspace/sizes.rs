@@ -1,6 +1,7 @@
 //! Sizes that were worked out: that takes a millisecond, and most filters are as the last ones.
 
-use super::filter::{Sized, locked, sized};
+use super::kind::{Plan, plan};
+use super::lock::locked;
 use super::{Shape, Spec};
 use mayhap::Error;
 use std::sync::Mutex;
@@ -10,31 +11,31 @@ const KNOWN: usize = 16;
 
 /// The sizes of the newest shapes.
 #[derive(Debug, Default)]
-pub(super) struct Sizes(Mutex<Vec<(Shape, Sized)>>);
+pub(super) struct Sizes(Mutex<Vec<(Shape, Plan)>>);
 
 impl Sizes {
     /// The size of a filter; nothing is allocated.
-    pub(super) fn get(&self, spec: &Spec) -> Result<Sized, Error> {
-        self.get_or(spec, sized)
+    pub(super) fn get(&self, spec: &Spec) -> Result<Plan, Error> {
+        self.get_or(spec, plan)
     }
 
     fn get_or(
         &self,
         spec: &Spec,
-        sized: impl FnOnce(&Spec) -> Result<Sized, Error>,
-    ) -> Result<Sized, Error> {
+        plan: impl FnOnce(&Spec) -> Result<Plan, Error>,
+    ) -> Result<Plan, Error> {
         let shape = spec.shape;
         if let Some((_, known)) = locked(&self.0).iter().find(|known| known.0 == shape) {
             return Ok(known.clone());
         }
         // Without the lock: others need not wait.
-        let sized = sized(spec)?;
+        let plan = plan(spec)?;
         let mut known = locked(&self.0);
         if known.len() >= KNOWN {
             known.remove(0);
         }
-        known.push((shape, sized.clone()));
-        Ok(sized)
+        known.push((shape, plan.clone()));
+        Ok(plan)
     }
 
     /// How many are kept.
@@ -56,9 +57,9 @@ mod tests {
             let spec = Spec::fixed(capacity, 0.01);
             let found = sizes.get_or(&spec, |spec| {
                 worked_out.set(worked_out.get() + 1);
-                sized(spec)
+                plan(spec)
             });
-            assert_eq!(found.unwrap().num_bytes(), sized(&spec).unwrap().num_bytes());
+            assert_eq!(found.unwrap().num_bytes(), plan(&spec).unwrap().num_bytes());
             worked_out.get()
         };
         assert_eq!((get(1000), get(1000), get(2000), get(1000)), (1, 1, 2, 2));

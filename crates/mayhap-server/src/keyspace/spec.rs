@@ -13,7 +13,8 @@
 //!
 //! All numbers are little-endian. A number that a shape has no use for is 0.
 
-use mayhap::Layout;
+use super::SpecError;
+use mayhap::{DigestFunction, Layout};
 
 /// Bytes of an encoded [`Spec`].
 pub const SPEC_BYTES: usize = 35;
@@ -33,6 +34,14 @@ pub enum Hash {
         /// The seed.
         seed: u64,
     },
+}
+
+/// How keys become the digests of this function.
+pub(super) const fn hash_of(function: &DigestFunction) -> Hash {
+    match *function {
+        DigestFunction::Xxh3 { seed } => Hash::Plain { seed },
+        _ => Hash::Keyed,
+    }
 }
 
 /// What kind of filter, and its numbers.
@@ -163,18 +172,18 @@ impl Spec {
     ///
     /// # Errors
     ///
-    /// A sentence for the client.
-    pub fn check(&self) -> Result<(), String> {
+    /// [`SpecError`] for the first one that is not.
+    pub fn check(&self) -> Result<(), SpecError> {
         let (capacity, error) = match self.shape {
             Shape::Growing { capacity, error, expansion } => {
                 if !(1..=MAX_EXPANSION).contains(&expansion) {
-                    return Err(format!("expansion is {expansion}, must be from 1 to 32768"));
+                    return Err(SpecError::Expansion(expansion));
                 }
                 (capacity, error)
             }
             Shape::Fixed { capacity, error, layout } => {
                 if matches!(layout, Some(Layout::Blocked128 | Layout::Blocked64)) {
-                    return Err("layout must be standard or blocked".to_owned());
+                    return Err(SpecError::Layout);
                 }
                 (capacity, error)
             }
@@ -184,11 +193,11 @@ impl Spec {
             Shape::RedisBloom | Shape::File => return Ok(()),
         };
         if capacity == 0 {
-            return Err("capacity is 0, must be at least 1".to_owned());
+            return Err(SpecError::ZeroCapacity);
         }
         // `contains` of a range is false for NaN.
         if !(error > 0.0 && error < 1.0) {
-            return Err(format!("error rate is {error}, must be above 0 and below 1"));
+            return Err(SpecError::Fpp(error));
         }
         Ok(())
     }

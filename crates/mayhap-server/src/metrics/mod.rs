@@ -12,7 +12,7 @@ mod times;
 pub use page::page;
 pub use times::{Times, Took};
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::count::Count;
 use std::time::{Duration, Instant};
 
 /// What is counted here; connections and bytes are in [`crate::net::Clients`].
@@ -59,24 +59,23 @@ impl Counts {
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub struct Lane {
-    counts: [AtomicU64; COUNTERS],
+    counts: [Count; COUNTERS],
     times: Times,
 }
 
-// ORDERING: Relaxed everywhere. A number stands for itself; readers may see one a moment late.
 impl Lane {
     /// Takes over what was counted.
     pub fn take(&self, counts: &mut Counts) {
         for (sum, count) in self.counts.iter().zip(&mut counts.0) {
             if *count != 0 {
-                sum.fetch_add(std::mem::take(count), Ordering::Relaxed);
+                sum.add(std::mem::take(count));
             }
         }
     }
 
     /// Counts `n` more.
     pub fn add(&self, counter: Counter, n: u64) {
-        self.counts[counter as usize].fetch_add(n, Ordering::Relaxed);
+        self.counts[counter as usize].add(n);
     }
 
     /// One more turn, or request, that took so long.
@@ -91,7 +90,7 @@ pub struct Metrics {
     lanes: Box<[Lane]>,
     /// Requests that were carried out beside the loops.
     pub jobs: Times,
-    claimed: AtomicUsize,
+    claimed: Count,
     started: Instant,
 }
 
@@ -105,14 +104,14 @@ impl Metrics {
     /// With lanes for so many loop threads, and one for HTTP.
     pub fn new(loops: usize) -> Self {
         let lanes = (0..=loops).map(|_| Lane::default()).collect();
-        let (claimed, jobs) = (AtomicUsize::new(0), Times::default());
+        let (claimed, jobs) = (Count::default(), Times::default());
         Self { lanes, jobs, claimed, started: Instant::now() }
     }
 
     /// The number of a lane for a loop thread of its own.
     pub fn claim(&self) -> usize {
         // Beyond the loops there were to be, some share; the last one stays HTTP's.
-        self.claimed.fetch_add(1, Ordering::Relaxed) % (self.lanes.len() - 1).max(1)
+        (self.claimed.add(1) as usize - 1) % (self.lanes.len() - 1).max(1)
     }
 
     /// The lane of a loop thread, from 0.
@@ -129,7 +128,7 @@ impl Metrics {
     /// All that was counted of this.
     pub fn total(&self, counter: Counter) -> u64 {
         let at = counter as usize;
-        self.lanes.iter().map(|lane| lane.counts[at].load(Ordering::Relaxed)).sum()
+        self.lanes.iter().map(|lane| lane.counts[at].get()).sum()
     }
 
     /// How long the server has been there.

@@ -3,6 +3,7 @@
 use super::times::CLASSES;
 use super::{Counter, Took};
 use crate::Shared;
+use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::durable::Stats;
 use crate::keyspace::{Entry, Info, Measured};
@@ -104,7 +105,7 @@ fn state(shared: &Shared, out: &mut String) {
 }
 
 fn log(stats: &Stats, out: &mut String) {
-    let since_checkpoint = crate::http::now().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
+    let since_checkpoint = unix_ms().saturating_sub(stats.checkpoint_at) as f64 / 1e3;
     let failed = u8::from(stats.checkpoint_error.is_some());
     let poisoned = u8::from(stats.poisoned);
     let displaced = u8::from(stats.displaced);
@@ -142,7 +143,7 @@ type Value = fn(&Told) -> Option<f64>;
 
 /// The first filters that the user may see.
 fn told(shared: &Shared, rights: &Rights) -> Vec<Told> {
-    let (limit, now) = (shared.config.metrics_filters, crate::http::now());
+    let (limit, now) = (shared.config.metrics_filters, unix_ms());
     let (mut told, mut cursor, mut left) = (Vec::new(), 0, MEASURED_BYTES);
     while told.len() < limit {
         // Without a pattern there is nothing to refuse.
@@ -161,7 +162,7 @@ fn told(shared: &Shared, rights: &Rights) -> Vec<Told> {
 
 fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
     let info = entry.info();
-    let rest = left.checked_sub(info.bytes);
+    let rest = left.checked_sub(info.num_bytes);
     *left = rest.unwrap_or(*left);
     let measured = rest.map(|_| entry.measure()).filter(|_| entry.file_problem().is_none());
     Told { name: label(name), info, measured }
@@ -175,23 +176,25 @@ fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
             Some(told.info.items as f64)
         }),
         (Family("mayhap_filter_distinct_items", "gauge", "Keys that came, by its count"), |told| {
-            Some(told.info.distinct as f64)
+            Some(told.info.distinct_items as f64)
         }),
         (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |told| {
             Some(told.info.capacity as f64)
         }),
-        (Family("mayhap_filter_bytes", "gauge", "Its memory"), |told| Some(told.info.bytes as f64)),
+        (Family("mayhap_filter_bytes", "gauge", "Its memory"), |told| {
+            Some(told.info.num_bytes as f64)
+        }),
         (Family("mayhap_filter_error_target", "gauge", "The promised rate"), |told| {
-            Some(told.info.error)
+            Some(told.info.target_fpp)
         }),
         (Family("mayhap_filter_error_expected", "gauge", "The rate, by its keys"), |told| {
-            Some(told.info.fpp_now)
+            Some(told.info.expected_fpp)
         }),
         (Family("mayhap_filter_error_estimated", "gauge", "The rate, by its bits"), |told| {
-            Some(told.measured?.fpp)
+            Some(told.measured?.estimated_fpp)
         }),
         (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |told| {
-            Some(told.measured?.fill)
+            Some(told.measured?.fill_ratio)
         }),
         (Family("mayhap_filter_fill_alarm", "gauge", "More bits than its keys explain"), |told| {
             Some(f64::from(u8::from(told.measured?.fill_alarm?)))

@@ -1,6 +1,6 @@
 //! How long things took, by class of time.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::count::Count;
 use std::time::Duration;
 
 /// Classes of time: class `i` ends at `2^i` µs, the last one never.
@@ -9,8 +9,8 @@ pub(super) const CLASSES: usize = 26;
 /// How long things took, by class of time, and all of them together.
 #[derive(Debug, Default)]
 pub struct Times {
-    classes: [AtomicU64; CLASSES],
-    nanoseconds: AtomicU64,
+    classes: [Count; CLASSES],
+    nanoseconds: Count,
 }
 
 /// The same as numbers.
@@ -20,23 +20,22 @@ pub struct Took {
     pub(super) nanoseconds: u64,
 }
 
-// ORDERING: Relaxed everywhere. A number stands for itself; readers may see one a moment late.
 impl Times {
     /// One more that took so long.
     pub fn took(&self, time: Duration) {
         let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let class = (u64::BITS - micros.leading_zeros()) as usize;
-        self.classes[class.min(CLASSES - 1)].fetch_add(1, Ordering::Relaxed);
+        self.classes[class.min(CLASSES - 1)].add(1);
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        self.nanoseconds.fetch_add(nanos, Ordering::Relaxed);
+        self.nanoseconds.add(nanos);
     }
 
     /// The numbers, with those of others.
     pub(super) fn add_to(&self, sum: &mut Took) {
         for (sum, class) in sum.classes.iter_mut().zip(&self.classes) {
-            *sum += class.load(Ordering::Relaxed);
+            *sum += class.get();
         }
-        sum.nanoseconds = sum.nanoseconds.wrapping_add(self.nanoseconds.load(Ordering::Relaxed));
+        sum.nanoseconds = sum.nanoseconds.wrapping_add(self.nanoseconds.get());
     }
 
     /// The numbers.

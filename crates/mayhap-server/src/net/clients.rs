@@ -1,23 +1,34 @@
 //! Who is connected: for `CLIENT LIST`, `CLIENT KILL` and what is counted.
 
-use super::Inbox;
 use crate::Session;
+use crate::count::Count;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Who is connected. Numbers are as of the last turn of each connection.
 #[derive(Debug, Default)]
 pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
-    last_id: AtomicU64,
-    connected: AtomicUsize,
-    refused: AtomicU64,
-    pub(super) buffered: AtomicUsize,
-    pub(super) requests: AtomicU64,
-    pub(super) bytes_in: AtomicU64,
-    pub(super) bytes_out: AtomicU64,
+    last_id: Count,
+    connected: Count,
+    refused: Count,
+    pub(super) buffered: Count,
+    pub(super) requests: Count,
+    pub(super) bytes_in: Count,
+    pub(super) bytes_out: Count,
+}
+
+/// Wakes the loop of a connection, to close those that were killed.
+#[derive(Clone)]
+pub(super) struct Close(pub(super) Arc<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Close {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Close")
+    }
 }
 
 /// A connection as others see it.
@@ -29,17 +40,17 @@ pub struct Client {
     pub address: Option<SocketAddr>,
     /// Milliseconds since 1970 when it connected.
     pub since: u64,
-    pub(super) active: AtomicU64,
-    pub(super) requests: AtomicU64,
-    pub(super) buffered: AtomicUsize,
-    pub(super) killed: AtomicBool,
-    told: Mutex<Told>,
-    pub(super) inbox: Arc<Inbox>,
+    active: Count,
+    requests: Count,
+    pub(super) buffered: Count,
+    killed: AtomicBool,
+    info: Mutex<ClientInfo>,
+    close: Close,
 }
 
 /// What a client said of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct ClientInfo {
     /// `CLIENT SETNAME`.
     pub name: Vec<u8>,
     /// `CLIENT SETINFO LIB-NAME` and `LIB-VER`.
@@ -50,8 +61,6 @@ pub struct Told {
     pub resp3: bool,
 }
 
-// ORDERING: Relaxed throughout. These are counts and flags for people; nothing is published by
-// them, and who is listed is behind the lock.
 impl Clients {
     /// All that are connected, the oldest first.
     pub fn list(&self) -> Vec<Arc<Client>> {
@@ -62,87 +71,81 @@ impl Clients {
     /// this number.
     pub fn kill(&self, id: u64) -> bool {
         let Some(client) = lock(&self.all).get(&id).cloned() else { return false };
-        client.killed.store(true, Ordering::Relaxed);
-        client.inbox.kill();
+        client.set_gone();
+        (client.close.0)();
         true
     }
 
     /// How many are connected.
     pub fn connected(&self) -> usize {
-        self.connected.load(Ordering::Relaxed)
+        self.connected.get() as usize
     }
 
     /// How many have been, with those that are.
     pub fn received(&self) -> u64 {
-        self.last_id.load(Ordering::Relaxed)
+        self.last_id.get()
     }
 
     /// How many were sent away because there were too many.
     pub fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
+        self.refused.get()
     }
 
     /// Requests that were carried out.
     pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+        self.requests.get()
     }
 
     /// Bytes that came, before TLS has wrapped them.
     pub fn bytes_in(&self) -> u64 {
-        self.bytes_in.load(Ordering::Relaxed)
+        self.bytes_in.get()
     }
 
     /// Bytes of answers, before TLS wraps them.
     pub fn bytes_out(&self) -> u64 {
-        self.bytes_out.load(Ordering::Relaxed)
+        self.bytes_out.get()
     }
 
     /// Bytes of unfinished requests and unsent answers.
     pub fn buffered_bytes(&self) -> usize {
-        self.buffered.load(Ordering::Relaxed)
+        self.buffered.get() as usize
     }
 
     /// Takes a place among `most`; false if there is none.
     pub(super) fn enter(&self, most: usize) -> bool {
-        let room = |connected: usize| (connected < most).then(|| connected + 1);
-        let entered = self.connected.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room);
-        if entered.is_err() {
-            self.refused.fetch_add(1, Ordering::Relaxed);
+        let entered = self.connected.add_below(most as u64);
+        if !entered {
+            self.refused.add(1);
         }
-        entered.is_ok()
+        entered
     }
 
     /// Gives a place back that no [`Client`] was made for.
     pub(super) fn leave(&self) {
-        self.connected.fetch_sub(1, Ordering::Relaxed);
+        self.connected.sub(1);
     }
 
-    pub(super) fn add(
-        &self,
-        address: Option<SocketAddr>,
-        now: u64,
-        inbox: Arc<Inbox>,
-    ) -> Arc<Client> {
-        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+    pub(super) fn add(&self, address: Option<SocketAddr>, now: u64, close: Close) -> Arc<Client> {
+        let id = self.last_id.add(1);
         let client = Arc::new(Client {
             id,
             address,
             since: now,
-            active: AtomicU64::new(now),
-            requests: AtomicU64::new(0),
-            buffered: AtomicUsize::new(0),
+            active: Count::new(now),
+            requests: Count::default(),
+            buffered: Count::default(),
             killed: AtomicBool::new(false),
-            told: Mutex::default(),
-            inbox,
+            info: Mutex::default(),
+            close,
         });
         lock(&self.all).insert(id, Arc::clone(&client));
         client
     }
 
     pub(super) fn remove(&self, client: &Client) {
-        client.killed.store(true, Ordering::Relaxed);
+        client.set_gone();
         lock(&self.all).remove(&client.id);
-        self.buffered.fetch_sub(client.buffered.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.buffered.sub(client.buffered.get());
         self.leave();
     }
 }
@@ -150,40 +153,46 @@ impl Clients {
 impl Client {
     /// Milliseconds since 1970 when something came of it.
     pub fn active(&self) -> u64 {
-        self.active.load(Ordering::Relaxed)
+        self.active.get()
     }
 
     /// Requests that were carried out.
     pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+        self.requests.get()
     }
 
     /// Bytes of its unfinished request and unsent answers.
     pub fn buffered_bytes(&self) -> usize {
-        self.buffered.load(Ordering::Relaxed)
+        self.buffered.get() as usize
     }
 
     /// What it said of itself.
-    pub fn told(&self) -> Told {
-        lock(&self.told).clone()
+    pub fn info(&self) -> ClientInfo {
+        lock(&self.info).clone()
+    }
+
+    fn set_gone(&self) {
+        // ORDERING: Relaxed, as in `is_gone`.
+        self.killed.store(true, Ordering::Relaxed);
     }
 
     /// Whether nobody waits for its answers any more, or is to.
     pub(super) fn is_gone(&self) -> bool {
+        // ORDERING: Relaxed. A flag that stands for itself; its loop is woken by the inbox.
         self.killed.load(Ordering::Relaxed)
     }
 
     /// Takes over what a turn has brought.
     pub(super) fn update(&self, session: &Session, requests: u64, now: u64) {
-        self.active.store(now, Ordering::Relaxed);
-        self.requests.fetch_add(requests, Ordering::Relaxed);
-        let mut told = lock(&self.told);
-        if told.resp3 != session.resp3
-            || told.name != session.name
-            || told.library != session.library
-            || told.user != session.user
+        self.active.replace(now);
+        self.requests.add(requests);
+        let mut info = lock(&self.info);
+        if info.resp3 != session.resp3
+            || info.name != session.name
+            || info.library != session.library
+            || info.user != session.user
         {
-            *told = Told {
+            *info = ClientInfo {
                 name: session.name.clone(),
                 library: session.library.clone(),
                 user: session.user.clone(),

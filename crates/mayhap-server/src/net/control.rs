@@ -5,7 +5,7 @@ use super::stream::Stream;
 use mio::Waker;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A connection on its way to the loop that will own it.
 #[derive(Debug)]
@@ -41,12 +41,14 @@ impl Inbox {
     }
 
     pub(super) fn kill(&self) {
+        // ORDERING: Release, with the Acquire of `take_kills`: the loop finds the clients marked.
         self.kills.store(true, Ordering::Release);
         self.wake();
     }
 
     /// Whether connections were marked to be closed since the last time.
     pub(super) fn take_kills(&self) -> bool {
+        // ORDERING: Relaxed to look, since most often nothing is there; Acquire to take.
         self.kills.load(Ordering::Relaxed) && self.kills.swap(false, Ordering::Acquire)
     }
 
@@ -75,22 +77,41 @@ pub struct Control {
     pub(crate) inboxes: Vec<Arc<Inbox>>,
     stopping: AtomicBool,
     shutdown: Mutex<Option<bool>>,
+    /// `stopping` was set.
+    stopped: Condvar,
 }
 
 impl Control {
     pub(crate) const fn new(inboxes: Vec<Arc<Inbox>>) -> Self {
-        Self { inboxes, stopping: AtomicBool::new(false), shutdown: Mutex::new(None) }
+        let (stopping, shutdown) = (AtomicBool::new(false), Mutex::new(None));
+        Self { inboxes, stopping, shutdown, stopped: Condvar::new() }
     }
 
     /// Stops: no more connections and requests, answers that are due are sent, then all is closed.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Release);
+        {
+            // Under the lock, or a waiter could miss it between its look and its sleep.
+            let _shutdown = self.shutdown.lock().unwrap_or_else(PoisonError::into_inner);
+            // ORDERING: Release, with the Acquire of `is_stopping`: who sees the flag sees what led
+            // to it.
+            self.stopping.store(true, Ordering::Release);
+        }
+        self.stopped.notify_all();
         self.wake_all();
     }
 
-    /// Whether it was asked to stop.
+    /// Whether [`Control::stop`] was called, or a client sent `SHUTDOWN`.
     pub fn is_stopping(&self) -> bool {
+        // ORDERING: Acquire, with the Release of `stop`.
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Control::is_stopping`].
+    pub fn wait(&self) {
+        let mut shutdown = self.shutdown.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.is_stopping() {
+            shutdown = self.stopped.wait(shutdown).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Stops because a client said so.

@@ -1,5 +1,6 @@
 //! A loop thread: turn after turn.
 
+use super::clients::Close;
 use super::connection::{Connection, Overdue, Phase, Writes};
 use super::control::Arrival;
 use super::jobs::{Aside, Jobs};
@@ -7,6 +8,7 @@ use super::pipeline::{End, Work};
 use super::wait::Waiting;
 use super::{Control, Engine, Inbox, Listener, Options};
 use crate::Turn;
+use crate::clock::unix_ms;
 use crate::resp::Reply;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
@@ -15,8 +17,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What a waker's event says.
 pub(crate) const WAKE: Token = Token(0);
@@ -44,6 +45,7 @@ pub(crate) struct Loop<E> {
     pub(super) options: Arc<Options>,
     pub(super) control: Arc<Control>,
     pub(super) inbox: Arc<Inbox>,
+    close: Close,
     pub(super) jobs: Jobs,
     listeners: Vec<Listener>,
     registry: Registry,
@@ -89,7 +91,7 @@ struct Clock {
 
 impl Clock {
     fn new() -> Self {
-        Self { start: Instant::now(), wall_ms: wall_ms(), set_at_ms: 0 }
+        Self { start: Instant::now(), wall_ms: unix_ms(), set_at_ms: 0 }
     }
 
     /// Milliseconds since the start, from 1 on, and since 1970. The second is read once a second
@@ -97,15 +99,10 @@ impl Clock {
     fn now(&mut self) -> (u64, u64) {
         let now_ms = self.start.elapsed().as_millis() as u64 + 1;
         if now_ms - self.set_at_ms >= 1000 {
-            (self.wall_ms, self.set_at_ms) = (wall_ms(), now_ms);
+            (self.wall_ms, self.set_at_ms) = (unix_ms(), now_ms);
         }
         (now_ms, self.wall_ms + (now_ms - self.set_at_ms))
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn wall_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 impl<E: Engine> Loop<E> {
@@ -119,11 +116,15 @@ impl<E: Engine> Loop<E> {
         poll: &Poll,
     ) -> io::Result<Self> {
         let registry = poll.registry().try_clone()?;
+        let inbox = Arc::clone(&control.inboxes[index]);
+        let ours = Arc::clone(&inbox);
+        let close = Close(Arc::new(move || ours.kill()));
         let mut this = Self {
             work: Work::new(Turn { hurried: true, ..engine.turn() }),
             engine,
             options,
-            inbox: Arc::clone(&control.inboxes[index]),
+            inbox,
+            close,
             control,
             jobs,
             listeners,
@@ -283,7 +284,7 @@ impl<E: Engine> Loop<E> {
             clients.leave();
             return;
         }
-        let client = clients.add(address, self.work.turn.now, Arc::clone(&self.inbox));
+        let client = clients.add(address, self.work.turn.now, self.close.clone());
         let session = self.engine.open(client.id, address);
         let connection = Connection::new(stream, session, client, self.now_ms);
         self.watching |= connection.is_watched(&self.options);
@@ -349,8 +350,8 @@ impl<E: Engine> Loop<E> {
         connection.active_ms = self.now_ms;
         let clients = self.engine.clients();
         // ORDERING: Relaxed. Counts for people.
-        clients.bytes_in.fetch_add(arrived.len() as u64, Ordering::Relaxed);
-        clients.requests.fetch_add(ran.requests, Ordering::Relaxed);
+        clients.bytes_in.add(arrived.len() as u64);
+        clients.requests.add(ran.requests);
         connection.client.update(&connection.session, ran.requests, self.work.turn.now);
         if let End::Shutdown { save } = ran.end {
             self.control.shut_down(save);
@@ -398,12 +399,12 @@ impl<E: Engine> Loop<E> {
         let (clients, client) = (self.engine.clients(), &connection.client);
         let bytes = connection.footprint();
         // ORDERING: Relaxed. A count; the limit is for memory, not for the order of anything.
-        let before = client.buffered.swap(bytes, Ordering::Relaxed);
+        let before = client.buffered.replace(bytes as u64) as usize;
         if bytes <= before {
-            clients.buffered.fetch_sub(before - bytes, Ordering::Relaxed);
+            clients.buffered.sub((before - bytes) as u64);
             return;
         }
-        let all = clients.buffered.fetch_add(bytes - before, Ordering::Relaxed) + bytes - before;
+        let all = clients.buffered.add((bytes - before) as u64) as usize;
         if all > self.options.max_buffer_bytes && bytes > MODEST_BYTES {
             let most = self.options.max_buffer_bytes;
             log::warn!("client {} closed: {all} bytes of {most} for buffers", client.id);
@@ -437,7 +438,7 @@ impl<E: Engine> Loop<E> {
     /// What has to be looked at once in a while.
     fn tick(&mut self) {
         if self.inbox.take_kills() {
-            self.close_those(|connection| connection.client.killed.load(Ordering::Relaxed));
+            self.close_those(|connection| connection.client.is_gone());
         }
         if self.stopping_since.is_none() && self.control.is_stopping() {
             self.stopping_since = Some(self.now_ms);

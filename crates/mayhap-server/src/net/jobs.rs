@@ -10,9 +10,9 @@
 //! who have not logged in have one of their own, and cannot fill the queue of those who have.
 
 use super::connection::Writes;
-use super::event_loop::wall_ms;
 use super::send::Outcome;
-use super::{Client, Control, Engine};
+use super::{Client, Control, Engine, Inbox};
+use crate::clock::unix_ms;
 use crate::command::After;
 use crate::config::Rights;
 use crate::resp::Words;
@@ -77,6 +77,8 @@ pub(super) struct Job {
     pub(super) client: Arc<Client>,
     /// Its place in its loop, which another client may have by the time it is done.
     pub(super) connection: usize,
+    /// That of its loop.
+    pub(super) inbox: Arc<Inbox>,
 }
 
 /// A request that was carried out.
@@ -156,17 +158,17 @@ impl<E: Engine> Worker<E> {
         for job in queue {
             // Nobody waits for the answer, and nobody was told that it was done.
             if !job.client.is_gone() {
-                let client = Arc::clone(&job.client);
-                client.inbox.put_done(self.carry_out(*job, &mut turn));
-                client.inbox.wake();
+                let inbox = Arc::clone(&job.inbox);
+                inbox.put_done(self.carry_out(*job, &mut turn));
+                inbox.wake();
             }
         }
     }
 
     fn carry_out(&self, job: Job, turn: &mut Turn) -> Done {
-        let Job { request, mut session, client, connection } = job;
+        let Job { request, mut session, client, connection, .. } = job;
         let began = Instant::now();
-        turn.now = wall_ms();
+        turn.now = unix_ms();
         turn.wrote = false;
         let mut answer = Vec::new();
         let after = self.engine.execute(request.words(), &mut session, turn, &mut answer);

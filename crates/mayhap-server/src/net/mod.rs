@@ -11,7 +11,7 @@
 //! (a full disk); other connections go on. So they do while a request takes long: it is carried out
 //! on another thread (`jobs.rs`).
 //!
-//! `event_loop.rs` is the turn, `wait.rs` the pause before the next, `pipeline.rs` what happens to
+//! `loops.rs` starts the threads, `event_loop.rs` is the turn, `wait.rs` the pause before the next, `pipeline.rs` what happens to
 //! the bytes of one connection, `connection.rs` and `stream.rs` the connection and its socket,
 //! `listen.rs` where clients arrive, `clients.rs` who is there, `engine.rs` what a loop asks of the
 //! rest of the server.
@@ -23,6 +23,7 @@ mod engine;
 mod event_loop;
 mod jobs;
 mod listen;
+mod loops;
 mod options;
 mod pipeline;
 mod send;
@@ -30,13 +31,14 @@ mod stream;
 mod tls;
 mod wait;
 
-pub use clients::{Client, Clients, Told};
+pub use clients::{Client, ClientInfo, Clients};
 pub use control::Control;
 pub use engine::{Engine, Live};
+pub use loops::{Ended, Loops};
 pub use options::{Error, Listen, Options};
 pub use tls::tls_config;
 
-pub(crate) use control::Inbox;
-pub(crate) use event_loop::{Loop, WAKE};
-pub(crate) use jobs::Jobs;
-pub(crate) use listen::{Listener, max_clients};
+use control::Inbox;
+use event_loop::{Loop, WAKE};
+use jobs::Jobs;
+use listen::{Listener, max_clients};

@@ -11,7 +11,6 @@ use crate::metrics::Counter;
 use crate::resp::Reply;
 use crate::{Session, Turn};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Memory for answers that a loop keeps between turns.
 const KEPT_BYTES: usize = 1 << 20;
@@ -62,7 +61,7 @@ impl<E: Engine> Loop<E> {
             self.account(segment.connection);
         }
         // ORDERING: Relaxed. A count for people.
-        self.engine.clients().bytes_out.fetch_add(out.len() as u64, Ordering::Relaxed);
+        self.engine.clients().bytes_out.add(out.len() as u64);
         out.clear();
         out.shrink_to(KEPT_BYTES);
         (self.segments, self.work.out) = (segments, out);
@@ -124,9 +123,9 @@ impl<E: Engine> Loop<E> {
             Some(Box::new(Aside::Out(request.footprint() + connection.queued_bytes())));
         let nobody = Session::new(connection.client.id, None, Rights::NONE);
         let session = std::mem::replace(&mut connection.session, nobody);
-        let client = Arc::clone(&connection.client);
+        let (client, inbox) = (Arc::clone(&connection.client), Arc::clone(&self.inbox));
         if let Err(job) =
-            self.jobs.put(Box::new(Job { request, session, client, connection: index }))
+            self.jobs.put(Box::new(Job { request, session, client, connection: index, inbox }))
         {
             connection.session = job.session;
             // An `EXEC` that is refused ends its transaction.
@@ -154,8 +153,8 @@ impl<E: Engine> Loop<E> {
             connection.client.update(&connection.session, 1, self.work.turn.now);
             let clients = self.engine.clients();
             // ORDERING: Relaxed. Counts for people.
-            clients.requests.fetch_add(1, Ordering::Relaxed);
-            clients.bytes_out.fetch_add(done.answer.len() as u64, Ordering::Relaxed);
+            clients.requests.add(1);
+            clients.bytes_out.add(done.answer.len() as u64);
             if let After::Shutdown { save } = done.after {
                 self.control.shut_down(save);
             }

@@ -177,7 +177,7 @@ fn crowded_keys_spoil_a_filter_without_a_key_which_its_measured_rate_tells() {
         // Crowding leaves bits clear, so the alarm cannot tell: the measured rate does.
         assert!(!alarm);
         let entry = target.server.shared.keyspace.get(b"f", 1).unwrap();
-        let (measured, predicted) = (entry.measure().fpp, entry.info().fpp_now);
+        let (measured, predicted) = (entry.measure().estimated_fpp, entry.info().expected_fpp);
         assert_eq!(measured < 2.0 * predicted, honest, "{measured} {predicted}");
     }
 }

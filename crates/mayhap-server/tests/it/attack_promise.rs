@@ -48,7 +48,7 @@ fn ones(raw: &mut Raw, command: &str, name: &str, keys: std::ops::Range<u64>) ->
 #[test]
 fn the_promised_rate_holds_through_a_socket() {
     let engine = Arc::new(Live(Server::new().shared));
-    let server = mayhap_server::Server::start_with(options(), engine).unwrap();
+    let server = mayhap_server::net::Loops::start(options(), engine).unwrap();
     let mut raw = Raw::connect(server.address().unwrap());
     println!("error     capacity  expansion  items   ours    RedisBloom  swallowed");
     for (row, (error, capacity, expansion, items, theirs)) in ROWS.into_iter().enumerate() {

@@ -5,8 +5,6 @@ pub(crate) use crate::conformance::words;
 use mayhap::SecretKey;
 use mayhap_server::command::{After, execute};
 use mayhap_server::keyspace::{Keyspace, Options};
-use mayhap_server::metrics::Metrics;
-use mayhap_server::net::Clients;
 use mayhap_server::resp::Words;
 use mayhap_server::{Config, Session, Shared, Turn};
 use proptest::prelude::*;
@@ -32,13 +30,7 @@ impl Server {
         let mut options = Options::new(SecretKey::new(*b"0123456789abcdef"));
         options.max_filter_bytes = 256 << 20;
         limits(&mut options);
-        let shared = Arc::new(Shared {
-            config,
-            keyspace: Keyspace::new(options),
-            log: None,
-            metrics: Metrics::default(),
-            clients: Clients::default(),
-        });
+        let shared = Shared::new(config, Keyspace::new(options), None);
         let session = Session::new(7, None, shared.config.users.anonymous());
         let turn = Turn { now: NOW, ..Turn::default() };
         Self { shared, session, turn, after: After::Go }

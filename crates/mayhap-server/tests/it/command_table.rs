@@ -21,7 +21,7 @@ fn replies_and_errors_are_those_of_redisbloom_in_both_versions_of_the_protocol()
 #[test]
 fn a_socket_answers_as_a_call_does() {
     let engine = Arc::new(Live(Server::new().shared));
-    let server = mayhap_server::Server::start_with(options(), engine).unwrap();
+    let server = mayhap_server::net::Loops::start(options(), engine).unwrap();
     for resp3 in [false, true] {
         let mut socket = TcpStream::connect(server.address().unwrap()).unwrap();
         let asked = check(resp3, |request| ask(&mut socket, request));

@@ -68,7 +68,7 @@ fn a_hostile_name_is_no_path_and_comes_back_as_it_was() {
         assert_eq!(shared.keyspace.len(), names.len());
         // From the log alone, then from images.
         if round == 1 {
-            shared.log.as_ref().unwrap().checkpoint(&shared.keyspace).unwrap();
+            shared.log.as_ref().unwrap().checkpoint(&*shared.keyspace).unwrap();
         }
         let files = files(outer.path());
         let ours = |file: &String| file.strip_prefix("data/").is_some_and(is_ours);

@@ -8,8 +8,6 @@ use mayhap_server::config::Config;
 use mayhap_server::durable::{self, DataFolder, Log, Policy};
 use mayhap_server::http::Http;
 use mayhap_server::keyspace::{Keyspace, Options, Recovery};
-use mayhap_server::metrics::Metrics;
-use mayhap_server::net::Clients;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -33,8 +31,7 @@ impl Server {
 
     fn with(mut config: Config, keyspace: Keyspace, log: Option<Arc<Log>>) -> Self {
         config.http_port = Some(0);
-        let (metrics, clients) = (Metrics::new(1), Clients::default());
-        let shared = Arc::new(Shared { config, keyspace, log, metrics, clients });
+        let shared = Shared::new(config, keyspace, log);
         let http = Http::start(shared.clone()).unwrap();
         Self { address: http.address(), http: Some(http), shared }
     }

@@ -2,25 +2,14 @@
 
 use super::keyspace::{KEY, turn};
 use mayhap::{Digest, DigestFunction};
-use mayhap_server::Shared;
-use mayhap_server::config::Config;
-use mayhap_server::keyspace::{Entry, Growing, Keyspace, Options, Spec};
-use mayhap_server::metrics::Metrics;
-use mayhap_server::net::Clients;
+use mayhap_server::keyspace::{Entry, Keyspace, Options, Spec};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const ITEMS: u64 = 2_000_000;
 
-fn shared(max_memory: u64) -> Arc<Shared> {
-    let options = Options { max_memory, ..Options::new(KEY) };
-    Arc::new(Shared {
-        config: Config::default(),
-        keyspace: Keyspace::new(options),
-        log: None,
-        metrics: Metrics::new(1),
-        clients: Clients::default(),
-    })
+fn keyspace() -> Arc<Keyspace> {
+    Arc::new(Keyspace::new(Options::new(KEY)))
 }
 
 fn insert(entry: &Entry, keys: std::ops::Range<u64>) {
@@ -44,19 +33,18 @@ fn until(what: &str, done: impl Fn() -> bool) {
 
 #[test]
 fn the_next_layer_is_there_before_it_is_needed_and_goes_with_its_filter() {
-    let shared = shared(u64::MAX);
-    let keyspace = &shared.keyspace;
-    let growing = Growing::start(&shared).unwrap();
+    let keyspace = keyspace();
+    let growing = keyspace.start_growing().unwrap();
     let entry = keyspace.create(b"a", Spec::growing(ITEMS, 0.01, 2), 1, None).unwrap();
     let first = keyspace.used_bytes();
     insert(&entry, 0..ITEMS / 4 * 3);
     assert_eq!(keyspace.used_bytes(), first, "too early");
     insert(&entry, ITEMS / 4 * 3..ITEMS / 10 * 9);
-    until("a layer ahead", || entry.info().bytes > first);
+    until("a layer ahead", || entry.info().num_bytes > first);
     let made = keyspace.used_bytes();
-    assert_eq!((entry.info().layers, entry.info().bytes), (1, made));
+    assert_eq!((entry.info().layers, entry.info().num_bytes), (1, made));
     insert(&entry, ITEMS / 10 * 9..ITEMS / 10 * 12);
-    assert_eq!((entry.info().layers, entry.info().bytes), (2, made));
+    assert_eq!((entry.info().layers, entry.info().num_bytes), (2, made));
     assert_eq!(keyspace.used_bytes(), made, "charged once");
     assert!((0..ITEMS / 10 * 12).all(|key| entry.contains_digest(digest(key), 1)));
     drop(entry);
@@ -67,9 +55,8 @@ fn the_next_layer_is_there_before_it_is_needed_and_goes_with_its_filter() {
 
 #[test]
 fn a_filter_that_is_removed_while_its_layer_is_made_gives_all_back() {
-    let shared = shared(u64::MAX);
-    let keyspace = &shared.keyspace;
-    let growing = Growing::start(&shared).unwrap();
+    let keyspace = keyspace();
+    let growing = keyspace.start_growing().unwrap();
     for _ in 0..4 {
         let entry = keyspace.create(b"a", Spec::growing(ITEMS, 0.01, 2), 1, None).unwrap();
         insert(&entry, 0..ITEMS / 10 * 9);

@@ -12,16 +12,16 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     let options = Options { max_filter_bytes: 1 << 20, max_memory: 1 << 21, ..Options::new(KEY) };
     let keyspace = Keyspace::new(options);
     let refused = keyspace.create(b"a", Spec::growing(10_000_000, 0.01, 2), 1, None).unwrap_err();
-    let CreateError::TooLarge(TooLarge { asked, limit, setting }) = &refused else { panic!() };
-    assert!(*asked > 10_000_000 && *limit == 1 << 20 && *setting == "max_filter_bytes");
+    let CreateError::TooLarge(TooLarge { requested, limit, setting }) = &refused else { panic!() };
+    assert!(*requested > 10_000_000 && *limit == 1 << 20 && *setting == "max_filter_bytes");
     assert!(refused.to_string().contains("1048576 (max_filter_bytes)"), "{refused}");
     for name in [b"a", b"b"] {
         keyspace.create(name, Spec::fixed(700_000, 0.01), 1, None).unwrap();
     }
     let used = keyspace.used_bytes();
     let refused = keyspace.create(b"c", Spec::fixed(700_000, 0.01), 1, None).unwrap_err();
-    let CreateError::TooLarge(TooLarge { asked, limit, setting }) = &refused else { panic!() };
-    assert!(*asked > used && *limit == 1 << 21 && *setting == "max_memory", "{refused}");
+    let CreateError::TooLarge(TooLarge { requested, limit, setting }) = &refused else { panic!() };
+    assert!(*requested > used && *limit == 1 << 21 && *setting == "max_memory", "{refused}");
     assert!(keyspace.create(&vec![b'x'; 65_537], Spec::fixed(1, 0.1), 1, None).is_err());
     assert!(keyspace.create(&vec![0xFF; 65_536], Spec::fixed(1, 0.1), 1, None).is_ok());
 }
@@ -38,9 +38,9 @@ fn growth_stops_at_either_limit_and_the_filter_goes_on_answering() {
         let keys = numbered(0..200_000);
         let (inserted, error) =
             with_words(&keys, |words| entry.insert_many(words, &mut turn)).unwrap_err();
-        let InsertError::TooLarge(TooLarge { limit, setting, asked }) = error else { panic!() };
+        let InsertError::TooLarge(TooLarge { limit, setting, requested }) = error else { panic!() };
         assert_eq!((limit, setting), (100_000, expected));
-        assert!(asked > limit && keyspace.used_bytes() <= limit);
+        assert!(requested > limit && keyspace.used_bytes() <= limit);
         assert!(inserted > 20_000 && turn.answers.len() == keys.len());
         assert!(keys[..inserted].iter().all(|key| entry.contains(key, 1)));
         assert!(!entry.contains(&keys[inserted], 1), "the first that was not inserted");
@@ -78,10 +78,10 @@ fn many_threads_that_grow_filters_never_take_more_than_the_limit() {
             });
         }
     });
-    let sum: u64 = keyspace.all().iter().map(|(_, entry)| entry.info().bytes).sum();
+    let sum: u64 = keyspace.all().iter().map(|(_, entry)| entry.info().num_bytes).sum();
     assert!(sum <= limit);
     keyspace.clear(None).unwrap();
-    // Those that were removed while others asked them are freed with the last of their readers.
+    // Those that were removed while others requested them are freed with the last of their readers.
     assert_eq!(keyspace.used_bytes(), 0);
 }
 

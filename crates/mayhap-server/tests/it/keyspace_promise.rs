@@ -78,9 +78,9 @@ fn a_filter_that_grew_to_a_million_takes_little_more_than_a_reserved_one() {
             grown.insert_digest(digest, &mut turn).unwrap();
         }
         let spec = Spec::growing(1_000_000, error, 2);
-        let reserved = keyspace.create(b"reserved", spec, 1, None).unwrap().info().bytes;
-        let ratio = grown.info().bytes as f64 / reserved as f64;
-        println!("{error}: grown {} reserved {reserved}: {ratio:.2}", grown.info().bytes);
+        let reserved = keyspace.create(b"reserved", spec, 1, None).unwrap().info().num_bytes;
+        let ratio = grown.info().num_bytes as f64 / reserved as f64;
+        println!("{error}: grown {} reserved {reserved}: {ratio:.2}", grown.info().num_bytes);
         assert!(ratio <= 1.6, "{error}: {ratio}");
         keyspace.clear(None).unwrap();
     }
@@ -99,6 +99,6 @@ fn the_capacity_told_is_the_one_asked_until_there_are_more() {
     }
     assert_eq!((entry.info().capacity, entry.info().layers), (2_048 + 4_096, 2));
     let measured = entry.measure();
-    assert!(measured.fill > 0.1 && measured.fill < 0.5, "{measured:?}");
-    assert!((measured.fpp / entry.info().fpp_now - 1.0).abs() < 0.3, "{measured:?}");
+    assert!(measured.fill_ratio > 0.1 && measured.fill_ratio < 0.5, "{measured:?}");
+    assert!((measured.estimated_fpp / entry.info().expected_fpp - 1.0).abs() < 0.3, "{measured:?}");
 }

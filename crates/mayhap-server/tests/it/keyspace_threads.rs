@@ -34,7 +34,7 @@ fn of_those_who_create_one_name_exactly_one_wins_and_the_others_leave_nothing() 
     });
     assert_eq!(won.into_inner(), ROUNDS);
     let all = keyspace.all();
-    let bytes: u64 = all.iter().map(|(_, entry)| entry.info().bytes).sum();
+    let bytes: u64 = all.iter().map(|(_, entry)| entry.info().num_bytes).sum();
     let found = (all.len() as u64, keyspace.len() as u64, keyspace.used_bytes());
     assert_eq!(found, (ROUNDS, ROUNDS, bytes));
 }
@@ -97,6 +97,6 @@ fn threads_that_change_names_while_others_insert_lose_no_key() {
     let mut names: Vec<_> = keyspace.all().into_iter().map(|(name, _)| name.to_vec()).collect();
     names.sort();
     assert_eq!(names.len() as u64, THREADS + 1, "{names:?}");
-    let bytes: u64 = keyspace.all().iter().map(|(_, entry)| entry.info().bytes).sum();
+    let bytes: u64 = keyspace.all().iter().map(|(_, entry)| entry.info().num_bytes).sum();
     assert_eq!(keyspace.used_bytes(), bytes);
 }

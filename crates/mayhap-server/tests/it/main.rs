@@ -14,6 +14,7 @@ mod command_table;
 mod command_transaction;
 mod config;
 mod conformance;
+mod embed;
 mod hostile_names;
 mod http;
 mod http_guard;

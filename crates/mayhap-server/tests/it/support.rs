@@ -3,9 +3,9 @@
 use mayhap_server::command::After;
 use mayhap_server::config::Rights;
 use mayhap_server::durable::{Refused, State, Ticket};
-use mayhap_server::net::{Clients, Engine, Listen, Options};
+use mayhap_server::net::{Clients, Engine, Listen, Loops, Options};
 use mayhap_server::resp::{Reply, Words};
-use mayhap_server::{Server, Session, Turn};
+use mayhap_server::{Session, Turn};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -157,7 +157,7 @@ impl Engine for Echo {
 /// A server with that engine; stopped and waited for when it is dropped.
 pub(crate) struct Running {
     pub(crate) engine: Arc<Echo>,
-    pub(crate) server: Option<Server>,
+    pub(crate) server: Option<Loops>,
 }
 
 impl Running {
@@ -167,7 +167,7 @@ impl Running {
 
     pub(crate) fn with(options: Options, engine: Echo) -> Self {
         let engine = Arc::new(engine);
-        let server = Server::start_with(options, Arc::clone(&engine)).unwrap();
+        let server = Loops::start(options, Arc::clone(&engine)).unwrap();
         Self { engine, server: Some(server) }
     }
 

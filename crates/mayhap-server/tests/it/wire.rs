@@ -1,7 +1,7 @@
 //! Requests and answers over sockets: pieces, pipelines, order, both ends closing.
 
 use crate::support::{Raw, Running, options, request};
-use mayhap_server::Ended;
+use mayhap_server::net::Ended;
 use mayhap_server::net::Options;
 use std::net::Shutdown;
 

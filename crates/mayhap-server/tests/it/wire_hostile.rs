@@ -229,7 +229,7 @@ fn a_killed_client_is_closed_and_no_other() {
     second.call(&["NAME", "two"], "+OK\r\n");
     // A turn tells the list before its answers go.
     let all = running.clients().list();
-    let two = all.iter().find(|client| client.told().name == b"two").unwrap();
+    let two = all.iter().find(|client| client.info().name == b"two").unwrap();
     assert_eq!(two.address, Some(second.socket.local_addr().unwrap()));
     assert!(running.clients().kill(two.id) && !running.clients().kill(99));
     assert_eq!(second.rest(), "");

@@ -1,7 +1,7 @@
 //! Requests that take long, as the loop sees them: they stop their own connection and no other.
 
 use crate::support::{Echo, Raw, Running, options};
-use mayhap_server::Ended;
+use mayhap_server::net::Ended;
 use mayhap_server::net::{Client, Options};
 use std::net::Shutdown;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ fn the_session_goes_with_the_request_and_comes_back() {
     raw.send("NAME first\r\nSLOW WHO\r\nSLOW NAME second\r\nWHO\r\n");
     raw.expect("+OK\r\n$5\r\nfirst\r\n+OK\r\n$6\r\nsecond\r\n");
     let list = running.clients().list();
-    assert_eq!(list[0].told().name, b"second");
+    assert_eq!(list[0].info().name, b"second");
     assert_eq!(list[0].requests(), 4);
     raw.send("PING\r\nSLOW QUIT\r\nPING\r\n");
     assert_eq!(raw.rest(), "+PONG\r\n+OK\r\n");

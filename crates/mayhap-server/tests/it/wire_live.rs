@@ -8,10 +8,9 @@ use mayhap_server::command::After;
 use mayhap_server::config::{Rights, Users, hash_password};
 use mayhap_server::durable::{self, DataFolder, Log, Refused, State, Ticket};
 use mayhap_server::keyspace::{self, Keyspace, Recovery};
-use mayhap_server::metrics::Metrics;
-use mayhap_server::net::{Clients, Engine, Live, Options};
+use mayhap_server::net::{Clients, Engine, Live, Loops, Options};
 use mayhap_server::resp::Words;
-use mayhap_server::{Config, Server, Session, Shared, Turn};
+use mayhap_server::{Config, Session, Shared, Turn};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -87,8 +86,7 @@ pub(crate) fn shared(folder: &std::path::Path) -> Arc<Shared> {
     let folder = DataFolder::open(folder).unwrap();
     let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
     let keyspace = Keyspace::restored(recovery, report.next_id).unwrap();
-    let (metrics, clients) = (Metrics::new(1), Clients::default());
-    Arc::new(Shared { config: users(), keyspace, log: Some(log), metrics, clients })
+    Shared::new(users(), keyspace, Some(log))
 }
 
 /// Filters above and below the size that others can wait for, and a dump that lacks its end.
@@ -118,8 +116,7 @@ fn neighbours_are_answered_while_each_slow_request_runs() {
     let folder = tempfile::tempdir().unwrap();
     let live = Live(shared(folder.path()));
     let engine = Arc::new(Gated { live, busy: Mutex::new(()), slow: AtomicUsize::new(0) });
-    let server =
-        Server::start_with(Options { threads: 1, ..options() }, Arc::clone(&engine)).unwrap();
+    let server = Loops::start(Options { threads: 1, ..options() }, Arc::clone(&engine)).unwrap();
     let address = server.address().unwrap();
     let (mut raw, mut other) = (Raw::connect(address), Raw::connect(address));
     other.call(&["AUTH", "plain"], "+OK\r\n");
@@ -302,7 +299,7 @@ fn a_transaction_that_is_refused_is_over() {
     let live = Live(shared(folder.path()));
     let engine = Arc::new(Gated { live, busy: Mutex::new(()), slow: AtomicUsize::new(0) });
     let options = Options { threads: 1, max_jobs: 1, ..options() };
-    let server = Server::start_with(options, Arc::clone(&engine)).unwrap();
+    let server = Loops::start(options, Arc::clone(&engine)).unwrap();
     let mut all = [(); 3].map(|()| Raw::connect(server.address().unwrap()));
     for raw in &mut all {
         raw.call(&["AUTH", "plain"], "+OK\r\n");

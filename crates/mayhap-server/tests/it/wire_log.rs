@@ -1,7 +1,7 @@
 //! Answers that depend on the log: together, later, or not at all.
 
 use crate::support::{Running, options};
-use mayhap_server::Ended;
+use mayhap_server::net::Ended;
 use mayhap_server::net::Options;
 use std::sync::atomic::Ordering;
 

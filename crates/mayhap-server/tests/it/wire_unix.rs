@@ -1,7 +1,7 @@
 //! A socket in the file system.
 
 use crate::support::{Running, options};
-use mayhap_server::Server;
+use mayhap_server::net::Loops;
 use mayhap_server::net::{Listen, Options};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -23,13 +23,13 @@ fn a_socket_in_the_file_system_is_for_its_owner_and_goes_with_the_server() {
     assert_eq!(&answer, b"+PONG\r\n");
     assert_eq!(running.clients().list()[0].address, None);
 
-    let error = Server::start_with(options(), running.engine.clone()).unwrap_err().to_string();
+    let error = Loops::start(options(), running.engine.clone()).unwrap_err().to_string();
     assert!(error.starts_with(&format!("cannot listen on {}: ", path.display())), "{error}");
     UnixStream::connect(&path).expect("the first server still listens");
     drop(running);
     assert!(!path.exists());
 
     std::fs::write(&path, "mine").unwrap();
-    Server::start_with(options(), crate::support::Echo::default().into()).unwrap_err();
+    Loops::start(options(), crate::support::Echo::default().into()).unwrap_err();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
 }

@@ -1,13 +1,15 @@
 //! `mayhap serve`: filters for Redis clients and for HTTP.
 //!
 //! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says, `notify.rs`
-//! tells systemd, `run.rs` begins and ends it, `repair.rs` makes a damaged folder one that opens.
+//! notifies systemd, `run.rs` runs it, `startup.rs` shows its recovery, `repair.rs` makes a damaged
+//! folder one that opens.
 
 mod messages;
 mod notify;
 mod repair;
 mod run;
 mod settings;
+mod startup;
 
 use super::Outcome;
 use crate::error::Error;

@@ -3,7 +3,7 @@
 //! `BF.INFO key DIGEST` tells the function. A digest is 8 bytes, least significant first, and a
 //! batch is one word of them. The answer is one word too: bit `i % 8` of byte `i / 8` for digest i.
 
-use super::fault::NOT_FOUND;
+use super::errors::NOT_FOUND;
 use crate::Turn;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, Hash};

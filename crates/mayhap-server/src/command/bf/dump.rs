@@ -3,7 +3,7 @@
 //! What goes out is a copy of the filter as it was when the dump began, and what comes in is seen
 //! once it is whole and sound. `RedisBloom`'s dumps are taken too; such a filter keeps its hash.
 
-use super::fault::NOT_FOUND;
+use super::errors::NOT_FOUND;
 use crate::command::call::{Call, Fault, HASTY_BYTES, Outcome};
 use crate::command::number;
 use crate::keyspace::LoadError;

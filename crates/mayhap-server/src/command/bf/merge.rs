@@ -14,11 +14,13 @@ pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
     call.turn.wrote = true;
     let (shared, now) = (call.shared, call.turn.now);
-    shared.keyspace.merge(call.word(1), &sources, now, call.log()).map_err(
-        |error| match error {
-            CreateError::Spec(why) => format!("ERR cannot merge these filters: {why}").into(),
-            error => Fault::from(error),
-        },
-    )?;
+    let merged = shared.keyspace.merge(call.word(1), &sources, now, call.log());
+    merged.map_err(|error| match error {
+        CreateError::Exists
+        | CreateError::TooLarge(_)
+        | CreateError::OutOfMemory { .. }
+        | CreateError::Log(_) => Fault::from(error),
+        error => format!("ERR cannot merge these filters: {error}").into(),
+    })?;
     call.ok()
 }

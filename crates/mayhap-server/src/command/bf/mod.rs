@@ -1,22 +1,22 @@
 //! `BF.*`: the filters.
 //!
-//! `options.rs` reads what a filter is asked to be and `make.rs` makes it; `add.rs`, `ask.rs`,
-//! `digests.rs` and `which.rs` are the data path, `tell.rs` what is told of a filter, `dump.rs` how
+//! `options.rs` reads what a filter is asked to be and `make.rs` makes it; `add.rs`, `exists.rs`,
+//! `digests.rs` and `which.rs` are the data path, `info.rs` what a filter says of itself, `dump.rs` how
 //! filters move, `merge.rs` how they are united.
 
 mod add;
-mod ask;
-mod chain;
 mod digests;
 mod dump;
-mod fault;
+mod errors;
+mod exists;
+mod growth_limit;
+mod info;
 mod make;
 mod merge;
 mod options;
-mod tell;
 mod which;
 
-use super::table::{Command, Places, Right, row};
+use super::row::{Command, Places, Right, row};
 use Right::{Read, Write};
 
 const ONE: Places = Places::ONE;
@@ -26,13 +26,13 @@ pub(super) const COMMANDS: &[Command] = &[
     row("bf.madd", -3, Write, ONE, "Adds items to a filter.", add::add_many),
     row("bf.insert", -2, Write, ONE, "Makes a filter if there is none, adds items.", make::insert),
     row("bf.reserve", -4, Write, ONE, "Makes an empty filter.", make::reserve),
-    row("bf.exists", 3, Read, ONE, "Asks for an item.", ask::exists),
-    row("bf.mexists", -3, Read, ONE, "Asks for items.", ask::exists_many),
+    row("bf.exists", 3, Read, ONE, "Asks for an item.", exists::exists),
+    row("bf.mexists", -3, Read, ONE, "Asks for items.", exists::exists_many),
     row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove),
-    row("bf.card", 2, Read, ONE, "Counts the items that were new.", tell::card),
-    row("bf.info", -2, Read, ONE, "Describes a filter.", tell::info).slow_if(tell::is_slow),
-    row("bf.debug", 2, Read, ONE, "Describes the layers of a filter.", tell::debug)
-        .slow_if(tell::is_slow),
+    row("bf.card", 2, Read, ONE, "Counts the items that were new.", info::card),
+    row("bf.info", -2, Read, ONE, "Describes a filter.", info::info).slow_if(info::is_slow),
+    row("bf.debug", 2, Read, ONE, "Describes the layers of a filter.", info::debug)
+        .slow_if(info::is_slow),
     row("bf.scandump", 3, Read, ONE, "Tells a part of a filter's bytes.", dump::scan_dump)
         .slow_if(dump::is_begin),
     row("bf.loadchunk", 4, Write, ONE, "Takes a part of a filter's bytes.", dump::load_chunk)

@@ -5,7 +5,6 @@ use super::disk::{Event, Files, MemoryDisk};
 use super::run::{Random, Run, Setting};
 use super::told::{Promise, Told, check};
 use crate::durable::Policy;
-use crate::durable::plant::Plant;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
@@ -73,7 +72,7 @@ pub(super) struct Found {
 
 /// Cuts the power at every operation of a run. Each state is looked at once.
 pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
-    let Setting { policy, plant, seed, .. } = *setting;
+    let Setting { policy, seed, .. } = *setting;
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let (mut random, mut seen) = (Random(seed), HashSet::new());
     let mut cache = Cache::new(disk_at_start(&run.disk));
@@ -104,12 +103,12 @@ pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
                     return found;
                 }
             }
-            let checked = check(files, &run.names, &told, promise, plant).and_then(|after| {
+            let checked = check(files, &run.names, &told, promise).and_then(|after| {
                 if found.states % 8 != 0 {
                     return Ok(());
                 }
                 found.reopened += 1;
-                reopen(&after.0, &run.names, &told, promise, plant, &after.1)
+                reopen(&after.0, &run.names, &told, promise, &after.1)
             });
             if let Err(why) = checked {
                 found.bad = Some(format!("{why}; state {number} after event {place} {event:?}"));
@@ -134,7 +133,7 @@ pub(super) fn cut_at_end(run: &Run, setting: &Setting) -> Found {
     for files in left {
         found.states += 1;
         let promise = Promise::PowerCut(setting.policy);
-        if let Err(why) = check(files, &run.names, &told, promise, setting.plant) {
+        if let Err(why) = check(files, &run.names, &told, promise) {
             found.bad = Some(format!("after a power cut: {why}"));
             return found;
         }
@@ -149,7 +148,6 @@ fn reopen(
     names: &[super::told::Names],
     told: &Told,
     promise: Promise,
-    plant: Plant,
     before: &super::model::Model,
 ) -> Result<(), String> {
     let events = disk.state().events.clone();
@@ -157,7 +155,7 @@ fn reopen(
     for event in &events {
         cache.tell(event);
     }
-    let (_, again) = check(cache.left(|_, _| None), names, told, promise, plant)
+    let (_, again) = check(cache.left(|_, _| None), names, told, promise)
         .map_err(|why| format!("after a second power cut: {why}"))?;
     if *again.0.lock().unwrap() == *before.0.lock().unwrap() {
         Ok(())
@@ -205,8 +203,7 @@ fn no_power_cut_takes_what_was_promised() {
             let policies = [Policy::Always, Policy::EverySecond, Policy::No];
             for (place, policy) in policies.into_iter().enumerate() {
                 let seed = seed.wrapping_mul(1000).wrapping_add(round);
-                let plant = Plant::None;
-                let setting = Setting { policy, plant, seed, steps };
+                let setting = Setting { policy, seed, steps };
                 let mut run = Run::new(MemoryDisk::default(), setting);
                 run.go();
                 let found = cut_everywhere(&run, &setting);

@@ -5,7 +5,6 @@ use super::disk::{Files, MemoryDisk};
 use super::model::Model;
 use super::run::{Run, Setting, folder, options};
 use super::told::{Promise, check};
-use crate::durable::plant::Plant;
 use crate::durable::{Error, Log, Policy, Report, frame, repair, segment};
 use std::sync::Arc;
 
@@ -20,16 +19,16 @@ pub(super) struct Flipped {
 }
 
 fn a_closed_folder(seed: u64) -> Run {
-    let (policy, plant) = (Policy::EverySecond, Plant::None);
-    let mut run = Run::new(MemoryDisk::default(), Setting { policy, plant, seed, steps: 40 });
+    let policy = Policy::EverySecond;
+    let mut run = Run::new(MemoryDisk::default(), Setting { policy, seed, steps: 40 });
     run.go();
     run.close();
     run
 }
 
-fn open(disk: &MemoryDisk, plant: Plant) -> (Model, Result<Report, Error>) {
+fn open(disk: &MemoryDisk) -> (Model, Result<Report, Error>) {
     let (model, time) = (Model::default(), Arc::default());
-    let opened = Log::open(folder(disk, plant), options(Policy::No, &time), &model, &|_| {});
+    let opened = Log::open(folder(disk), options(Policy::No, &time), &model, &|_| {});
     (model, opened.map(|(_, report)| report))
 }
 
@@ -49,7 +48,7 @@ fn log_id(bytes: &[u8]) -> u64 {
 
 /// Flips bits of each byte of a folder: it is refused with the name of that file and the place of
 /// that record, or nothing is lost.
-pub(super) fn flip_everywhere(seed: u64, plant: Plant, bits: u8) -> Flipped {
+pub(super) fn flip_everywhere(seed: u64, bits: u8) -> Flipped {
     let run = a_closed_folder(seed);
     let files = run.disk.files().tidy();
     let mut flipped = Flipped::default();
@@ -60,7 +59,7 @@ pub(super) fn flip_everywhere(seed: u64, plant: Plant, bits: u8) -> Flipped {
                 let bit = if bits == 1 { place % 8 } else { usize::from(bit) };
                 files.contents.get_mut(&inode).unwrap()[place] ^= 1 << bit;
                 flipped.flips += 1;
-                if let Err(why) = flip(&run, &files, path, place, plant, &mut flipped) {
+                if let Err(why) = flip(&run, &files, path, place, &mut flipped) {
                     flipped.bad = Some(format!("{path}, byte {place}, bit {bit}: {why}"));
                     return flipped;
                 }
@@ -75,15 +74,14 @@ fn flip(
     files: &Files,
     path: &str,
     place: usize,
-    plant: Plant,
     flipped: &mut Flipped,
 ) -> Result<(), String> {
     let disk = MemoryDisk::of(files.clone());
-    let error = match open(&disk, plant) {
+    let error = match open(&disk) {
         (_, Ok(_)) => {
             flipped.harmless += 1;
             let told = run.told();
-            return check(files.clone(), &run.names, &told, Promise::Kill, plant).map(|_| ());
+            return check(files.clone(), &run.names, &told, Promise::Kill).map(|_| ());
         }
         (_, Err(error)) => error,
     };
@@ -107,20 +105,20 @@ fn flip(
     }
     if path != "manifest" {
         flipped.repaired += 1;
-        mend(&disk, plant, files, path)?;
+        mend(&disk, files, path)?;
     }
     Ok(())
 }
 
 /// A repair makes a folder that opens, and keeps what was there.
-fn mend(disk: &MemoryDisk, plant: Plant, files: &Files, path: &str) -> Result<(), String> {
-    let repaired = repair(&folder(disk, plant)).map_err(|error| format!("repair: {error}"))?;
+fn mend(disk: &MemoryDisk, files: &Files, path: &str) -> Result<(), String> {
+    let repaired = repair(&folder(disk)).map_err(|error| format!("repair: {error}"))?;
     let now = disk.files();
     let copies = repaired.copies.iter().map(|copy| now.read(copy.to_str().unwrap()));
     if !copies.into_iter().any(|copy| copy == files.read(path)) {
         return Err("repaired without a copy".to_owned());
     }
-    open(disk, plant).1.map(|_| ()).map_err(|error| format!("repaired, and refused: {error}"))
+    open(disk).1.map(|_| ()).map_err(|error| format!("repaired, and refused: {error}"))
 }
 
 /// A record of the last segment comes again right after another one, or in its place, or two change
@@ -146,7 +144,7 @@ fn misplaced(bytes: &[u8], starts: &[usize]) -> Vec<Vec<u8>> {
 
 /// Puts records of a closed folder where they were not written: that is refused, or it is told as
 /// what a crash left and nothing is lost or counted twice.
-pub(super) fn misplace_everywhere(seed: u64, plant: Plant) -> Flipped {
+pub(super) fn misplace_everywhere(seed: u64) -> Flipped {
     let run = a_closed_folder(seed);
     let files = run.disk.files().tidy();
     let told = run.told();
@@ -158,13 +156,13 @@ pub(super) fn misplace_everywhere(seed: u64, plant: Plant) -> Flipped {
             let mut files = files.clone();
             files.contents.insert(*inode, changed);
             done.flips += 1;
-            match open(&MemoryDisk::of(files.clone()), plant).1 {
+            match open(&MemoryDisk::of(files.clone())).1 {
                 Err(Error::Damaged { .. }) => done.refused += 1,
                 Err(error) => done.bad = Some(format!("{path}, case {case}: {error}")),
                 // Only what is after the last record that says what was safe may be cut off.
                 Ok(Report { dropped: Some(_), .. }) => {
                     done.harmless += 1;
-                    let checked = check(files, &run.names, &told, Promise::Kill, plant);
+                    let checked = check(files, &run.names, &told, Promise::Kill);
                     done.bad = checked.err().map(|why| format!("{path}, case {case}: {why}"));
                 }
                 Ok(_) => done.bad = Some(format!("{path}, case {case}: taken for sound")),
@@ -181,7 +179,7 @@ pub(super) fn misplace_everywhere(seed: u64, plant: Plant) -> Flipped {
 fn a_record_that_is_moved_or_comes_twice_is_refused_or_dropped() {
     let mut all = Flipped::default();
     for seed in seeds() {
-        let done = misplace_everywhere(seed, Plant::None);
+        let done = misplace_everywhere(seed);
         assert_eq!(done.bad, None, "seed {seed}");
         all.flips += done.flips;
         all.refused += done.refused;
@@ -196,7 +194,7 @@ fn every_flipped_byte_is_named_or_does_no_harm() {
     let bits = if is_soak() { 8 } else { 1 };
     let mut all = Flipped::default();
     for seed in seeds() {
-        let flipped = flip_everywhere(seed, Plant::None, bits);
+        let flipped = flip_everywhere(seed, bits);
         assert_eq!(flipped.bad, None, "seed {seed}");
         all.flips += flipped.flips;
         all.refused += flipped.refused;
@@ -212,7 +210,7 @@ fn every_flipped_byte_is_named_or_does_no_harm() {
 #[test]
 fn what_was_found_after_a_crash_is_vouched_for_though_nothing_follows() {
     // A run that ends with a crash, a start and a clean end.
-    let found = flip_everywhere(4_946_341_571_229_003_077, Plant::None, 1);
+    let found = flip_everywhere(4_946_341_571_229_003_077, 1);
     assert_eq!(found.bad, None);
     assert!(found.refused > 0);
 }
@@ -221,8 +219,8 @@ fn what_was_found_after_a_crash_is_vouched_for_though_nothing_follows() {
 fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
     let mut cuts = 0;
     for seed in seeds() {
-        let (policy, plant) = (Policy::EverySecond, Plant::None);
-        let mut run = Run::new(MemoryDisk::default(), Setting { policy, plant, seed, steps: 40 });
+        let policy = Policy::EverySecond;
+        let mut run = Run::new(MemoryDisk::default(), Setting { policy, seed, steps: 40 });
         run.go();
         let before = run.told();
         let length = run.last_record();
@@ -234,11 +232,11 @@ fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
         for cut in 1..length {
             let mut files = files.clone();
             files.contents.get_mut(&inode).unwrap().truncate(whole - cut);
-            let report = open(&MemoryDisk::of(files.clone()), plant).1.unwrap();
+            let report = open(&MemoryDisk::of(files.clone())).1.unwrap();
             let dropped = report.dropped.unwrap();
             assert_eq!(dropped.offset as usize, whole - length, "seed {seed}, {cut} cut off");
             assert_eq!(dropped.bytes as usize, length - cut);
-            check(files, &run.names, &before, Promise::Kill, plant).unwrap();
+            check(files, &run.names, &before, Promise::Kill).unwrap();
             cuts += 1;
         }
     }

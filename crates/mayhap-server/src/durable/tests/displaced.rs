@@ -3,7 +3,6 @@
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
 use super::run::{folder, options};
-use crate::durable::plant::Plant;
 use crate::durable::{
     Answered, DataFolder, Error, Log, Operation, Options, Policy, Recorder, Refused, Replay, State,
     Threads, Ticket,
@@ -47,7 +46,7 @@ fn in_memory(policy: Policy) -> (MemoryDisk, Served) {
 
 fn open(disk: &MemoryDisk, policy: Policy, model: &Model) -> Result<Arc<Log>, Error> {
     let options = options(policy, &Arc::default());
-    Log::open(folder(disk, Plant::None), options, model, &|_| {}).map(|(log, _)| log)
+    Log::open(folder(disk), options, model, &|_| {}).map(|(log, _)| log)
 }
 
 fn remove(disk: &MemoryDisk, path: &str) {

@@ -5,7 +5,6 @@ use super::disk::{Failing, Fault, MemoryDisk};
 use super::run::{Run, Setting};
 use super::told::{Promise, check};
 use crate::durable::Policy;
-use crate::durable::plant::Plant;
 
 const FAULTS: [Fault; 5] =
     [Fault::Io, Fault::NoSpace, Fault::Full, Fault::Short, Fault::Interrupted];
@@ -41,7 +40,7 @@ pub(super) fn strike(setting: Setting, fault: Fault, all: bool) -> Struck {
 /// The disk is well again, and the folder is opened: after a kill, and after a power cut.
 fn after(run: &Run, setting: &Setting, fault: Fault, states: &mut usize) -> Result<(), String> {
     let told = run.told();
-    check(run.disk.files(), &run.names, &told, Promise::Kill, setting.plant)
+    check(run.disk.files(), &run.names, &told, Promise::Kill)
         .map_err(|why| format!("after a kill: {why}"))?;
     let Found { states: looked_at, bad, .. } = cut_at_end(run, setting);
     *states += looked_at;
@@ -63,7 +62,7 @@ fn no_failing_call_takes_what_was_promised() {
                 for fault in FAULTS {
                     for all in [false, true] {
                         let seed = seed.wrapping_mul(1000).wrapping_add(round);
-                        let setting = Setting { policy, plant: Plant::None, seed, steps };
+                        let setting = Setting { policy, seed, steps };
                         let struck = strike(setting, fault, all);
                         if let Some(why) = struck.bad {
                             panic!("seed {seed}, {}: {why}", policy.name());

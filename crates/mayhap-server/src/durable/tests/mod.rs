@@ -3,7 +3,7 @@
 //! `disk.rs` is that disk, `cache.rs` what of it survives, `model.rs` filters that are sets, `run.rs`
 //! what is done to a log, `note.rs` and `told.rs` what has to be there afterwards. `crash.rs` cuts
 //! the power at every operation, `errors.rs` fails every call, `damage.rs` flips every byte,
-//! `plants.rs` shows that bugs are found, `refused.rs` what clients are told, `real.rs` the file
+//! `harness.rs` has the runs by which planted bugs are found, `refused.rs` what clients are told, `real.rs` the file
 //! system, `displaced.rs` what is taken away. `schedules.rs` is for model checkers, which try the orders of threads.
 
 mod cache;
@@ -21,9 +21,9 @@ mod displaced;
 #[cfg(not(any(loom, shuttle)))]
 mod errors;
 #[cfg(not(any(loom, shuttle)))]
-mod model;
+mod harness;
 #[cfg(not(any(loom, shuttle)))]
-mod plants;
+mod model;
 #[cfg(not(any(loom, shuttle)))]
 mod real;
 #[cfg(not(any(loom, shuttle)))]

@@ -1,6 +1,6 @@
 //! Filters as sets of digests: what a log is to bring back.
 
-use crate::durable::{Answered, Filters, Image, Replay, Saved, Snapshot, Tally};
+use crate::durable::{Answered, Filters, Image, Replay, ReplayError, Saved, Snapshot, Tally};
 use mayhap::Digest;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -83,8 +83,18 @@ impl Model {
     }
 }
 
+fn wrong(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> ReplayError {
+    ReplayError::Filters(why.into())
+}
+
 impl Replay for Model {
-    fn create(&self, id: u64, name: &[u8], spec: &[u8], expires_at: u64) -> Result<(), String> {
+    fn create(
+        &self,
+        id: u64,
+        name: &[u8],
+        spec: &[u8],
+        expires_at: u64,
+    ) -> Result<(), ReplayError> {
         let mut sets = self.0.lock().unwrap();
         if !sets.contains_key(&id) {
             sets.retain(|_, set| set.name != name);
@@ -96,13 +106,15 @@ impl Replay for Model {
         Ok(())
     }
 
-    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String> {
+    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), ReplayError> {
         let mut bytes = Vec::new();
-        image.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        image.read_to_end(&mut bytes).map_err(wrong)?;
         let numbers: Vec<u64> =
             bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        let (&[tallied, keys, digests], rest) = numbers.split_first_chunk().ok_or("no image")?;
-        let (digests, counts) = rest.split_at_checked(digests as usize).ok_or("a short image")?;
+        let (&[tallied, keys, digests], rest) =
+            numbers.split_first_chunk().ok_or_else(|| wrong("no image"))?;
+        let (digests, counts) =
+            rest.split_at_checked(digests as usize).ok_or_else(|| wrong("a short image"))?;
         self.with(id, |set| {
             set.digests.extend(digests);
             (set.tallied, set.keys) = (tallied, keys);
@@ -112,7 +124,7 @@ impl Replay for Model {
         Ok(())
     }
 
-    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String> {
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), ReplayError> {
         self.with(id, |set| {
             for digest in digests {
                 let new = set.digests.insert(digest.get());
@@ -126,22 +138,29 @@ impl Replay for Model {
         Ok(())
     }
 
-    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
+    fn keys(&self, id: u64, keys: &mut dyn Iterator<Item = &[u8]>) -> Result<(), ReplayError> {
         for key in keys {
-            let digest = u64::from_le_bytes(key.try_into().map_err(|_| "no key of the test")?);
+            let digest =
+                u64::from_le_bytes(key.try_into().map_err(|_| wrong("no key of the test"))?);
             self.with(id, |set| set.keys += u64::from(set.digests.insert(digest)));
         }
         Ok(())
     }
 
-    fn ordered(&self, id: u64, order: u64, what: u64, digests: &[Digest]) -> Result<(), String> {
+    fn ordered(
+        &self,
+        id: u64,
+        order: u64,
+        what: u64,
+        digests: &[Digest],
+    ) -> Result<(), ReplayError> {
         let mut done = Ok(());
         self.with(id, |set| {
             for (order, digest) in (order..).zip(digests) {
                 // Below the mark: in the image. Twice: a bug of the log.
                 if order >= set.mark {
                     if !set.done_above_mark.insert(order) {
-                        done = Err(format!("{order} is replayed twice"));
+                        done = Err(wrong(format!("{order} is replayed twice")));
                     }
                     *set.counts.entry(digest.get()).or_default() += what;
                 }
@@ -150,11 +169,11 @@ impl Replay for Model {
         done
     }
 
-    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), String> {
+    fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), ReplayError> {
         let mut contents = self.1.lock().unwrap();
         let contents = contents.entry(id).or_default();
         if part != contents.len() as u64 {
-            return Err(format!("part {part} after {}", contents.len()));
+            return Err(wrong(format!("part {part} after {}", contents.len())));
         }
         let digests = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
         contents.extend(digests);

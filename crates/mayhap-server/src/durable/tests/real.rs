@@ -136,7 +136,7 @@ fn a_filter_with_a_file_format_comes_back_from_its_image() {
         let loaded = mayhap_store::load(&path, Some(key)).unwrap();
         assert_eq!(loaded.filter.blocks(), filter.blocks());
         let other = read_native::<AnyFilter>(&mut Image::open(&data.store, of).unwrap(), None);
-        assert!(other.unwrap_err().contains("key"));
+        assert!(other.unwrap_err().to_string().contains("key"));
     }
 }
 

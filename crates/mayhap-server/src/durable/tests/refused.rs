@@ -3,7 +3,6 @@
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
 use super::run::{folder, options};
-use crate::durable::plant::Plant;
 use crate::durable::{
     Answered, Error, Log, Operation, Options, Policy, Refused, Replay, State, Tally, Ticket,
 };
@@ -30,7 +29,7 @@ fn serve(policy: Policy) -> Served {
 
 fn open(disk: &MemoryDisk, options: Options) -> Result<Arc<Log>, Error> {
     let model = Model::default();
-    Log::open(folder(disk, Plant::None), options, &model, &|_| {}).map(|(log, _)| log)
+    Log::open(folder(disk), options, &model, &|_| {}).map(|(log, _)| log)
 }
 
 impl Served {
@@ -211,7 +210,7 @@ fn a_checkpoint_that_fails_leaves_what_was_changed_to_the_next() {
         }
         // Of the log before the image nothing is left.
         let found = Model::default();
-        let folder = folder(&served.disk, Plant::None);
+        let folder = folder(&served.disk);
         let options = options(Policy::No, &served.time);
         let (_log, report) = Log::open(folder, options, &found, &|_| {}).unwrap();
         assert_eq!((report.images, report.digests), (1, 0), "call {from}");

@@ -5,7 +5,6 @@ use super::model::Model;
 use super::note::{Note, What};
 use super::told::{Names, Told};
 use crate::durable::options::Clock;
-use crate::durable::plant::Plant;
 use crate::durable::{
     Answered, DataFolder, Filters, Log, Operation, Options, Policy, Recorder, Replay, Saved,
     Snapshot, State, Ticket,
@@ -38,7 +37,6 @@ impl Random {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting {
     pub(super) policy: Policy,
-    pub(super) plant: Plant,
     pub(super) seed: u64,
     pub(super) steps: usize,
 }
@@ -72,8 +70,8 @@ pub(crate) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
     }
 }
 
-pub(crate) fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
-    DataFolder::on(Arc::new(disk.clone()), Path::new(""), plant)
+pub(crate) fn folder(disk: &MemoryDisk) -> DataFolder {
+    DataFolder::on(Arc::new(disk.clone()), Path::new(""))
 }
 
 pub(super) fn names(model: &Model) -> Names {
@@ -195,7 +193,7 @@ impl Run {
         (self.log, self.recorder) = (None, None);
         (self.turn, self.waiting) = (Vec::new(), Vec::new());
         self.model = Model::default();
-        let folder = folder(&self.disk, self.setting.plant);
+        let folder = folder(&self.disk);
         let options = options(self.setting.policy, &self.time);
         if let Ok((log, report)) = Log::open(folder, options, &self.model, &|_| {}) {
             self.model.go_on();

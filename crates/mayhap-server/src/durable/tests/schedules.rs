@@ -13,7 +13,6 @@
 use super::cache::Cache;
 use super::disk::{Event, Files, MemoryDisk};
 use crate::durable::options::Clock;
-use crate::durable::plant::Plant;
 use crate::durable::{
     Answered, DataFolder, Filters, Image, Log, Operation, Options, Policy, Replay, Saved, Snapshot,
     State, Tally, read_native, write_native,
@@ -92,8 +91,8 @@ fn options(policy: Policy) -> Options {
     Options { policy, threads: 1, clock, ..Options::new(DigestFunction::default()) }
 }
 
-fn folder(disk: &MemoryDisk, plant: Plant) -> DataFolder {
-    DataFolder::on(Arc::new(disk.clone()), Path::new(""), plant)
+fn folder(disk: &MemoryDisk) -> DataFolder {
+    DataFolder::on(Arc::new(disk.clone()), Path::new(""))
 }
 
 /// A server in small.
@@ -113,9 +112,9 @@ struct Server {
 }
 
 impl Server {
-    fn new(keys: usize, policy: Policy, plant: Plant) -> Arc<Self> {
+    fn new(keys: usize, policy: Policy) -> Arc<Self> {
         let disk = MemoryDisk::default();
-        let folder = folder(&disk, plant);
+        let folder = folder(&disk);
         let (log, _) = Log::open(folder, options(policy), &Found::default(), &|_| {}).unwrap();
         let operation = Operation::Create { id: FILTER, name: b"a", spec: b"", expires_at: 0 };
         drop(log.now(&operation).unwrap());
@@ -133,8 +132,8 @@ impl Server {
     }
 
     /// With a key that every later checkpoint has to save.
-    fn with_a_key(keys: usize, policy: Policy, plant: Plant) -> Arc<Self> {
-        let server = Self::new(keys, policy, plant);
+    fn with_a_key(keys: usize, policy: Policy) -> Arc<Self> {
+        let server = Self::new(keys, policy);
         server.insert(0);
         server
     }
@@ -316,7 +315,7 @@ impl Crash {
         let power_cut = policy == Policy::Always;
         let files = cache.left(|_, event| (!power_cut).then(|| event.clone()));
         let found = Found::default();
-        let folder = folder(&MemoryDisk::of(files), Plant::None);
+        let folder = folder(&MemoryDisk::of(files));
         Log::open(folder, options(policy), &found, &|_| {}).unwrap();
         let mut filters = found.filters.into_inner().unwrap();
         let (bits, items) = filters.remove(&FILTER).unwrap_or_default();
@@ -338,8 +337,8 @@ impl Crash {
 }
 
 /// One makes a checkpoint, the others insert keys of their own, and the process dies at any moment.
-fn checkpoint_and_insert(threads: usize, policy: Policy, plant: Plant) {
-    let server = Server::with_a_key(threads, policy, plant);
+fn checkpoint_and_insert(threads: usize, policy: Policy) {
+    let server = Server::with_a_key(threads, policy);
     let mut others: Vec<_> = (1..threads)
         .map(|key| {
             let server = server.clone();
@@ -357,23 +356,14 @@ fn checkpoint_and_insert(threads: usize, policy: Policy, plant: Plant) {
 #[test]
 fn what_is_acknowledged_during_a_checkpoint_is_kept_and_counted_once() {
     for threads in THREADS {
-        model(3, move || checkpoint_and_insert(threads, Policy::No, Plant::None));
-    }
-}
-
-/// The bug that images and log have to be safe from in this order.
-#[test]
-#[should_panic(expected = "called `Result::unwrap()` on an `Err` value")]
-fn segments_that_go_before_the_manifest_are_found() {
-    for threads in THREADS {
-        model(3, move || checkpoint_and_insert(threads, Policy::No, Plant::LogDroppedEarly));
+        model(3, move || checkpoint_and_insert(threads, Policy::No));
     }
 }
 
 #[test]
 fn what_is_acknowledged_under_always_survives_a_power_cut() {
     for threads in THREADS {
-        model(2, move || checkpoint_and_insert(threads, Policy::Always, Plant::None));
+        model(2, move || checkpoint_and_insert(threads, Policy::Always));
     }
 }
 
@@ -383,7 +373,7 @@ fn what_is_acknowledged_under_always_survives_a_power_cut() {
 fn what_is_acknowledged_as_not_new_is_kept_and_not_counted() {
     for threads in THREADS {
         model(3, move || {
-            let server = Server::new(1, Policy::No, Plant::None);
+            let server = Server::new(1, Policy::No);
             let others: Vec<_> = (0..threads)
                 .map(|_| {
                     let server = server.clone();
@@ -403,7 +393,7 @@ fn what_is_acknowledged_as_not_new_is_kept_and_not_counted() {
 fn checkpoints_and_repeated_keys_lose_and_count_nothing_twice() {
     for threads in THREADS {
         model(2, move || {
-            let server = Server::new(2, Policy::No, Plant::None);
+            let server = Server::new(2, Policy::No);
             let ours = server.clone();
             let mut others = vec![spawn(move || {
                 ours.checkpoint();
@@ -425,7 +415,7 @@ fn checkpoints_and_repeated_keys_lose_and_count_nothing_twice() {
 }
 
 fn create_and_save(threads: usize, parts: usize) {
-    let mut server = Server::new(threads, Policy::No, Plant::None);
+    let mut server = Server::new(threads, Policy::No);
     Arc::get_mut(&mut server).unwrap().parts = parts;
     let (maker, saver) = (server.clone(), server.clone());
     let mut others = vec![spawn(move || maker.create_whole()), spawn(move || saver.checkpoint())];

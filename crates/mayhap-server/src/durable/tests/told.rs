@@ -4,7 +4,6 @@ use super::disk::{Files, MemoryDisk};
 use super::model::{Model, Set};
 use super::note::{Note, What};
 use super::run::{folder, names, options};
-use crate::durable::plant::Plant;
 use crate::durable::{Log, Policy};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,12 +56,11 @@ pub(super) fn check(
     names_then: &[Names],
     told: &Told,
     promise: Promise,
-    plant: Plant,
 ) -> Result<(MemoryDisk, Model), String> {
     let disk = MemoryDisk::of(files);
     let (model, time) = (Model::default(), Arc::default());
     let options = options(Policy::Always, &time);
-    Log::open(folder(&disk, plant), options, &model, &|_| {}).map_err(|e| e.to_string())?;
+    Log::open(folder(&disk), options, &model, &|_| {}).map_err(|e| e.to_string())?;
     let must = |at: u64| match promise {
         Promise::Kill | Promise::PowerCut(Policy::Always) => true,
         Promise::PowerCut(Policy::EverySecond) => at + 2000 < told.last,

@@ -4,7 +4,7 @@
 use crate::Turn;
 use crate::durable::tests::disk::{Event, Failing, Fault, Files, MemoryDisk};
 use crate::durable::tests::run::{folder, options};
-use crate::durable::{Log, Plant, Policy};
+use crate::durable::{Log, Policy};
 use crate::keyspace::{Keyspace, Options, Recovery, Spec};
 use crate::resp::Words;
 use mayhap::SecretKey;
@@ -24,7 +24,7 @@ fn keys(of: u64) -> (Vec<u8>, Vec<(u32, u32)>) {
 fn open(disk: &MemoryDisk) -> (Keyspace, Arc<Log>) {
     let recovery = Recovery::new(Options::new(SecretKey::new([7; 16])));
     let options = options(Policy::EverySecond, &Arc::default());
-    let (log, report) = Log::open(folder(disk, Plant::None), options, &recovery, &|_| {}).unwrap();
+    let (log, report) = Log::open(folder(disk), options, &recovery, &|_| {}).unwrap();
     (Keyspace::restored(recovery, report.next_id).unwrap(), log)
 }
 

@@ -23,7 +23,7 @@ impl From<CreateError> for Fault {
             other @ (CreateError::TooLarge(_) | CreateError::OutOfMemory { .. }) => {
                 format!("ERR Insufficient memory to create filter: {other}").into()
             }
-            CreateError::Spec(why) => format!("ERR could not create filter: {why}").into(),
+            other => format!("ERR could not create filter: {other}").into(),
         }
     }
 }

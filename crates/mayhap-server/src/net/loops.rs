@@ -1,8 +1,7 @@
-//! A running server.
+//! The loop threads and the threads beside them, from their start to their end.
 
-use crate::Shared;
-use crate::net::{
-    Control, Engine, Error, Inbox, Jobs, Listen, Listener, Live, Loop, Options, max_clients,
+use super::{
+    Control, Engine, Error, Inbox, Jobs, Listen, Listener, Loop, Options, WAKE, max_clients,
 };
 use mio::{Poll, Waker};
 use std::io;
@@ -10,17 +9,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
-/// A running server: loop threads that clients are connected to, and threads for what takes long.
+/// Loop threads that clients are connected to, and threads for requests that take long.
 ///
-/// Dropped, it is told to stop and not waited for.
+/// Dropping it stops the threads without waiting for them.
 #[derive(Debug)]
-pub struct Server {
+pub struct Loops {
     addresses: Vec<SocketAddr>,
     control: Arc<Control>,
     threads: Vec<JoinHandle<io::Result<()>>>,
 }
 
-/// Why a server has ended.
+/// Why the loops have ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// By [`Control::stop`].
@@ -32,22 +31,13 @@ pub enum Ended {
     },
 }
 
-impl Server {
-    /// Listens and serves.
+impl Loops {
+    /// Listens, and carries out requests with this engine.
     ///
     /// # Errors
     ///
     /// [`Error`] if an address cannot be listened on, or the system has no threads or files left.
-    pub fn start(options: Options, shared: Arc<Shared>) -> Result<Self, Error> {
-        Self::start_with(options, Arc::new(Live(shared)))
-    }
-
-    /// As [`Server::start`], with an engine that carries out requests in its own way.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Server::start`].
-    pub fn start_with<E: Engine>(mut options: Options, engine: Arc<E>) -> Result<Self, Error> {
+    pub fn start<E: Engine>(mut options: Options, engine: Arc<E>) -> Result<Self, Error> {
         if options.listen.is_empty() {
             let source = io::Error::new(io::ErrorKind::InvalidInput, "no address was given");
             return Err(Error::Listen { place: "nothing".to_owned(), source });
@@ -63,7 +53,7 @@ impl Server {
         let mut inboxes = Vec::new();
         for _ in 0..threads {
             let poll = Poll::new().map_err(system("make an event queue"))?;
-            let waker = Waker::new(poll.registry(), crate::net::WAKE);
+            let waker = Waker::new(poll.registry(), WAKE);
             let waker = waker.map_err(system("make a waker"))?;
             polls.push(poll);
             inboxes.push(Arc::new(Inbox::new(waker)));
@@ -72,22 +62,22 @@ impl Server {
         let progress = Arc::clone(&control);
         engine.on_progress(Box::new(move || progress.wake_all()));
         // From here on a failure stops what has started.
-        let mut server = Self { addresses, control, threads: Vec::new() };
+        let mut loops = Self { addresses, control, threads: Vec::new() };
         let options = Arc::new(options);
         let (jobs, queues) = Jobs::new(options.max_jobs);
         let ways = std::iter::repeat_n(jobs, threads);
         for (index, (poll, jobs)) in polls.into_iter().zip(ways).enumerate() {
             let mine = (std::mem::take(&mut listeners), jobs);
             let (engine, options) = (Arc::clone(&engine), Arc::clone(&options));
-            let turns = Loop::new(engine, options, server.control(), index, mine, &poll)
+            let turns = Loop::new(engine, options, loops.control(), index, mine, &poll)
                 .map_err(system("watch a listener"))?;
             let thread = thread::Builder::new().name(format!("loop-{index}"));
             let thread = thread.spawn(move || turns.run(poll));
-            server.threads.push(thread.map_err(system("start a thread"))?);
+            loops.threads.push(thread.map_err(system("start a thread"))?);
         }
-        let started = queues.start(engine, &server.control);
-        server.threads.extend(started.map_err(system("start a thread"))?);
-        Ok(server)
+        let started = queues.start(engine, &loops.control);
+        loops.threads.extend(started.map_err(system("start a thread"))?);
+        Ok(loops)
     }
 
     /// The first address, with the port that was given if none was asked for; `None` if it only
@@ -130,7 +120,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for Loops {
     fn drop(&mut self) {
         self.control.stop();
     }

@@ -1,6 +1,6 @@
 //! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what is told of a filter.
 
-use super::chain::room_within;
+use super::growth_limit::room_within;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
 use crate::keyspace::{Entry, Info, LayerInfo, Shape};
@@ -105,15 +105,15 @@ pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
 fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, limit: u64) {
     match field {
         Field::Capacity => reply.integer(signed(info.capacity)),
-        Field::Size => reply.integer(signed(info.bytes)),
+        Field::Size => reply.integer(signed(info.num_bytes)),
         Field::Filters => reply.integer(signed(info.layers)),
         Field::Items => reply.integer(signed(info.items)),
-        Field::Distinct => reply.integer(signed(info.distinct)),
+        Field::Distinct => reply.integer(signed(info.distinct_items)),
         Field::Expansion => match info.expansion {
             Some(by) => reply.integer(by.into()),
             None => reply.null(),
         },
-        Field::Error => reply.double(info.error),
+        Field::Error => reply.double(info.target_fpp),
         // Each layer has this much of the rate of the one before.
         Field::Tightening => reply.double(1.0 - SHARE),
         Field::MaxScaledCapacity => {
@@ -123,8 +123,8 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             };
             reply.integer(signed(room));
         }
-        Field::Fpp => reply.double(info.fpp_now),
-        Field::Fill => reply.double(entry.measure().fill),
+        Field::Fpp => reply.double(info.expected_fpp),
+        Field::Fill => reply.double(entry.measure().fill_ratio),
         Field::FillAlarm => match entry.measure().fill_alarm {
             Some(alarm) => reply.boolean(alarm),
             None => reply.null(),
@@ -155,10 +155,10 @@ pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     reply.array(1 + layers.len());
     reply.bulk(format!("size:{}", entry.items()).as_bytes());
     for layer in layers {
-        let LayerInfo { bytes, bits, hashes, capacity, items, error } = layer;
+        let LayerInfo { num_bytes, num_bits, num_hashes, capacity, items, target_fpp } = layer;
         let line = format!(
-            "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:64 capacity:{capacity} \
-             size:{items} ratio:{error}"
+            "bytes:{num_bytes} bits:{num_bits} hashes:{num_hashes} hashwidth:64 \
+             capacity:{capacity} size:{items} ratio:{target_fpp}"
         );
         reply.bulk(line.as_bytes());
     }

@@ -1,7 +1,7 @@
 //! `BF.RESERVE`, `BF.INSERT`: filters are made.
 
-use super::chain::room_within;
-use super::fault::NOT_FOUND;
+use super::errors::NOT_FOUND;
+use super::growth_limit::room_within;
 use super::options::{Asked, For, capacity, error_rate};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;

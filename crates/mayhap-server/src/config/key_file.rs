@@ -1,0 +1,65 @@
+//! The file of a secret key: 16 bytes as they are, or 32 hex digits.
+
+use mayhap::SecretKey;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// A longer file holds no key, and is not read further.
+const MAX_BYTES: u64 = 256;
+
+/// Why a file gives no secret key.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// It cannot be opened or read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// It holds something else.
+    NoKey {
+        /// The file.
+        path: PathBuf,
+        /// The bytes that were read of it.
+        bytes: usize,
+    },
+}
+
+/// Reads a secret key.
+///
+/// # Errors
+///
+/// [`KeyFileError`].
+pub fn read_key_file(path: &Path) -> Result<SecretKey, KeyFileError> {
+    let failed = |source| KeyFileError::Io { path: path.into(), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    let key = <[u8; 16]>::try_from(bytes.as_slice()).ok().map(SecretKey::new);
+    let key = key.or_else(|| crate::durable::parse_key(&bytes));
+    key.ok_or_else(|| KeyFileError::NoKey { path: path.into(), bytes: bytes.len() })
+}
+
+impl fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Self::NoKey { path, bytes } => {
+                write!(f, "{} holds {bytes} bytes that are no secret key", path.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for KeyFileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::NoKey { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The errors of the keyspace as text.
+
+use super::{
+    BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
+    RecoveryError, SpecError, TooLarge, Unreadable,
+};
+use std::error::Error;
+use std::fmt::{Display, Formatter, Result};
+
+const OUT_OF_MEMORY: &str = "bytes for the filter cannot be allocated";
+const READ_ONLY: &str = "the filter is a file and read only";
+
+/// An error of the core in the words of those who create filters by a rate and a capacity.
+fn core(error: &mayhap::Error, f: &mut Formatter<'_>) -> Result {
+    match error {
+        mayhap::Error::FppUnreachable { target_fpp, lowest_fpp } => write!(
+            f,
+            "error rate is {target_fpp:e}, below the lowest that so many items can have, \
+             {lowest_fpp:.3e}; use a higher rate or a smaller capacity"
+        ),
+        error => error.fmt(f),
+    }
+}
+
+fn too_many_hashes(found: u64, limit: u64, f: &mut Formatter<'_>) -> Result {
+    write!(f, "{found} hashes for a key are above the limit of {limit}")
+}
+
+impl Display for TooLarge {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self { requested, limit, setting } = self;
+        let whose = if *setting == "max_memory" { "all filters" } else { "the filter" };
+        write!(f, "{whose} would take {requested} bytes, above the limit of {limit} ({setting})")
+    }
+}
+
+impl Display for LongName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self { found, limit } = self;
+        write!(f, "the name has {found} bytes, above the limit of {limit} (max_name_bytes)")
+    }
+}
+
+impl Display for SpecError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::ZeroCapacity => f.write_str("capacity is 0, must be at least 1"),
+            Self::Fpp(fpp) => write!(f, "error rate is {fpp}, must be above 0 and below 1"),
+            Self::Expansion(by) => {
+                write!(f, "expansion is {by}, must be from 1 to {}", super::MAX_EXPANSION)
+            }
+            Self::Layout => f.write_str("layout must be standard or blocked"),
+        }
+    }
+}
+
+impl Display for CreateError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Exists => f.write_str("item exists"),
+            Self::TooLarge(limit) => limit.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
+            Self::Name(name) => name.fmt(f),
+            Self::Spec(number) => number.fmt(f),
+            Self::Filter(error) => core(error, f),
+            Self::OfFiles => f.write_str("files cannot be united"),
+            Self::OfNothing => f.write_str("nothing to unite"),
+            Self::Log(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl Display for InsertError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Full => f.write_str("non scaling filter is full"),
+            Self::ReadOnly => f.write_str(READ_ONLY),
+            Self::TooLarge(limit) => limit.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
+            Self::Filter(error) => core(error, f),
+            Self::Foreign(error) => error.fmt(f),
+            Self::TooManyHashes { found, limit } => write!(
+                f,
+                "its layers have {found} hashes for a key, above the limit of {limit}; begin a \
+                 new filter"
+            ),
+            Self::Log(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl Display for ChangeError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NotFound => f.write_str("not found"),
+            Self::Exists => f.write_str("item exists"),
+            Self::ReadOnly => f.write_str(READ_ONLY),
+            Self::Name(name) => name.fmt(f),
+            Self::LongPattern { found, limit } => {
+                write!(f, "the pattern has {found} bytes, above the limit of {limit}")
+            }
+            Self::NoDump => f.write_str("no dump was begun; begin with 0"),
+            Self::Filter(error) => core(error, f),
+            Self::TooLarge(limit) => limit.fmt(f),
+            Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
+            Self::Log(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl Display for BadFilter {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Native(error) => error.fmt(f),
+            Self::Foreign(error) => error.fmt(f),
+            Self::Spec(number) => number.fmt(f),
+            Self::Kind(kind) => write!(f, "a {} filter cannot be served", kind.name()),
+            Self::KeyOptions(options) => {
+                write!(f, "the filter's keys are cut first ({options}), which is not done here")
+            }
+            Self::HeaderBytes { found, expected } => {
+                write!(f, "the header has {found} bytes, not {expected}")
+            }
+            Self::SplitHeader => f.write_str("the header does not fit into the first part"),
+            Self::NoBits => f.write_str("a filter without bits"),
+            Self::TooLarge { found, limit } => write!(
+                f,
+                "the filter would take {found} bytes, above the limit of {limit} \
+                 (max_filter_bytes)"
+            ),
+            &Self::TooManyHashes { found, limit } => too_many_hashes(found, limit, f),
+            Self::TooLong { found, expected } => {
+                write!(f, "{found} bytes came, the header says {expected}")
+            }
+            Self::EmptyChunk => f.write_str("the chunk is empty"),
+            Self::TooManyDumps { limit } => {
+                write!(f, "{limit} dumps are coming in already; try again later")
+            }
+            Self::OutOfMemory => f.write_str("the machine has no memory for it"),
+        }
+    }
+}
+
+impl Display for RecoveryError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::UnknownKind => f.write_str("a filter of a kind that a later version may know"),
+            Self::NotWhole => f.write_str("a filter whose contents are not whole"),
+            Self::KeysTooEarly => f.write_str("keys of a filter that is not whole"),
+            Self::NoFirstPart => f.write_str("a dump without its first part"),
+            Self::ImageOfFile => f.write_str("an image of a file"),
+            Self::NoDigests => f.write_str("digests for a filter that takes none"),
+            Self::NoOrder => f.write_str("an order for a filter that needs none"),
+            Self::NoKeys => f.write_str("keys for a filter that takes digests"),
+            Self::Filter(error) => error.fmt(f),
+            Self::Foreign(error) => error.fmt(f),
+            Self::Contents(problem) => problem.fmt(f),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Display for FileError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        // An error of the store names the file itself.
+        if let FileProblem::Store(error) = &self.problem {
+            return error.fmt(f);
+        }
+        write!(f, "{}: ", self.path.display())?;
+        match &self.problem {
+            FileProblem::NoName => f.write_str("no file name"),
+            FileProblem::Name(name) => name.fmt(f),
+            FileProblem::Taken => f.write_str("there is a filter of this name; rename the file"),
+            FileProblem::TakenMeanwhile => {
+                f.write_str("there is another filter of this name by now")
+            }
+            FileProblem::Changing => f.write_str("it is being written to"),
+            FileProblem::Io(error) => error.fmt(f),
+            FileProblem::Store(error) => error.fmt(f),
+            FileProblem::Filter(problem) => problem.fmt(f),
+            FileProblem::Kind(kind) => {
+                write!(f, "a {} filter cannot be served from a file", kind.name())
+            }
+        }
+    }
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let what = self.0;
+        write!(
+            f,
+            "the file of this filter cannot be used: {what}; it is opened again once a whole file \
+             stands there"
+        )
+    }
+}
+
+impl Error for TooLarge {}
+impl Error for LongName {}
+impl Error for SpecError {}
+impl Error for CreateError {}
+impl Error for InsertError {}
+impl Error for ChangeError {}
+impl Error for BadFilter {}
+impl Error for RecoveryError {}
+impl Error for FileError {}
+impl Error for Unreadable {}

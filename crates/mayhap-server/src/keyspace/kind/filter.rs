@@ -1,0 +1,145 @@
+//! A filter that is in use.
+
+use super::Contents;
+use crate::Turn;
+use crate::durable::Tally;
+use crate::keyspace::growth::Growth;
+use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options};
+use mayhap::{Bitmap, Digest, DigestFunction, Error};
+use mayhap_store::Changed;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A filter that is in use, of whichever kind.
+///
+/// Most kinds take digests. Those of other systems hash in their own way: they have no
+/// [`Filter::digest_function`] and take keys ([`Filter::contains_key`], [`Filter::insert_key`]).
+/// What a kind does not say about insertions is that it is read only.
+pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
+    /// How keys become digests; `None` for filters that take keys.
+    fn digest_function(&self) -> Option<DigestFunction>;
+
+    /// Whether the key of this digest may be in it; a window answers for the time `now`.
+    fn contains(&self, digest: Digest, now: u64) -> bool {
+        let _ = (digest, now);
+        false
+    }
+
+    /// [`Filter::contains`] for many digests.
+    fn contains_many(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
+        let _ = now;
+        found.clear_to(digests.len());
+    }
+
+    /// Whether the key may be in it, where there is no digest function.
+    fn contains_key(&self, key: &[u8]) -> bool {
+        let _ = key;
+        false
+    }
+
+    /// Inserts a digest and records it in the log as far as a crash must not take it; `true` if it
+    /// is new.
+    fn insert(
+        &self,
+        digest: Digest,
+        target: Target<'_>,
+        turn: &mut Turn,
+    ) -> Result<bool, InsertError> {
+        let _ = (digest, target, turn);
+        Err(InsertError::ReadOnly)
+    }
+
+    /// [`Filter::insert`] for [`Turn::digests`], which are not kept; the answers are in
+    /// [`Turn::answers`]. Those before the place of an error are inserted.
+    fn insert_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), (usize, InsertError)> {
+        let _ = target;
+        turn.answers.clear_to(turn.digests.len());
+        Err((0, InsertError::ReadOnly))
+    }
+
+    /// [`Filter::insert`] for a key, where there is no digest function.
+    fn insert_key(
+        &self,
+        key: &[u8],
+        target: Target<'_>,
+        turn: &mut Turn,
+    ) -> Result<bool, InsertError> {
+        let _ = (key, target, turn);
+        Err(InsertError::ReadOnly)
+    }
+
+    /// Takes a digest out again, once; `false` if it is surely not there.
+    fn remove(
+        &self,
+        digest: Digest,
+        target: Target<'_>,
+        turn: &mut Turn,
+    ) -> Result<bool, InsertError> {
+        let _ = (digest, target, turn);
+        Err(InsertError::ReadOnly)
+    }
+
+    /// What is known of it without reading its bits.
+    fn info(&self) -> Info;
+
+    /// Keys that were new.
+    fn items(&self) -> u64;
+
+    /// Bytes of its bits.
+    fn num_bytes(&self) -> u64;
+
+    /// Positions of a key; 0 where a file does not say.
+    fn num_hashes(&self) -> u32;
+
+    /// Its layers, oldest first.
+    fn layers(&self) -> Vec<LayerInfo> {
+        vec![LayerInfo::of(&self.info(), self.num_hashes())]
+    }
+
+    /// What its bits say; reads all of them.
+    fn measure(&self) -> Measured;
+
+    /// A copy, while insertions go on: it holds at least every key whose insertion happened before.
+    /// `None` for files.
+    fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
+        Ok(None)
+    }
+
+    /// How the file below it was changed, if it was.
+    fn changed(&self) -> Option<Changed> {
+        None
+    }
+
+    /// [`Filter::changed`], looked at again only if `now`, any clock, has gone on.
+    fn changed_at(&self, now: u64) -> Option<Changed> {
+        let _ = now;
+        None
+    }
+
+    /// Checks every byte of the file below it.
+    fn verify(&self) -> Result<(), mayhap_store::Error> {
+        Ok(())
+    }
+
+    /// Sizes its next layer, if it grows and will need one soon.
+    fn prepare_growth(&self) {}
+
+    /// Allocates its next layer and touches its pages, for as long as `goes_on`.
+    fn grow_ahead(&self, goes_on: &dyn Fn() -> bool) {
+        let _ = goes_on;
+    }
+}
+
+/// The filter as the log knows it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::keyspace) struct Target<'a> {
+    pub(in crate::keyspace) id: u64,
+    pub(in crate::keyspace) tally: &'a Arc<Tally>,
+}
+
+/// What a filter takes from its keyspace.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::keyspace) struct Home<'a> {
+    pub(in crate::keyspace) options: &'a Options,
+    pub(in crate::keyspace) growth: &'a Arc<Growth>,
+}

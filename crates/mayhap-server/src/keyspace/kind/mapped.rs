@@ -1,0 +1,58 @@
+//! Filters of the native format that are read where they lie: files of `import/`, mapped.
+
+use super::Filter;
+use crate::keyspace::{Info, Measured};
+use mayhap::{Bitmap, Digest, DigestFunction};
+use mayhap_store::{Changed, MappedFilter};
+
+/// A filter of a file that is mapped.
+#[derive(Debug)]
+pub(in crate::keyspace) struct Mapped(pub(in crate::keyspace) MappedFilter);
+
+impl Filter for Mapped {
+    fn digest_function(&self) -> Option<DigestFunction> {
+        Some(*self.0.filter().digest_function())
+    }
+
+    fn contains(&self, digest: Digest, _now: u64) -> bool {
+        self.0.filter().contains_digest(digest)
+    }
+
+    fn contains_many(&self, digests: &[Digest], _now: u64, found: &mut Bitmap) {
+        self.0.filter().contains_digests_into(digests, found);
+    }
+
+    fn info(&self) -> Info {
+        Info::plain("mapped", self.0.filter().params(), self.items(), self.num_bytes())
+    }
+
+    fn items(&self) -> u64 {
+        self.0.filter().inserted_items()
+    }
+
+    fn num_bytes(&self) -> u64 {
+        self.0.filter().params().num_bytes()
+    }
+
+    fn num_hashes(&self) -> u32 {
+        self.0.filter().params().num_hashes()
+    }
+
+    fn measure(&self) -> Measured {
+        let filter = self.0.filter();
+        let (fill_ratio, estimated_fpp) = (filter.fill_ratio(), filter.estimated_fpp());
+        Measured { fill_ratio, estimated_fpp, fill_alarm: None }
+    }
+
+    fn changed(&self) -> Option<Changed> {
+        self.0.changed()
+    }
+
+    fn changed_at(&self, now: u64) -> Option<Changed> {
+        self.0.changed_at(now)
+    }
+
+    fn verify(&self) -> Result<(), mayhap_store::Error> {
+        self.0.verify().and_then(|()| self.0.check())
+    }
+}

@@ -1,0 +1,47 @@
+//! Filters to which everything has to be done once and in an order, also after a crash.
+
+use super::Target;
+use crate::durable::Recorder;
+use mayhap::Digest;
+use std::sync::Mutex;
+
+/// Stands in the place of a time in records of removals.
+pub(super) const REMOVAL: u64 = u64::MAX;
+
+/// A filter to which everything has to be done once and in an order.
+#[derive(Debug)]
+pub(super) struct Ordered<T> {
+    pub(super) filter: T,
+    /// How many digests were put in or taken out: the number of the next one.
+    pub(super) order: u64,
+}
+
+impl<T> Ordered<T> {
+    pub(super) const fn new(filter: T, order: u64) -> Self {
+        Self { filter, order }
+    }
+
+    pub(super) const fn shared(self) -> Mutex<Self> {
+        Mutex::new(self)
+    }
+
+    /// Records digests under the lock under which they were put in or taken out; `what` is the time
+    /// or [`REMOVAL`].
+    pub(super) fn record(
+        &mut self,
+        recorder: &mut Option<Recorder>,
+        target: Target<'_>,
+        what: u64,
+        digests: &[Digest],
+    ) {
+        if let Some(recorder) = recorder {
+            recorder.ordered(target.id, self.order, what, digests);
+        }
+        self.order += digests.len() as u64;
+    }
+
+    /// Goes on after digests of the log.
+    pub(super) fn replayed(&mut self, order: u64, digests: &[Digest]) {
+        self.order = self.order.max(order + digests.len() as u64);
+    }
+}

@@ -1,0 +1,51 @@
+//! The settings of the network, as the loops take them.
+
+use super::StartError;
+use crate::config::Config;
+use crate::net::{Listen, Options, tls_config};
+use crate::resp::Limits;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Where the loops listen and what they allow.
+pub(super) fn options(config: &Config) -> Result<Options, StartError> {
+    let time = |millis| if millis == 0 { FOR_EVER } else { Duration::from_millis(millis) };
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Options {
+        listen: listen(config)?,
+        threads: config.loop_threads(),
+        // On one core it would take the time of the thread that it waits for.
+        busy_poll: Duration::from_micros(if cores() > 1 { config.busy_poll_us.into() } else { 0 }),
+        max_clients: config.max_clients as usize,
+        max_buffer_bytes: usize::try_from(config.max_buffer_bytes).unwrap_or(usize::MAX),
+        limits: Limits {
+            max_word_bytes: config.max_word_bytes,
+            max_chunk_bytes: config.max_chunk_bytes,
+            max_words: config.max_words,
+            max_request_bytes: config.max_request_bytes,
+            ..Limits::default()
+        },
+        request_timeout: time(config.request_timeout_ms),
+        write_timeout: time(config.output_timeout_ms),
+        idle_timeout: (config.idle_timeout_ms != 0).then(|| time(config.idle_timeout_ms)),
+        keepalive: time(config.keepalive_ms),
+        ..Options::default()
+    })
+}
+
+const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+fn listen(config: &Config) -> Result<Vec<Listen>, StartError> {
+    let address = |port| SocketAddr::new(config.bind, port);
+    let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
+    let tls = files.map(|(cert, key)| tls_config(cert, key)).transpose()?;
+    let mut listen = match (tls, config.tls_port) {
+        (None, _) => vec![Listen::Tcp(address(config.port))],
+        (Some(tls), None) => vec![Listen::Tls(address(config.port), tls)],
+        (Some(tls), Some(port)) => {
+            vec![Listen::Tcp(address(config.port)), Listen::Tls(address(port), tls)]
+        }
+    };
+    listen.extend(config.unix_socket.clone().map(Listen::Unix));
+    Ok(listen)
+}

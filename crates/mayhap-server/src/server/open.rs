@@ -1,0 +1,88 @@
+//! The filters at the start of a server: those of its data folder, or none.
+
+use super::StartError;
+use crate::config::{Config, read_key_file};
+use crate::durable::{self, DataFolder, Log, Progress, Report};
+use crate::keyspace::{self, Keyspace, Recovery};
+use mayhap::{DigestFunction, SecretKey};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a server reports while it starts.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// Recovery goes on; some hundred times a second.
+    Recovering(Progress),
+    /// The data folder is open and its filters are back.
+    Recovered {
+        /// The folder.
+        folder: &'a Path,
+        /// What was found in it.
+        report: &'a Report,
+        /// How many filters there are, without those of `import/`.
+        filters: usize,
+        /// How long it took.
+        time: Duration,
+    },
+}
+
+/// The filters, and their log if they are kept.
+pub(super) fn open(
+    config: &Config,
+    report: &(dyn Fn(Event<'_>) + Sync),
+) -> Result<(Keyspace, Option<Arc<Log>>), StartError> {
+    let key = config.key_file.as_deref().map(read_key_file).transpose();
+    let key = key.map_err(StartError::Key)?;
+    let Some(data) = &config.data else {
+        let key = key.map_or_else(random_key, Ok)?;
+        return Ok((Keyspace::new(limits(config, key)), None));
+    };
+    let folder = DataFolder::open(data)?;
+    let key = match key {
+        Some(key) => key,
+        None => folder.secret_key()?,
+    };
+    let began = Instant::now();
+    let recovery = Recovery::new(limits(config, key));
+    let progress = |progress| report(Event::Recovering(progress));
+    let (log, found) = Log::open(folder, log_options(config, key), &recovery, &progress)?;
+    let keyspace = Keyspace::restored(recovery, found.next_id).map_err(StartError::Restore)?;
+    let (filters, time) = (keyspace.len(), began.elapsed());
+    report(Event::Recovered { folder: data, report: &found, filters, time });
+    for path in &found.imports {
+        match keyspace.serve_file(path) {
+            Ok(_) => log::info!("serving {} read only", path.display()),
+            // A file that cannot be served is no reason to keep the others from clients.
+            Err(problem) => log::warn!("not served: {problem}"),
+        }
+    }
+    Ok((keyspace, Some(log)))
+}
+
+fn limits(config: &Config, secret_key: SecretKey) -> keyspace::Options {
+    keyspace::Options {
+        max_filter_bytes: config.max_filter_bytes.or(config.max_memory).unwrap_or(u64::MAX),
+        max_memory: config.max_memory.unwrap_or(u64::MAX),
+        max_name_bytes: config.max_name_bytes as usize,
+        ..keyspace::Options::new(secret_key)
+    }
+}
+
+fn log_options(config: &Config, secret_key: SecretKey) -> durable::Options {
+    let mut options = durable::Options::new(DigestFunction::sip13(secret_key));
+    options.policy = config.appendfsync;
+    options.segment_bytes = config.checkpoint_bytes;
+    let interval = Duration::from_millis(config.checkpoint_interval_ms);
+    options.checkpoint_every = Some(interval).filter(|interval| !interval.is_zero());
+    options.threads = config.threads.unwrap_or(options.threads);
+    options
+}
+
+fn random_key() -> Result<SecretKey, StartError> {
+    let mut key = [0; 16];
+    getrandom::fill(&mut key).map_err(|error| StartError::Random(io::Error::other(error)))?;
+    Ok(SecretKey::new(key))
+}
