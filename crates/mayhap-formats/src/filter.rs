@@ -1,4 +1,5 @@
 //! What every foreign filter can do.
+use mayhap::sizing::estimated_fpp;
 
 use crate::{Bits, Error, KeyType};
 use mayhap::Bitmap;
@@ -323,7 +324,7 @@ impl<S: Scheme> SchemeFilter<S> {
 
     /// The rate of a random key: `(set bits / m)^k`. Reads all bits.
     pub fn fill_fpp(&self) -> f64 {
-        libm::pow(self.bits.fill_ratio(), f64::from(self.scheme.num_hashes()))
+        estimated_fpp(self.bits.count_ones(), self.bits.num_bits(), self.scheme.num_hashes())
     }
 
     /// The textbook estimate of the distinct keys, `−m / k ln(1 − set bits / m)`; infinite when all

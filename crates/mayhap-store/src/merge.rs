@@ -6,6 +6,7 @@ use crate::save::{begin, replaced};
 use crate::state::remove_log_of;
 use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};
 use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
+use mayhap::sizing::estimated_fpp;
 use mayhap::{AnyFilter, Block, DigestFunction, Estimate, FilterParams, Layout, SecretKey};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -404,8 +405,7 @@ impl Union<'_> {
         let part = FilterParams::new(layout, bits, k, 1, self.params.target_fpp())
             .and_then(|params| AnyFilter::from_parts(params, DigestFunction::default(), blocks, 0))
             .map_err(Error::format(self.output))?;
-        // Both are exact: a count of bits is below 2^53.
-        self.ones += (part.fill_ratio() * bits as f64).round() as u64;
+        self.ones += part.count_ones();
         if layout != Layout::Standard {
             self.block_fpps += part.estimated_fpp() * bits as f64;
         }
@@ -418,7 +418,9 @@ impl Union<'_> {
 
     fn estimated_fpp(&self) -> f64 {
         match self.params.layout() {
-            Layout::Standard => self.fill_ratio().powf(self.params.num_hashes().into()),
+            Layout::Standard => {
+                estimated_fpp(self.ones, self.params.num_bits(), self.params.num_hashes())
+            }
             _ => self.block_fpps / self.params.num_bits() as f64,
         }
     }

@@ -135,6 +135,18 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// [`Error::Incompatible`] with the first parameter (name, ours, theirs) that differs.
+    pub(crate) fn check_equal<const N: usize>(
+        parameters: [(&'static str, u64, u64); N],
+    ) -> Result<(), Self> {
+        match parameters.into_iter().find(|(_, left, right)| left != right) {
+            Some((parameter, left, right)) => Err(Self::Incompatible { parameter, left, right }),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {

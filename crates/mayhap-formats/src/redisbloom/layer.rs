@@ -4,6 +4,7 @@ use super::hash::Hashes;
 use crate::limits::check_fpp;
 use crate::modulo::Modulo;
 use crate::{Bits, Error, Limits, Reader};
+use mayhap::sizing::estimated_fpp;
 
 /// Bytes of a layer in the header.
 pub(super) const LAYER_BYTES: u64 = 53;
@@ -164,8 +165,7 @@ impl Layer {
 
     /// `(set bits / m)^k`.
     pub(super) fn fill_fpp(&self) -> f64 {
-        let fill = self.bits.count_ones() as f64 / self.modulo.divisor() as f64;
         // Bits of m and above are never read; a forged file may have them set.
-        libm::pow(fill.min(1.0), f64::from(self.header.num_hashes))
+        estimated_fpp(self.bits.count_ones(), self.modulo.divisor(), self.header.num_hashes)
     }
 }

@@ -7,6 +7,7 @@ use crate::replies::millis;
 use crate::server::{Command, Server};
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
+use mayhap::sizing::estimated_fpp;
 use mayhap_formats::MagnusScheme;
 use redis::{Value, cmd};
 use std::fmt;
@@ -246,7 +247,8 @@ impl RemoteFilter for RemoteMagnus {
             count_ones += ones;
             num_bytes += len.count(key, "STRLEN")?;
             let fill = ones as f64 / m;
-            fpp += fill.powf(k) / inner.keys.len() as f64;
+            fpp += estimated_fpp(ones, inner.params.len(), inner.params.num_hashes)
+                / inner.keys.len() as f64;
             items -= m / k * (-fill).ln_1p();
             let ttl = ttl.int(key, "PTTL")?;
             // -2: there is no such key.

@@ -10,6 +10,7 @@ use super::round::Trailer;
 use super::wire::{bytes, eval, int, items, meta_of, read_meta, value_of, word, words};
 use crate::server::Command;
 use crate::{Error, FilterInfo, Server};
+use mayhap::sizing::estimated_fpp;
 use mayhap::{Estimate, Layout};
 use redis::Value;
 use std::time::{Duration, Instant};
@@ -236,9 +237,8 @@ struct Seen {
 fn info(meta: &Meta, count_ones: u64, ttl: Option<i64>) -> FilterInfo {
     let (params, cut) = (meta.params, meta.cut);
     let items = Estimate::from_ones(&params, count_ones).items;
-    let fill = count_ones as f64 / params.num_bits() as f64;
     let fpp = match params.layout() {
-        Layout::Standard => fill.powi(params.num_hashes().cast_signed()),
+        Layout::Standard => estimated_fpp(count_ones, params.num_bits(), params.num_hashes()),
         _ if items.is_finite() => params.expected_fpp(items.round() as u64),
         _ => 1.0,
     };

@@ -6,6 +6,7 @@ use crate::replies::millis;
 use crate::server::{Command, Server};
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
+use mayhap::sizing::estimated_fpp;
 use mayhap_formats::{KeyType, Limits, RedissonConfig, RedissonScheme, RedissonSpelling};
 use redis::{Cmd, Value, cmd};
 use std::fmt;
@@ -310,7 +311,6 @@ impl RemoteFilter for RemoteRedisson {
         let times = [next(name, "PTTL")?, next(config_key, "PTTL")?];
         let ttl_ms = times.into_iter().filter_map(|time| u64::try_from(time).ok()).min();
         let num_bits = now.size().unsigned_abs();
-        let fill = count_ones as f64 / num_bits as f64;
         let count = inner.scheme.count(count_ones);
         Ok(FilterInfo {
             layout: "redisson",
@@ -320,7 +320,7 @@ impl RemoteFilter for RemoteRedisson {
             target_fpp: Some(now.false_probability()),
             count_ones,
             estimated_items: (count_ones < num_bits).then_some(count as f64),
-            estimated_fpp: fill.powf(f64::from(now.num_hashes())),
+            estimated_fpp: estimated_fpp(count_ones, num_bits, now.num_hashes()),
             num_shards: 1,
             num_bytes,
             ttl_ms,

@@ -1,5 +1,5 @@
-//! The log of a state: what changed since its image, each batch a checksummed record chained to the
-//! one before.
+//! The write-ahead log of a state: what changed since its image (its last checkpoint), each batch a
+//! checksummed record chained to the one before.
 //!
 //! `docs/native-format.md`, "States", is the specification, byte by byte. In short: a header names
 //! the image (id and epoch) that the records follow; a record has an operation, a time and digests.
@@ -7,7 +7,8 @@
 //!
 //! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
 //! next one. So a bad record can be classified: nothing sound after it, or zeros where a sector was
-//! to be, and it is the end that a crash left; something sound after it, and it is damage.
+//! to be, and it is a torn write, the end that a crash left; something sound after it, and it is
+//! damage.
 
 mod header;
 mod record;

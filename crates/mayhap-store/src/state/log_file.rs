@@ -13,7 +13,7 @@ pub struct Recovery {
     pub replayed_digests: u64,
     /// Those of them that were new.
     pub new_items: u64,
-    /// Bytes of a record whose write a crash had cut short.
+    /// Bytes of a torn write: a record that a crash had cut short.
     pub dropped_bytes: u64,
 }
 

@@ -125,6 +125,11 @@ impl AnyFilter<SharedBlocks> {
         })
     }
 
+    /// As [`crate::Filter::count_ones`].
+    pub fn count_ones(&self) -> u64 {
+        with_filter!(self, filter => filter.count_ones())
+    }
+
     /// As [`crate::Filter::fill_ratio`].
     pub fn fill_ratio(&self) -> f64 {
         with_filter!(self, filter => filter.fill_ratio())
@@ -211,6 +216,11 @@ impl<S: AsRef<[Block]>> AnyFilter<S> {
     /// As [`crate::Filter::inserted_items`].
     pub const fn inserted_items(&self) -> u64 {
         with_filter!(self, filter => filter.inserted_items())
+    }
+
+    /// As [`crate::Filter::count_ones`].
+    pub fn count_ones(&self) -> u64 {
+        with_filter!(self, filter => filter.count_ones())
     }
 
     /// As [`crate::Filter::fill_ratio`].

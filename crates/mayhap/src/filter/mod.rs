@@ -217,15 +217,10 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
 }
 
 fn check_same_digest(left: &DigestFunction, right: &DigestFunction) -> Result<(), Error> {
-    for (parameter, left, right) in [
+    Error::check_equal([
         ("digest function", u64::from(left.id()), u64::from(right.id())),
         ("digest seed or key", left.parameter(), right.parameter()),
-    ] {
-        if left != right {
-            return Err(Error::Incompatible { parameter, left, right });
-        }
-    }
-    Ok(())
+    ])
 }
 
 /// Keys that are digested together, on the stack, before the filter is queried.

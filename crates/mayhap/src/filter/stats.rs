@@ -6,9 +6,24 @@ use crate::layout::LayoutKind;
 use crate::sizing::distinct::Intake;
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
+    /// X, the number of bits that are set. Reads every block.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut filter =
+    ///     mayhap::BlockedBloomFilter::builder().expected_items(100).target_fpp(0.01).build()?;
+    /// filter.insert("one key");
+    /// assert_eq!(filter.count_ones(), u64::from(filter.params().num_hashes()));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn count_ones(&self) -> u64 {
+        self.blocks.count_ones()
+    }
+
     /// The share of bits that are set, X/m. Reads every block.
     pub fn fill_ratio(&self) -> f64 {
-        self.blocks.count_ones() as f64 / self.params.num_bits() as f64
+        self.count_ones() as f64 / self.params.num_bits() as f64
     }
 
     /// How many distinct keys the set bits speak of, with a 99 % interval. Reads every block.
@@ -25,7 +40,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn estimated_items(&self) -> Estimate {
-        Estimate::from_ones(&self.params, self.blocks.count_ones())
+        Estimate::from_ones(&self.params, self.count_ones())
     }
 
     /// How many distinct keys came, with a 99 % interval: by [`Filter::inserted_items`] and the

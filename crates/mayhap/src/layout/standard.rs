@@ -2,6 +2,7 @@
 
 use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
+use crate::sizing::estimated_fpp;
 use crate::sync::{AtomicU64, Ordering};
 use crate::{Digest, FilterParams, positions, simd};
 
@@ -182,7 +183,6 @@ impl LayoutKind for Standard {
 
     /// (X/m)^k with X set bits: exact for these contents.
     fn fpp_of(&self, params: &FilterParams, blocks: &impl Storage) -> f64 {
-        let fill = blocks.count_ones() as f64 / params.num_bits() as f64;
-        libm::pow(fill, f64::from(params.num_hashes()))
+        estimated_fpp(blocks.count_ones(), params.num_bits(), params.num_hashes())
     }
 }

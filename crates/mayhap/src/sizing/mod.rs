@@ -31,7 +31,7 @@ pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES};
 pub(crate) use limits::{check_fpp, check_target};
 use limits::{check_num_bits, digest_collisions, with_digest_collisions};
 pub use params::FilterParams;
-pub use rate::{expected_fpp, textbook_fpp};
+pub use rate::{estimated_fpp, expected_fpp, textbook_fpp};
 pub(crate) use search::largest;
 
 use crate::{Error, Layout};

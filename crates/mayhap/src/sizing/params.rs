@@ -131,15 +131,10 @@ impl FilterParams {
     /// [`Error::Incompatible`] with the first parameter in which two filters differ that must
     /// not: the layout, m or k. What the filters were made *for* (n and p) may differ.
     pub(crate) fn check_same_shape(&self, other: &Self) -> Result<(), Error> {
-        for (parameter, left, right) in [
+        Error::check_equal([
             ("layout", u64::from(self.layout.id()), u64::from(other.layout.id())),
             ("num_bits", self.num_bits, other.num_bits),
             ("num_hashes", u64::from(self.num_hashes), u64::from(other.num_hashes)),
-        ] {
-            if left != right {
-                return Err(Error::Incompatible { parameter, left, right });
-            }
-        }
-        Ok(())
+        ])
     }
 }

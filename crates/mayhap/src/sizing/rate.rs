@@ -19,6 +19,24 @@ pub fn expected_fpp(layout: Layout, num_bits: u64, num_hashes: u32, items: u64) 
     }
 }
 
+/// The probability that an absent key finds all of its k positions set, by the bits as they are:
+/// `(X / m)^k` with X set bits, for k independent positions among all m (`standard`, and most
+/// filters of other systems). Blocks know theirs block by block.
+///
+/// Counts above m are taken as m.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::estimated_fpp;
+/// assert_eq!(estimated_fpp(500, 1_000, 7), 0.0078125); // half full, 1 in 2^7
+/// assert_eq!((estimated_fpp(0, 1_000, 7), estimated_fpp(1_001, 1_000, 7)), (0.0, 1.0));
+/// ```
+pub fn estimated_fpp(num_ones: u64, num_bits: u64, num_hashes: u32) -> f64 {
+    let fill = num_ones as f64 / num_bits as f64;
+    libm::pow(fill.min(1.0), f64::from(num_hashes))
+}
+
 /// The textbook formula, `(1 − (1 − 1/m)^(kn))^k` (Broder & Mitzenmacher 2004, *Network
 /// Applications of Bloom Filters: A Survey*, section 2).
 ///

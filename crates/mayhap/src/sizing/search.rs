@@ -3,9 +3,10 @@
 /// The smallest `x ≥ 1` in `low..=high` with `fpp(x) ≤ target_fpp`, if any; `fpp` falls as `x`
 /// grows.
 ///
-/// A model costs microseconds, so few sizes are tried: the logarithm of a rate is nearly a line
-/// over the logarithm of the size, and where the line through the last two sizes meets the target
-/// is within a step or two of the answer soon. For a million keys 8 sizes instead of 27 by halving.
+/// By the secant method on the logarithms of rate and size, between which the models are nearly
+/// lines: a model costs microseconds, and for a million keys 8 sizes are tried instead of 27 by
+/// bisection. Bisection from the last guess finishes the search, so that the answer is exact even
+/// where the secant is not.
 pub(super) fn fewest(
     low: u64,
     high: u64,
@@ -37,7 +38,7 @@ pub(super) fn fewest(
     smallest(low, high, x, |x| fpp(x) <= target_fpp)
 }
 
-/// Lines that are drawn at most: three or four do where the model is smooth.
+/// Secant steps at most: three or four suffice where the model is smooth.
 const TRIES: u32 = 8;
 
 /// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` goes from false to true once,

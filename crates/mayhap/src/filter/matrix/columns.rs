@@ -78,14 +78,10 @@ impl BloomMatrix {
         self.place(first_set.saturating_add(filters.len() - 1));
         for filter in filters {
             let params = filter.params();
-            for (parameter, left, right) in [
+            Error::check_equal([
                 ("num_hashes", self.num_hashes().into(), u64::from(params.num_hashes())),
                 ("num_bits", self.num_bits(), params.num_bits()),
-            ] {
-                if left != right {
-                    return Err(Error::Incompatible { parameter, left, right });
-                }
-            }
+            ])?;
             crate::filter::check_same_digest(&self.digest_function, filter.digest_function())?;
         }
         self.shape.check_blocks()?;

@@ -51,14 +51,10 @@ impl ScalableBloomFilter {
     /// ```
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
         check_same_digest(&self.digest_function, &other.digest_function)?;
-        for (parameter, left, right) in [
+        Error::check_equal([
             ("first_items", self.first_items, other.first_items),
             ("target_fpp (its bits)", self.target_fpp.to_bits(), other.target_fpp.to_bits()),
-        ] {
-            if left != right {
-                return Err(Error::Incompatible { parameter, left, right });
-            }
-        }
+        ])?;
         for plan in self.plan_union(other)? {
             match plan {
                 Plan::Or { ours, theirs, items } => {
