@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// A number that many threads change and anybody reads.
 ///
 /// ORDERING: Relaxed everywhere. The number stands for itself, and nothing is published by it: a
-/// reader may see it a moment late, and a read-modify-write always sees the last value, so nothing is
-/// counted twice or lost.
+/// reader may see it a moment late, and a read-modify-write always sees the last value, so nothing
+/// is counted twice or lost.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 

@@ -23,10 +23,10 @@ mod on {
     use std::sync::LazyLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// The point that was asked for, and how often it is still to be passed, with the last time.
-    static ASKED: LazyLock<Option<(String, AtomicU64)>> = LazyLock::new(|| {
-        let asked = std::env::var("FAIL_POINT").ok()?;
-        let (name, times) = asked.split_once('*').unwrap_or((&asked, "1"));
+    /// The point of the environment, and how often it is still to be passed, with the last time.
+    static CHOSEN: LazyLock<Option<(String, AtomicU64)>> = LazyLock::new(|| {
+        let chosen = std::env::var("FAIL_POINT").ok()?;
+        let (name, times) = chosen.split_once('*').unwrap_or((&chosen, "1"));
         Some((name.to_owned(), AtomicU64::new(times.parse().unwrap_or(1))))
     });
 
@@ -36,12 +36,12 @@ mod on {
 
     /// The point `name:folder`, or `name:file` for a file at the top.
     pub(crate) fn fail_point_of(name: &str, path: &str) {
-        let Some((asked, left)) = &*ASKED else { return };
+        let Some((chosen, left)) = &*CHOSEN else { return };
         let of = path.split('/').next().unwrap_or_default();
-        let (point, file) = asked.split_once(':').unwrap_or((asked, ""));
+        let (point, file) = chosen.split_once(':').unwrap_or((chosen, ""));
         // ORDERING: Relaxed. The number stands for itself.
         if (point, file) == (name, of) && left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            eprintln!("fail point {asked}");
+            eprintln!("fail point {chosen}");
             end();
         }
     }

@@ -17,13 +17,13 @@ pub struct Session {
     pub name: Vec<u8>,
     /// `CLIENT SETINFO LIB-NAME` and `LIB-VER`.
     pub library: [Vec<u8>; 2],
-    /// Who has logged in; `None` until then where a password is asked for.
+    /// Who has logged in; `None` until then where a password is required.
     pub user: Option<String>,
     /// What that user may do.
     pub rights: Rights,
     /// Wrong passwords since the last right one.
     pub failed_logins: u32,
-    /// What was asked for since `MULTI`.
+    /// The requests since `MULTI`.
     pub(crate) queue: Option<Box<Queue>>,
 }
 

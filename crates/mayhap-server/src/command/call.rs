@@ -78,7 +78,7 @@ impl<'a> Call<'a, '_> {
         self.shared.log.as_deref()
     }
 
-    /// That what this request changes can be kept; asked before anything is changed.
+    /// That what this request changes can be kept; called before anything is changed.
     pub(super) fn writable(&self) -> Result<(), Fault> {
         self.log().map_or(Ok(()), Log::check_writable)?;
         Ok(())

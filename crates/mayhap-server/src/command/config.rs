@@ -40,7 +40,7 @@ const ALIASES: [(&str, Get); 20] = [
     ("maxmemory", |config| number(config.max_memory)),
     ("maxmemory-policy", |_| "noeviction".into()),
     ("proto-max-bulk-len", |config| config.max_word_bytes.to_string()),
-    // What a password is, is told to nobody.
+    // A password is shown to nobody.
     ("requirepass", |_| String::new()),
     ("save", |_| String::new()),
     ("tcp-keepalive", |config| (config.keepalive_ms / 1000).to_string()),

@@ -63,7 +63,7 @@ fn auth_is_slow(call: &Call<'_, '_>) -> bool {
 }
 
 fn hello_is_slow(call: &Call<'_, '_>) -> bool {
-    let login = Hello::parse(call.words).ok().and_then(|asked| asked.login);
+    let login = Hello::parse(call.words).ok().and_then(|hello| hello.login);
     login.is_some_and(|(name, password)| call.shared.config.users.is_slow(name, password))
 }
 
@@ -103,14 +103,14 @@ struct Hello<'a> {
 
 impl<'a> Hello<'a> {
     fn parse(words: Words<'a>) -> Result<Self, Fault> {
-        let mut asked = Self::default();
+        let mut hello = Self::default();
         let mut words = words.from(1).iter();
         let Some(version) = words.next() else {
-            return Ok(asked);
+            return Ok(hello);
         };
         let version = number::integer(version)
             .ok_or("ERR Protocol version is not an integer or out of range")?;
-        asked.resp3 = match version {
+        hello.resp3 = match version {
             2 => Some(false),
             3 => Some(true),
             _ => return Err("NOPROTO unsupported protocol version".into()),
@@ -119,23 +119,23 @@ impl<'a> Hello<'a> {
             let wrong = || format!("ERR Syntax error in HELLO option '{}'", shown(option));
             if is(option, "auth") {
                 let user = words.next().ok_or_else(wrong)?;
-                asked.login = Some((user, words.next().ok_or_else(wrong)?));
+                hello.login = Some((user, words.next().ok_or_else(wrong)?));
             } else if is(option, "setname") {
-                asked.name = Some(words.next().ok_or_else(wrong)?);
+                hello.name = Some(words.next().ok_or_else(wrong)?);
             } else {
                 return Err(wrong().into());
             }
         }
-        if asked.name.is_some_and(|name| !is_printable(name)) {
+        if hello.name.is_some_and(|name| !is_printable(name)) {
             return Err(super::client::BAD_NAME.into());
         }
-        Ok(asked)
+        Ok(hello)
     }
 }
 
 fn hello(call: &mut Call<'_, '_>) -> Outcome {
-    let asked = Hello::parse(call.words)?;
-    if let Some((user, password)) = asked.login {
+    let hello = Hello::parse(call.words)?;
+    if let Some((user, password)) = hello.login {
         login(call, user, password)?;
     }
     if !Right::Known.is_given(&call.session.rights) {
@@ -146,10 +146,10 @@ fn hello(call: &mut Call<'_, '_>) -> Outcome {
                 .into(),
         );
     }
-    if let Some(name) = asked.name {
+    if let Some(name) = hello.name {
         call.session.name = name.to_vec();
     }
-    if let Some(resp3) = asked.resp3 {
+    if let Some(resp3) = hello.resp3 {
         call.session.resp3 = resp3;
     }
     let id = call.session.id.cast_signed();

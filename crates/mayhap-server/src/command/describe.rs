@@ -1,4 +1,4 @@
-//! `COMMAND`: the table, told to clients.
+//! `COMMAND`: the table, for clients.
 
 use super::call::{Call, Fault, Outcome, SYNTAX};
 use super::client::{help_text, unknown_subcommand};

@@ -14,8 +14,8 @@ use crate::{Session, Shared, Turn};
 /// a `SHUTDOWN` that is carried out, whose answer is the end of the connection.
 ///
 /// The answer must not be sent before [`crate::durable::Recorder::commit`] has said that what the
-/// turn changed is as safe as the policy promises. In a [`Turn`] that is hurried, what takes long is
-/// left alone: [`After::Later`].
+/// turn changed is as safe as the policy promises. In a [`Turn`] that is hurried, what takes long
+/// is left alone: [`After::Later`].
 pub fn execute(
     words: Words<'_>,
     session: &mut Session,

@@ -84,10 +84,10 @@ impl When {
 
 fn change(call: &mut Call<'_, '_>, command: &str, clock: Clock) -> Outcome {
     let when = When::parse(call)?;
-    let asked = number::integer(call.word(2)).ok_or(NO_INTEGER)?;
+    let given = number::integer(call.word(2)).ok_or(NO_INTEGER)?;
     let now = i64::try_from(call.turn.now).unwrap_or(i64::MAX);
     let base = if clock.relative { now } else { 0 };
-    let at = asked
+    let at = given
         .checked_mul(clock.unit)
         .and_then(|at| at.checked_add(base))
         .ok_or_else(|| format!("ERR invalid expire time in '{command}' command"))?;

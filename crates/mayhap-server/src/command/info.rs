@@ -13,7 +13,7 @@ const REDIS_VERSION: &str = "7.4.0";
 
 type Section = (&'static str, fn(&Call<'_, '_>, &mut String));
 
-/// The sections, in order. The last goes over all filters, so it has to be asked for.
+/// The sections, in order. The last goes over all filters, so it has to be named.
 const SECTIONS: [Section; 7] = [
     ("Server", server),
     ("Clients", clients),
@@ -25,10 +25,10 @@ const SECTIONS: [Section; 7] = [
 ];
 
 fn info(call: &mut Call<'_, '_>) -> Outcome {
-    let asked = call.words.from(1);
-    let named = |name: &str| asked.iter().any(|word| is(word, name));
+    let words = call.words.from(1);
+    let named = |name: &str| words.iter().any(|word| is(word, name));
     let everything = named("everything") || named("all");
-    let default = asked.is_empty() || named("default");
+    let default = words.is_empty() || named("default");
     let mut text = String::new();
     for (name, write) in SECTIONS {
         if named(name) || everything || default && name != "Bloom" {

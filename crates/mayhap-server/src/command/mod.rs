@@ -1,10 +1,10 @@
 //! What each request does.
 //!
-//! `row.rs` is a command with its handler, `table.rs` all of them and the look-up by name, `call.rs`
-//! what a handler works with.
-//! A family has a file or a folder: `bf` the filters, `keys` and `expire` what is done to names,
-//! `connection` and `client` what a client says of itself, `transaction` what it has kept for later, `server`, `describe`, `config` and
-//! `info` what it asks about the server. docs/commands.md is the description for users.
+//! `row.rs` is a command with its handler, `table.rs` all of them and the look-up by name,
+//! `call.rs` what a handler works with. A family has a file or a folder: `bf` the filters, `keys`
+//! and `expire` what is done to names, `connection` and `client` what a client says of itself,
+//! `transaction` what it has kept for later, `server`, `describe`, `config` and `info` what it asks
+//! about the server. docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 

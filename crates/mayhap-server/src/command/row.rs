@@ -10,7 +10,7 @@ use crate::resp::Words;
 pub(super) enum Right {
     /// Nothing: a client may say it before it has logged in.
     Open,
-    /// To have logged in, where that is asked for.
+    /// To have logged in, where that is required.
     Known,
     Read,
     Write,

@@ -30,7 +30,7 @@ fn bgsave(call: &mut Call<'_, '_>) -> Outcome {
         _ => return Err(SYNTAX.into()),
     }
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;
-    log.ask_checkpoint();
+    log.request_checkpoint();
     call.reply().simple("Background saving started");
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// The most of a word that an answer tells again.
+/// The most bytes of a word that an answer repeats.
 const SHOWN_BYTES: usize = 128;
 
 /// A word for an error text: at most 128 bytes of it, what is not plain text as `\xNN`.

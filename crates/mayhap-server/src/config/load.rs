@@ -167,8 +167,8 @@ fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError>
     }
     let needs_certificate =
         [("tls_port", config.tls_port.is_some()), ("http_tls", config.http_tls == Some(true))];
-    for (name, asked) in needs_certificate {
-        if asked && config.tls_cert.is_none() {
+    for (name, needs_it) in needs_certificate {
+        if needs_it && config.tls_cert.is_none() {
             let problem = format!("{name} is given without tls_cert and tls_key");
             return Err(ConfigError::whole(problem));
         }

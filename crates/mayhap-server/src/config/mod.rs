@@ -1,8 +1,9 @@
-//! What an operator may say: file, environment, flags; users and their rights.
+//! The settings of an operator: file, environment, flags; users and their rights.
 //!
 //! `settings.rs` has a row for each setting, and nothing else knows their names: file, environment,
 //! flags, help and `CONFIG GET` go by it. `file.rs` reads TOML, `load.rs` puts the sources together
-//! and refuses what would be unsafe, `users.rs` is who may log in, `key_file.rs` reads a secret key.
+//! and refuses what would be unsafe, `users.rs` is who may log in, `key_file.rs` reads a secret
+//! key.
 
 mod error;
 mod file;
@@ -25,7 +26,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What an operator may say.
+/// The settings of a server.
 ///
 /// Times are in milliseconds, 0 for never; sizes in bytes.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ pub struct Config {
     pub tls_port: Option<u16>,
     /// Where HTTP is spoken; `bind` unless said.
     pub http_bind: Option<IpAddr>,
-    /// Its port, 0 for any that is free; no HTTP without.
+    /// HTTP port, off by default; 0 for any that is free.
     pub http_port: Option<u16>,
     /// Names by which HTTP clients may call us, beside addresses of loopback and `http_bind`.
     pub http_hosts: Vec<String>,
@@ -89,9 +90,9 @@ pub struct Config {
     pub request_timeout_ms: u64,
     /// A client that reads nothing of its answers is closed.
     pub output_timeout_ms: u64,
-    /// A client that says nothing is closed.
+    /// Idle timeout; 0 is never.
     pub idle_timeout_ms: u64,
-    /// TCP asks whether the client is still there.
+    /// TCP keepalive: when the system probes whether a silent client is still there.
     pub keepalive_ms: u64,
     /// Loop threads; one per core unless said.
     pub threads: Option<usize>,
@@ -107,7 +108,7 @@ pub struct Config {
     pub log_level: log::LevelFilter,
     /// How they are written.
     pub log_format: LogFormat,
-    /// Filters of which `/metrics` tells one by one.
+    /// Filters that `/metrics` lists one by one.
     pub metrics_filters: usize,
 }
 

@@ -39,10 +39,14 @@ impl std::fmt::Debug for Setting {
     }
 }
 
-/// `row!(field, "VALUE", HEADING, "help", reader, writer)`, with `field as "name"` where they differ.
+/// `row!(field, "VALUE", HEADING, "help", reader, writer)`, with `field as "name"` where they
+/// differ.
 macro_rules! row {
     ($field:ident, $($rest:tt)*) => { row!($field as stringify!($field), $($rest)*) };
-    ($field:ident as $name:expr, $value:literal, $heading:ident, $help:literal, $read:expr, $write:expr) => {
+    (
+        $field:ident as $name:expr,
+        $value:literal, $heading:ident, $help:literal, $read:expr, $write:expr
+    ) => {
         Setting {
             name: $name,
             value: $value,
@@ -57,11 +61,11 @@ macro_rules! row {
     };
 }
 
-const PLACES: &str = "Where";
+const PLACES: &str = "Listening";
 const SAFETY: &str = "Security";
-const KEEPING: &str = "Keeping";
+const KEEPING: &str = "Persistence";
 const LIMITS: &str = "Limits";
-const DEFAULTS: &str = "Filters made by an add";
+const DEFAULTS: &str = "Filters created by an add";
 const TALK: &str = "Messages";
 
 /// All settings, in the order of help.
@@ -70,9 +74,9 @@ pub const SETTINGS: &[Setting] = &[
     row!(bind, "ADDRESS", PLACES, "Address of the Redis protocol", address, shown),
     row!(port, "PORT", PLACES, "Port of the Redis protocol; 0 takes a free one", number, shown),
     row!(unix_socket, "FILE", PLACES, "Also listen on this Unix socket", some(text), path),
-    row!(http_bind, "ADDRESS", PLACES, "Address of HTTP [as --bind]", some(address), maybe),
-    row!(http_port as "http", "PORT", PLACES, "Port of HTTP; none without", some(number), maybe),
-    row!(http_hosts, "NAMES", PLACES, "Names by which HTTP may call us, as a,b", names, joined),
+    row!(http_bind, "ADDRESS", PLACES, "HTTP address [as --bind]", some(address), maybe),
+    row!(http_port as "http", "PORT", PLACES, "HTTP port, off by default", some(number), maybe),
+    row!(http_hosts, "NAMES", PLACES, "Host names accepted over HTTP, as a,b", names, joined),
     row!(threads, "N", PLACES, "Loop threads [one per core]", some(at_least_one), maybe),
     row!(
         busy_poll_us,
@@ -82,33 +86,54 @@ pub const SETTINGS: &[Setting] = &[
         micros,
         shown
     ),
-    row!(tls_cert, "FILE", SAFETY, "Certificates in PEM, ours first", some(text), path),
+    row!(tls_cert, "FILE", SAFETY, "Certificate chain in PEM", some(text), path),
     row!(tls_key, "FILE", SAFETY, "Private key in PEM", some(text), path),
     row!(tls_port, "PORT", SAFETY, "TLS here and not on --port", some(number), maybe),
-    row!(http_tls, "BOOL", SAFETY, "HTTP with TLS [if certified]", some(switch), maybe),
+    row!(http_tls, "BOOL", SAFETY, "TLS for HTTP [if --tls-cert]", some(switch), maybe),
     row!(key_file, "FILE", SAFETY, "Secret key of filters [DIR/key]", some(text), path),
-    row!(insecure_no_password, "", SAFETY, "Let anybody in who reaches us", switch, shown),
+    row!(insecure_no_password, "", SAFETY, "Serve anybody, on any address", switch, shown),
     row!(appendfsync, "WHEN", KEEPING, "Sync: always, everysec or no", fsync, fsync_shown),
-    row!(checkpoint_bytes, "SIZE", KEEPING, "Checkpoint after so much log", large, size),
-    row!(checkpoint_interval_ms as "checkpoint_interval", "TIME", KEEPING, "Checkpoint at least so often", time, span),
-    row!(checkpoint_on_exit, "", KEEPING, "Checkpoint before SIGTERM ends us", switch, shown),
-    row!(max_memory, "SIZE", LIMITS, "All filters together", some(large), maybe_size),
-    row!(max_filter_bytes, "SIZE", LIMITS, "One filter", some(large), maybe_size),
-    row!(max_name_bytes, "SIZE", LIMITS, "The name of a filter", small, small_size),
-    row!(max_clients, "N", LIMITS, "Connections at once", count, counted),
+    row!(checkpoint_bytes, "SIZE", KEEPING, "Log size that starts a checkpoint", large, size),
+    row!(
+        checkpoint_interval_ms as "checkpoint_interval",
+        "TIME",
+        KEEPING,
+        "Longest time between checkpoints",
+        time,
+        span
+    ),
+    row!(checkpoint_on_exit, "", KEEPING, "Checkpoint on SIGTERM", switch, shown),
+    row!(max_memory, "SIZE", LIMITS, "Memory of all filters", some(large), maybe_size),
+    row!(max_filter_bytes, "SIZE", LIMITS, "Memory of one filter", some(large), maybe_size),
+    row!(max_name_bytes, "SIZE", LIMITS, "Length of a filter's name", small, small_size),
+    row!(max_clients, "N", LIMITS, "Concurrent connections", count, counted),
     row!(max_word_bytes, "SIZE", LIMITS, "One word of a request", small, small_size),
     row!(max_chunk_bytes, "SIZE", LIMITS, "A chunk of BF.LOADCHUNK", small, small_size),
     row!(max_words, "N", LIMITS, "Words of a request", count, counted),
     row!(max_request_bytes, "SIZE", LIMITS, "One request", small, small_size),
     row!(max_buffer_bytes, "SIZE", LIMITS, "Buffers of all clients", large, size),
-    row!(request_timeout_ms as "request_timeout", "TIME", LIMITS, "A request takes to arrive", time, span),
-    row!(output_timeout_ms as "output_timeout", "TIME", LIMITS, "A client reads nothing", time, span),
-    row!(idle_timeout_ms as "idle_timeout", "TIME", LIMITS, "A client says nothing; 0s: any time", time, span),
-    row!(keepalive_ms as "keepalive", "TIME", LIMITS, "TCP asks if a client is there", time, span),
-    row!(metrics_filters, "N", LIMITS, "Filters told one by one in /metrics", number, shown),
-    row!(default_error, "P", DEFAULTS, "Rate", rate, shown),
-    row!(default_capacity, "N", DEFAULTS, "Keys at first", capacity, shown),
-    row!(default_expansion, "N", DEFAULTS, "Growth, 0: does not grow", expansion, shown),
+    row!(
+        request_timeout_ms as "request_timeout",
+        "TIME",
+        LIMITS,
+        "Time for a request to arrive",
+        time,
+        span
+    ),
+    row!(
+        output_timeout_ms as "output_timeout",
+        "TIME",
+        LIMITS,
+        "Time for a client to read",
+        time,
+        span
+    ),
+    row!(idle_timeout_ms as "idle_timeout", "TIME", LIMITS, "Idle timeout; 0s = never", time, span),
+    row!(keepalive_ms as "keepalive", "TIME", LIMITS, "Interval of TCP keepalive", time, span),
+    row!(metrics_filters, "N", LIMITS, "Filters listed in /metrics", number, shown),
+    row!(default_error, "P", DEFAULTS, "False-positive rate", rate, shown),
+    row!(default_capacity, "N", DEFAULTS, "Initial capacity", capacity, shown),
+    row!(default_expansion, "N", DEFAULTS, "Growth factor; 0 = fixed size", expansion, shown),
     row!(log_level, "LEVEL", TALK, "error, warn, info, debug or trace", level, level_shown),
     row!(log_format, "FORMAT", TALK, "text or json", format, format_shown),
 ];

@@ -1,8 +1,8 @@
 //! Users: names, passwords, rights.
 //!
-//! A password is kept as an Argon2id hash, or, where the configuration holds it in plain, as SHA-256
-//! with a salt of this process. The second form is also kept of a hashed password once it was right,
-//! so that a client which logs in for each connection costs a microsecond and not 20 ms.
+//! A password is kept as an Argon2id hash, or, where the configuration holds it in plain, as
+//! SHA-256 with a salt of this process. The second form is also kept of a hashed password once it
+//! was right, so that a client which logs in for each connection costs a microsecond and not 20 ms.
 
 use super::Rights;
 use argon2::password_hash::PasswordVerifier;

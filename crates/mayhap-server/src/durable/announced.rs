@@ -8,8 +8,8 @@
 //! ORDERING. The inserting thread adds to the number, then a Release fence, then sets bits by
 //! read-modify-writes. Whoever sees such a bit and then has an Acquire fence synchronises with it,
 //! through later changes of the same word too, since they are all read-modify-writes. Its load of
-//! the number then sees the addition, or the subtraction after it, which comes when the record is in
-//! the log. A record that could not be written is never subtracted but by an image that has it.
+//! the number then sees the addition, or the subtraction after it, which comes when the record is
+//! in the log. A record that could not be written is never subtracted but by an image that has it.
 
 use super::{Recorder, Tally};
 use crate::sync::{AtomicU64, Ordering, fence};

@@ -82,7 +82,7 @@ impl Log {
         let result = self.checkpoint_with(&mut checkpoints, filters);
         self.checkpoint_times.took(began.elapsed());
         let error = result.as_ref().err().map(ToString::to_string);
-        self.tell_saved(&checkpoints.manifest, error);
+        self.publish_saved(&checkpoints.manifest, error);
         result
     }
 
@@ -236,7 +236,7 @@ impl Log {
         drop(syncing);
         fail_point("checkpoint.settled");
         self.drop_segments(checkpoints, begun.first_segment);
-        self.tell_progress();
+        self.wake_waiting();
     }
 
     fn drop_segments(&self, checkpoints: &mut Checkpoints, first: u64) {
@@ -258,11 +258,11 @@ impl Log {
         });
     }
 
-    /// Asks the thread of checkpoints for one.
-    pub fn ask_checkpoint(&self) {
+    /// Requests a checkpoint from the thread that makes them.
+    pub fn request_checkpoint(&self) {
         // ORDERING: Release, with the AcqRel of the thread that takes it: what was done before is
         // saved.
-        self.checkpoint_asked.store(true, Ordering::Release);
-        self.asked.notify_all();
+        self.checkpoint_requested.store(true, Ordering::Release);
+        self.requested.notify_all();
     }
 }

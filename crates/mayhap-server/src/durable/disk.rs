@@ -24,8 +24,8 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn id(&self, path: &str) -> io::Result<FileId>;
     /// Whether the folder is the one that was locked.
     fn is_ours(&self) -> io::Result<bool>;
-    /// Makes and locks the folder if it is not ours any more. What stands in its place is left alone
-    /// unless it `is_known` to be what was there before.
+    /// Makes and locks the folder if it is not ours any more. What stands in its place is left
+    /// alone unless it `is_known` to be what was there before.
     ///
     /// # Errors
     ///
@@ -34,12 +34,12 @@ pub(super) trait Disk: Debug + Send + Sync {
     fn reclaim(&self, is_known: bool) -> io::Result<()>;
 }
 
-/// What tells a file from all others for as long as it is open: device and inode. The same for all
-/// files where the system has no such numbers, so that nothing is noticed there.
+/// What distinguishes a file from all others for as long as it is open: device and inode. The same
+/// for all files where the system has no such numbers, so that nothing is noticed there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId(pub(super) u64, pub(super) u64);
 
-/// An open file. Calls may do less than they are asked, as `pwrite` does.
+/// An open file. Calls may do less than requested, as `pwrite` does.
 pub(super) trait DiskFile: Debug + Send + Sync {
     fn bytes(&self) -> io::Result<u64>;
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;

@@ -209,7 +209,7 @@ impl std::error::Error for Error {
 }
 
 /// Why nothing can be written now: a sentence with what to do, without a code. Redis clients are
-/// told `MISCONF` before it.
+/// answered `MISCONF` before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused(pub String);
 

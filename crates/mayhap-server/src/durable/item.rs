@@ -15,14 +15,15 @@
 //! | 3 | digests in order | digests | `order` (8), `what` (8), 8 bytes each |
 //! | 4 | digests inserted that were new | digests | 8 bytes each |
 //! | 5 | digests inserted that were there | digests | 8 bytes each |
-//! | 16 | create, with the contents that came before or empty | bytes of the name | `expires_at` (8), bytes of the spec (4), name, spec |
-//! | 17 | a part of the contents of a filter that a later item creates | bytes | `part` (8), bytes |
+//! | 16 | create | bytes of the name | `expires_at` (8), bytes of the spec (4), name, spec |
+//! | 17 | a part of contents | bytes | `part` (8), bytes |
 //! | 18 | remove | 0 | |
 //! | 19 | rename | bytes of the name | name |
 //! | 20 | expire | 0 | `expires_at` (8) |
 //! | 21 | clear | 0 | |
 //!
-//! All numbers are little-endian.
+//! All numbers are little-endian. Parts of contents belong to the filter that a later item creates
+//! with them; one without parts is empty.
 
 use super::{Answered, Operation, Replay, ReplayError};
 use mayhap::Digest;

@@ -1,4 +1,4 @@
-//! The log: where frames are put in order, written and synced.
+//! The write-ahead log: where frames are put in order, written and synced.
 
 use super::disk::{DiskFile, again, write_all_at};
 use super::recorder::{Batch, Unsafe, check_size};
@@ -128,8 +128,8 @@ pub struct Log {
     pub(super) work: Condvar,
     /// It is time to end.
     pub(super) ended: Condvar,
-    /// A checkpoint is asked for, or it is time to end.
-    pub(super) asked: Condvar,
+    /// A checkpoint is requested, or it is time to end.
+    pub(super) requested: Condvar,
     /// [`Log::state`] may say something else.
     progress: Condvar,
     /// Held while contents are written, and by checkpoints while they begin; before `operations`.
@@ -150,7 +150,7 @@ pub struct Log {
     pub(super) displaced: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
     pub(super) checkpoints: Mutex<super::checkpoint::Checkpoints>,
-    pub(super) checkpoint_asked: AtomicBool,
+    pub(super) checkpoint_requested: AtomicBool,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
     pub(super) sync_times: Times,
@@ -175,7 +175,7 @@ impl Log {
             inner: Mutex::new(inner),
             work: Condvar::new(),
             ended: Condvar::new(),
-            asked: Condvar::new(),
+            requested: Condvar::new(),
             progress: Condvar::new(),
             contents: Mutex::new(()),
             operations: RwLock::new(()),
@@ -186,14 +186,14 @@ impl Log {
             displaced: AtomicBool::new(false),
             on_progress: RwLock::new(Vec::new()),
             checkpoints: Mutex::new(checkpoints),
-            checkpoint_asked: AtomicBool::new(false),
+            checkpoint_requested: AtomicBool::new(false),
             saved,
             closed: AtomicBool::new(false),
             sync_times: Times::default(),
             checkpoint_times: Times::default(),
         };
         let checkpoints = log.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        log.tell_saved(&checkpoints.manifest, None);
+        log.publish_saved(&checkpoints.manifest, None);
         drop(checkpoints);
         log
     }
@@ -213,7 +213,7 @@ impl Log {
         self.on_progress.write().unwrap_or_else(PoisonError::into_inner).push(wake);
     }
 
-    /// Whether anything can be written; to be asked before a filter is changed. Takes no lock
+    /// Whether anything can be written; to be called before a filter is changed. Takes no lock
     /// while all is well.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl Log {
         Contents { log: self, id, parts: 0, _turn: turn }
     }
 
-    /// What answers that tell of an operation have to wait for: the last one, of any thread, if it
+    /// What answers about an operation have to wait for: the last one, of any thread, if it
     /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
     pub fn last_operation(&self) -> Option<Ticket> {
         // ORDERING: Acquire, with the AcqRel of `now`.
@@ -294,21 +294,21 @@ impl Log {
 
     /// Frames of a lower sequence are on the disk.
     pub(super) fn synced_to(&self) -> u64 {
-        // ORDERING: Acquire, with the AcqRel of `set_synced`: who finds a place safe finds done what
-        // made it so.
+        // ORDERING: Acquire, with the AcqRel of `set_synced`: who finds a place safe finds done
+        // what made it so.
         self.synced.load(Ordering::Acquire)
     }
 
     fn is_poisoned(&self) -> bool {
-        // ORDERING: Acquire, with the Release of `set_trouble`. Who finds trouble here finds what it
-        // is under the lock.
+        // ORDERING: Acquire, with the Release of `set_trouble`. Who finds trouble here finds what
+        // it is under the lock.
         self.poisoned.load(Ordering::Acquire)
     }
 
     /// Milliseconds since the oldest byte was written that is not on the disk.
     pub(super) fn unsynced_ms(&self) -> u64 {
-        // ORDERING: Acquire, with the Release of `tell_unsynced`. The time stands for itself; who
-        // reads it late believes for that long that a place is safe as it was.
+        // ORDERING: Acquire, with the Release of `publish_unsynced`. The time stands for itself;
+        // who reads it late believes for that long that a place is safe as it was.
         match self.unsynced_since.load(Ordering::Acquire) {
             u64::MAX => 0,
             since => self.options.clock.now().saturating_sub(since),
@@ -387,7 +387,7 @@ impl Log {
         (inner.sequence, inner.previous, inner.vouched) = (sequence, previous, safe);
         if inner.dirty_since.is_none() {
             inner.dirty_since = Some(self.options.clock.now());
-            self.tell_unsynced(inner);
+            self.publish_unsynced(inner);
         }
         Ok(())
     }
@@ -417,7 +417,7 @@ impl Log {
             inner.trouble = trouble;
         }
         drop(inner);
-        self.tell_progress();
+        self.wake_waiting();
     }
 
     pub(super) fn set_trouble(&self, inner: &mut Inner, trouble: Trouble) {
@@ -454,7 +454,7 @@ impl Log {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn tell_progress(&self) {
+    pub(super) fn wake_waiting(&self) {
         self.progress.notify_all();
         let all = self.on_progress.read().unwrap_or_else(PoisonError::into_inner);
         all.iter().for_each(|wake| wake());
@@ -469,15 +469,15 @@ pub(super) fn refusal(trouble: &Trouble) -> Refused {
     Refused(match trouble {
         Trouble::Write { why, bytes, .. } => format!(
             "nothing can be written ({why}): free at least {bytes} bytes there, and writing goes \
-             on by itself; filters can still be asked"
+             on by itself; queries go on"
         ),
         Trouble::Sync { why } => format!(
             "the disk failed to keep what was written ({why}): nothing is accepted until the disk \
-             is checked and the server started again; filters can still be asked"
+             is checked and the server started again; queries go on"
         ),
         Trouble::Displaced { what } => format!(
             "{what} while the server was writing: nothing is accepted until all filters are saved \
-             there anew, which it tries by itself; filters can still be asked"
+             there anew, which it tries by itself; queries go on"
         ),
         Trouble::Closed => "the server is ending".to_owned(),
     })

@@ -12,7 +12,7 @@ pub enum Operation<'a> {
         id: u64,
         /// What users call it.
         name: &'a [u8],
-        /// What it was asked to be, in the keyspace's own bytes.
+        /// What it was created to be, in the keyspace's own bytes.
         spec: &'a [u8],
         /// Milliseconds since 1970; 0 for never.
         expires_at: u64,

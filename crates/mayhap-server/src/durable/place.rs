@@ -1,10 +1,11 @@
 //! Whether the log is still where it was written.
 //!
-//! A file that is removed or replaced while it is open goes on taking writes and syncs, and the next
-//! start finds nothing of it. So twice a second it is looked whether the paths still lead to the
-//! files that are open. If not, nothing is accepted any more, and a checkpoint saves all filters into
-//! the folder anew, with a new log: then all that was acknowledged is there again. Should the files
-//! come back, as after a folder was moved and moved back, nothing is lost and writing goes on.
+//! A file that is removed or replaced while it is open goes on taking writes and syncs, and the
+//! next start finds nothing of it. So twice a second it is looked whether the paths still lead to
+//! the files that are open. If not, nothing is accepted any more, and a checkpoint saves all
+//! filters into the folder anew, with a new log: then all that was acknowledged is there again.
+//! Should the files come back, as after a folder was moved and moved back, nothing is lost and
+//! writing goes on.
 
 use super::checkpoint::Checkpoints;
 use super::disk::again;
@@ -60,7 +61,7 @@ impl Log {
         let refused = self.refuse(&inner);
         drop(inner);
         log::error!("{}", refused.err().map_or_else(String::new, |refused| refused.0));
-        self.ask_checkpoint();
+        self.request_checkpoint();
     }
 
     /// What is not where it was.
@@ -115,7 +116,7 @@ impl Log {
             log::info!("the log is where it was again");
         }
         drop(inner);
-        self.tell_progress();
+        self.wake_waiting();
     }
 
     /// Before a checkpoint: makes a place for it, if there is none.

@@ -132,8 +132,9 @@ impl Recorder {
         self.counts(tally, digests.len(), digests.len());
     }
 
-    /// Digests that were there already and are recorded again, since a crash may take them; announced
-    /// as for [`Recorder::insert`]. They do not count, as they did not when they were answered.
+    /// Digests that were there already and are recorded again, since a crash may take them;
+    /// announced as for [`Recorder::insert`]. They do not count, as they did not when they were
+    /// answered.
     pub(crate) fn repeat(&mut self, tally: &Arc<Tally>, filter: u64, digests: &[Digest]) {
         self.extend(item::THERE, filter, digests);
         self.counts(tally, digests.len(), 0);
@@ -239,8 +240,8 @@ impl Recorder {
     /// Writes all that was recorded, with one call to the kernel, which keeps it whatever happens
     /// to the process.
     ///
-    /// `None`: it is as safe as the policy promises, and so are all operations, or there was nothing.
-    /// A ticket: the answers have to wait until [`Log::state`] says that it is.
+    /// `None`: it is as safe as the policy promises, and so are all operations, or there was
+    /// nothing. A ticket: the answers have to wait until [`Log::state`] says that it is.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ impl Log {
     /// Opens a data folder, or makes one, and fills `replay` with what it has.
     ///
     /// What was recorded before a crash is there again; a write that
-    /// the crash cut short is removed and told. `progress` is called from several threads, some
+    /// the crash cut short is removed and reported. `progress` is called from several threads, some
     /// hundred times a second.
     ///
     /// # Errors
@@ -285,8 +285,8 @@ pub(super) fn replay_log(
     for (place, segment) in segments.iter_mut().enumerate() {
         let header = segment::HEADER_BYTES as u64;
         (end.last, end.offset, end.older_bytes) = (place, header, before);
-        let told = |done| progress(Progress::Log { done: before + done, total });
-        replay_segment(store, segment, replay, &told, &mut end)?;
+        let report_progress = |done| progress(Progress::Log { done: before + done, total });
+        replay_segment(store, segment, replay, &report_progress, &mut end)?;
         if end.offset < segment.bytes {
             break;
         }
@@ -307,7 +307,7 @@ fn replay_segment(
     store: &Store,
     segment: &mut Segment<'_>,
     replay: &dyn Replay,
-    told: &dyn Fn(u64),
+    report_progress: &dyn Fn(u64),
     end: &mut End,
 ) -> Result<(), Error> {
     let path = store.path(&segment.path);
@@ -329,10 +329,10 @@ fn replay_segment(
         end.offset += frame.bytes() as u64;
         (end.sequence, end.previous) = (frame.sequence + 1, frame.checksum);
         if end.offset >> 20 != before {
-            told(end.offset);
+            report_progress(end.offset);
         }
     }
-    told(end.offset);
+    report_progress(end.offset);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! What the log asks of those who have the filters: to be filled at start, to be saved later.
+//! What the log needs of those who have the filters: to be filled at start, to be saved later.
 
 use super::{Image, ReplayError};
 use mayhap::Digest;
@@ -6,10 +6,10 @@ use std::io::{self, Write};
 
 /// Who is filled when a data folder is opened; the keyspace, or a test's set of digests.
 ///
-/// Images come first, from several threads at once, then records in the order of the log. What is
-/// said of a filter that is not known was said of one that was removed later: it is to be left
-/// alone. What a filter has already is said again: records follow an image that may hold them. An
-/// error ends the opening, and the log adds the file and the place.
+/// Images come first, from several threads at once, then records in the order of the log. Records
+/// for an unknown id belong to a filter that was removed later; ignore them. Records may repeat
+/// what a filter has already: they follow an image that may hold it. An error ends the opening, and
+/// the log adds the file and the place.
 pub trait Replay: Sync {
     /// A filter of this name, in place of the one that may have had the name: with the contents
     /// that [`Replay::load`] was given for its id, or empty. If the id is known, nothing changes.
@@ -23,7 +23,7 @@ pub trait Replay: Sync {
     -> Result<(), ReplayError>;
 
     /// The contents of the filter that was just created: what [`Snapshot::write`] wrote.
-    /// `mark` is what [`Snapshot::mark`] told.
+    /// `mark` is what [`Snapshot::mark`] returned.
     ///
     /// # Errors
     ///
@@ -60,9 +60,9 @@ pub trait Replay: Sync {
     ) -> Result<(), ReplayError>;
 
     /// A part of the contents of a filter that is created later, as
-    /// [`Contents::write`](super::Contents::write) was given it. If the filter never is, nobody ever
-    /// saw it. Version 0.1 wrote the parts after the creation: then the filter is known, and nobody
-    /// saw it before the last part.
+    /// [`Contents::write`](super::Contents::write) was given it. If the filter never is, nobody
+    /// ever saw it. Version 0.1 wrote the parts after the creation: then the filter is known, and
+    /// nobody saw it before the last part.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ pub struct Saved {
     pub id: u64,
     /// What users call it.
     pub name: Box<[u8]>,
-    /// What it was asked to be, in the keyspace's own bytes.
+    /// What it was created to be, in the keyspace's own bytes.
     pub spec: Box<[u8]>,
     /// Milliseconds since 1970; 0 for never.
     pub expires_at: u64,
@@ -111,7 +111,7 @@ pub struct Saved {
 
 /// Whose filters a checkpoint saves.
 pub trait Filters: Sync {
-    /// All filters now. Asked while no [`Operation`](super::Operation) is going on.
+    /// All filters now. Called while no [`Operation`](super::Operation) is going on.
     fn list(&self) -> Vec<Saved>;
 
     /// What is in a filter now, or `None` if there is none of this id any more. Insertions may go

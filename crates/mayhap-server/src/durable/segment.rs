@@ -119,7 +119,7 @@ impl<'a> Segment<'a> {
         Error::Damaged { path: self.store.path(&self.path), offset, what: what.to_owned() }
     }
 
-    /// The bytes from an offset on: as many as asked for, or all up to the end.
+    /// The bytes from an offset on: as many as requested, or all up to the end.
     fn at(&mut self, offset: u64, bytes: usize) -> Result<&[u8], Error> {
         let bytes = (bytes as u64).min(self.bytes.saturating_sub(offset)) as usize;
         let end = self.start + self.window.len() as u64;

@@ -1,4 +1,4 @@
-//! What the log tells of itself.
+//! What the log reports of itself.
 
 use super::Policy;
 use super::log::{Log, Trouble};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::PoisonError;
 use std::time::SystemTime;
 
-/// What the log tells of itself.
+/// What the log reports of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -50,7 +50,7 @@ pub struct Stats {
 }
 
 impl Log {
-    /// What the log tells of itself; waits for nothing but a write that is going on.
+    /// What the log reports of itself; waits for nothing but a write that is going on.
     pub fn stats(&self) -> Stats {
         let saved = self.saved.read().unwrap_or_else(PoisonError::into_inner).clone();
         let inner = self.lock();
@@ -76,7 +76,7 @@ impl Log {
         }
     }
 
-    pub(super) fn tell_saved(&self, manifest: &Manifest, error: Option<String>) {
+    pub(super) fn publish_saved(&self, manifest: &Manifest, error: Option<String>) {
         let saved = LastSaved { at: manifest.made_at, image_bytes: manifest.image_bytes(), error };
         *self.saved.write().unwrap_or_else(PoisonError::into_inner) = saved;
     }
@@ -87,7 +87,7 @@ impl Log {
     }
 }
 
-/// What is told of the last checkpoint.
+/// What is known of the last checkpoint.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LastSaved {
     pub(super) at: u64,

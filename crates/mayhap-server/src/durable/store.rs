@@ -40,7 +40,7 @@ pub(super) fn number_in(name: &str, suffix: &str) -> Option<u64> {
     (digits == format!("{number}")).then_some(number)
 }
 
-/// A disk, and where it is for those who are told of it.
+/// A disk, and its path for messages.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     pub(super) disk: Arc<dyn Disk>,
@@ -61,7 +61,7 @@ impl Store {
         let _ = self.key.set(bytes.into());
     }
 
-    /// Whether a file that the folder cannot be without is there, as far as can be told.
+    /// Whether a file that the folder cannot be without is there, as far as is known.
     pub(super) fn has(&self, path: &str) -> bool {
         !matches!(self.disk.id(path), Err(error) if error.kind() == io::ErrorKind::NotFound)
     }

@@ -1,4 +1,4 @@
-//! How what the log has written gets onto the disk, and who is told.
+//! Group commit: how what the log has written gets onto the disk, and who is woken.
 
 use super::disk::again;
 use super::log::{Inner, Trouble, refusal};
@@ -27,7 +27,7 @@ impl Log {
             return Ok(());
         }
         inner.syncing_since = inner.dirty_since.take();
-        self.tell_unsynced(&inner);
+        self.publish_unsynced(&inner);
         let (older, file, target) = (inner.older.len(), inner.file.clone(), inner.sequence);
         let mut files = inner.older.clone();
         files.push(file);
@@ -42,7 +42,7 @@ impl Log {
         let result = match done {
             Ok(()) if matches!(inner.trouble, Some(Trouble::Displaced { .. })) => {
                 inner.dirty_since = since.or(inner.dirty_since);
-                self.tell_unsynced(&inner);
+                self.publish_unsynced(&inner);
                 self.refuse(&inner)
             }
             Ok(()) => {
@@ -58,7 +58,7 @@ impl Log {
         };
         drop(inner);
         drop(turn);
-        self.tell_progress();
+        self.wake_waiting();
         result
     }
 
@@ -72,10 +72,10 @@ impl Log {
                 counts.iter().for_each(Unsafe::settle);
             }
         }
-        self.tell_unsynced(inner);
+        self.publish_unsynced(inner);
     }
 
-    pub(super) fn tell_unsynced(&self, inner: &Inner) {
+    pub(super) fn publish_unsynced(&self, inner: &Inner) {
         let since = inner.syncing_since.or(inner.dirty_since).unwrap_or(u64::MAX);
         // ORDERING: Release, with the Acquire of `unsynced_ms`.
         self.unsynced_since.store(since, Ordering::Release);
@@ -95,7 +95,7 @@ impl Log {
                 // Nobody waits for it, and losing it does no harm.
                 inner.dirty_since = dirty_since;
                 inner.vouched = inner.sequence;
-                self.tell_unsynced(&inner);
+                self.publish_unsynced(&inner);
             }
         }
     }

@@ -105,9 +105,9 @@ impl Log {
         // ORDERING: Release, with the Acquire of `is_closed`.
         self.closed.store(true, Ordering::Release);
         self.work.notify_all();
-        self.asked.notify_all();
+        self.requested.notify_all();
         self.ended.notify_all();
-        self.tell_progress();
+        self.wake_waiting();
         synced
     }
 
@@ -116,7 +116,7 @@ impl Log {
     pub(crate) fn tick(&self) {
         self.retry();
         if self.policy() != Policy::No {
-            // Whoever waits is told; there is nothing else to do about it here.
+            // Those who wait are woken; there is nothing else to do about it here.
             let _ = self.sync();
         }
         self.vouch();
@@ -155,7 +155,7 @@ impl Log {
     fn sync_if(&self, due: Due, ticked: &mut u64) {
         match due {
             Due::In(_) => {}
-            // Whoever waits is told; there is nothing else to do about it here.
+            // Those who wait are woken; there is nothing else to do about it here.
             Due::Sync => drop(self.sync()),
             Due::Tick => {
                 self.tick();
@@ -196,11 +196,11 @@ impl Log {
         let mut failed = String::new();
         while !self.is_closed() {
             // ORDERING: AcqRel, with the Release of who asks: what was done before is saved.
-            let asked = self.checkpoint_asked.swap(false, Ordering::AcqRel);
+            let requested = self.checkpoint_requested.swap(false, Ordering::AcqRel);
             // Each second, since nothing is accepted meanwhile.
-            let asked = asked || self.is_displaced();
+            let requested = requested || self.is_displaced();
             let due = self.checkpoint_is_due(last.elapsed()) && Instant::now() >= not_before;
-            if asked || due {
+            if requested || due {
                 match self.checkpoint(filters) {
                     Ok(saves) => {
                         log::info!("checkpoint: {saves:?}");
@@ -218,7 +218,11 @@ impl Log {
             }
             let inner = self.lock();
             if !self.is_closed() {
-                drop(self.asked.wait_timeout(inner, TICK).unwrap_or_else(PoisonError::into_inner));
+                drop(
+                    self.requested
+                        .wait_timeout(inner, TICK)
+                        .unwrap_or_else(PoisonError::into_inner),
+                );
             }
         }
     }

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Filters of one page of the list, unless fewer are asked for.
+/// Filters of one page of the list, unless the request has a lower limit.
 const MAX_PAGE: usize = 1000;
 
 type Answer = Result<Response, Failure>;
@@ -128,16 +128,16 @@ struct Described {
     capacity: u64,
     items: u64,
     distinct_items: u64,
-    bytes: u64,
+    num_bytes: u64,
     layers: u64,
     expansion: Option<u32>,
-    error: f64,
-    error_now: f64,
+    target_fpp: f64,
+    expected_fpp: f64,
     read_only: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fill: Option<f64>,
+    fill_ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    error_measured: Option<f64>,
+    estimated_fpp: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     fill_alarm: Option<bool>,
     expires_at: Option<u64>,
@@ -157,14 +157,14 @@ fn describe(name: &[u8], entry: &Entry) -> Described {
         capacity,
         items,
         distinct_items,
-        bytes: num_bytes,
+        num_bytes,
         layers,
         expansion,
-        error: target_fpp,
-        error_now: expected_fpp,
+        target_fpp,
+        expected_fpp,
         read_only,
-        fill: None,
-        error_measured: None,
+        fill_ratio: None,
+        estimated_fpp: None,
         fill_alarm: None,
         expires_at,
         problem: entry.file_problem().map(|problem| problem.to_string()),
@@ -225,8 +225,8 @@ pub(super) async fn info(
         if look.measure {
             let measured = entry.measure();
             entry.check_file()?;
-            described.fill = Some(measured.fill_ratio);
-            described.error_measured = Some(measured.estimated_fpp);
+            described.fill_ratio = Some(measured.fill_ratio);
+            described.estimated_fpp = Some(measured.estimated_fpp);
             described.fill_alarm = measured.fill_alarm;
         }
         Ok(json(StatusCode::OK, &described))
@@ -238,7 +238,7 @@ pub(super) async fn info(
 #[serde(deny_unknown_fields)]
 pub(super) struct Create {
     capacity: Option<u64>,
-    error: Option<f64>,
+    target_fpp: Option<f64>,
     expansion: Option<u32>,
     #[serde(default)]
     fixed: bool,
@@ -254,7 +254,7 @@ impl Create {
     fn spec(&self, state: &State) -> Result<Spec, Failure> {
         let config = &state.shared.config;
         let capacity = self.capacity.unwrap_or(config.default_capacity);
-        let error = self.error.unwrap_or(config.default_error);
+        let error = self.target_fpp.unwrap_or(config.default_error);
         let shape = match (self.fixed, self.expansion) {
             (true, Some(_)) => return Err(Failure::bad("a fixed filter has no expansion")),
             (true, None) => Shape::Fixed { capacity, error, layout: None },
@@ -276,10 +276,10 @@ pub(super) async fn create(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json(asked): Json<Create>,
+    Json(create): Json<Create>,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
-    let spec = asked.spec(&state)?;
+    let spec = create.spec(&state)?;
     blocking(move || {
         state.check_writable()?;
         let log = state.shared.log.as_deref();

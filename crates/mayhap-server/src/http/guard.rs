@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// A wrong password is answered so much later.
 const FAILED_LOGIN_DELAY: Duration = Duration::from_secs(1);
 
-/// Headers of every answer: nothing is guessed, framed, kept or told to other sites.
+/// Headers of every answer: nothing is guessed, framed, kept or sent to other sites.
 const HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
@@ -26,10 +26,10 @@ const HEADERS: [(HeaderName, &str); 5] = [
     (header::CACHE_CONTROL, "no-store"),
 ];
 
-/// Paths that tell nothing of filters: probes, the page, its style, the description.
+/// Paths that reveal nothing about filters: probes, the page, its style, the description.
 const OPEN: [&str; 5] = ["/healthz", "/readyz", "/", "/style.css", "/openapi.json"];
 
-/// Stands before every request: counts it, refuses it or tells its handler what the user may do.
+/// Stands before every request: counts it, refuses it, or hands the user's rights to its handler.
 pub(super) async fn guard(
     From(state): From<State>,
     Extension(peer): Extension<SocketAddr>,

@@ -27,7 +27,7 @@ const MAX_CONNECTIONS: usize = 512;
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The head of a request is no longer; hyper's least is 8 KiB.
 const MAX_HEAD_BYTES: usize = 64 << 10;
-/// How long requests at hand may take once the end was asked for.
+/// How long requests at hand may take once the server is to stop.
 const LAST_REQUESTS: Duration = Duration::from_secs(5);
 const BACKLOG: u32 = 1024;
 

@@ -45,7 +45,8 @@ impl Entry {
 
     /// When its time is over, in milliseconds since 1970; 0 for never.
     pub fn expires_at(&self) -> u64 {
-        // ORDERING: Relaxed. The time stands for itself; changes of it are under the keyspace's lock.
+        // ORDERING: Relaxed. The time stands for itself; changes of it are under the keyspace's
+        // lock.
         self.expires_at.load(Ordering::Relaxed)
     }
 
@@ -220,9 +221,9 @@ impl Entry {
     }
 
     /// [`Entry::check_file`] after a single query, which the system call would cost as much as the
-    /// query itself: the file is looked at if `now`, any clock, has gone on since, so that an answer
-    /// can be wrong in the millisecond in which somebody begins to overwrite it. Pages that are gone
-    /// are noticed at once.
+    /// query itself: the file is looked at if `now`, any clock, has gone on since, so that an
+    /// answer can be wrong in the millisecond in which somebody begins to overwrite it. Pages that
+    /// are gone are noticed at once.
     ///
     /// # Errors
     ///

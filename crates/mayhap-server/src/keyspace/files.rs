@@ -1,10 +1,11 @@
-//! Filter files that somebody put into the data folder: served by name, read only, and looked after.
+//! Filter files that somebody put into the data folder: served by name, read only, and looked
+//! after.
 //!
-//! Others may cut, overwrite or replace such a file at any time. A filter that is read where it lies
-//! then says so instead of answering ([`Entry::check_file`]). A thread looks at all files twice a
-//! second: one that was changed, and then left alone from one look to the next, is opened anew, all
-//! of it checked, and served in place of the old one if it is whole. Until then an old file that is
-//! still as it was (it was renamed or removed, or is in memory) goes on being served.
+//! Others may cut, overwrite or replace such a file at any time. A filter that is read where it
+//! lies then says so instead of answering ([`Entry::check_file`]). A thread looks at all files
+//! twice a second: one that was changed, and then left alone from one look to the next, is opened
+//! anew, all of it checked, and served in place of the old one if it is whole. Until then an old
+//! file that is still as it was (it was renamed or removed, or is in memory) goes on being served.
 
 use super::entry::home;
 use super::kind::{Filter, Foreign, Growing, Mapped, check_header};
@@ -141,8 +142,8 @@ impl Keyspace {
         self.files.unreadable.load(Ordering::Relaxed)
     }
 
-    /// Looks at all files: notices those that were changed, and serves those anew that are whole and
-    /// were left alone since the last look.
+    /// Looks at all files: notices those that were changed, and serves those anew that are whole
+    /// and were left alone since the last look.
     pub fn refresh_files(&self) {
         let mut unreadable = 0;
         for file in &mut *locked(&self.files.watched) {
@@ -160,7 +161,7 @@ impl Keyspace {
     }
 
     fn refresh_file(&self, file: &mut Watched) {
-        // One that is not there, or of which the system does not tell, is left as it is.
+        // One that is not there, or that the system cannot look at, is left as it is.
         let Ok(found) = FileStamp::at(&file.path) else { return };
         let entry = self.get(&file.name, 0).filter(|_| file.served.is_some());
         let is_sound = entry.as_ref().is_some_and(|entry| entry.file_problem().is_none());

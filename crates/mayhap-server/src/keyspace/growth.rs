@@ -1,8 +1,8 @@
 //! The next layers of filters that grow, allocated before they are needed.
 //!
-//! A layer of some MiB costs the thread that allocates it milliseconds, and the threads that fill it
-//! first wait for the system to find each page. So a thread of its own does both. If it is late, the
-//! thread that needs the layer allocates it, or takes it as far as it is.
+//! A layer of some MiB costs the thread that allocates it milliseconds, and the threads that fill
+//! it first wait for the system to find each page. So a thread of its own does both. If it is late,
+//! the thread that needs the layer allocates it, or takes it as far as it is.
 
 use super::lock::locked;
 use std::collections::BTreeSet;
@@ -90,7 +90,8 @@ impl Growing {
 impl Drop for Growing {
     fn drop(&mut self) {
         self.growth.stop();
-        // A panic was reported by the thread itself; layers are then allocated when they are needed.
+        // A panic was reported by the thread itself; layers are then allocated when they are
+        // needed.
         let _ = self.thread.take().map(JoinHandle::join);
     }
 }

@@ -13,8 +13,8 @@ pub struct Info {
     pub layers: u64,
     /// Keys that were new.
     pub items: u64,
-    /// Distinct keys that came, those that were taken for repeats too, where its count tells; else
-    /// [`Info::items`].
+    /// Distinct keys that came, those that were taken for repeats too, where its count shows them;
+    /// else [`Info::items`].
     pub distinct_items: u64,
     /// `EXPANSION` of its creation; `None` if it does not grow.
     pub expansion: Option<u32>,

@@ -47,7 +47,7 @@ pub enum LoadError {
 impl Keyspace {
     /// The next chunk of a filter's dump, and the cursor to go on with; `(0, [])` at the end.
     ///
-    /// Cursor 0 begins, with a copy of the filter that is kept until the last chunk is asked for or
+    /// Cursor 0 begins, with a copy of the filter that is kept until the last chunk is requested or
     /// a minute has gone by. One dump of a filter at a time: another beginning takes its place.
     ///
     /// # Errors

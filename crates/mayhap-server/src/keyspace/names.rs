@@ -2,7 +2,8 @@
 //!
 //! Asking takes no lock. Whatever changes names takes one, `changing`, over looking, writing to the
 //! log and publishing, so that what is seen comes in the order of the log. The index by id is what
-//! checkpoints and scans go over; a filter is in it, and has its name, once the log has its creation.
+//! checkpoints and scans go over; a filter is in it, and has its name, once the log has its
+//! creation.
 
 use super::entry::home;
 use super::growth::Growth;

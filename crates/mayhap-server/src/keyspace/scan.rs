@@ -24,7 +24,7 @@ impl Keyspace {
     /// filters (at least 1, at most 10,000) those that fit `pattern`.
     ///
     /// Filters stand in the order of their creation, so one that is there during the whole scan is
-    /// told exactly once, under the name that it has then.
+    /// listed exactly once, under the name that it has then.
     ///
     /// # Errors
     ///

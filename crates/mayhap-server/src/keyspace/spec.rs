@@ -1,4 +1,4 @@
-//! What a filter was asked to be, and its bytes in the log.
+//! What a filter was created to be, and its bytes in the log.
 //!
 //! ```text
 //! offset  bytes  what
@@ -49,11 +49,11 @@ pub(super) const fn hash_of(function: &DigestFunction) -> Hash {
 pub enum Shape {
     /// Grows with its keys and keeps `error` overall.
     Growing {
-        /// Keys for which it has room at first, as asked.
+        /// Initial capacity.
         capacity: u64,
         /// The promised rate.
         error: f64,
-        /// `EXPANSION`: told again; growth is ours.
+        /// `EXPANSION`: reported back; growth is ours.
         expansion: u32,
     },
     /// Says that it is full rather than grow.
@@ -87,7 +87,7 @@ pub enum Shape {
     File,
 }
 
-/// What a filter was asked to be.
+/// What a filter was created to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spec {
     /// What kind of filter.

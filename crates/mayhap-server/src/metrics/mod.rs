@@ -1,8 +1,8 @@
 //! What the server counts.
 //!
-//! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and gives them, once a turn,
-//! to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the lanes up.
-//! `times.rs` is how long things took, `page.rs` writes all of it as Prometheus reads it.
+//! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and gives them, once a
+//! turn, to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the
+//! lanes up. `times.rs` is how long things took, `page.rs` writes all of it as Prometheus reads it.
 
 #[cfg(not(loom))]
 mod page;

@@ -127,82 +127,84 @@ fn log(stats: &Stats, out: &mut String) {
     histogram(out, "checkpoint", "A checkpoint, also one that failed", &stats.checkpoints);
 }
 
-/// Bits of filters that a page reads, to tell how full they are: a tenth of a second.
+/// Bits of filters that a page reads for how full they are: a tenth of a second.
 const MEASURED_BYTES: u64 = 1 << 30;
 
 /// A filter on the page.
-struct Told {
+struct Listed {
     name: String,
     info: Info,
     /// What its bits say, if they were read.
     measured: Option<Measured>,
 }
 
-/// What a family tells of a filter, if it is known.
-type Value = fn(&Told) -> Option<f64>;
+/// What a family says of a filter, if it is known.
+type Value = fn(&Listed) -> Option<f64>;
 
 /// The first filters that the user may see.
-fn told(shared: &Shared, rights: &Rights) -> Vec<Told> {
+fn list(shared: &Shared, rights: &Rights) -> Vec<Listed> {
     let (limit, now) = (shared.config.metrics_filters, unix_ms());
-    let (mut told, mut cursor, mut left) = (Vec::new(), 0, MEASURED_BYTES);
-    while told.len() < limit {
+    let (mut listed, mut cursor, mut left) = (Vec::new(), 0, MEASURED_BYTES);
+    while listed.len() < limit {
         // Without a pattern there is nothing to refuse.
         let Ok(page) = shared.keyspace.scan(cursor, 1000, None, now) else { break };
         for name in page.names.iter().filter(|name| rights.covers(name)) {
-            let entry = shared.keyspace.get(name, now).filter(|_| told.len() < limit);
-            told.extend(entry.map(|entry| tell(name, &entry, &mut left)));
+            let entry = shared.keyspace.get(name, now).filter(|_| listed.len() < limit);
+            listed.extend(entry.map(|entry| describe(name, &entry, &mut left)));
         }
         cursor = page.cursor;
         if cursor == 0 {
             break;
         }
     }
-    told
+    listed
 }
 
-fn tell(name: &[u8], entry: &Entry, left: &mut u64) -> Told {
+fn describe(name: &[u8], entry: &Entry, left: &mut u64) -> Listed {
     let info = entry.info();
     let rest = left.checked_sub(info.num_bytes);
     *left = rest.unwrap_or(*left);
     let measured = rest.map(|_| entry.measure()).filter(|_| entry.file_problem().is_none());
-    Told { name: label(name), info, measured }
+    Listed { name: label(name), info, measured }
 }
 
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
-    let told = told(shared, rights);
-    one(out, "mayhap_filters_told", "gauge", "Filters that follow one by one", told.len());
+    let listed = list(shared, rights);
+    one(out, "mayhap_filters_listed", "gauge", "Filters that follow one by one", listed.len());
     let families: [(Family<'_>, Value); 9] = [
-        (Family("mayhap_filter_items", "gauge", "Keys that were new"), |told| {
-            Some(told.info.items as f64)
+        (Family("mayhap_filter_items", "gauge", "Keys that were new"), |filter| {
+            Some(filter.info.items as f64)
         }),
-        (Family("mayhap_filter_distinct_items", "gauge", "Keys that came, by its count"), |told| {
-            Some(told.info.distinct_items as f64)
+        (
+            Family("mayhap_filter_distinct_items", "gauge", "Keys that came, by its count"),
+            |filter| Some(filter.info.distinct_items as f64),
+        ),
+        (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |filter| {
+            Some(filter.info.capacity as f64)
         }),
-        (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |told| {
-            Some(told.info.capacity as f64)
+        (Family("mayhap_filter_num_bytes", "gauge", "Its memory"), |filter| {
+            Some(filter.info.num_bytes as f64)
         }),
-        (Family("mayhap_filter_bytes", "gauge", "Its memory"), |told| {
-            Some(told.info.num_bytes as f64)
+        (Family("mayhap_filter_target_fpp", "gauge", "The promised rate"), |filter| {
+            Some(filter.info.target_fpp)
         }),
-        (Family("mayhap_filter_error_target", "gauge", "The promised rate"), |told| {
-            Some(told.info.target_fpp)
+        (Family("mayhap_filter_expected_fpp", "gauge", "The rate, by its keys"), |filter| {
+            Some(filter.info.expected_fpp)
         }),
-        (Family("mayhap_filter_error_expected", "gauge", "The rate, by its keys"), |told| {
-            Some(told.info.expected_fpp)
+        (Family("mayhap_filter_estimated_fpp", "gauge", "The rate, by its bits"), |filter| {
+            Some(filter.measured?.estimated_fpp)
         }),
-        (Family("mayhap_filter_error_estimated", "gauge", "The rate, by its bits"), |told| {
-            Some(told.measured?.estimated_fpp)
+        (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |filter| {
+            Some(filter.measured?.fill_ratio)
         }),
-        (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |told| {
-            Some(told.measured?.fill_ratio)
-        }),
-        (Family("mayhap_filter_fill_alarm", "gauge", "More bits than its keys explain"), |told| {
-            Some(f64::from(u8::from(told.measured?.fill_alarm?)))
-        }),
+        (
+            Family("mayhap_filter_fill_alarm", "gauge", "More bits than its keys explain"),
+            |filter| Some(f64::from(u8::from(filter.measured?.fill_alarm?))),
+        ),
     ];
     for (family, value) in families {
         head(out, &family);
-        for filter in &told {
+        for filter in &listed {
             if let Some(value) = value(filter) {
                 line(out, family.0, &[("filter", &filter.name)], value);
             }

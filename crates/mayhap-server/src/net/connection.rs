@@ -16,7 +16,7 @@ pub(super) const MAX_UNSENT_BYTES: usize = 256 << 10;
 /// that come one by one are not copied each time.
 const SPARE: usize = 8;
 
-/// How long a connection that was told to go may take to go, in milliseconds.
+/// How long a client may take to close a connection after its last answer, in milliseconds.
 const LINGER_MS: u64 = 1000;
 
 /// Bytes that it may still send meanwhile.

@@ -33,7 +33,7 @@ const MAX_TURN_ARRIVALS: usize = 256;
 /// Bytes that a connection may have when all of them together have too many.
 const MODEST_BYTES: usize = 64 << 10;
 
-/// What clients are told whose connection is closed.
+/// The last answers of connections that are closed.
 const NO_BUFFERS: &str =
     "ERR the server has no more memory for requests and answers (max_buffer_bytes)";
 const TOO_SLOW: &str = "ERR the request did not arrive in time (request_timeout)";
@@ -364,7 +364,7 @@ impl<E: Engine> Loop<E> {
         });
     }
 
-    /// A client that sends no more still gets what it has asked for.
+    /// A client that sends no more still gets its answers.
     fn end_of_input(&mut self, index: usize) {
         let Some(connection) = self.connections.get_mut(index) else { return };
         if connection.has_unsent() || connection.owes() {

@@ -156,7 +156,7 @@ impl<E: Engine> Worker<E> {
     fn run(&self, queue: &Receiver<Box<Job>>) {
         let mut turn = self.engine.turn();
         for job in queue {
-            // Nobody waits for the answer, and nobody was told that it was done.
+            // Nobody waits for the answer, and nobody has heard that it was done.
             if !job.client.is_gone() {
                 let inbox = Arc::clone(&job.inbox);
                 inbox.put_done(self.carry_out(*job, &mut turn));

@@ -53,7 +53,7 @@ impl Listener {
         Ok(Self { kind, keepalive })
     }
 
-    /// The address, with the port that was given if none was asked for.
+    /// The address, with the port that the system chose for port 0.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         match &self.kind {
             Kind::Tcp(socket, _) => socket.local_addr().ok(),
@@ -70,7 +70,7 @@ impl Listener {
         }
     }
 
-    /// Takes one connection, if it has `room`; else it is told that there is none and `None` comes
+    /// Takes one connection, if it has `room`; else it gets an error and `None` comes
     /// back.
     pub(super) fn accept(&self, room: impl FnOnce() -> bool) -> io::Result<Option<Arrival>> {
         match &self.kind {
@@ -120,7 +120,7 @@ impl Drop for Listener {
 
 fn refuse(socket: &mut impl Write, plain: bool) {
     if plain {
-        // A new socket has room for it, and who is gone needs not be told.
+        // A new socket has room for it, and a client that is gone needs no error.
         let _ = socket.write(b"-ERR max number of clients reached\r\n");
     }
 }
@@ -168,12 +168,12 @@ fn unix(path: &std::path::Path) -> io::Result<mio::net::UnixListener> {
 #[cfg(unix)]
 const RESERVED_FILES: u64 = 64;
 
-/// As many of the connections that were asked for as the system has files for.
+/// As many of the requested connections as the system has files for.
 #[cfg(unix)]
-pub(crate) fn max_clients(asked: usize) -> usize {
+pub(crate) fn max_clients(requested: usize) -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-    let needed = RESERVED_FILES.saturating_add(asked as u64);
+    let needed = RESERVED_FILES.saturating_add(requested as u64);
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < needed) {
         let current = Some(limit.maximum.map_or(needed, |maximum| maximum.min(needed)));
@@ -184,16 +184,16 @@ pub(crate) fn max_clients(asked: usize) -> usize {
     }
     let allowed = limit.current.map_or(u64::MAX, |files| files.saturating_sub(RESERVED_FILES));
     let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
-    if allowed < asked {
+    if allowed < requested {
         log::warn!(
-            "{asked} clients were asked for, the system allows open files for {allowed}; \
+            "max_clients is {requested}, the system allows open files for {allowed}; \
              raise the limit of open files (ulimit -n)"
         );
     }
-    asked.min(allowed)
+    requested.min(allowed)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn max_clients(asked: usize) -> usize {
-    asked
+pub(crate) fn max_clients(requested: usize) -> usize {
+    requested
 }

@@ -80,7 +80,7 @@ impl Loops {
         Ok(loops)
     }
 
-    /// The first address, with the port that was given if none was asked for; `None` if it only
+    /// The first address, with the port that the system chose for port 0; `None` if it only
     /// listens in the file system.
     pub fn address(&self) -> Option<SocketAddr> {
         self.addresses.first().copied()

@@ -11,10 +11,10 @@
 //! (a full disk); other connections go on. So they do while a request takes long: it is carried out
 //! on another thread (`jobs.rs`).
 //!
-//! `loops.rs` starts the threads, `event_loop.rs` is the turn, `wait.rs` the pause before the next, `pipeline.rs` what happens to
-//! the bytes of one connection, `connection.rs` and `stream.rs` the connection and its socket,
-//! `listen.rs` where clients arrive, `clients.rs` who is there, `engine.rs` what a loop asks of the
-//! rest of the server.
+//! `loops.rs` starts the threads, `event_loop.rs` is the turn, `wait.rs` the pause before the next,
+//! `pipeline.rs` what happens to the bytes of one connection, `connection.rs` and `stream.rs` the
+//! connection and its socket, `listen.rs` where clients arrive, `clients.rs` who is there,
+//! `engine.rs` what a loop asks of the rest of the server.
 
 mod clients;
 mod connection;

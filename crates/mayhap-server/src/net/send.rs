@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// Memory for answers that a loop keeps between turns.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// What clients are told if the log failed after their change was written.
+/// The answer if the log failed after their change was written.
 const LOG_FAILED: &str = "MISCONF The log of changes failed on the disk: it is not known whether \
                           this change is safe. Look into the server's log, then restart it.";
 
-/// What clients are told if too many requests that take long wait already.
+/// The answer if too many requests that take long wait already.
 const BUSY: &str =
     "ERR too many requests that take long are waiting already; nothing was done, try again later";
 

@@ -82,7 +82,7 @@ impl Stream {
 
     /// Says that nothing more comes.
     pub(super) fn shut_down_write(&mut self) {
-        // Who is gone needs not be told.
+        // A client that is gone needs no goodbye.
         let _ = match self {
             Self::Tcp(socket) => socket.shutdown(Shutdown::Write),
             #[cfg(unix)]

@@ -2,10 +2,10 @@
 //!
 //! Who wakes a sleeping thread pays for it, and on loopback that is the client. So after a turn a
 //! loop looks for at most `busy_poll` (20 µs) whether there is more, giving way to other threads in
-//! between. One client that waits for each answer had 24,000 instead of 16,000 a second in this way,
-//! 50 clients a tenth more (2 CPUs, loopback). Where it does not help it is not done: after a turn that
-//! took longer than `busy_poll` for each client, whose pipelines and batches make a wake-up cheap;
-//! and after each look in vain twice as many turns go by without one, up to 63.
+//! between. One client that waits for each answer had 24,000 instead of 16,000 a second in this
+//! way, 50 clients a tenth more (2 CPUs, loopback). Where it does not help it is not done: after a
+//! turn that took longer than `busy_poll` for each client, whose pipelines and batches make a
+//! wake-up cheap; and after each look in vain twice as many turns go by without one, up to 63.
 
 use mio::{Events, Poll};
 use std::io;

@@ -73,7 +73,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For those who have not logged in where a password is asked for: room for `HELLO 3 AUTH …`.
+    /// For those who have not logged in where a password is required: room for `HELLO 3 AUTH …`.
     ///
     /// The limits of Redis: 10 words of 16 KiB.
     pub const STRANGER: Self = Self {
@@ -85,7 +85,7 @@ impl Limits {
     };
 
     fn max_bytes(&self, words: Words<'_>) -> u32 {
-        // Asked for only when a word is larger than others may be.
+        // Called only when a word is larger than others may be.
         let carries = words.get(0).is_some_and(|name| {
             name.eq_ignore_ascii_case(b"BF.LOADCHUNK") || name.eq_ignore_ascii_case(b"BF.LOAD")
         });
@@ -106,9 +106,9 @@ impl Default for Limits {
     }
 }
 
-/// Why bytes are no request; the connection is closed after it was told.
+/// Why bytes are no request; the connection is closed after that answer.
 ///
-/// Empty for a browser that was talked into speaking to this port: nothing is told then.
+/// Empty for a browser that was tricked into speaking to this port: it gets no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed(pub String);
 

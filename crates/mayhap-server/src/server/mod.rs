@@ -134,8 +134,9 @@ impl Running {
         self.control.wait();
     }
 
-    /// Lets requests at hand end, makes what was written safe, and ends all threads. A checkpoint is
-    /// made before if the setting `checkpoint_on_exit` or the client who sent `SHUTDOWN` says so.
+    /// Lets requests at hand end, makes what was written safe, and ends all threads. A checkpoint
+    /// is made before if the setting `checkpoint_on_exit` or the client who sent `SHUTDOWN` says
+    /// so.
     ///
     /// # Errors
     ///

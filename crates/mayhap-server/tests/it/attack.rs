@@ -213,7 +213,7 @@ fn no_alarm_is_raised_by_keys_that_nobody_chose() {
 #[test]
 fn the_alarm_is_in_the_metrics_and_over_http() {
     let server = crate::http::Server::plain();
-    let body = serde_json::json!({ "capacity": 10_000, "error": 0.01, "keyed": false });
+    let body = serde_json::json!({ "capacity": 10_000, "target_fpp": 0.01, "keyed": false });
     assert_eq!(server.send("PUT /v1/filters/f", &body).status, 201);
     let page = |expected: &str| {
         let page = server.get("/metrics").text();

@@ -125,11 +125,12 @@ impl Answer {
 #[test]
 fn a_filter_is_made_filled_asked_listed_and_removed() {
     let server = Server::plain();
-    let made = server.send("PUT /v1/filters/seen", &json!({ "capacity": 1000, "error": 0.001 }));
+    let made =
+        server.send("PUT /v1/filters/seen", &json!({ "capacity": 1000, "target_fpp": 0.001 }));
     assert_eq!(made.status, 201, "{made:?}");
     let made = made.json();
     assert_eq!((&made["name"], &made["capacity"]), (&json!("seen"), &json!(1000)));
-    assert_eq!((&made["error"], &made["keyed"]), (&json!(0.001), &json!(true)));
+    assert_eq!((&made["target_fpp"], &made["keyed"]), (&json!(0.001), &json!(true)));
     let again = server.send("PUT /v1/filters/seen", &json!({}));
     assert_eq!(again.status, 409, "{again:?}");
     let items = json!({ "items": ["a", "b", "a"] });
@@ -140,7 +141,7 @@ fn a_filter_is_made_filled_asked_listed_and_removed() {
     assert_eq!(checked, json!({ "present": [true, false], "found": 1 }));
     let info = server.get("/v1/filters/seen?measure=true").json();
     assert_eq!((&info["items"], &info["kind"]), (&json!(2), &json!("growing")));
-    assert!(info["fill"].as_f64().unwrap() > 0.0, "{info}");
+    assert!(info["fill_ratio"].as_f64().unwrap() > 0.0, "{info}");
     assert_eq!(server.get("/v1/filters").json()["filters"][0]["path"], "/v1/filters/seen");
     assert_eq!(server.ask("DELETE /v1/filters/seen", &[], b"").status, 204);
     for (line, body) in [
@@ -281,10 +282,10 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
         json!({ "capacity": 0 }),
         json!({ "capacity": -1 }),
         json!({ "capacity": 1.5 }),
-        json!({ "error": 0 }),
-        json!({ "error": 1 }),
-        json!({ "error": -0.1 }),
-        json!({ "error": "1%" }),
+        json!({ "target_fpp": 0 }),
+        json!({ "target_fpp": 1 }),
+        json!({ "target_fpp": -0.1 }),
+        json!({ "target_fpp": "1%" }),
         json!({ "fixed": true, "expansion": 2 }),
         json!({ "expansion": 0 }),
         json!({ "expansion": 32_769 }),
@@ -292,7 +293,8 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
     ] {
         assert_eq!(server.send("PUT /v1/filters/g", &body).status, 400, "{body}");
     }
-    let huge = server.send("PUT /v1/filters/g", &json!({ "capacity": 1u64 << 60, "error": 1e-9 }));
+    let huge =
+        server.send("PUT /v1/filters/g", &json!({ "capacity": 1u64 << 60, "target_fpp": 1e-9 }));
     assert!(matches!(huge.status, 400 | 507), "{huge:?}");
     let large = vec![b' '; (8 << 20) + 1];
     let json_type = [("Content-Type", "application/json")];

@@ -57,7 +57,7 @@ fn metrics_count_what_was_done_and_tell_few_filters() {
     assert_eq!(told.iter().filter(|(name, _)| name == "mayhap_filter_items").count(), 2);
     for line in [
         "mayhap_filters 3",
-        "mayhap_filters_told 2",
+        "mayhap_filters_listed 2",
         "mayhap_items_added_total 3",
         "mayhap_items_checked_total 2",
         "mayhap_commands_total{family=\"write\"} 1",

@@ -52,7 +52,7 @@ fn a_filter_that_does_not_grow_is_full_at_its_rate() {
 #[test]
 fn a_growing_filter_tells_how_many_keys_came_over_http_too() {
     let server = Server::plain();
-    let made = server.send("PUT /v1/filters/f", &json!({ "error": 0.1, "capacity": 3000 }));
+    let made = server.send("PUT /v1/filters/f", &json!({ "target_fpp": 0.1, "capacity": 3000 }));
     assert_eq!(made.status, 201, "{made:?}");
     for start in (0..30_000).step_by(1000) {
         let items: Vec<String> = (start..start + 1000).map(|i| format!("key:{i}")).collect();

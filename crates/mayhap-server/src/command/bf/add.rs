@@ -12,7 +12,7 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     let added = call.shared.keyspace.with(name, now, |entry| entry.insert(item, turn));
     let is_new = match added {
         Some(added) => added?,
-        None => super::make::by_default(call)?.insert(item, call.turn)?,
+        None => super::create::by_default(call)?.insert(item, call.turn)?,
     };
     call.turn.wrote = true;
     call.turn.counts.add(Counter::ItemsAdded, 1);
@@ -27,7 +27,7 @@ pub(in crate::command) fn add_many(call: &mut Call<'_, '_>) -> Outcome {
     let added = call.shared.keyspace.with(name, now, |entry| entry.insert_many(items, turn));
     let outcome = match added {
         Some(outcome) => outcome,
-        None => super::make::by_default(call)?.insert_many(items, call.turn),
+        None => super::create::by_default(call)?.insert_many(items, call.turn),
     };
     write_answers(call, items.len(), outcome);
     Ok(())

@@ -1,6 +1,6 @@
 //! `BF.MADDHASH`, `BF.MEXISTSHASH`: items by their digests, for clients that have computed them.
 //!
-//! `BF.INFO key DIGEST` tells the function. A digest is 8 bytes, least significant first, and a
+//! `BF.INFO key DIGEST` names the function. A digest is 8 bytes, least significant first, and a
 //! batch is one word of them. The answer is one word too: bit `i % 8` of byte `i / 8` for digest i.
 
 use super::errors::NOT_FOUND;

@@ -20,11 +20,11 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
     let items = call.words.from(2);
     let (name, now) = (call.word(1), call.turn.now);
     let turn = &mut *call.turn;
-    let asked = call.shared.keyspace.with(name, now, |entry| {
+    let found = call.shared.keyspace.with(name, now, |entry| {
         entry.contains_many(items, turn);
         entry.check_file()
     });
-    if asked.transpose()?.is_none() {
+    if found.transpose()?.is_none() {
         call.turn.answers.clear_to(items.len());
     }
     call.turn.counts.add(Counter::ItemsAsked, items.len() as u64);

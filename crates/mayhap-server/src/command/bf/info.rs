@@ -1,4 +1,4 @@
-//! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what is told of a filter.
+//! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what a filter says of itself.
 
 use super::growth_limit::room_within;
 use crate::command::call::{Call, Outcome};
@@ -18,7 +18,7 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// What can be told of a filter.
+/// A field of `BF.INFO`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Capacity,
@@ -34,7 +34,7 @@ enum Field {
     FillAlarm,
     Kind,
     Digest,
-    Asked,
+    Reserved,
     Distinct,
 }
 
@@ -53,11 +53,11 @@ const FIELDS: [(&str, (Field, &str)); 15] = [
     ("fillalarm", (Field::FillAlarm, "Fill alarm")),
     ("kind", (Field::Kind, "Kind")),
     ("digest", (Field::Digest, "Digest")),
-    ("asked", (Field::Asked, "Asked capacity")),
+    ("asked", (Field::Reserved, "Asked capacity")),
     ("distinct", (Field::Distinct, "Number of distinct items")),
 ];
 
-/// Whether all bits of a large filter are read: to tell how full it is, and whatever is told of a
+/// Whether all bits of a large filter are read: for how full it is, and for every field of a
 /// file of another system.
 pub(in crate::command) fn is_slow(call: &Call<'_, '_>) -> bool {
     let reads_all = |entry: Arc<Entry>| match one_of(call.word(2), &FIELDS) {
@@ -137,11 +137,11 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             }
             None => reply.null(),
         },
-        Field::Asked => match entry.spec.shape {
-            Shape::Growing { capacity: asked, .. }
-            | Shape::Fixed { capacity: asked, .. }
-            | Shape::Counting { capacity: asked, .. }
-            | Shape::Window { items: asked, .. } => reply.integer(signed(asked)),
+        Field::Reserved => match entry.spec.shape {
+            Shape::Growing { capacity, .. }
+            | Shape::Fixed { capacity, .. }
+            | Shape::Counting { capacity, .. }
+            | Shape::Window { items: capacity, .. } => reply.integer(signed(capacity)),
             Shape::RedisBloom | Shape::File => reply.null(),
         },
     }

@@ -1,4 +1,4 @@
-//! The options of `BF.RESERVE` and `BF.INSERT`: words to what is asked for.
+//! The options of `BF.RESERVE` and `BF.INSERT`: from words to a reservation.
 //!
 //! Option words are strict: each stands for itself and not for what begins like it, and what is no
 //! option is an error. The two commands have their own texts for one mistake, as `RedisBloom` has.
@@ -9,15 +9,16 @@ use crate::command::word::one_of;
 use crate::config::Config;
 use crate::keyspace::{Hash, Shape, Spec};
 use mayhap::{DigestFunction, Layout};
+use mayhap_units::span::parse_millis;
 
 /// What `RedisBloom` takes as `EXPANSION`.
 const MAX_EXPANSION: u64 = 32_768;
 /// The bytes of a valkey-bloom seed.
 const SEED_BYTES: usize = 32;
 
-/// What a filter is asked to be.
+/// What a filter is to be.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct Reservation {
     pub(super) capacity: u64,
     pub(super) error: f64,
     /// `None` unless said.
@@ -84,7 +85,7 @@ const OPTIONS: [(&str, Name); 9] = [
     ("layout", Name::Layout),
 ];
 
-impl Asked {
+impl Reservation {
     /// What a filter is that is made by an add.
     pub(super) fn by_default(config: &Config) -> Self {
         Self {
@@ -156,7 +157,7 @@ impl Asked {
         Ok(self)
     }
 
-    /// What the keyspace is asked to make.
+    /// What the keyspace is to create.
     pub(super) fn spec(&self, config: &Config) -> Spec {
         let &Self { capacity, error, layout, .. } = self;
         let shape = match self.window {
@@ -226,23 +227,19 @@ fn yes_or_no(word: Option<&[u8]>) -> Result<bool, Fault> {
     found.ok_or_else(|| "ERR KEYED must be yes or no".into())
 }
 
+/// A number of items, or a time in the grammar of all settings. `30m` is neither: elsewhere it
+/// would be 30 million.
 fn window(word: Option<&[u8]>) -> Result<Window, Fault> {
-    const BAD: &str = "ERR WINDOW must be a number of items or a time such as 90s, 30m, 12h, 7d";
+    const BAD: &str = "ERR WINDOW must be a number of items or a time such as 90s, 30min, 12h, 7d";
     let word = word.ok_or(BAD)?;
-    let unit: u64 = match word.last() {
-        Some(b'0'..=b'9') => {
-            let items = number::count(word).filter(|&items| items > 0).ok_or(BAD)?;
-            return Ok(Window::Items(items));
+    let window = match number::count(word) {
+        Some(items) => (items > 0).then_some(Window::Items(items)),
+        None => {
+            let millis = std::str::from_utf8(word).ok().and_then(parse_millis);
+            millis.filter(|&millis| millis > 0).map(Window::Millis)
         }
-        Some(b's') => 1_000,
-        Some(b'm') => 60_000,
-        Some(b'h') => 3_600_000,
-        Some(b'd') => 86_400_000,
-        _ => return Err(BAD.into()),
     };
-    let amount = word.split_last().and_then(|(_, amount)| number::count(amount));
-    let millis = amount.and_then(|amount| amount.checked_mul(unit)).filter(|&millis| millis > 0);
-    Ok(Window::Millis(millis.ok_or(BAD)?))
+    window.ok_or_else(|| BAD.into())
 }
 
 /// What a filter that does not grow is made of; the server chooses where it may.

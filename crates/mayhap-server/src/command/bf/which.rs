@@ -1,4 +1,4 @@
-//! `BF.WHICH`: several filters are asked for several items.
+//! `BF.WHICH`: several items are looked up in several filters.
 
 use crate::command::call::{Call, Fault, NO_INTEGER, Outcome};
 use crate::command::number;

@@ -1,5 +1,5 @@
-//! The runs by which bugs of the log are found: `crates/mayhap/tests/planted` puts eight into it, one
-//! at a time, and each has to fail one of these. Without a bug they find nothing.
+//! The runs by which bugs of the log are found: `crates/mayhap/tests/planted` puts eight into it,
+//! one at a time, and each has to fail one of these. Without a bug they find nothing.
 
 use super::crash::cut_everywhere;
 use super::damage::{flip_everywhere, misplace_everywhere};

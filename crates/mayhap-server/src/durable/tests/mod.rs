@@ -1,10 +1,11 @@
 //! The log against a disk that loses, tears and refuses what it is told.
 //!
-//! `disk.rs` is that disk, `cache.rs` what of it survives, `model.rs` filters that are sets, `run.rs`
-//! what is done to a log, `note.rs` and `told.rs` what has to be there afterwards. `crash.rs` cuts
-//! the power at every operation, `errors.rs` fails every call, `damage.rs` flips every byte,
-//! `harness.rs` has the runs by which planted bugs are found, `refused.rs` what clients are told, `real.rs` the file
-//! system, `displaced.rs` what is taken away. `schedules.rs` is for model checkers, which try the orders of threads.
+//! `disk.rs` is that disk, `cache.rs` what of it survives, `model.rs` filters that are sets,
+//! `run.rs` what is done to a log, `note.rs` and `told.rs` what has to be there afterwards.
+//! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
+//! every byte, `harness.rs` has the runs by which planted bugs are found, `refused.rs` what clients
+//! are told, `real.rs` the file system, `displaced.rs` what is taken away. `schedules.rs` is for
+//! model checkers, which try the orders of threads.
 
 mod cache;
 pub(crate) mod disk;

@@ -3,8 +3,8 @@
 //! `filter.rs` is what the keyspace needs of a filter that is in use, `contents.rs` of one that is
 //! copied, written, read or united, `plan.rs` of one that is sized and not created. The kinds are
 //! `growing.rs`, `fixed.rs`, `counting.rs`, `window.rs` and `redisbloom.rs`, and those of files:
-//! `mapped.rs` and `foreign.rs`. `unordered.rs` and `ordered.rs` are the two ways of an insertion into
-//! the log. `table.rs` alone lists the kinds: a new one is a file and its rows there.
+//! `mapped.rs` and `foreign.rs`. `unordered.rs` and `ordered.rs` are the two ways of an insertion
+//! into the log. `table.rs` alone lists the kinds: a new one is a file and its rows there.
 
 mod contents;
 mod counting;

@@ -40,7 +40,8 @@ fn refused(input: &[u8], limits: &Limits) -> String {
 }
 
 const STREAM: &[u8] = b"*3\r\n$9\r\nBF.EXISTS\r\n$4\r\nname\r\n$3\r\nk\r\n\r\nPING\r\n\
-    *0\r\n\n*-3\r\nECHO \"a\\x41\\n\" 'b\\'c'\n*2\r\n$4\r\nECHO\r\n$12\r\nabcdefghijkl\r\n\r\n  \r\n";
+    *0\r\n\n*-3\r\nECHO \"a\\x41\\n\" 'b\\'c'\n*2\r\n$4\r\nECHO\r\n$12\r\n\
+    abcdefghijkl\r\n\r\n  \r\n";
 
 #[test]
 fn a_stream_means_the_same_wherever_it_is_cut() {
