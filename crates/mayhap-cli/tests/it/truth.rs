@@ -171,7 +171,8 @@ fn a_merge_counts_what_one_filter_would_have_counted() {
     make("left", 0..20_000);
     make("right", 10_000..30_000);
     make("one", 0..30_000);
-    succeed(folder.path(), &["merge", "-q", "-o", "both", "left", "right"], b"");
+    let merge = ["merge", "-q", "--overfill", "-o", "both", "left", "right"];
+    succeed(folder.path(), &merge, b"");
     let info = |name: &str| json(&succeed(folder.path(), &["info", "--json", name], b""));
     let (both, one) = (info("both"), info("one"));
     let count = |info: &Value| number(info, "inserted_items");
