@@ -244,6 +244,8 @@ pub struct Inserter {
     warn_at: u64,
     /// Keys at the start and those inserted as new since: what is forgotten still counts.
     counted: u64,
+    /// Lines since the rate was looked at, where it rises without new keys: on a server.
+    lines_since: u64,
     /// What came and what was counted at the start.
     first: Option<(Estimate, u64)>,
     /// What others lost of theirs since.
@@ -274,6 +276,7 @@ impl Inserter {
             absent_only: false,
             full_at: None,
             counted: items,
+            lines_since: 0,
             first: None,
             others: Lost::default(),
             forgotten: seen.forgotten().map_or(0, |forgotten| forgotten.keys),
@@ -446,8 +449,14 @@ impl Inserter {
             }
         }
         self.counted += self.new.count_ones() as u64;
-        if self.first.is_none() && self.counted - self.rates.items() >= self.rate_step {
+        if matches!(self.seen, Seen::Remote(_)) {
+            // Between two new keys of one that is overfilled the rate rises.
+            self.lines_since += count as u64;
+        }
+        let new_since = self.counted - self.rates.items();
+        if self.first.is_none() && new_since.max(self.lines_since) >= self.rate_step {
             self.rates.advance(self.counted, self.seen.expected_fpp());
+            self.lines_since = 0;
         }
         Ok((count, &self.new))
     }

@@ -33,6 +33,8 @@ pub struct RemoteFile {
     seen: FilterInfo,
     /// Keys that were new to us since the bits were counted.
     new_since: u64,
+    /// Keys that were sent since, new or not.
+    sent_since: u64,
     /// Those of which it is not known, since the start.
     unsure: u64,
     /// How long the server takes for nothing much.
@@ -67,7 +69,7 @@ impl RemoteFile {
         let seen = connection.wait(filter.info())?;
         let options = KeyOptions::from_header(&name, &filter.key_options())?;
         let round_trip = connection.round_trip();
-        let file = Self { name, filter, seen, new_since: 0, unsure: 0, round_trip };
+        let file = Self { name, filter, seen, new_since: 0, sent_since: 0, unsure: 0, round_trip };
         Ok((file, options))
     }
 
@@ -124,8 +126,11 @@ impl OnServer for RemoteFile {
         }
         let count = new.count_ones() as u64;
         self.new_since += count;
-        let expected = self.params().expected_items();
-        if self.new_since >= LOOK_KEYS.max(expected / LOOK_PART) {
+        self.sent_since += digests.len() as u64;
+        let (items, expected) = (self.items(), self.params().expected_items());
+        // Of a filter that is overfilled hardly any key is new, and many more come.
+        let came = items.saturating_sub(items_of(&self.seen)).max(self.new_since);
+        if came >= LOOK_KEYS.max(expected / LOOK_PART) {
             // Where it fails, the next insertion does too, or the next look succeeds; what was
             // inserted here has to be told.
             let _ = self.look();
@@ -145,7 +150,7 @@ impl OnServer for RemoteFile {
 
     fn look(&mut self) -> Result<(), Error> {
         self.seen = self.wait(self.filter.info())?;
-        self.new_since = 0;
+        (self.new_since, self.sent_since) = (0, 0);
         Ok(())
     }
 
@@ -157,7 +162,9 @@ impl OnServer for RemoteFile {
         // With those that were taken for repeats since.
         let params = self.params();
         let counted = params.expected_inserted(seen).round() as u64;
-        params.distinct_items(counted.saturating_add(self.new_since)).max(seen)
+        let came = params.distinct_items(counted.saturating_add(self.new_since));
+        // Where most bits are set one more that is new may speak of any number of keys.
+        came.clamp(seen, seen.saturating_add(self.sent_since))
     }
 
     fn full_at(&self) -> u64 {

@@ -99,6 +99,11 @@ fn the_loss_of_a_filter_on_a_server_is_foretold_and_its_stop_goes_by_all_that_ca
     let arguments = ["--state", &seen, "-n", "5000", "-p", "0.1", "--overfill"];
     let summary = dedup(folder.path(), &arguments, 0..15_000);
     check_loss("redis", &summary, 15_000);
+    // Where hardly a bit is clear, a new key in hundreds says how many came.
+    let often = url(&server, "often");
+    let arguments = ["--state", &often, "-n", "20k", "-p", "0.1", "--overfill"];
+    let summary = dedup(folder.path(), &arguments, 0..200_000);
+    check_loss("redis, ten times", &summary, 200_000);
     let full = url(&server, "full");
     let arguments = ["dedup", "--json", "--state", &full, "-n", "20k", "-p", "0.3"];
     let output = run(folder.path(), &arguments, &with_repeats(0..60_000));
@@ -166,7 +171,8 @@ fn a_merge_counts_what_one_filter_would_have_counted() {
     make("left", 0..20_000);
     make("right", 10_000..30_000);
     make("one", 0..30_000);
-    succeed(folder.path(), &["merge", "-q", "--overfill", "-o", "both", "left", "right"], b"");
+    let merge = ["merge", "-q", "--overfill", "-o", "both", "left", "right"];
+    succeed(folder.path(), &merge, b"");
     let info = |name: &str| json(&succeed(folder.path(), &["info", "--json", name], b""));
     let (both, one) = (info("both"), info("one"));
     let count = |info: &Value| number(info, "inserted_items");
