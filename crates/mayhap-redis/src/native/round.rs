@@ -206,7 +206,7 @@ impl<'a> Round<'a> {
                     }
                 }
                 Act::Query => {
-                    push(shard, made.bitfield("BITFIELD_RO", shard, &digests, false, last))
+                    push(shard, made.bitfield("BITFIELD_RO", shard, &digests, false, last));
                 }
             }
         }
