@@ -73,8 +73,8 @@ cat << 'END'
 # Compared with other tools
 
 What happened when `bench/compare.sh` ran each tool; how fast they are is measured by `bench/cli.sh`
-([bench/README.md](../bench/README.md)). A feature that a tool does not have is tried under the names
-that others give it, and is a "no". Texts in quotes are the first line of what a tool said.
+([bench/README.md](../bench/README.md)). A feature that a tool does not have is tried under the
+names that others give it, and is a "no". Texts in quotes are the first line of what a tool said.
 
 ## Filter files
 
@@ -122,7 +122,8 @@ cat << 'END'
 
 ## First of equal lines
 
-`mayhap` is `mayhap dedup`, `runiq-compact` is `runiq --filter compact`, `sort` is `sort -u`, `mawk` is `mawk '!seen[$0]++'`.
+`mayhap` is `mayhap dedup`, `runiq-compact` is `runiq --filter compact`, `sort` is `sort -u`, `mawk`
+is `mawk '!seen[$0]++'`.
 
 END
 table l 'mayhap huniq runiq runiq-compact xuniq anewer sort mawk' << 'END'
@@ -154,8 +155,8 @@ cat << 'END'
 
 ## Speed and memory
 
-10 M lines of 62 bytes, one run of `bench/cli.sh`; the whole of it, with the machine and the targets:
-[bench/results/tools.md](../bench/results/tools.md).
+10 M lines of 62 bytes, one run of `bench/cli.sh`; the whole of it, with the machine and the
+targets: [bench/results/tools.md](../bench/results/tools.md).
 END
 # Its tables, one level lower.
 sed -n '/^## First of equal lines/,/^## Targets/p' "$root/bench/results/tools.md" |

@@ -296,7 +296,8 @@ Made by `cargo run -p mayhap --example window_cost`; a test compares it.
 Computed from the exact sizes and rates, not measured. A window is made for n keys in a span; a
 generation is a column of its table and ends after a number of keys or a share of the span,
 whichever comes first. Bits per key count all columns; rows are cache lines in large filters.
-\"Kept\" is how long a key is remembered at most, in spans; \"cleared\" are blocks of 64 bytes, in order.
+\"Kept\" is how long a key is remembered at most, in spans; \"cleared\" are blocks of 64 bytes, in
+order.
 
 | design | bits per key at 1 % | 0.1 % | rows a key at 1 % | looked at for an absent key | cleared a key | kept |
 |---|--:|--:|--:|--:|--:|--:|
@@ -344,9 +345,9 @@ span, in the others more.
     page.push_str(
         "
 The last design is that of `WindowBloomFilter::builder().window_time`. Of 64 columns 54 generations
-end by their keys and 8 by the time at most in a span; one is filled and one is cleared. More keys than
-55 full generations hold are never remembered, so the rows need not be sized for all 63. A twentieth
-more bits than the fewest make three of twelve rows a key unnecessary.
+end by their keys and 8 by the time at most in a span; one is filled and one is cleared. More keys
+than 55 full generations hold are never remembered, so the rows need not be sized for all 63. A
+twentieth more bits than the fewest make three of twelve rows a key unnecessary.
 ",
     );
     page
