@@ -53,19 +53,25 @@ impl AskedFile {
         }
     }
 
-    /// Whether a file that is read where it lies is still what it was.
-    pub fn is_unchanged(&self) -> bool {
-        match self {
-            Self::Native(filter) => filter.check().is_ok(),
-            Self::Foreign(_) | Self::Remote(_) => true,
-        }
-    }
-
-    /// Asks for the lines of a batch that has keys.
+    /// Whether a file that is read where it lies is still what it was, so that all answers until now
+    /// hold. A system call.
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`]; [`Error::Store`] if the file was changed meanwhile.
+    /// [`Error::Store`] with what happened to it.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Native(filter) => filter.check(),
+            Self::Foreign(_) | Self::Remote(_) => Ok(()),
+        }
+    }
+
+    /// Asks for the lines of a batch that has keys; the answers hold if [`AskedFile::check`] says so
+    /// afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
     pub fn ask(
         &mut self,
         batch: &Batch<'_>,
@@ -76,7 +82,6 @@ impl AskedFile {
             Self::Native(filter) => {
                 let digests = digests.by(&filter.digest_function(), batch);
                 filter.contains_digests_into(digests, found);
-                filter.check()?;
             }
             Self::Foreign(foreign) => foreign.ask(batch, found),
             Self::Remote(filter) => {

@@ -146,6 +146,7 @@ impl NamedSets {
             Asked::Filters { filters, found, .. } => {
                 for (filter, found) in filters.iter_mut().zip(&mut *found) {
                     filter.ask(batch, &mut self.digests, found)?;
+                    filter.check()?;
                 }
                 self.lines_without_key += keyless_lines(&*filters);
                 for i in 0..batch.len() {
@@ -189,7 +190,7 @@ impl NamedSets {
         let matrix =
             of_one_shape(filters).and_then(|filters| BloomMatrix::from_filters(&filters).ok());
         // If a file was changed meanwhile, it says so when it is asked next.
-        let matrix = matrix.filter(|_| filters.iter().all(AskedFile::is_unchanged));
+        let matrix = matrix.filter(|_| filters.iter().all(|filter| filter.check().is_ok()));
         if let Some(matrix) = matrix {
             self.asked = Asked::Matrix(matrix);
         }
