@@ -14,7 +14,8 @@ fn built(folder: &Path, prefix: &str) -> Vec<u8> {
     let mut build = Command::new(env!("CARGO_BIN_EXE_mayhap"));
     let build = build.args(["build", "-q", "-n", "1M", "-p", "1e-4", "-o", prefix]);
     let mut child = build.current_dir(folder).stdin(Stdio::piped()).spawn().unwrap();
-    let keys: String = (0..1000).map(|i| format!("{prefix}-{i}\n")).collect();
+    let keys: Vec<String> = (0..1000).map(|i| format!("{prefix}-{i}\n")).collect();
+    let keys = keys.concat();
     child.stdin.take().unwrap().write_all(keys.as_bytes()).unwrap();
     assert!(child.wait().unwrap().success());
     fs::read(folder.join(prefix)).unwrap()

@@ -249,7 +249,7 @@ pub enum FileProblem {
     /// It cannot be read.
     Io(io::Error),
     /// It is no sound file of a filter.
-    Store(mayhap_store::Error),
+    Store(Box<mayhap_store::Error>),
     /// It is a filter that cannot be served.
     Filter(BadFilter),
     /// Filters of this kind cannot be served from a file.
@@ -308,13 +308,18 @@ from! {
     mayhap::Error => RecoveryError::Filter,
     BadFilter => RecoveryError::Contents,
     LongName => FileProblem::Name,
-    mayhap_store::Error => FileProblem::Store,
     BadFilter => FileProblem::Filter,
 }
 
 impl From<Changed> for Unreadable {
     fn from(what: Changed) -> Self {
         Self(what)
+    }
+}
+
+impl From<mayhap_store::Error> for FileProblem {
+    fn from(error: mayhap_store::Error) -> Self {
+        Self::Store(Box::new(error))
     }
 }
 

@@ -168,7 +168,8 @@ fn absurd_numbers_over_http_make_small_filters_or_clear_errors() {
         for error in ERRORS {
             for options in ["", ", \"fixed\": true", ", \"expansion\": 0", ", \"expansion\": 32769"]
             {
-                let body = format!("{{\"capacity\": {capacity}, \"error\": {error}{options}}}");
+                let body =
+                    format!("{{\"capacity\": {capacity}, \"target_fpp\": {error}{options}}}");
                 let json = [("Content-Type", "application/json")];
                 let answer = server.ask("PUT /v1/filters/f", &json, body.as_bytes());
                 let used = server.shared.keyspace.used_bytes();

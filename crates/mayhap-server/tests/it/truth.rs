@@ -39,7 +39,7 @@ fn a_filter_that_does_not_grow_is_full_at_its_rate() {
         let (items, distinct) =
             (number(&mut target.server, "ITEMS"), number(&mut target.server, "DISTINCT"));
         assert!(items < 50_000.0 * (1.0 - error / 6.0), "{items} items");
-        assert!((distinct / came as f64 - 1.0).abs() < 0.015, "{distinct} of {came}");
+        assert!((distinct / f64::from(came) - 1.0).abs() < 0.015, "{distinct} of {came}");
         let wrong = target.ask(numbered("absent", 0..ABSENT)) as f64 / ABSENT as f64;
         let asking = (error * (1.0 - error) / ABSENT as f64).sqrt();
         let sigma = asking.hypot(2.0 * error / 50_000f64.sqrt());

@@ -232,12 +232,11 @@ fn yes_or_no(word: Option<&[u8]>) -> Result<bool, Fault> {
 fn window(word: Option<&[u8]>) -> Result<Window, Fault> {
     const BAD: &str = "ERR WINDOW must be a number of items or a time such as 90s, 30min, 12h, 7d";
     let word = word.ok_or(BAD)?;
-    let window = match number::count(word) {
-        Some(items) => (items > 0).then_some(Window::Items(items)),
-        None => {
-            let millis = std::str::from_utf8(word).ok().and_then(parse_millis);
-            millis.filter(|&millis| millis > 0).map(Window::Millis)
-        }
+    let window = if let Some(items) = number::count(word) {
+        (items > 0).then_some(Window::Items(items))
+    } else {
+        let millis = std::str::from_utf8(word).ok().and_then(parse_millis);
+        millis.filter(|&millis| millis > 0).map(Window::Millis)
     };
     window.ok_or_else(|| BAD.into())
 }
