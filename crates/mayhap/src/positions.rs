@@ -43,7 +43,7 @@ pub(crate) const fn standard(digest: Digest, multiplier: u64, num_bits: u64) -> 
 /// The first is 2^64 / φ, rounded to an odd number (Knuth, *The Art of Computer Programming*,
 /// volume 3, 6.4, and the increment of splitmix64). The second is the multiplier of the published
 /// mixer degski64. Neither was searched for: what speaks for them is that measured rates of every k
-/// agree with a model in which block and lanes are independent (`tests/rates.rs`). Frozen: files
+/// agree with a model in which block and lanes are independent (`tests/rates`). Frozen: files
 /// depend on them.
 pub(crate) const LANE_MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 

@@ -184,6 +184,7 @@ impl RedisServer {
         // Dropped while locked: another thread's restart waits for the end.
         let mut process = self.process();
         *process = None;
+        // ORDERING: SeqCst. Once a test; whoever reads it comes after the signal it stands for.
         self.paused.store(false, Ordering::SeqCst);
     }
 
@@ -228,6 +229,7 @@ impl RedisServer {
     /// [`Error::NotRunning`] or [`Error::Died`] if there is nothing to freeze.
     pub fn pause(&self) -> Result<(), Error> {
         self.signal(Signal::STOP)?;
+        // ORDERING: SeqCst. Once a test; whoever reads it comes after the signal it stands for.
         self.paused.store(true, Ordering::SeqCst);
         Ok(())
     }
@@ -239,6 +241,7 @@ impl RedisServer {
     /// [`Error::NotRunning`] or [`Error::Died`] if there is nothing to resume.
     pub fn resume(&self) -> Result<(), Error> {
         self.signal(Signal::CONT)?;
+        // ORDERING: SeqCst. Once a test; whoever reads it comes after the signal it stands for.
         self.paused.store(false, Ordering::SeqCst);
         Ok(())
     }
@@ -251,6 +254,7 @@ impl RedisServer {
     /// Whether the process is there and not frozen.
     pub(crate) fn is_awake(&self) -> bool {
         let runs = self.process().as_mut().is_some_and(|process| process.alive().is_ok());
+        // ORDERING: SeqCst, as the stores.
         runs && !self.paused.load(Ordering::SeqCst)
     }
 

@@ -3,11 +3,13 @@
 use crate::{check, files, read, shown};
 
 /// Files of product code that may have unsafe blocks, as in ARCHITECTURE.md's table of walls.
-const ALLOWED: [&str; 4] = [
+const ALLOWED: [&str; 6] = [
     "crates/mayhap/src/simd/",
     "crates/mayhap/src/bits/owned.rs",
     "crates/mayhap/src/bits/shared.rs",
     "crates/mayhap-store/src/map.rs",
+    "crates/mayhap-store/src/guard.rs",
+    "crates/mayhap-store/src/guard/",
 ];
 
 #[test]
