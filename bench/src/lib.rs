@@ -1,4 +1,5 @@
-//! What the benchmark programs share: keys, facts about the machine, medians, ratios against targets.
+//! What the benchmark programs share: keys, facts about the machine, medians, ratios against
+//! targets.
 
 pub mod keys;
 pub mod machine;

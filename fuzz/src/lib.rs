@@ -65,8 +65,8 @@ pub fn limited_to<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Makes magic and checksums of the header at the front of `data` right, if it has one. An identity is
-/// no part of the checksum of versions that have one, and has its own.
+/// Makes magic and checksums of the header at the front of `data` right, if it has one. An identity
+/// is no part of the checksum of versions that have one, and has its own.
 pub fn seal_header(data: &mut [u8]) {
     let Some(header) = data.get_mut(..4096) else { return };
     header[..8].copy_from_slice(b"\x89mayhap\n");

@@ -1,8 +1,8 @@
 //! Bytes → `mayhap::native::decode_as` for every kind but plain Bloom filters (`native_decode`), as
 //! they are and once more with right checksums.
 //!
-//! Oracles: what decodes is encoded to the same bytes, and goes on without a panic; no allocation is
-//! larger than the input allows.
+//! Oracles: what decodes is encoded to the same bytes, and goes on without a panic; no allocation
+//! is larger than the input allows.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

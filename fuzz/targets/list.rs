@@ -1,9 +1,9 @@
 //! Any bytes as a list of keys, from a file and from a pipe.
 //!
-//! The first byte says how lines end, the rest is the list. Oracles: with `--raw` the bytes come out
-//! as they are; without it too, unless they were decompressed or refused; a refusal has a next step
-//! without control characters; no allocation is larger than a decoder's limit, and what is read
-//! of a bomb takes no more.
+//! The first byte says how lines end, the rest is the list. Oracles: with `--raw` the bytes come
+//! out as they are; without it too, unless they were decompressed or refused; a refusal has a next
+//! step without control characters; no allocation is larger than a decoder's limit, and what is
+//! read of a bomb takes no more.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

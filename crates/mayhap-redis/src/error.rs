@@ -130,7 +130,8 @@ impl fmt::Display for Error {
         match self {
             Self::BadUrl { url, reason } => write!(
                 f,
-                "{url} is no address of a server: {reason}; for example redis://127.0.0.1:6379/0/name"
+                "{url} is no address of a server: {reason}; for example \
+                 redis://127.0.0.1:6379/0/name"
             ),
             Self::BadName { name, reason } => {
                 write!(f, "{name:?} cannot be the name of a filter: {reason}")

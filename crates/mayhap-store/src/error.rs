@@ -371,21 +371,21 @@ impl Error {
         match self {
             Self::MissingLog { log_path, .. } => write!(
                 f,
-                "{path}: a log of further keys was begun, and {} is not there: the file alone lacks \
-                 them; copy the log too, from where the file comes from",
+                "{path}: a log of further keys was begun, and {} is not there: the file alone \
+                 lacks them; copy the log too, from where the file comes from",
                 log_path.display()
             ),
             Self::OlderCopy { log_path, image, log, .. } => write!(
                 f,
-                "{path}: is number {image} of this filter, and {} belongs to number {log}: an older \
-                 copy was put back, which lacks keys; put back the newer file, or move the log away \
-                 to go on with the older one",
+                "{path}: is number {image} of this filter, and {} belongs to number {log}: an \
+                 older copy was put back, which lacks keys; put back the newer file, or move the \
+                 log away to go on with the older one",
                 log_path.display()
             ),
             Self::UnreadLog { log_bytes, .. } => write!(
                 f,
-                "{path}: its log has {log_bytes} bytes of records that are not in the file, which is \
-                 not to be read without them; open it with its log, or save it as a whole first"
+                "{path}: its log has {log_bytes} bytes of records that are not in the file, which \
+                 is not to be read without them; open it with its log, or save it as a whole first"
             ),
             Self::Replaced { .. } => write!(
                 f,

@@ -320,7 +320,8 @@ fn search_table(out: &mut String, target: f64) {
     let candidates = search(target);
     let _ = writeln!(
         out,
-        "| growth | shares (best of {}) | mean bits | worst bits | lines per miss | product | allowed |",
+        "| growth | shares (best of {}) | mean bits | worst bits | lines per miss | product | \
+         allowed |",
         share_schemes().len()
     );
     let _ = writeln!(out, "|---|---|---:|---:|---:|---:|---|");
@@ -354,11 +355,15 @@ pub(crate) fn report() -> String {
     let mut out = String::from(
         "# What a growing filter costs\n\n\
          Made by `cargo run -p mayhap --example scalable_cost`; a test compares it.\n\n\
-         Computed from the exact sizes, not measured. n runs from the first guess (1×) to 10,000 times\n\
-         of it; means are over log-uniform n. Bits per key count all memory, so also the empty part of\n\
+         Computed from the exact sizes, not measured. n runs from the first guess (1×) to 10,000 \
+         times\n\
+         of it; means are over log-uniform n. Bits per key count all memory, so also the empty \
+         part of\n\
          the newest layer: at 1× the first layer is full, at the other points the newest one is\n\
-         somewhere on its way, and just after growth it is empty. Lines are different cache lines; those\n\
-         of old layers are few and stay in the cache. Queries go from the newest and largest layer to\n\
+         somewhere on its way, and just after growth it is empty. Lines are different cache lines; \
+         those\n\
+         of old layers are few and stay in the cache. Queries go from the newest and largest layer \
+         to\n\
          the oldest.\n\n## Against the textbook\n\n",
     );
     for target in [0.05, 0.01, 0.001] {
@@ -366,12 +371,16 @@ pub(crate) fn report() -> String {
     }
     let _ = write!(
         out,
-        "At the first layers the textbook needs fewer bits, as it gives them half of the rate; the sixth\n\
+        "At the first layers the textbook needs fewer bits, as it gives them half of the rate; the \
+         sixth\n\
          that ours get is what makes the later ones smaller.\n\n\
          ## How growth and shares were chosen\n\n\
-         At p = 1 %: the least product of mean bits per key and mean cache lines per miss, among chains\n\
-         that need at most {} % of the textbook's mean bits per key and {} % of its worst. Layers are cut\n\
-         into parts as in `mayhap::sizing::scalable`. Faster growth asks fewer layers and leaves more\n\
+         At p = 1 %: the least product of mean bits per key and mean cache lines per miss, among \
+         chains\n\
+         that need at most {} % of the textbook's mean bits per key and {} % of its worst. Layers \
+         are cut\n\
+         into parts as in `mayhap::sizing::scalable`. Faster growth asks fewer layers and leaves \
+         more\n\
          memory empty.\n\n",
         MEAN_LIMIT * 100.0,
         WORST_LIMIT * 100.0
@@ -379,8 +388,10 @@ pub(crate) fn report() -> String {
     search_table(&mut out, 0.01);
     let _ = write!(
         out,
-        "\nChosen: growth {}, 1/{:.0} of the rest. Shares of what is left have no end: any number of layers\n\
-         keeps p. A layer's bits grow with the logarithm of its share: a plan for 46 layers with 1/46 each\n\
+        "\nChosen: growth {}, 1/{:.0} of the rest. Shares of what is left have no end: any number \
+         of layers\n\
+         keeps p. A layer's bits grow with the logarithm of its share: a plan for 46 layers with \
+         1/46 each\n\
          costs more up to 2,000 times the first guess and less beyond.\n",
         scalable::GROWTH,
         1.0 / scalable::SHARE

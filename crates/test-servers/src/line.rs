@@ -239,7 +239,8 @@ mod tests {
 
     #[test]
     fn values_are_counted_when_they_are_whole() {
-        let all = b"+OK\r\n:1\r\n$3\r\na\r\n\r\n$-1\r\n*2\r\n$1\r\na\r\n*1\r\n:2\r\n*0\r\n*-1\r\n%1\r\n+a\r\n:1\r\n";
+        let all = b"+OK\r\n:1\r\n$3\r\na\r\n\r\n$-1\r\n*2\r\n$1\r\na\r\n*1\r\n:2\r\n\
+                    *0\r\n*-1\r\n%1\r\n+a\r\n:1\r\n";
         assert_eq!(Values::default().add(all), 8);
         let mut pieces = Values::default();
         assert_eq!(all.iter().map(|&byte| pieces.add(&[byte])).sum::<u64>(), 8);

@@ -70,7 +70,8 @@ impl Report {
         let mut out = format!(
             "# Filters\n\nMade by \
              `cargo run --release --manifest-path bench/Cargo.toml --bin filters`;\n\
-             `bench/README.md` says what the rows mean. Medians of {} interleaved rounds, ns per key\n\
+             `bench/README.md` says what the rows mean. Medians of {} interleaved rounds, ns per \
+             key\n\
              of wall time; measured rate over {RATE_PROBES} absent keys.\n\n{}",
             self.rounds,
             machine::list(&self.facts)

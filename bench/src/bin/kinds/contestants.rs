@@ -37,8 +37,8 @@ pub(crate) trait Kind {
     /// What is left to do after the last insertion; timed as part of the insertions.
     fn finish(&mut self) {}
 
-    /// Bytes of the filter, if it says so: ours ask for up to 2 MiB of addresses more than they use,
-    /// to begin on a huge page.
+    /// Bytes of the filter, if it says so: ours ask for up to 2 MiB of addresses more than they
+    /// use, to begin on a huge page.
     fn num_bytes(&self) -> Option<u64> {
         None
     }

@@ -262,9 +262,9 @@ fn report(
 ) -> String {
     let version = info.lines().find_map(|line| line.trim().strip_prefix("redis_version:"));
     let mut out = format!(
-        "# Filters in Redis\n\nMade by `bench/redis.sh`: one server, no persistence, and one client \
-         thread on the other CPU. {} keys; medians of {} rounds with everybody taking turns. CPU is \
-         the server's own count, for a key.\n\n{}- server: Redis {}\n\n",
+        "# Filters in Redis\n\nMade by `bench/redis.sh`: one server, no persistence, and one \
+         client thread on the other CPU. {} keys; medians of {} rounds with everybody taking \
+         turns. CPU is the server's own count, for a key.\n\n{}- server: Redis {}\n\n",
         stats::format_count(options.items),
         options.rounds,
         machine::list(facts),

@@ -298,10 +298,11 @@ fn report(
     once: &Once,
 ) -> String {
     let mut out = format!(
-        "# The server under load\n\nMade by `bench/server.sh`: `redis-benchmark -c 50` on the CPU that the \
-         servers, of one thread each, leave, keys of 14 bytes out of a million, a filter of a million keys at 1 %; medians of {} \
-         rounds with everybody taking turns. CPU is the server's own, for a command (a batch command has {ITEMS} \
-         items; of those of BF.MADD a fifth are new).\n\n{}- peer: {}\n\n",
+        "# The server under load\n\nMade by `bench/server.sh`: `redis-benchmark -c 50` on the CPU \
+         that the servers, of one thread each, leave, keys of 14 bytes out of a million, a filter \
+         of a million keys at 1 %; medians of {} rounds with everybody taking turns. CPU is the \
+         server's own, for a command (a batch command has {ITEMS} items; of those of BF.MADD a \
+         fifth are new).\n\n{}- peer: {}\n\n",
         options.rounds,
         machine::list(facts),
         machine::output("redis-server", &["--version"]),

@@ -32,9 +32,9 @@ impl Report {
             "# What mayhap says of itself, and what is so\n\nMade by `make bench-truth`; \
              `bench/README.md` says what the rows mean. Nothing is timed, and keys and seeds are \
              fixed.\n\n{}\n## Losses\n\n\
-             `mayhap dedup` of distinct lines, each of which comes twice, with a filter for {} keys \
-             (growing ones begin with a hundredth). Expected is what the summary says; σ is its \
-             standard deviation, of which it may be 3 away.\n\n\
+             `mayhap dedup` of distinct lines, each of which comes twice, with a filter for {} \
+             keys (growing ones begin with a hundredth). Expected is what the summary says; σ is \
+             its standard deviation, of which it may be 3 away.\n\n\
              | filter | p | distinct lines | lost | expected | ± σ | away |\n\
              |---|--:|--:|--:|--:|--:|--:|\n",
             machine::list(&self.facts),
@@ -60,9 +60,10 @@ impl Report {
             "\n{count} of {} within 3 σ; {worst:.2} σ at most.\n\n## Windows of time\n\n\
              Made for {} keys in a span. The highest rates are multiples of p: by the counts of \
              generations, and of 200,000 absent keys each time nine generations were full (σ of \
-             these in brackets). Kept is the longest time after which a key was found, in spans.\n\n\
-             | pattern | p | bits a key | highest rate, expected | measured | keys | forgotten early \
-             | kept |\n|---|--:|--:|--:|--:|--:|--:|--:|",
+             these in brackets). Kept is the longest time after which a key was found, in \
+             spans.\n\n\
+             | pattern | p | bits a key | highest rate, expected | measured | keys | forgotten \
+             early | kept |\n|---|--:|--:|--:|--:|--:|--:|--:|",
             self.losses.len(),
             format_count(self.window_items),
         );

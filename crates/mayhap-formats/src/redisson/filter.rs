@@ -147,8 +147,8 @@ impl ForeignFilter for RedissonFilter {
     }
 
     /// The rate of these bits as Redisson probes them; it has no formula of its own. 1.1 to 1.3
-    /// times the usual `(set bits / size)^k` of a full filter at 1 %, more at lower rates and where a
-    /// power of two divides the size: the positions of a key depend on each other.
+    /// times the usual `(set bits / size)^k` of a full filter at 1 %, more at lower rates and where
+    /// a power of two divides the size: the positions of a key depend on each other.
     fn estimated_fpp(&self) -> f64 {
         rate::estimated_fpp(&self.inner.bits, &self.inner.scheme)
     }

@@ -14,9 +14,9 @@ const SECOND_DRAWS: u32 = 1 << 20;
 ///
 /// With S = h0 + h1 the positions are those of `S, 2 S, 3 S, …` and of `h0, h0 + S, h0 + 2 S, …`,
 /// k/2 of each. So keys with one S share all of the first half, 1.1 times as many absent keys are
-/// found at 1 % and 1.9 times at 1e-4 as by independent positions. And where the size is even, half of all keys have even
-/// positions only in their first half, a quarter in both, and even positions are set more often: 1.3
-/// times at 1 %, and more where the size is a multiple of 4, 8, ….
+/// found at 1 % and 1.9 times at 1e-4 as by independent positions. And where the size is even, half
+/// of all keys have even positions only in their first half, a quarter in both, and even positions
+/// are set more often: 1.3 times at 1 %, and more where the size is a multiple of 4, 8, ….
 ///
 /// No formula has all of this, so it is drawn, from numbers that are always the same: values of S,
 /// and for those whose half is set, values of h0. Right within 1 % at rates of 1 %, 2 % at 1e-4;

@@ -298,8 +298,8 @@ proptest! {
     }
 }
 
-/// The positions of a key depend on each other, so that the rate is not `(set bits / size)^k`, least
-/// of all where a size is even.
+/// The positions of a key depend on each other, so that the rate is not `(set bits / size)^k`,
+/// least of all where a size is even.
 #[test]
 fn the_rate_is_that_of_absent_keys_whatever_divides_the_size() {
     const PROBES: u64 = 1_000_000;

@@ -121,8 +121,8 @@ impl NativeFilter {
         let (shards, of) = (gone().count(), made.keys.len());
         let key = &made.keys[*first].0;
         Err(self.gone(&format!(
-            "{shards} of {of} values, {key} among them, were evicted or deleted by another program; \
-             delete the filter and fill it again"
+            "{shards} of {of} values, {key} among them, were evicted or deleted by another \
+             program; delete the filter and fill it again"
         )))
     }
 

@@ -244,7 +244,8 @@ fn a_failed_sync_poisons_the_log_but_a_checkpoint_still_saves_everything() {
 /// What a child process does to files, in order, one word a call, without its talk to the terminal.
 fn calls_of(test: &str, role: &str, path: &Path) -> Vec<String> {
     let trace = &path.with_file_name("trace");
-    let calls = "trace=write,pwrite64,fsync,fdatasync,?rename,?renameat,?renameat2,?unlink,?unlinkat,ftruncate";
+    let calls = "trace=write,pwrite64,fsync,fdatasync,?rename,?renameat,?renameat2,\
+                 ?unlink,?unlinkat,ftruncate";
     let wrapper = ["strace", "-qq", "-f", "-o", trace.to_str().unwrap(), "-e", calls];
     assert!(child(&wrapper, test, role, path).status().unwrap().success());
     let trace = fs::read_to_string(trace).unwrap();

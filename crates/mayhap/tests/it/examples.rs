@@ -4,8 +4,8 @@ use mayhap::{
     AnyFilter, BloomFilter, Build, Digest, DigestFunction, FilterParams, Key, Layout, OwnedBlocks,
 };
 
-/// A key whose three bits are these, of a filter of 64 bits: found by trying, as the positions of the
-/// texts are given and not hashed.
+/// A key whose three bits are these, of a filter of 64 bits: found by trying, as the positions of
+/// the texts are given and not hashed.
 fn digest_at(expected: [u64; 3]) -> Digest {
     let params = *tiny(64).params();
     let is_found = |digest: &Digest| {

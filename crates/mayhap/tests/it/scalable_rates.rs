@@ -56,8 +56,8 @@ impl Measured {
         let deviation = (found - expected * asked) / sigma;
         let deviation_model = (now - expected) / (between / count).sqrt();
         println!(
-            "{what}: expected {expected:.4e} now {now:.4e} ({deviation_model:+.2} σ) measured {:.4e} \
-             ({deviation:+.2} σ)",
+            "{what}: expected {expected:.4e} now {now:.4e} ({deviation_model:+.2} σ) measured \
+             {:.4e} ({deviation:+.2} σ)",
             found / asked
         );
         assert!(found >= 100.0, "too few found to say anything: {found}");

@@ -144,8 +144,10 @@ proptest! {
         for (key, percent, rare) in steps {
             // Mostly a few percent of the window, seldom several windows.
             let scale = if rare == 0 { 10 } else { 1 };
-            let jump = (span / 100).saturating_mul(percent.unsigned_abs() * scale) .saturating_add(percent.unsigned_abs() / 20);
-            clock = if percent < 0 { clock.saturating_sub(jump) } else { clock.saturating_add(jump) };
+            let size = percent.unsigned_abs();
+            let jump = (span / 100).saturating_mul(size * scale).saturating_add(size / 20);
+            clock =
+                if percent < 0 { clock.saturating_sub(jump) } else { clock.saturating_add(jump) };
             latest = latest.max(clock);
             for (&key, &at) in &inserted {
                 let (found, age) = (
@@ -242,7 +244,9 @@ proptest! {
     fn forged_fields_are_refused_or_harmless(
         kind in kinds(),
         field in 0..16usize,
-        value in prop_oneof![any::<u64>(), 0..20u64, Just(u64::MAX), (0..64u32).prop_map(|i| 1 << i)],
+        value in prop_oneof![
+            any::<u64>(), 0..20u64, Just(u64::MAX), (0..64u32).prop_map(|i| 1 << i)
+        ],
         bit in any::<u64>(),
     ) {
         let mut filter = kind.make(50, 50, 0.1);

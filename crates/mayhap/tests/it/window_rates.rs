@@ -86,8 +86,9 @@ fn check(items: u64, target: f64, is_time: bool, filters: u64) {
     let deviation_now = (found - now * asked) / counting.sqrt();
     let deviation_model = (now - predicted) / (between / count).sqrt();
     println!(
-        "w {items:>7} time {is_time:5} target {target:.0e}: predicted {predicted:.4e} now {now:.4e} \
-         ({deviation_model:+.2} σ) measured {:.4e} ({deviation:+.2} σ) {:.2} bits/key k {}",
+        "w {items:>7} time {is_time:5} target {target:.0e}: predicted {predicted:.4e} now \
+         {now:.4e} ({deviation_model:+.2} σ) measured {:.4e} ({deviation:+.2} σ) {:.2} bits/key k \
+         {}",
         found / asked,
         filter.bits_per_item(),
         filter.num_hashes(),

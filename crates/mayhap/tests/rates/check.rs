@@ -5,9 +5,10 @@ use mayhap::{
 };
 
 /// Seeds are fixed, so that the test says the same every time. With about 50 rows one random set of
-/// seeds in seven has a row beyond 3 σ by chance, and seeds from 0 are such a set: their blocked rows
-/// at 1 M keys, which share digests, lie up to 3.6 σ high. `the_model_is_the_mean_over_many_filters`
-/// shows, on other seeds and much more sharply, that this is chance and not the model.
+/// seeds in seven has a row beyond 3 σ by chance, and seeds from 0 are such a set: their blocked
+/// rows at 1 M keys, which share digests, lie up to 3.6 σ high.
+/// `the_model_is_the_mean_over_many_filters` shows, on other seeds and much more sharply, that this
+/// is chance and not the model.
 const FIRST_SEED: u64 = 1000;
 
 pub(crate) const TARGETS: [f64; 5] = [0.05, 0.01, 1e-3, 1e-4, 1e-6];
@@ -68,8 +69,8 @@ pub(crate) fn check<L: LayoutKind>(params: FilterParams, filters: u64, probes: u
     let deviation_now = (found - now * asked) / counting;
     let deviation_model = (now - predicted) / (between / count).sqrt();
     println!(
-        "{:8} n {:>8} target {:.0e}: predicted {predicted:.4e} now {now:.4e} ({deviation_model:+.2} σ) \
-         measured {:.4e} ({deviation:+.2} σ) {:.3} bits/key k {}",
+        "{:8} n {:>8} target {:.0e}: predicted {predicted:.4e} now {now:.4e} \
+         ({deviation_model:+.2} σ) measured {:.4e} ({deviation:+.2} σ) {:.3} bits/key k {}",
         params.layout().name(),
         params.expected_items(),
         params.target_fpp(),

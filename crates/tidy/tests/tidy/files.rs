@@ -19,8 +19,11 @@ fn no_file_is_longer_than_500_lines() {
 fn no_line_is_longer_than_100_columns() {
     let mut long = Vec::new();
     for path in files(".rs").into_iter().chain(files(".md")) {
-        // A table has a line a row, and a link cannot be broken.
-        let is_free = |line: &str| line.starts_with('|') || line.contains("](http");
+        // A table has a line a row, in comments too, and a link cannot be broken.
+        let is_free = |line: &str| {
+            let text = line.trim_start_matches("//! ").trim_start_matches("/// ");
+            text.starts_with('|') || line.contains("](http")
+        };
         let recorded = path.starts_with(workspace().join("bench/results"));
         for (i, line) in read(&path).lines().enumerate() {
             if line.chars().count() > MAX_COLUMNS && !recorded && !is_free(line.trim_start()) {

@@ -9,7 +9,7 @@ impl ScalableBloomFilter {
     /// layers first. No bit is changed.
     ///
     /// For a copy that was made while others inserted: it counts keys whose bits it does not have
-    /// ([`ConcurrentScalableBloomFilter::snapshot`](super::ConcurrentScalableBloomFilter::snapshot)).
+    /// ([`snapshot`](super::ConcurrentScalableBloomFilter::snapshot)).
     ///
     /// # Examples
     ///
