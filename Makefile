@@ -144,7 +144,7 @@ fuzz:
 
 # Every crate as it would be published, without building it again.
 package:
-	$(CARGO) package --workspace --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
+	$(CARGO) package --workspace --exclude test-data --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
 
 # Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Clients in
 # Python and JavaScript against the server.

@@ -205,7 +205,10 @@ impl Tables {
 
     /// Size and answers of every filter.
     pub(crate) fn to_json(&self) -> serde_json::Value {
-        let one = |one: &Contestant| serde_json::json!({ "name": one.name, "filter_bytes": one.bytes(), "rate": one.rate });
+        let one = |one: &Contestant| {
+            let bytes = one.bytes();
+            serde_json::json!({ "name": one.name, "filter_bytes": bytes, "rate": one.rate })
+        };
         self.contestants.iter().map(one).collect()
     }
 

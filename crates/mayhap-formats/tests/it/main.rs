@@ -4,7 +4,6 @@ mod bits_and_blooms;
 mod bloomfileter;
 mod dcso;
 mod detect;
-mod golden;
 mod guava;
 mod hostile;
 mod magnuss;
@@ -14,6 +13,8 @@ mod redisbloom;
 mod redisson;
 mod spark;
 mod text;
+
+use test_data::golden;
 
 /// The systems that have a module here; it takes every file of its folder into account.
 const SYSTEMS: &[&str] = &[

@@ -10,10 +10,6 @@ mod cluster;
 mod common;
 mod create;
 mod faults;
-// The golden files of the formats crate, and how they are read.
-#[allow(dead_code)]
-#[path = "../../../mayhap-formats/tests/it/golden.rs"]
-mod golden;
 mod guard;
 mod life;
 mod magnus;
@@ -22,3 +18,5 @@ mod proxy;
 mod redisson;
 mod trouble;
 mod union;
+
+use test_data::golden;

@@ -13,7 +13,6 @@ mod command_rights;
 mod command_table;
 mod command_transaction;
 mod config;
-mod conformance;
 mod embed;
 mod hostile_names;
 mod http;
@@ -40,3 +39,5 @@ mod wire_log;
 mod wire_tls;
 #[cfg(unix)]
 mod wire_unix;
+
+use test_data::conformance;

@@ -7,42 +7,43 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// Where the folders of the systems are, seen from any crate: `mayhap-redis` has this file too.
-pub(crate) fn root() -> PathBuf {
+/// Where the folders of the systems are.
+pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../mayhap-formats/tests/golden")
 }
 
 /// A system's folder.
-pub(crate) struct Golden {
+pub struct Golden {
     folder: PathBuf,
     used: RefCell<BTreeSet<String>>,
 }
 
 impl Golden {
-    pub(crate) fn of(system: &str) -> Self {
+    /// That of a system.
+    pub fn of(system: &str) -> Self {
         Self { folder: root().join(system), used: RefCell::default() }
     }
 
     /// All names but that of the notes.
-    pub(crate) fn names(&self) -> BTreeSet<String> {
+    pub fn names(&self) -> BTreeSet<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name != "README.md").collect()
     }
 
     /// A file's bytes; counts as its use.
-    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
         self.used.borrow_mut().insert(name.to_owned());
         std::fs::read(self.folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// A file as JSON; counts as its use.
-    pub(crate) fn json(&self, name: &str) -> Value {
+    pub fn json(&self, name: &str) -> Value {
         serde_json::from_slice(&self.bytes(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// The JSON files that describe one filter: those that name a file and its members.
-    pub(crate) fn described(&self) -> Vec<(String, Value)> {
+    pub fn described(&self) -> Vec<(String, Value)> {
         let names = self.names();
         let names = names.iter().filter(|name| name.split('.').next_back() == Some("json"));
         names
@@ -57,7 +58,7 @@ impl Golden {
     }
 
     /// Fails for files that no test has read.
-    pub(crate) fn all_were_used(self) {
+    pub fn all_were_used(self) {
         let used = self.used.into_inner();
         let folder = Self { folder: self.folder, used: RefCell::default() };
         let unused: Vec<_> = folder.names().difference(&used).cloned().collect();
@@ -67,15 +68,18 @@ impl Golden {
 
 /// A key as the golden files write it.
 #[derive(Debug, Clone)]
-pub(crate) enum Key {
+pub enum Key {
+    /// The code units of a string of Java.
     Utf16(Vec<u16>),
+    /// Bytes as they are.
     Bytes(Vec<u8>),
+    /// A number of 64 bits.
     Number(i64),
 }
 
 impl Key {
     /// The bytes to hash.
-    pub(crate) fn encode(&self, key_type: KeyType) -> Result<Vec<u8>, Error> {
+    pub fn encode(&self, key_type: KeyType) -> Result<Vec<u8>, Error> {
         let mut scratch = Vec::new();
         match self {
             Self::Utf16(units) => key_type.encode_utf16(units, &mut scratch).map(<[u8]>::to_vec),
@@ -87,7 +91,7 @@ impl Key {
     }
 
     /// A row's key: an object, or plain text in the row.
-    pub(crate) fn explicit(row: &Value) -> Self {
+    pub fn explicit(row: &Value) -> Self {
         if let Some(text) = row.get("text").or(row.get("key")).and_then(Value::as_str) {
             return Self::Utf16(text.encode_utf16().collect());
         }
@@ -105,7 +109,7 @@ impl Key {
     }
 
     /// All keys of a rule.
-    pub(crate) fn of_rule(rule: &Value) -> Vec<Self> {
+    pub fn of_rule(rule: &Value) -> Vec<Self> {
         if rule.is_null() {
             return Vec::new();
         }
@@ -133,7 +137,7 @@ impl Key {
 }
 
 /// The positions of a key.
-pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
+pub fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
     let mut positions = Vec::new();
     scheme.positions(key, |position| {
         positions.push(position);
@@ -143,35 +147,36 @@ pub(crate) fn positions(scheme: &impl Scheme, key: &[u8]) -> Vec<u64> {
 }
 
 /// A number that may be written as text.
-pub(crate) fn number(json: &Value) -> i64 {
+pub fn number(json: &Value) -> i64 {
     json.as_i64().unwrap_or_else(|| json.as_str().unwrap().parse().unwrap())
 }
 
 /// A double that is written as text.
-pub(crate) fn double(json: &Value) -> f64 {
+pub fn double(json: &Value) -> f64 {
     json.as_str().unwrap().parse().unwrap()
 }
 
-pub(crate) fn hex(text: &str) -> Vec<u8> {
+/// The bytes of hex digits.
+pub fn hex(text: &str) -> Vec<u8> {
     let mut scratch = Vec::new();
     KeyType::Hex.encode(text.as_bytes(), &mut scratch).unwrap().to_vec()
 }
 
 /// The names that a system's golden files have for its answers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Names {
+pub struct Names {
     /// Of an explicit member: whether it was new.
-    pub(crate) inserted: &'static str,
+    pub inserted: &'static str,
     /// The members of the rule that were not new.
-    pub(crate) not_new_at: &'static str,
+    pub not_new_at: &'static str,
     /// Of an explicit probe: whether it was found.
-    pub(crate) found: &'static str,
+    pub found: &'static str,
     /// The probes of the rule that were found.
-    pub(crate) found_at: &'static str,
+    pub found_at: &'static str,
 }
 
 /// Those of Guava and Spark.
-pub(crate) const PUT_AND_MIGHT_CONTAIN: Names = Names {
+pub const PUT_AND_MIGHT_CONTAIN: Names = Names {
     inserted: "put_returned",
     not_new_at: "members_rule_put_returned_false_at",
     found: "might_contain",
@@ -180,7 +185,7 @@ pub(crate) const PUT_AND_MIGHT_CONTAIN: Names = Names {
 
 /// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` of the
 /// explicit ones, and `unusual` for those of the rule whose indices `at` lists.
-pub(crate) fn keys(
+pub fn keys(
     json: &Value,
     which: &str,
     answer: &str,
@@ -201,7 +206,7 @@ pub(crate) fn keys(
 
 /// Inserts all members into `empty` with the system's own answers, which must give `written`; asks
 /// `written` for all members and probes; both one by one and as a batch.
-pub(crate) fn replay(
+pub fn replay(
     name: &str,
     json: &Value,
     names: Names,
@@ -222,7 +227,7 @@ pub(crate) fn replay(
 }
 
 /// Asks for all keys, one by one and as a batch.
-pub(crate) fn ask(
+pub fn ask(
     name: &str,
     keys: &[(Key, bool)],
     encode: impl Fn(&Key) -> Vec<u8>,

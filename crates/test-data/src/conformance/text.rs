@@ -1,7 +1,7 @@
 //! Requests as one types them, answers as bytes.
 
 /// The words of a line: separated by spaces; in quotes `\xNN`, `\r`, `\n` and `\\` are bytes.
-pub(crate) fn words(line: &str) -> Vec<Vec<u8>> {
+pub fn words(line: &str) -> Vec<Vec<u8>> {
     let mut words: Vec<Vec<u8>> = Vec::new();
     let mut rest = line.bytes().peekable();
     while let Some(byte) = rest.next() {
@@ -38,7 +38,7 @@ fn escaped(rest: &mut impl Iterator<Item = u8>) -> u8 {
 }
 
 /// The length of the first answer in these bytes; `None` if there is no whole one.
-pub(crate) fn answer_len(bytes: &[u8]) -> Option<usize> {
+pub fn answer_len(bytes: &[u8]) -> Option<usize> {
     let line = bytes.windows(2).position(|end| end == b"\r\n")? + 2;
     let number = || std::str::from_utf8(&bytes[1..line - 2]).ok()?.parse::<i64>().ok();
     let many = |count: i64| {

@@ -2,9 +2,8 @@
 //!
 //! A case is a request as one would type it and its answer in RESP2 and RESP3. In answers `|`
 //! stands for the end of a line (the last is left out), `?` for any line, and `...` at the end of a
-//! line for whatever follows there. [`check`] asks through a closure, so that the same cases run
-//! against [`mayhap_server::command::execute`], through a socket, and against the real command:
-//! the tests of `mayhap-cli` have this folder too.
+//! line for whatever follows there. [`check`] sends requests through a closure, so that the same
+//! cases run against the server's `execute`, through a socket, and against the command.
 
 mod filters;
 mod others;
@@ -12,11 +11,11 @@ mod text;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-pub(crate) use text::{answer_len, words};
+pub use text::{answer_len, words};
 
 /// A request and its answers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Case {
+pub struct Case {
     request: &'static str,
     resp2: &'static str,
     resp3: &'static str,
@@ -75,7 +74,7 @@ fn fits(answer: &[u8], expected: &str) -> bool {
 }
 
 /// Asks all cases of a version through `ask`; how many were asked.
-pub(crate) fn check(resp3: bool, mut ask: impl FnMut(&[Vec<u8>]) -> Vec<u8>) -> usize {
+pub fn check(resp3: bool, mut ask: impl FnMut(&[Vec<u8>]) -> Vec<u8>) -> usize {
     let mut asked = 0;
     ask(&words(if resp3 { "HELLO 3" } else { "HELLO 2" }));
     let mut wrong = Vec::new();
@@ -96,7 +95,7 @@ pub(crate) fn check(resp3: bool, mut ask: impl FnMut(&[Vec<u8>]) -> Vec<u8>) -> 
 }
 
 /// The answer through a socket.
-pub(crate) fn ask(socket: &mut TcpStream, request: &[Vec<u8>]) -> Vec<u8> {
+pub fn ask(socket: &mut TcpStream, request: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", request.len()).into_bytes();
     for word in request {
         bytes.extend_from_slice(format!("${}\r\n", word.len()).as_bytes());
