@@ -166,7 +166,7 @@ impl Recorder {
     }
 
     /// Keys that were inserted into a filter that cannot take digests; announced as for
-    /// [`Recorder::insert`]. What of them counts is left to the filter, of which an image has bits
+    /// `Recorder::insert`. What of them counts is left to the filter, of which an image has bits
     /// and count of one moment.
     ///
     /// # Errors
