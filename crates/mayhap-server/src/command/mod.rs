@@ -1,10 +1,11 @@
 //! What each request does.
 //!
-//! `row.rs` is a command with its handler, `table.rs` all of them and the look-up by name,
-//! `call.rs` what a handler works with. A family has a file or a folder: `bf` the filters, `keys`
-//! and `expire` what is done to names, `connection` and `client` what a client says of itself,
-//! `transaction` what it has kept for later, `server`, `describe`, `config` and `info` what it asks
-//! about the server. docs/commands.md is the description for users.
+//! `execute.rs` runs a request: it finds its row in `table.rs` (`row.rs` is the type of a row) and
+//! calls the handler with a `call.rs`. Each family of commands has a file or a folder: `bf/` the
+//! filters, `keys.rs` and `expire.rs` names, `connection.rs` and `client.rs` the client itself,
+//! `transaction.rs` with `queue.rs` requests kept for `EXEC`, `server.rs`, `describe.rs`,
+//! `config.rs` and `info.rs` the server. `number.rs` and `word.rs` read arguments.
+//! docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 

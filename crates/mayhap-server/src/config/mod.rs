@@ -2,8 +2,8 @@
 //!
 //! `settings.rs` has a row for each setting, and nothing else knows their names: file, environment,
 //! flags, help and `CONFIG GET` go by it. `file.rs` reads TOML, `load.rs` puts the sources together
-//! and refuses what would be unsafe, `users.rs` is who may log in, `key_file.rs` reads a secret
-//! key.
+//! and refuses what would be unsafe, `users.rs` is who may log in and `rights.rs` with what rights,
+//! `key_file.rs` reads a secret key. `error.rs` has what may be wrong with any of it.
 
 mod error;
 mod file;

@@ -9,10 +9,12 @@
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
 //! safe and what counts; `log.rs` puts records in order, writes and refuses, `sync.rs` gets them
 //! onto the disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
-//! `checkpoint.rs` makes images and drops the log before them, `recover.rs` opens a folder,
-//! `repair.rs` cuts out what is damaged. What stands in files: `store.rs` (the folder),
-//! `segment.rs`, `frame.rs` and `item.rs` (the log), `manifest.rs`, `image.rs`. Everything goes
-//! through `disk.rs`, so that the tests in `tests/` can lose and fail each operation.
+//! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
+//! images and drops the log before them, `recover.rs` opens a folder and `replay.rs` is what it
+//! gives the keyspace, `repair.rs` cuts out what is damaged. What stands in files: `store.rs` and
+//! `folder.rs` (the folder), `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log),
+//! `manifest.rs`, `image.rs`. `options.rs`, `stats.rs` and `error.rs` are for callers. Everything
+//! goes through `disk.rs`, so that the tests in `tests/` can lose and fail each operation.
 
 mod announced;
 mod checkpoint;

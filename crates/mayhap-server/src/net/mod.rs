@@ -14,7 +14,8 @@
 //! `loops.rs` starts the threads, `event_loop.rs` is the turn, `wait.rs` the pause before the next,
 //! `pipeline.rs` what happens to the bytes of one connection, `connection.rs` and `stream.rs` the
 //! connection and its socket, `listen.rs` where clients arrive, `clients.rs` who is there,
-//! `engine.rs` what a loop asks of the rest of the server.
+//! `engine.rs` what a loop needs of the rest of the server, `send.rs` how answers go out, `tls.rs`
+//! encryption, `control.rs` how other threads reach a loop, `options.rs` its settings.
 
 mod clients;
 mod connection;
