@@ -212,21 +212,25 @@ fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
             line.split(' ').collect::<Vec<_>>().try_into().unwrap();
         let [(first_name, first), (_, second)] = pair else { unreachable!() };
         assert_eq!(*first_name, format!("{name}-1"));
-        let (mut window, _) = native::decode_as::<WindowBloomFilter>(first, None).unwrap();
-        assert!(native::encode(&window, "") == *first, "{name}: not the same");
+        let (mut window, header) = native::decode_as::<WindowBloomFilter>(first, None).unwrap();
+        check_written_back(name, &window, &header, first);
         let (from, to): (usize, usize) = (from.parse().unwrap(), to.parse().unwrap());
         for (key, now) in arrivals().take(to).skip(from) {
             let was_there = window.contains_at(&key, now);
             assert_eq!(window.insert_at(&key, now), !was_there, "{name}: {key}");
         }
-        assert!(native::encode(&window, "") == *second, "{name}: another window");
-        let (window, _) = native::decode_as::<WindowBloomFilter>(second, None).unwrap();
+        let (again, header) = native::decode_as::<WindowBloomFilter>(second, None).unwrap();
+        assert_eq!(window.fields(), *header.fields(), "{name}: another window");
+        check_written_back(name, &window, &header, second);
+        check_written_back(name, &again, &header, second);
+        let window = again;
         let found: Vec<String> = (0..1000)
             .filter(|i| window.contains(&format!("absent-{i}")))
             .map(|i| i.to_string())
             .collect();
         assert_eq!(found.join(","), absent, "{name}");
-        assert_eq!(window.forgotten_early().unwrap().to_string(), forgotten, "{name}");
+        // Those that are cut by the clock alone do not know.
+        assert_eq!(window.forgotten_early().unwrap_or(0).to_string(), forgotten, "{name}");
         // The last that came are there.
         let keys: Vec<(String, u64)> = arrivals().take(to).collect();
         let since = window.complete_since().unwrap_or(0);
