@@ -69,7 +69,8 @@ fn highest_fpp(params: &FilterParams) -> f64 {
         highest_of_bits(params.num_bits(), num_hashes, items)
     } else {
         let (block, lane) = (layout.block_bits(), lane_bits(layout, num_hashes));
-        let lanes = Lanes { num_blocks: params.num_bits() / block, lanes: block / lane, lane };
+        let num_blocks = params.num_bits() / block;
+        let lanes = Lanes { num_blocks, of_block: block / lane, bits: lane };
         lanes.highest_fpp(num_hashes, items)
     };
     params.target_fpp().max(highest)
@@ -102,10 +103,10 @@ fn occupied(cells: f64, throws: f64) -> (f64, f64) {
 pub(crate) struct Lanes {
     /// Blocks.
     pub(crate) num_blocks: u64,
-    /// Lanes of a block.
-    pub(crate) lanes: u64,
+    /// Lanes of each.
+    pub(crate) of_block: u64,
     /// Bits of a lane.
-    pub(crate) lane: u64,
+    pub(crate) bits: u64,
 }
 
 impl Lanes {
@@ -144,13 +145,13 @@ impl Lanes {
     /// Of a block with j keys each lane has a share of bits set that is nearly normal, so that their
     /// mean is; the answer is at most that to the power of the bits of a key.
     fn answers(self, num_hashes: u32, keys: f64) -> Vec<(f64, f64)> {
-        let lanes = self.lanes as f64;
-        let passes = f64::from(num_hashes / self.lanes as u32).max(1.0);
+        let lanes = self.of_block as f64;
+        let passes = f64::from(num_hashes / self.of_block as u32).max(1.0);
         let mut answers = Vec::new();
         let (mut j, mut log_factorial) = (0.0f64, 0.0);
         loop {
             let log_weight = j * keys.ln() - keys - log_factorial;
-            let (fill, deviation) = occupied(self.lane as f64, passes * j);
+            let (fill, deviation) = occupied(self.bits as f64, passes * j);
             answers.extend((-16..=16).map(|i| {
                 let z = f64::from(i) * 0.5;
                 // 0.5 / sqrt(2 π): the trapezoid rule over the normal density.

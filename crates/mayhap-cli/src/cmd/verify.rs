@@ -282,15 +282,13 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     let count = Count { samples, hits };
     // A window of time has forgotten some since it was added to, and keeps its rate by forgetting.
     let forgets = header.kind() == Kind::Window;
-    let verdict = match filter.estimated_items() {
-        Some((estimate, params)) => Full::of(&params).verdict(count, predicted, &estimate),
-        None => {
-            let off =
-                if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
-            let is_over = !forgets && state.health == Health::OverCapacity.name();
-            let highest = allowed(asked, header.fields().expected_items);
-            verdict_on(off, predicted > asked && is_over || count.is_above(highest))
-        }
+    let verdict = if let Some((estimate, params)) = filter.estimated_items() {
+        Full::of(&params).verdict(count, predicted, &estimate)
+    } else {
+        let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
+        let is_over = !forgets && state.health == Health::OverCapacity.name();
+        let highest = allowed(asked, header.fields().expected_items);
+        verdict_on(off, predicted > asked && is_over || count.is_above(highest))
     };
     RateFound::new(args.seed, count, predicted, verdict)
 }
@@ -315,7 +313,8 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     });
     let num_hashes = matrix.num_hashes();
     let lanes = u64::from(num_hashes.min(8));
-    let groups = Lanes { num_blocks: matrix.num_bits() / (64 * lanes), lanes, lane: 64 };
+    let num_blocks = matrix.num_bits() / (64 * lanes);
+    let groups = Lanes { num_blocks, of_block: lanes, bits: 64 };
     let highest = asked.max(groups.highest_fpp(num_hashes, matrix.expected_items()));
     let (mut off, mut above) = (0, 0);
     for (set, (&hits, &predicted)) in hits.iter().zip(&fpps).enumerate() {

@@ -208,7 +208,7 @@ mod tests {
                     set[(numbers.next().unwrap() % bits) as usize] = true;
                 }
                 let ones = set.iter().filter(|&&set| set).count() as f64;
-                let rate = (ones / bits as f64).powi(num_hashes as i32);
+                let rate = (ones / bits as f64).powf(f64::from(num_hashes));
                 // As many as are expected: chance in the count is tested with `Count`.
                 let hits = (rate * MAX_SAMPLES as f64) as u64;
                 let count = Count { samples: MAX_SAMPLES, hits };

@@ -330,7 +330,7 @@ fn the_rate_is_that_of_absent_keys_whatever_divides_the_size() {
         // Of the count, and of the draws.
         let drawn = if fpp > 1e-3 { 0.008 } else { 0.02 };
         let deviation = (expected * (1.0 - fpp) + (drawn * expected).powi(2)).sqrt();
-        let usual = filter.bits().fill_ratio().powi(num_hashes as i32);
+        let usual = filter.bits().fill_ratio().powf(f64::from(num_hashes));
         let off = (found - expected) / deviation;
         println!("{size} k = {num_hashes}: {fpp:.6}, {:.2} of the usual, {off:+.2}", fpp / usual);
         assert!(off.abs() < 3.0, "{size}: {found} of {expected}, {off} standard deviations");

@@ -229,6 +229,7 @@ fn golden_windows_open_go_on_and_are_written_back_byte_for_byte() {
             .map(|i| i.to_string())
             .collect();
         assert_eq!(found.join(","), absent, "{name}");
+        // Those that are cut by the clock alone do not know.
         assert_eq!(window.forgotten_early().unwrap_or(0).to_string(), forgotten, "{name}");
         // The last that came are there.
         let keys: Vec<(String, u64)> = arrivals().take(to).collect();
