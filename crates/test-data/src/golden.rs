@@ -185,13 +185,7 @@ pub const PUT_AND_MIGHT_CONTAIN: Names = Names {
 
 /// The keys of `<which>_explicit` and `<which>_rule` with the system's answers: `answer` of the
 /// explicit ones, and `unusual` for those of the rule whose indices `at` lists.
-pub fn keys(
-    json: &Value,
-    which: &str,
-    answer: &str,
-    at: &str,
-    unusual: bool,
-) -> Vec<(Key, bool)> {
+pub fn keys(json: &Value, which: &str, answer: &str, at: &str, unusual: bool) -> Vec<(Key, bool)> {
     let mut keys = Vec::new();
     for row in json[format!("{which}_explicit")].as_array().into_iter().flatten() {
         keys.push((Key::explicit(row), row[answer].as_bool().unwrap()));

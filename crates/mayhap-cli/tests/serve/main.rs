@@ -1,8 +1,8 @@
 //! `mayhap serve` as a process that is killed, starved, cut off and lied to.
 //!
 //! `server.rs` starts it, `client.rs` speaks to it, `load.rs` remembers outside of it what it has
-//! acknowledged. `MAYHAP_SOAK=1` (`make soak`) makes the runs long. `points.rs` is of the build with
-//! the feature `fail-points` alone (`make points`).
+//! acknowledged. `MAYHAP_SOAK=1` (`make soak`) makes the runs long. `points.rs` is of the build
+//! with the feature `fail-points` alone (`make points`).
 #![cfg(target_os = "linux")]
 
 mod client;

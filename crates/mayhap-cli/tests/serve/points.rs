@@ -1,7 +1,7 @@
 //! The server ends at named points of its own (T07), under load, and is started again.
 //!
-//! Only with the feature `fail-points` (`make points`). What is lost at which point is looked for by
-//! the checks of `load.rs` and `mover.rs`; repairs have a load of their own.
+//! Only with the feature `fail-points` (`make points`). What is lost at which point is looked for
+//! by the checks of `load.rs` and `mover.rs`; repairs have a load of their own.
 
 use crate::client::Answer;
 use crate::damage;
