@@ -105,7 +105,7 @@ impl AskedFile {
 }
 
 /// What becomes of the key options that a file of this name keeps, and of those that were given.
-pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, Error>;
+pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_keys::Error>;
 
 /// Opens filters that cut keys alike, each with its name, and tells how: where a file keeps no key
 /// options, as given.

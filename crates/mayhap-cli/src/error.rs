@@ -93,6 +93,8 @@ pub enum Error {
         /// Whether one of them is read; else both are written.
         is_read: bool,
     },
+    /// The key options of a filter cannot be used, or are not those that were given.
+    Keys(mayhap_keys::Error),
     /// The arguments contradict each other or a file.
     Usage {
         /// What contradicts what.
@@ -129,6 +131,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
+            Self::Keys(source) => source.hint(),
             Self::Remote { hint, .. } => return hint.clone(),
             Self::NotAList { name, is_stdin, verb, what } => {
                 what.hint(verb, (!is_stdin).then_some(name))
@@ -173,6 +176,7 @@ impl fmt::Display for Error {
             Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
             Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
             Self::Store(source) => source.fmt(f),
+            Self::Keys(source) => source.fmt(f),
             Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
             Self::Foreign { name, source } => write!(f, "{name}: {source}"),
             Self::LineTooLong { name, line, limit } => {
@@ -215,6 +219,12 @@ impl std::error::Error for Error {}
 impl From<mayhap::Error> for Error {
     fn from(source: mayhap::Error) -> Self {
         Self::Filter(source)
+    }
+}
+
+impl From<mayhap_keys::Error> for Error {
+    fn from(source: mayhap_keys::Error) -> Self {
+        Self::Keys(source)
     }
 }
 

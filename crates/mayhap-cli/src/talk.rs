@@ -1,6 +1,7 @@
 //! Talk to the user, on stderr; data never goes here.
 
 use crate::error::Error;
+pub use mayhap_units::number::{format_fpp as rate, grouped};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
@@ -153,28 +154,4 @@ pub fn print_stdout(text: &str) -> Result<(), Error> {
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
         .map_err(Error::io("write", "standard output"))
-}
-
-/// A count with all its digits: `1,234,567`.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A probability: `1.2 %`, `0.1 %`, `9.8e-5`.
-pub fn rate(fpp: f64) -> String {
-    // From what three digits round to 0.1 %.
-    if fpp == 0.0 || fpp >= 0.000_999_5 {
-        let text = format!("{:.3}", fpp * 100.0);
-        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
-    } else {
-        format!("{fpp:.1e}").replace(".0e", "e")
-    }
 }

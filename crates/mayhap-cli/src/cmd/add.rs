@@ -176,7 +176,7 @@ impl Adding {
         let result = fill::fill(reader, inserter, &mut counts, (*talk, &mut progress), advice);
         let seconds = progress.elapsed();
         progress.clear();
-        reader.keyless().warn(*talk);
+        reader.warn_of_keyless(*talk);
         (counts, seconds, result)
     }
 

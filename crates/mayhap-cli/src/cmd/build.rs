@@ -90,7 +90,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             without_key: reader.keyless().lines(),
         };
         progress.clear();
-        reader.keyless().warn(talk);
+        reader.warn_of_keyless(talk);
         stop.check()?;
         return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
     }
@@ -124,7 +124,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     filled?;
     let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.

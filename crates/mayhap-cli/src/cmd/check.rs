@@ -152,7 +152,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = LineReader::new(sources, &options, reading, None)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })

@@ -96,7 +96,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     sieve.warn(talk);
     if args.json {
         let (lines_read, let_through) = (reader.lines(), sieve.selected());

@@ -101,7 +101,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let result = remove_all(&mut reader, (&mut seen, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     writer.finish(&mut seen)?;
     let Counts { lines, new: removed, .. } = counts;
     let Some(state) = seen.state() else { return Err(not_counting(&file, header.kind())) };

@@ -140,7 +140,7 @@ fn pump(
     }
     progress.clear();
     output.flush()?;
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     sets.warn(talk);
     if args.json {
         let found = |(name, maybe_present)| Found { name, maybe_present };

@@ -67,7 +67,7 @@ pub fn run(
     let result = adder.fill(&mut reader, &mut progress);
     let seconds = progress.elapsed();
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     let Adder { mut file, mut turns, counts, not_keys, .. } = adder;
     not_keys.warn(file.name(), talk);
     turns.end(&mut file)?;

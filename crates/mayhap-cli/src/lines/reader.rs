@@ -112,6 +112,13 @@ impl LineReader {
         &self.keyless
     }
 
+    /// Warns of lines without a key, if there were any.
+    pub fn warn_of_keyless(&self, talk: Talk) {
+        if self.keyless.lines() > 0 {
+            talk.warn(&self.keyless.to_string());
+        }
+    }
+
     /// Bytes of the lines handed out so far, decompressed.
     pub fn bytes(&self) -> u64 {
         self.bytes

@@ -34,8 +34,8 @@ fn a_new_state_of_a_plain_layout_needs_n_and_an_old_one_refuses_other_numbers() 
         (["-p", "1%"], "-p 0.01 is asked for, but seen was made with -p 0.000000001"),
         (["--layout", "blocked"], "but seen was made with --layout standard"),
         (["--seed", "3"], "--seed 3 is asked for, but seen was made with --seed 0"),
-        (["-0", "-q"], "-0 is given, but seen was made without -0"),
-        (["--crlf", "-q"], "--crlf is given, but seen was made without --crlf"),
+        (["-0", "-q"], "-0 is given, but seen was created without -0"),
+        (["--crlf", "-q"], "--crlf is given, but seen was created without --crlf"),
     ] {
         let talk = fail(folder.path(), &[&NEXT[..], &extra].concat(), b"b\n");
         assert!(talk.contains(message), "{extra:?}: {talk}");

@@ -80,7 +80,7 @@ impl Run<'_> {
     }
 
     pub(super) fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
-        self.reader.keyless().warn(self.talk);
+        self.reader.warn_of_keyless(self.talk);
         if self.args.json {
             return Talk::json(&self.summary(seconds, complete), false);
         }

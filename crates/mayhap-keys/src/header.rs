@@ -1,8 +1,7 @@
 //! Key options as text in a filter's header: one `name=value` and a line feed each.
 
 use super::escape::unescape;
-use super::{JsonPointer, KeyOptions, parse_delim, parse_field};
-use crate::error::Error;
+use super::{Error, JsonPointer, KeyOptions, WrongOption, parse_delim, parse_field};
 
 impl KeyOptions {
     /// As it stands in a header: nothing for the defaults. At most 2048 bytes, as pointers are
@@ -16,26 +15,25 @@ impl KeyOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] with the first option that this program does not know (it would ask for
-    /// other keys than were inserted), that has no such value, or that contradicts another.
+    /// [`Error::Unknown`], [`Error::Wrong`] with the first option that is unknown, that has no such
+    /// value, or that contradicts another.
     pub fn from_header(name: &str, text: &str) -> Result<Self, Error> {
+        let wrong = |why| Error::Wrong { filter: name.to_owned(), why };
         let mut options = Self::default();
         let mut names = Vec::new();
         for line in text.split_terminator('\n') {
             let (option, value) = line.split_once('=').unwrap_or((line, ""));
+            let line = line.to_owned();
             options.set(option, value).map_err(|refused| match refused {
-                Refused::Unknown => Error::usage(
-                    format!("{name}: the filter has the key option {line:?}, unknown here"),
-                    "it was made by a newer mayhap: use that one",
-                ),
-                Refused::Wrong(why) => wrong(name, &format!("{line:?}: {why}")),
+                Refused::Unknown => Error::Unknown { filter: name.to_owned(), line },
+                Refused::Wrong(why) => wrong(WrongOption::Value { line, why }),
             })?;
             if names.contains(&option) {
-                return Err(wrong(name, &format!("{option} is there twice")));
+                return Err(wrong(WrongOption::Twice(option.to_owned())));
             }
             names.push(option);
         }
-        options.check().map_err(|why| wrong(name, why))?;
+        options.check().map_err(wrong)?;
         Ok(options)
     }
 
@@ -61,18 +59,18 @@ impl KeyOptions {
     }
 
     /// Refuses what the command line refuses.
-    fn check(&self) -> Result<(), &'static str> {
+    fn check(&self) -> Result<(), WrongOption> {
         if self.delim.is_some() != self.field.is_some() {
-            return Err("delim and field are only there together");
+            return Err(WrongOption::Incomplete);
         }
-        if self.field.is_some() && self.json_pointer.is_some() {
-            return Err("field and json-pointer contradict each other");
-        }
-        if self.hex && self.normalize_url {
-            return Err("hex and normalize-url contradict each other");
-        }
-        if self.hex && self.lower {
-            return Err("hex and lower contradict each other");
+        for (are_both, one, other) in [
+            (self.field.is_some() && self.json_pointer.is_some(), "field", "json-pointer"),
+            (self.hex && self.normalize_url, "hex", "normalize-url"),
+            (self.hex && self.lower, "hex", "lower"),
+        ] {
+            if are_both {
+                return Err(WrongOption::Contradiction(one, other));
+            }
         }
         Ok(())
     }
@@ -81,11 +79,4 @@ impl KeyOptions {
 enum Refused {
     Unknown,
     Wrong(String),
-}
-
-fn wrong(name: &str, why: &str) -> Error {
-    Error::usage(
-        format!("{name}: the filter's key options make no sense: {why}"),
-        "it was not made by mayhap, or its header is damaged: make it again",
-    )
 }

@@ -1,8 +1,7 @@
 //! The options, what they have to agree with, and what they are in words.
 
-use super::JsonPointer;
 use super::escape::escape;
-use crate::error::Error;
+use super::{Error, JsonPointer, Mismatch};
 use std::num::NonZeroU32;
 
 /// What a key is: the bytes of a line without its separator, as they are unless said otherwise.
@@ -66,7 +65,7 @@ impl KeyOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] naming both.
+    /// [`Error::Mismatch`] naming both.
     pub fn agree(self, name: &str, given: &Self) -> Result<Self, Error> {
         self.refuse_others(name, given.entries())?;
         Ok(self)
@@ -78,7 +77,7 @@ impl KeyOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if a form is given that the file's is not.
+    /// [`Error::Mismatch`] if a form is given that the file's is not.
     pub fn with_records_of(self, name: &str, given: &Self) -> Result<Self, Error> {
         self.refuse_others(name, given.entries().into_iter().filter(|entry| entry.is_form))?;
         let Self { nul, strip_cr, delim, field, json_pointer, .. } = given.clone();
@@ -95,15 +94,13 @@ impl KeyOptions {
             let show = |value: &str| {
                 if typed { format!("{flag} {value}") } else { flag.to_owned() }
             };
-            let made = match ours.iter().find(|ours| ours.flag == flag) {
+            let has = match ours.iter().find(|ours| ours.flag == flag) {
                 Some(ours) if ours.value == value => continue,
-                Some(ours) => format!("with {}", show(&ours.value)),
-                None => format!("without {flag}"),
+                Some(ours) => Mismatch::With(show(&ours.value)),
+                None => Mismatch::Without,
             };
-            return Err(Error::usage(
-                format!("{} is given, but {name} was made {made}", show(&value)),
-                format!("leave {flag} out: key options are kept in the filter's file"),
-            ));
+            let (filter, given) = (name.to_owned(), show(&value));
+            return Err(Error::Mismatch { filter, flag, given, has });
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ impl Cutter {
     /// [`NoKey`] if it has none; `keys` is then as it was.
     ///
     /// ```
-    /// use mayhap_cli::keys::{Cutter, KeyOptions};
+    /// use mayhap_keys::{Cutter, KeyOptions};
     /// let options = KeyOptions { trim: true, lower: true, ..KeyOptions::default() };
     /// let mut cutter = Cutter::new(&options).unwrap();
     /// let mut keys = Vec::new();

@@ -1,5 +1,4 @@
 use super::*;
-use crate::error::Error;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::num::NonZeroU32;
@@ -252,16 +251,17 @@ fn headers_without_sense_are_refused() {
         ("json-pointer=/\\xFF\n", r#""json-pointer=/\\xFF": no text"#),
         ("json-pointer=/\\\n", "no text"),
     ] {
-        let Err(Error::Usage { problem, .. }) = KeyOptions::from_header("f", text) else {
+        let Err(error) = KeyOptions::from_header("f", text) else {
             panic!("{text:?} was read");
         };
+        let problem = error.to_string();
         assert!(problem.contains(message), "{text:?}: {problem}");
     }
 }
 
 fn problem(result: Result<KeyOptions, Error>) -> String {
-    let Err(Error::Usage { problem, .. }) = result else { panic!("{result:?}") };
-    problem
+    let Err(error) = result else { panic!("{result:?}") };
+    error.to_string()
 }
 
 #[test]
@@ -277,21 +277,21 @@ fn flags_that_are_given_agree_with_the_file_or_both_are_named() {
         assert_eq!(agree(&given).unwrap(), file);
     }
     for (given, message) in [
-        (field(2, b'\t'), "--field 2 is given, but f was made with --field 3"),
-        (field(3, b':'), "--delim : is given, but f was made with --delim \\t"),
-        (pointer("/a"), "--json-pointer /a is given, but f was made without --json-pointer"),
+        (field(2, b'\t'), "--field 2 is given, but f was created with --field 3"),
+        (field(3, b':'), "--delim : is given, but f was created with --delim \\t"),
+        (pointer("/a"), "--json-pointer /a is given, but f was created without --json-pointer"),
         (
             KeyOptions { trim: true, lower: true, ..options() },
-            "--trim is given, but f was made without --trim",
+            "--trim is given, but f was created without --trim",
         ),
-        (KeyOptions { nul: true, ..options() }, "-0 is given, but f was made without -0"),
+        (KeyOptions { nul: true, ..options() }, "-0 is given, but f was created without -0"),
     ] {
         assert_eq!(problem(agree(&given)), message);
     }
     let file = pointer("/a/b");
     assert_eq!(
         problem(file.agree("f", &pointer("/a"))),
-        "--json-pointer /a is given, but f was made with --json-pointer /a/b"
+        "--json-pointer /a is given, but f was created with --json-pointer /a/b"
     );
 }
 
@@ -306,7 +306,7 @@ fn other_records_keep_the_form_of_the_file() {
     let trim = KeyOptions { trim: true, ..given };
     assert_eq!(
         problem(file.with_records_of("f", &trim)),
-        "--trim is given, but f was made without --trim"
+        "--trim is given, but f was created without --trim"
     );
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// that are no UTF-8.
 ///
 /// ```
-/// use mayhap_cli::keys::escape;
+/// use mayhap_keys::escape;
 /// assert_eq!(escape("/a\nb\\é".as_bytes()), r"/a\nb\\é");
 /// assert_eq!(escape(b"\0\xFF"), r"\0\xFF");
 /// ```
@@ -78,7 +78,7 @@ pub(super) fn hex_digit(digit: u8) -> Option<u8> {
 /// What is wrong, in words.
 ///
 /// ```
-/// use mayhap_cli::keys::parse_delim;
+/// use mayhap_keys::parse_delim;
 /// assert_eq!(parse_delim(":"), Ok(b':'));
 /// assert_eq!(parse_delim(r"\t"), Ok(b'\t'));
 /// assert_eq!(parse_delim(r"\x1f"), Ok(0x1F));

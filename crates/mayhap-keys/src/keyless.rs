@@ -1,6 +1,6 @@
 //! Lines without a key.
 
-use crate::talk::{Talk, grouped};
+use mayhap_units::number::grouped;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -48,13 +48,6 @@ impl Keyless {
     /// How many there were.
     pub fn lines(&self) -> u64 {
         self.lines
-    }
-
-    /// Warns if there were any.
-    pub fn warn(&self, talk: Talk) {
-        if self.lines > 0 {
-            talk.warn(&self.to_string());
-        }
     }
 }
 

@@ -38,7 +38,7 @@ impl JsonPointer {
     /// What is wrong, in words; also for more than 100 names, and for more than 1800 bytes.
     ///
     /// ```
-    /// use mayhap_cli::keys::JsonPointer;
+    /// use mayhap_keys::JsonPointer;
     /// assert!(JsonPointer::parse("/user/id").is_ok());
     /// assert_eq!(JsonPointer::parse("user").unwrap_err(), "it must begin with /: /user");
     /// ```

@@ -2,8 +2,16 @@
 //! cuts alike. `docs/keys.md` has the rules and the names in the header.
 //!
 //! line → record (the line, a field, a JSON value) → trim → hex bytes or normal URL → lower case
+//!
+//! No I/O. `options.rs` is what can be chosen and `header.rs` its form in a file, with what can be
+//! wrong with both in `error.rs`; `cutter.rs` cuts one line, by `json.rs` and `normal.rs`, and
+//! `table.rs` holds the keys of many; `keyless.rs` is for lines without one, `escape.rs` for bytes
+//! as text.
+
+#![forbid(unsafe_code)]
 
 mod cutter;
+mod error;
 mod escape;
 mod header;
 mod json;
@@ -15,6 +23,7 @@ mod table;
 mod tests;
 
 pub use cutter::Cutter;
+pub use error::{Error, Mismatch, WrongOption};
 pub use escape::{escape, parse_delim};
 pub use json::JsonPointer;
 pub use keyless::{Keyless, NoKey};
