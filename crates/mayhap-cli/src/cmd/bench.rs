@@ -1,19 +1,19 @@
 //! `mayhap bench`: what a filter does on this machine.
 
-use super::Outcome;
 use crate::args::{DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
-use crate::kind::{self, Make};
+use crate::io::messages::{Talk, grouped, print_stdout, rate};
+use crate::measure::speed::{BATCH, Inserts, Measured, Nanoseconds, Subject, measure};
 use crate::memory;
-use crate::number::{format_bytes, format_count};
+use crate::outcome::Outcome;
 use crate::plan::machine::memory_sizes;
 use crate::plan::report::fits_name;
-use crate::speed::{BATCH, Inserts, Measured, Nanoseconds, Subject, measure};
-use crate::talk::{Talk, grouped, print_stdout, rate};
+use crate::set::kind::{self, Create};
 use mayhap::AnyFilter;
 use mayhap::native::Kind;
 use mayhap::plan::Fits;
 use mayhap_store::Snapshot;
+use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -141,7 +141,7 @@ fn load(path: &Path, args: &Args) -> Result<Subject, Error> {
 fn make(args: &Args) -> Result<Subject, Error> {
     let sizes_itself = args.size.mem.is_some() || args.size.grows_or_forgets();
     let items = args.size.items.or((!sizes_itself).then_some(DEFAULT_ITEMS));
-    Ok(match Make::of(&args.size, items)? {
+    Ok(match Create::of(&args.size, items)? {
         Some(make) => Subject::Kind(make.build(&args.size, &args.digest)?),
         None => Subject::Plain(args.size.build(items, &args.digest)?),
     })

@@ -1,21 +1,24 @@
 //! `mayhap build`: a filter file of a list.
 
-use super::Outcome;
+use crate::args::LockArgs;
+use crate::args::layout_name::LayoutName;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::fill::{self, Counts, State, Summary};
-use crate::fullness::Forgotten;
-use crate::kind::{self, KindFilter, Make};
-use crate::layout_name::LayoutName;
-use crate::lines::LineReader;
-use crate::number::format_count;
-use crate::progress::Progress;
-use crate::room::WhenFull;
-use crate::seen::{Inserter, Seen};
-use crate::session::{LockArgs, Waiting};
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::error::WhenFull;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::fill::{self, Counts};
+use crate::set::fullness::Forgotten;
+use crate::set::inserter::{Inserter, Seen};
+use crate::set::kind::{self, Create, KindFilter};
+use crate::set::session::Waiting;
+use crate::set::state::State;
+use crate::set::summary::Summary;
 use mayhap::native::{Header, Native};
+use mayhap_units::number::format_count;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,7 +41,7 @@ up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
 How keys are cut (-0, --field, --lower ...) is kept in the file: check and add then cut them in \
 the same way. Lines without a key, as they have too few fields, are left out and counted.";
 
-/// Make a filter file of a list of keys, one per line
+/// Create a filter file of a list of keys, one per line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
@@ -74,8 +77,8 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.output.display().to_string();
-    super::refuse_existing(&args.output, args.force)?;
-    let (sources, total_bytes) = super::input("build", &args.files)?;
+    crate::files::refuse_existing(&args.output, args.force)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("build", &args.files)?;
     let (options, reading) = (args.lines.key_options(), args.lines.reading("build", talk));
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
@@ -111,7 +114,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     } else {
         args.size.items
     };
-    let seen = match Make::of(&args.size, items)? {
+    let seen = match Create::of(&args.size, items)? {
         Some(make) => Seen::Kind(make.build(&args.size, &args.digest)?),
         None => Seen::Fixed(args.size.build(items, &args.digest)?),
     };

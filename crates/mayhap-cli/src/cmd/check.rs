@@ -1,17 +1,17 @@
 //! `mayhap check`: which lines may be in a filter.
 
-use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
-use crate::asked;
-use crate::confirm::Confirm;
 use crate::error::Error;
-use crate::input::Reading;
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::sieve::{Asked, Sieve, Until};
-use crate::talk::{Talk, grouped, print_stdout};
+use crate::io::input::Reading;
+use crate::io::lines::LineReader;
+use crate::io::messages::{Talk, grouped, print_stdout};
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::outcome::Outcome;
+use crate::set::confirm::Confirm;
+use crate::set::open;
+use crate::set::sieve::{Asked, Sieve, Until};
+use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -112,7 +112,7 @@ struct Found {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let reading = args.lines.reading("check", talk);
-    let (more, files) = asked::split(&args.filters, &args.files, &reading);
+    let (more, files) = open::split(&args.filters, &args.files, &reading);
     let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
@@ -130,9 +130,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let given = args.lines.key_options();
-    let (asked, options) = asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
-    let (sources, total_bytes) = super::input("check", inputs)?;
-    let reading = Reading { gathers: asked::any_remote(&asked), ..reading };
+    let (asked, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("check", inputs)?;
+    let reading = Reading { gathers: open::any_remote(&asked), ..reading };
     let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(asked, confirm.transpose()?);

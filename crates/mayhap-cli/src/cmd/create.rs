@@ -1,16 +1,21 @@
 //! `mayhap create`: an empty filter file.
 
-use super::Outcome;
+use crate::args::LockArgs;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::args::parse_time;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::fill::{Counts, State, Summary};
-use crate::kind;
+use crate::io::messages::Talk;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::fill::Counts;
+use crate::set::kind;
 #[cfg(feature = "redis")]
-use crate::remote;
-use crate::remote::{ReplicaArgs, ServerArgs, parse_time};
-use crate::session::{LockArgs, Waiting};
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::set::remote;
+use crate::set::session::Waiting;
+use crate::set::state::State;
+use crate::set::summary::Summary;
 use mayhap::native::{Header, Native};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,7 +37,7 @@ If one of that name is there with the same numbers, nothing is changed and that 
 many programs can begin with this command; one with other numbers is refused. --force puts an \
 empty one in its place, in one step.";
 
-/// Make an empty filter, in a file or on a server
+/// Create an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
@@ -70,12 +75,12 @@ pub struct Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = args.lines.key_options();
     #[cfg(feature = "redis")]
-    if remote::is_url(&args.file) {
+    if crate::args::url::is_url(&args.file) {
         let place = remote::Place::of(&args.file)?;
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&args.size, &args.digest);
-        let wanted = remote::make::Wanted { size, digest, options: &options, ttl: args.ttl };
-        remote::make::create(&connection, wanted, args.force, (talk, args.json))?;
+        let wanted = remote::create::Wanted { size, digest, options: &options, ttl: args.ttl };
+        remote::create::create(&connection, wanted, args.force, (talk, args.json))?;
         return Ok(Outcome::Done);
     }
     let name = args.file.display().to_string();
@@ -88,8 +93,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // Once it is being written it is written whole: no half of it is left beside its name.
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
-    if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
-        super::refuse_existing(&args.file, args.force)?;
+    if let Some(make) = kind::Create::of(&args.size, args.size.items)? {
+        crate::files::refuse_existing(&args.file, args.force)?;
         let mut filter = make.build(&args.size, &args.digest)?;
         let header = filter.header(&filter.key_options(options).to_header());
         waiting.save(&args.file, &header, &filter.segments(), args.force)?;
@@ -103,7 +108,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             format!("for example: mayhap create {name} -n 10M -p 0.1%"),
         ));
     }
-    super::refuse_existing(&args.file, args.force)?;
+    crate::files::refuse_existing(&args.file, args.force)?;
     let filter = args.size.build(args.size.items, &args.digest)?;
     let header = Header::of(&filter, &options.to_header());
     waiting.save(&args.file, &header, &filter.segments(), args.force)?;

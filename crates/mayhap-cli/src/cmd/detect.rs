@@ -1,11 +1,11 @@
 //! `mayhap detect`: of which system a filter is.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::foreign::tell_all;
+use crate::io::messages::{Talk, print_stdout};
 use crate::memory;
-use crate::number::parse_bytes;
-use crate::talk::{Talk, print_stdout};
+use crate::outcome::Outcome;
+use crate::set::foreign::tell_all;
+use mayhap_units::number::parse_bytes;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -1,17 +1,17 @@
 //! `mayhap filter`: a stream, and of it what may be in a set.
 
-use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
-use crate::asked;
 use crate::error::Error;
-use crate::input::Reading;
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::sieve::Sieve;
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::io::input::Reading;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::open;
+use crate::set::sieve::Sieve;
+use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -81,10 +81,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let files = std::slice::from_ref(&args.file);
     let given = args.lines.key_options();
     let (asked, options) =
-        asked::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
-    let (sources, total_bytes) = super::input("filter", &args.files)?;
+        open::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("filter", &args.files)?;
     let stop = Stop::on_signals()?;
-    let gathers = asked::any_remote(&asked);
+    let gathers = open::any_remote(&asked);
     let reading = Reading { gathers, ..args.lines.reading("filter", talk) };
     let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);

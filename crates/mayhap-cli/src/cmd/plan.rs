@@ -1,17 +1,17 @@
 //! `mayhap plan`: which filter, how big, and whether it pays.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::number::{parse_bytes, parse_count, parse_fpp};
+use crate::io::messages::{Color, Talk, print_stdout};
+use crate::outcome::Outcome;
 use crate::plan::chart::{Curve, chart};
 use crate::plan::cost::Amount;
 use crate::plan::machine;
 use crate::plan::report::{Asked, Report};
 use crate::plan::table::Table;
-use crate::span::parse_millis;
-use crate::talk::{Color, Talk, print_stdout};
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
+use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
+use mayhap_units::span::parse_millis;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,18 +1,20 @@
 //! `mayhap remove`: keys out of a counting filter.
 
-use super::Outcome;
+use crate::args::LockArgs;
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
-use crate::fill::{Counts, State};
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
-use crate::progress::Progress;
-use crate::seen::Seen;
-use crate::session::{LockArgs, Recording, Waiting, Writer};
-use crate::signals::Stop;
-use crate::talk::{Talk, grouped};
+use crate::io::lines::LineReader;
+use crate::io::messages::{Talk, grouped};
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::fill::Counts;
+use crate::set::inserter::Seen;
+use crate::set::session::{Recording, Waiting, Writer};
+use crate::set::state::State;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
+use mayhap_keys::KeyOptions;
 use mayhap_store::Operation;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -76,7 +78,7 @@ struct Summary {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let (sources, total_bytes) = super::input("remove", &args.files)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("remove", &args.files)?;
     let file = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     if header.kind() != Kind::Counting {

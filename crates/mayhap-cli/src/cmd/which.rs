@@ -1,16 +1,16 @@
 //! `mayhap which`: which of many sets may hold a line.
 
-use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
-use crate::asked;
 use crate::error::Error;
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
 use crate::memory;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::sets::NamedSets;
-use crate::talk::Talk;
+use crate::outcome::Outcome;
+use crate::set::named::NamedSets;
+use crate::set::open;
+use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading("which", talk);
-    let (filters, files) = asked::split(&args.filters, &args.files, &reading);
+    let (filters, files) = open::split(&args.filters, &args.files, &reading);
     let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
@@ -97,12 +97,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
         (filters, _) => {
             let (opened, options) =
-                asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
-            reading.gathers = asked::any_remote(&opened);
+                open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+            reading.gathers = open::any_remote(&opened);
             (NamedSets::of_filters(opened, limit), options, files.as_slice())
         }
     };
-    let (sources, total_bytes) = super::input("which", inputs)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("which", inputs)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
     let reader = LineReader::new(sources, &options, reading, None)?;

@@ -4,8 +4,8 @@
 //! are logarithmic.
 
 use super::report::rough;
-use crate::number::format_count;
-use crate::talk::rate;
+use crate::io::messages::rate;
+use mayhap_units::number::format_count;
 use std::cmp::Ordering;
 use std::fmt::Write;
 

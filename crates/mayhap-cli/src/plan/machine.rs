@@ -1,8 +1,8 @@
 //! How big this machine's memories are.
 
 use crate::memory::physical_bytes;
-use crate::number::parse_bytes;
 use mayhap::plan::MemorySizes;
+use mayhap_units::number::parse_bytes;
 use std::path::Path;
 
 /// Where Linux tells of the caches that the first core reaches.

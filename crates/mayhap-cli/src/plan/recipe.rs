@@ -1,9 +1,9 @@
 //! The command that makes what was planned.
 
-use crate::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Needs};
 use mayhap::sizing;
+use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 
 /// The shell command that makes this filter; `None` for kinds that the command line does not make.
 ///
@@ -74,7 +74,7 @@ fn exact_fpp(fpp: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{exact_bytes, exact_count, exact_fpp};
-    use crate::number::{parse_bytes, parse_count, parse_fpp};
+    use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 

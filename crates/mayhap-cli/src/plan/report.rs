@@ -2,10 +2,10 @@
 
 use super::cost::Amount;
 use super::recipe::recipe;
-use crate::number::{format_bytes, format_count};
-use crate::talk::{grouped, rate, row};
+use crate::io::messages::{grouped, rate, row};
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Fits, Needs, Plan, Reason, memory};
+use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 
 /// Bytes of a key where nobody says: about a number in text, less than most URLs.

@@ -64,7 +64,7 @@ fn exact_stops_at_the_memory_limit_and_names_the_line() {
     let printed = output.stdout.split_inclusive(|&byte| byte == b'\n').count() as u64;
     assert!(printed > 100_000 && input.starts_with(&output.stdout));
     let talk = stderr(&output);
-    let line = mayhap_cli::talk::grouped(printed + 1);
+    let line = mayhap_cli::io::messages::grouped(printed + 1);
     assert!(talk.contains("above the limit of 8.00 MiB"), "{talk}");
     assert!(talk.contains(&format!("stopped at line {line}")), "{talk}");
     assert!(talk.contains("hint: ") && talk.contains("--max-memory"), "{talk}");

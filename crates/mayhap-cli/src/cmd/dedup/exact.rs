@@ -3,8 +3,8 @@
 use super::pump::{Run, Set};
 use crate::args::DEFAULT_FPP;
 use crate::error::Error;
-use crate::exact::ExactSet;
-use crate::output::for_each_run;
+use crate::io::output::for_each_run;
+use crate::set::exact::ExactSet;
 use mayhap::AnyFilter;
 use serde::Serialize;
 
@@ -61,7 +61,7 @@ impl Run<'_> {
 }
 
 fn load(set: &ExactSet) -> String {
-    use crate::number::{format_bytes, format_count};
+    use mayhap_units::number::{format_bytes, format_count};
     format!(", {} keys in {}", format_count(set.len()), format_bytes(set.num_bytes()))
 }
 

@@ -5,20 +5,21 @@ mod open;
 mod pump;
 mod report;
 
-use super::Outcome;
+use crate::args::LockArgs;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::args::layout_name::LayoutName;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::exact::ExactSet;
-use crate::input::Reading;
-use crate::layout_name::LayoutName;
-use crate::lines::LineReader;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::remote::{ReplicaArgs, ServerArgs};
-use crate::seen::Seen;
-use crate::session::LockArgs;
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::io::input::Reading;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::exact::ExactSet;
+use crate::set::inserter::Seen;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -141,7 +142,7 @@ impl Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let (sources, total_bytes) = super::input("dedup", &args.files)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("dedup", &args.files)?;
     let stop = Stop::on_signals()?;
     let reading = args.lines.reading("dedup", talk);
     let (set, options) = if args.exact {

@@ -1,21 +1,21 @@
 //! The set that a run remembers lines in: from arguments, or from a state file.
 
 use super::Args;
+use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
 use crate::error::Error;
-use crate::input::{self, Source};
-use crate::keys::KeyOptions;
-use crate::kind::Make;
-use crate::layout_name::LayoutName;
+use crate::io::input::{self, Source};
+use crate::io::messages::Talk;
+use crate::io::signals::Stop;
 use crate::memory;
-use crate::number::{format_bytes, format_count};
+use crate::set::inserter::{FIRST_ITEMS, Inserter, Seen};
+use crate::set::kind::Create;
 #[cfg(feature = "redis")]
-use crate::remote;
-use crate::seen::{FIRST_ITEMS, Inserter, Seen};
-use crate::session::{Recording, Waiting, Writer};
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::set::remote;
+use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::native::{Header, Kind};
+use mayhap_keys::KeyOptions;
+use mayhap_units::number::{format_bytes, format_count};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,12 +29,12 @@ pub(super) fn open(
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
     #[cfg(feature = "redis")]
-    if let Some(url) = args.state.as_ref().filter(|path| remote::is_url(path)) {
+    if let Some(url) = args.state.as_ref().filter(|path| crate::args::url::is_url(path)) {
         let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&size, &args.digest);
-        let wanted = remote::make::Wanted { size, digest, options: &given, ttl: None };
-        let (filter, options) = remote::make::find_or_create(&connection, wanted)?;
+        let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None };
+        let (filter, options) = remote::create::find_or_create(&connection, wanted)?;
         let inserter = Inserter::new(Seen::Remote(Box::new(filter)), args.overfill);
         return Ok((inserter, options));
     }
@@ -57,9 +57,9 @@ pub(super) fn open(
         return Ok((inserter, options));
     }
     let options = args.lines.key_options();
-    let seen = match Make::of(&size, size.items)? {
+    let seen = match Create::of(&size, size.items)? {
         // A chain in memory is held to the limit from its first layer on.
-        None | Some(Make::Scalable(_)) if !size.is_fixed() => {
+        None | Some(Create::Scalable(_)) if !size.is_fixed() => {
             in_memory(args, &size, sources, stop, talk)?
         }
         None => Seen::Fixed(size.build(size.items, &args.digest)?),
@@ -121,8 +121,8 @@ fn new_state(
 ) -> Result<(Seen, Writer, KeyOptions), Error> {
     let name = path.display();
     let mut options = args.lines.key_options();
-    let make = match Make::of(size, size.items)? {
-        None if size.layout.is_none() && !size.is_fixed() => Some(Make::Scalable(FIRST_ITEMS)),
+    let make = match Create::of(size, size.items)? {
+        None if size.layout.is_none() && !size.is_fixed() => Some(Create::Scalable(FIRST_ITEMS)),
         make => make,
     };
     if make.is_none() && !size.is_fixed() {
@@ -133,8 +133,8 @@ fn new_state(
             ),
         ));
     }
-    super::super::refuse_existing(path, true)?;
-    options.unix_ms = matches!(make, Some(Make::WindowMillis(..)));
+    crate::files::refuse_existing(path, true)?;
+    options.unix_ms = matches!(make, Some(Create::WindowMillis(..)));
     let mut seen = match make {
         Some(make) => Seen::Kind(make.build(size, &args.digest)?),
         None => Seen::Fixed(size.build(size.items, &args.digest)?),

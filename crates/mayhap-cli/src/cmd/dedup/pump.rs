@@ -2,14 +2,14 @@
 
 use super::Args;
 use crate::error::Error;
-use crate::exact::ExactSet;
-use crate::lines::LineReader;
-use crate::output::{Output, for_each_run};
-use crate::progress::Progress;
-use crate::room::WhenFull;
-use crate::seen::{Inserter, Seen};
-use crate::session::Due;
-use crate::talk::Talk;
+use crate::error::WhenFull;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::{Output, for_each_run};
+use crate::io::progress::Progress;
+use crate::set::exact::ExactSet;
+use crate::set::inserter::{Inserter, Seen};
+use crate::set::session::Due;
 
 const WHEN_FULL: WhenFull = WhenFull {
     outcome: "all lines up to there are out",

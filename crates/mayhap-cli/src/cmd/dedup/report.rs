@@ -3,9 +3,9 @@
 use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
-use crate::fullness::Forgotten;
-use crate::number::{format_bytes, format_count};
-use crate::talk::{Talk, grouped, print, rate};
+use crate::io::messages::{Talk, grouped, print, rate};
+use crate::set::fullness::Forgotten;
+use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::time::Duration;
 

@@ -9,9 +9,9 @@ mod repair;
 mod run;
 mod settings;
 
-use super::Outcome;
 use crate::error::Error;
-use crate::talk::{Talk, print_stdout};
+use crate::io::messages::{Talk, print_stdout};
+use crate::outcome::Outcome;
 use mayhap_server::config::{Config, ConfigError, Loaded, SETTINGS, Sources, hash_password};
 use settings::Settings;
 use std::io::{BufRead, IsTerminal, Read};

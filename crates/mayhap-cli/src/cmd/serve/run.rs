@@ -1,14 +1,13 @@
 //! The server's life: recover, listen, wait, end.
 
-use super::Outcome;
 use super::notify::{notify, watchdog};
+use crate::args::secret_key;
 use crate::error::Error;
-use crate::filter_file::read_secret_key;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress as Bar;
+use crate::io::signals::Stop;
 use crate::memory::physical_bytes;
-use crate::number::{format_bytes, format_count};
-use crate::progress::Progress as Bar;
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::outcome::Outcome;
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_server::config::Config;
 use mayhap_server::durable::{self, DataFolder, Log, Progress, Report, Threads};
@@ -18,6 +17,7 @@ use mayhap_server::metrics::Metrics;
 use mayhap_server::net::{self, Clients, Listen, tls_config};
 use mayhap_server::resp::Limits;
 use mayhap_server::{Ended, Server, Shared};
+use mayhap_units::number::{format_bytes, format_count};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -153,14 +153,14 @@ fn open(config: &Config, talk: Talk) -> Result<Kept, Error> {
     let Some(data) = &config.data else {
         log::warn!("no data folder: filters are gone when the server ends; --data DIR keeps them");
         let secret_key = match &config.key_file {
-            Some(path) => read_secret_key(path)?,
+            Some(path) => secret_key::read(path)?,
             None => random_key()?,
         };
         return Ok(Kept { keyspace: Keyspace::new(options(config, secret_key)), log: None });
     };
     let folder = DataFolder::open(data).map_err(|error| damaged(&error))?;
     let secret_key = match &config.key_file {
-        Some(path) => read_secret_key(path)?,
+        Some(path) => secret_key::read(path)?,
         None => folder.secret_key().map_err(|error| damaged(&error))?,
     };
     let recovery = Recovery::new(options(config, secret_key));

@@ -1,0 +1,100 @@
+//! What `--layout` names: how the bits of a plain filter lie, or a filter of another kind.
+
+use mayhap::Layout;
+use mayhap_units::number::parse_count;
+use mayhap_units::span::{format_millis, parse_millis};
+use std::fmt;
+
+/// A layout or a kind by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutName {
+    /// One cache line per key: fast.
+    Blocked,
+    /// k bits anywhere: the fewest bits.
+    Standard,
+    /// Keys can be removed from it.
+    Counting,
+    /// Grows with its keys.
+    Scalable,
+    /// Made of all its keys at once.
+    Fuse,
+    /// Remembers the last keys, and forgets older ones.
+    WindowItems(u64),
+    /// Remembers the keys of the last so many milliseconds.
+    WindowMillis(u64),
+}
+
+impl LayoutName {
+    /// Reads a name, for clap.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, the names that there are, and an example.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let window = |size: &str| match (parse_millis(size), parse_count(size)) {
+            (Some(0), _) | (_, Ok(0)) => Err(format!("a window of {size} remembers nothing")),
+            (Some(millis), _) => Ok(Self::WindowMillis(millis)),
+            (None, Ok(items)) => Ok(Self::WindowItems(items)),
+            (None, Err(_)) => Err(format!(
+                "{size:?} is neither a number of keys nor a time; write window:10M for the last \
+                 10 million keys, or window:7d for the last 7 days (w, d, h, min, s, ms)"
+            )),
+        };
+        match (text, text.strip_prefix("window:")) {
+            (_, Some(size)) => window(size),
+            ("blocked", _) => Ok(Self::Blocked),
+            ("standard", _) => Ok(Self::Standard),
+            ("counting", _) => Ok(Self::Counting),
+            ("fuse", _) => Ok(Self::Fuse),
+            ("scalable", _) => Ok(Self::Scalable),
+            ("window", _) => window(""),
+            _ => {
+                let names = "blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME";
+                Err(format!("there are {names}"))
+            }
+        }
+    }
+
+    /// Reads the size of a window, `10M` or `7d`, for clap.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and an example.
+    pub fn parse_window(text: &str) -> Result<Self, String> {
+        Self::parse(&format!("window:{text}")).map_err(|text| text.replace("window:", "--window "))
+    }
+
+    /// The layout of a plain filter, if it is one.
+    pub fn layout(self) -> Option<Layout> {
+        match self {
+            Self::Blocked => Some(Layout::Blocked),
+            Self::Standard => Some(Layout::Standard),
+            _ => None,
+        }
+    }
+
+    /// The name without a number.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Standard => "standard",
+            Self::Counting => "counting",
+            Self::Scalable => "scalable",
+            Self::Fuse => "fuse",
+            Self::WindowItems(_) | Self::WindowMillis(_) => "window",
+        }
+    }
+}
+
+/// As it is typed.
+impl fmt::Display for LayoutName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WindowItems(items) => write!(f, "window:{items}"),
+            Self::WindowMillis(millis) => {
+                write!(f, "window:{}", format_millis(*millis).replace(' ', ""))
+            }
+            name => f.write_str(name.name()),
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! `mayhap verify`: whether a filter is what it says.
+
+mod foreign;
+mod presence;
+mod rate;
+mod report;
+#[cfg(feature = "redis")]
+mod server;
+
+use crate::args::{LineArgs, OpenArgs};
+use crate::error::Error;
+use crate::io::input::{Reading, Source};
+use crate::io::messages::{Talk, grouped};
+use crate::io::progress::Progress;
+use crate::measure::counts::{Count, sample, samples_for};
+use crate::outcome::Outcome;
+use crate::set::file::ReadFilter;
+use crate::set::foreign::Opener;
+use crate::set::kind::matrix;
+use crate::set::state::State;
+use mayhap::native::{Header, Kind};
+use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
+use mayhap_keys::KeyOptions;
+use mayhap_units::number::parse_count;
+use presence::Presence;
+use rate::{allowed, rate_rows, verdict_on};
+use report::{ABOVE, AS_PREDICTED, OFF, RateFound, Report};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap verify seen.mayhap                      # is the file whole, does it keep its rate?
+  mayhap verify pw.mayhap passwords.txt.gz       # and is every key in it?
+  mayhap verify --samples 1G seen.mayhap         # measure a low rate for longer
+  mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    # a filter on a server
+  mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
+
+const NOTES: &str = "\
+First every page is compared with its checksum. Then the filter is asked for random digests, \
+which are of no key (SplitMix64 from --seed): as many as tell the rate to 5 % at 99 % confidence, \
+but from 1 to 33.5 million; --samples says how many instead. The interval is Wilson's. Then, if \
+there are KEYS, each one, cut as the filter's, has to be in it.
+
+The rate is off where the count contradicts the bits: where a sound filter gives such a count \
+less than once in 10^9 (Chernoff's bound). It is above what was asked where the count contradicts \
+-p in the same way, with 20/sqrt(n) of it allowed for the chance in few keys, and where the filter \
+holds more keys than it was made for and its bits say so. A window of time forgets while it is \
+asked: there a rate below the predicted one is right. Of a matrix each set's rate is measured, \
+with fewer samples where there are many sets; a key has to be in one of them.
+
+Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
+its log), a log that was begun and is not there, a rate that is off or above what was asked, a key that is absent; 2 it could not be \
+checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.
+
+A filter on a server (see mayhap push --help) has no checksums. It is asked there, for at most \
+1 million digests unless --samples says more, and may be added to meanwhile.
+
+Filters of other systems have no checksums: only what does not fit together in them is found. They \
+are asked for random keys of their type. A rate is predicted by the formula of the system, and off \
+only where the file says which one was asked for and the measured one is above it.";
+
+/// The least and the most random digests, unless told otherwise.
+const MIN_SAMPLES: u64 = 1 << 20;
+const MAX_SAMPLES: u64 = 1 << 25;
+/// The most that can be asked for.
+const MOST_ASKED: u64 = 1_000_000_000_000;
+/// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
+const MATRIX_ROWS: u64 = 8;
+
+/// Check a filter: checksums, its real rate, and that keys are in it
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter: a file, or redis://host:port/database/name
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Files of keys that have to be in it; - is standard input
+    #[arg(value_name = "KEYS")]
+    keys: Vec<PathBuf>,
+    /// Ask for so many random digests
+    #[arg(long, value_name = "COUNT", value_parser = parse_count)]
+    samples: Option<u64>,
+    /// Where the random digests begin
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+    #[command(flatten)]
+    lines: LineArgs,
+}
+
+/// What the bits tell.
+#[derive(Debug, Serialize)]
+struct Found {
+    #[serde(flatten)]
+    state: State,
+    #[serde(flatten)]
+    rate: RateFound,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if args.samples == Some(0) {
+        return Err(Error::usage("--samples is 0, must be at least 1", "leave it out"));
+    }
+    if let Some(samples) = args.samples.filter(|&samples| samples > MOST_ASKED) {
+        let (asked, most) = (grouped(samples), grouped(MOST_ASKED));
+        return Err(Error::usage(
+            format!("--samples {asked} is above the limit of {most}, which takes hours"),
+            "leave it out for as many as tell the rate to 5 %",
+        ));
+    }
+    let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
+    #[cfg(feature = "redis")]
+    if crate::args::url::is_url(&args.file) {
+        let asks = server::Asks {
+            key: args.open.secret_key()?,
+            server: &args.open.server,
+            samples: args.samples,
+            seed: args.seed,
+            json: args.json,
+            sources,
+            lines: &args.lines,
+        };
+        return server::run(&args.file, asks, talk);
+    }
+    let opener = Opener::of(&args.open, talk);
+    let asks = foreign::Asks {
+        samples: args.samples,
+        seed: args.seed,
+        json: args.json,
+        sources: &sources,
+        lines: &args.lines,
+    };
+    if let Some(outcome) = foreign::run(&args.file, opener, &asks, talk)? {
+        return Ok(outcome);
+    }
+    let report = match check(args, sources, talk) {
+        Err(Error::Store(source)) if is_damage(&source) => {
+            let file = args.file.display().to_string();
+            Report::damaged(file, "damaged", "checksums", source.to_string())
+        }
+        Err(Error::Store(source)) if is_incomplete(&source) => {
+            Report::incomplete(args.file.display().to_string(), source.to_string())
+        }
+        result => result?,
+    };
+    report.print(args.json, talk)
+}
+
+/// Whether a filter was found that is not whole; else it was not found, or could not be read.
+fn is_damage(error: &mayhap_store::Error) -> bool {
+    use mayhap::Error as Core;
+    match error {
+        mayhap_store::Error::Format { source, .. } => matches!(
+            source,
+            Core::PageDamaged { .. }
+                | Core::HeaderDamaged
+                | Core::IdentityDamaged
+                | Core::BadField { .. }
+                | Core::WrongLength { .. }
+        ),
+        mayhap_store::Error::LogDamaged { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether the file is sound, but only a part of the filter.
+fn is_incomplete(error: &mayhap_store::Error) -> bool {
+    use mayhap_store::Error::{MissingLog, OlderCopy};
+    matches!(error, MissingLog { .. } | OlderCopy { .. })
+}
+
+fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>, Error> {
+    let name = args.file.display().to_string();
+    let key = args.open.secret_key()?;
+    let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
+    let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
+    progress.clear();
+    let options = KeyOptions::from_header(&name, header.key_options())?
+        .agree(&name, &args.lines.key_options())?;
+    let keys_bytes = Source::total_size(&sources)?;
+    let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
+    let state = subject.state();
+    let rate = subject.measure(args, &header, &state);
+    let cut = (&options, args.lines.reading("verify", talk));
+    let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    subject.check_unchanged()?;
+    let off = rate.rate_verdict != AS_PREDICTED;
+    let mut rows = vec![("checksums", "good".to_owned())];
+    rows.extend(rate_rows(&rate, &state));
+    Ok(Report::new(name, "good", (Found { state, rate }, off, rows), keys))
+}
+
+/// What is asked.
+enum Subject {
+    Filter(ReadFilter),
+    Matrix(Box<BloomMatrix>),
+}
+
+impl Subject {
+    fn open(
+        path: &Path,
+        header: &Header,
+        key: Option<SecretKey>,
+        (without_log, talk): (bool, Talk),
+    ) -> Result<Self, Error> {
+        Ok(match header.kind() {
+            Kind::Matrix => Self::Matrix(Box::new(mayhap_store::load_as(path, key)?.filter)),
+            _ => Self::Filter(ReadFilter::open(path, key, without_log, talk)?),
+        })
+    }
+
+    fn digest_function(&self) -> DigestFunction {
+        match self {
+            Self::Filter(filter) => filter.digest_function(),
+            Self::Matrix(matrix) => *matrix.digest_function(),
+        }
+    }
+
+    /// That all of this was read of one file.
+    fn check_unchanged(&self) -> Result<(), Error> {
+        match self {
+            Self::Filter(filter) => filter.check(),
+            Self::Matrix(_) => Ok(()),
+        }
+    }
+
+    fn state(&self) -> State {
+        match self {
+            Self::Filter(filter) => filter.state(),
+            Self::Matrix(matrix) => matrix::state(matrix),
+        }
+    }
+
+    fn measure(&self, args: &Args, header: &Header, state: &State) -> RateFound {
+        match self {
+            Self::Filter(filter) => measure_filter(filter, args, header, state),
+            Self::Matrix(matrix) => measure_matrix(matrix, args),
+        }
+    }
+
+    fn check_keys(
+        &self,
+        sources: Vec<Source>,
+        cut: (&KeyOptions, Reading),
+        talk: (Talk, Option<u64>),
+    ) -> Result<Option<Presence>, Error> {
+        let function = self.digest_function();
+        let (mut digests, mut bits) = (Vec::new(), Bitmap::new());
+        Presence::of(sources, cut, talk, |batch, absent| {
+            batch.digest_into(&function, &mut digests);
+            match self {
+                Self::Filter(filter) => {
+                    filter.contains_digests_into(&digests, &mut bits);
+                    filter.check()?;
+                    absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
+                }
+                Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {
+                    if sets.is_empty() {
+                        absent.push(i);
+                    }
+                }),
+            }
+            Ok(0)
+        })
+    }
+}
+
+fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &State) -> RateFound {
+    let (predicted, asked) = (state.fpp_now, state.target_fpp);
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let (mut bits, mut hits) = (Bitmap::new(), 0);
+    sample(args.seed, samples, Digest::new, |digests| {
+        filter.contains_digests_into(digests, &mut bits);
+        hits += bits.count_ones() as u64;
+    });
+    let count = Count { samples, hits };
+    // A window of time has forgotten some since it was added to.
+    let forgets = header.kind() == Kind::Window;
+    let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
+    let expected = header.fields().expected_items;
+    let overfilled = predicted > asked && is_over_capacity(filter, header, state);
+    let rate_verdict = verdict_on(off, overfilled || count.is_above(allowed(asked, expected)));
+    RateFound::new(args.seed, count, predicted, rate_verdict)
+}
+
+/// By what was counted, or by what the bits speak of.
+fn is_over_capacity(filter: &ReadFilter, header: &Header, state: &State) -> bool {
+    let items = header.fields().expected_items;
+    let by_bits = filter.estimated_items().map(|estimate| estimate.health(items));
+    by_bits == Some(Health::OverCapacity) || state.health == Health::OverCapacity.name()
+}
+
+/// Measures each set by itself: what one answers says nothing of another.
+fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
+    let fpps = matrix.estimated_fpps();
+    let (sets, asked) = (fpps.len() as u64, matrix.target_fpp());
+    let predicted = fpps.iter().sum::<f64>() / sets as f64;
+    let rows = MATRIX_ROWS * sets.div_ceil(512);
+    let (least, most) = ((MIN_SAMPLES / rows).max(1), (MAX_SAMPLES / rows).max(1));
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
+    let mut hits = vec![0u64; fpps.len()];
+    sample(args.seed, samples, Digest::new, |digests| {
+        matrix.which_digests(digests, |_, sets| sets.iter().for_each(|set| hits[set] += 1));
+    });
+    let (mut off, mut above) = (0, 0);
+    for (set, (&hits, &predicted)) in hits.iter().zip(&fpps).enumerate() {
+        let count = Count { samples, hits };
+        let load = Health::of(matrix.inserted_items(set) as f64, matrix.expected_items());
+        let overfilled = predicted > asked && load == Health::OverCapacity;
+        if count.contradicts(predicted) {
+            off += 1;
+        } else if overfilled || count.is_above(allowed(asked, matrix.expected_items())) {
+            above += 1;
+        }
+    }
+    let false_positives = hits.iter().sum();
+    RateFound {
+        seed: args.seed,
+        samples,
+        false_positives,
+        fpp_predicted: predicted,
+        fpp_measured: false_positives as f64 / samples as f64 / sets as f64,
+        fpp_low: None,
+        fpp_high: None,
+        rate_verdict: match (off, above) {
+            (0, 0) => AS_PREDICTED,
+            (0, _) => ABOVE,
+            _ => OFF,
+        },
+        sets_off: Some(off + above),
+    }
+}

@@ -1,0 +1,99 @@
+//! `mayhap verify` of a filter on a server: its rate, measured there.
+
+use super::presence::Presence;
+use super::report::{RateFound, Report};
+use crate::args::LineArgs;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::error::Error;
+use crate::io::input::{Reading, Source};
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::measure::counts::{Count, Numbers, samples_for};
+use crate::outcome::Outcome;
+use crate::set::remote::{OnServer, RemoteFile};
+use crate::set::state::State;
+use mayhap::{Bitmap, Digest, SecretKey};
+use serde::Serialize;
+use std::path::Path;
+
+/// Digests that are asked for at least and, unless more are wanted, at most.
+const MIN_SAMPLES: u64 = 100_000;
+const MAX_SAMPLES: u64 = 1_000_000;
+/// Digests that are asked for at once.
+const BATCH: u64 = 4096;
+
+/// What is wanted.
+#[derive(Debug)]
+pub(super) struct Asks<'a> {
+    /// The secret key, if one is named.
+    pub key: Option<SecretKey>,
+    /// How servers are spoken to.
+    pub server: &'a ServerArgs,
+    /// How many digests.
+    pub samples: Option<u64>,
+    /// Where they begin.
+    pub seed: u64,
+    /// JSON is wanted.
+    pub json: bool,
+    /// Keys that have to be there.
+    pub sources: Vec<Source>,
+    /// How they are cut.
+    pub lines: &'a LineArgs,
+}
+
+/// What the server told.
+#[derive(Debug, Serialize)]
+struct Found {
+    #[serde(flatten)]
+    state: State,
+    #[serde(flatten)]
+    rate: RateFound,
+}
+
+/// Asks the filter for random digests, and for keys.
+///
+/// # Errors
+///
+/// Those of [`RemoteFile::open`] and [`Presence::of`].
+pub(super) fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Error> {
+    let (file, own) = RemoteFile::open(url, asks.key, (asks.server, ReplicaArgs::default()), talk)?;
+    let options = own.agree(file.name(), &asks.lines.key_options())?;
+    let keys_bytes = Source::total_size(&asks.sources)?;
+    let state = file.state();
+    let predicted = state.fpp_now;
+    let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let count = measure(&file, asks.seed, samples, talk)?;
+    let verdict = super::rate::verdict_of(count, &state, file.estimate());
+    let rate = RateFound::new(asks.seed, count, predicted, verdict);
+    let (function, mut digests, mut bits) = (file.digest_function(), Vec::new(), Bitmap::new());
+    let reading = Reading { gathers: true, ..asks.lines.reading("verify", talk) };
+    let cut = (&options, reading);
+    let keys = Presence::of(asks.sources, cut, (talk, keys_bytes), |batch, absent| {
+        batch.digest_into(&function, &mut digests);
+        file.contains_digests_into(&digests, &mut bits)?;
+        absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
+        Ok(0)
+    })?;
+    let is_off = verdict != super::report::AS_PREDICTED;
+    let mut rows = vec![("checksums", "none: a server has no file".to_owned())];
+    rows.extend(super::rate::rate_rows(&rate, &state));
+    let found = (Found { state, rate }, is_off, rows);
+    Report::new(file.name().into(), "none", found, keys).print(asks.json, talk)
+}
+
+fn measure(file: &RemoteFile, seed: u64, samples: u64, talk: Talk) -> Result<Count, Error> {
+    let mut progress = Progress::new(talk, Some(samples));
+    let mut numbers = Numbers::new(seed).map(Digest::new);
+    let (mut digests, mut bits, mut hits, mut done) = (Vec::new(), Bitmap::new(), 0, 0);
+    while done < samples {
+        let length = (samples - done).min(BATCH);
+        digests.clear();
+        digests.extend(numbers.by_ref().take(length as usize));
+        file.contains_digests_into(&digests, &mut bits)?;
+        hits += bits.count_ones() as u64;
+        done += length;
+        progress.tick(done, done, String::new);
+    }
+    Ok(Count { samples, hits })
+}

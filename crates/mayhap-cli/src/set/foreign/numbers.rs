@@ -1,0 +1,91 @@
+//! The numbers of a filter of another system.
+
+use super::ForeignFile;
+use crate::io::messages::{grouped, rate};
+use mayhap_units::number::format_bytes;
+use serde::Serialize;
+
+/// Above this share of bits set a filter of the best k holds more keys than it was made for.
+pub const FULL_FILL: f64 = 0.5;
+
+/// The numbers of a filter, by its own system's formulas; `null` where these fail, or the file does
+/// not say.
+#[derive(Debug, Serialize)]
+pub struct Numbers {
+    /// The name of its format.
+    pub format: &'static str,
+    /// m.
+    pub num_bits: u64,
+    /// k.
+    pub num_hashes: u32,
+    /// Bytes of its bits.
+    pub filter_bytes: u64,
+    /// Keys that it was made for.
+    pub expected_items: Option<u64>,
+    /// The rate that it was made for.
+    pub target_fpp: Option<f64>,
+    /// Keys that its bits speak of.
+    pub estimated_items: Option<u64>,
+    /// The share of bits set.
+    pub fill_ratio: f64,
+    /// The rate, by its bits.
+    pub fpp_now: f64,
+}
+
+impl Numbers {
+    /// Looks at all bits.
+    pub fn of(file: &ForeignFile) -> Self {
+        let filter = file.filter();
+        Self {
+            format: filter.format().name(),
+            num_bits: filter.num_bits(),
+            num_hashes: filter.num_hashes(),
+            filter_bytes: filter.num_bits().div_ceil(8),
+            expected_items: file.expected_items(),
+            target_fpp: file.target_fpp(),
+            estimated_items: filter.estimated_items(),
+            fill_ratio: file.fill_ratio(),
+            fpp_now: filter.estimated_fpp(),
+        }
+    }
+
+    /// What is wrong, if it holds too many keys: by its own numbers where it has some, else by the
+    /// share of bits set.
+    pub fn overfilled(&self) -> Option<String> {
+        let now = rate(self.fpp_now);
+        match (self.expected_items, self.target_fpp) {
+            (Some(made_for), asked) => {
+                let over = self.estimated_items.is_none_or(|items| items > made_for);
+                let asked = asked.map_or(String::new(), |asked| format!(", asked {}", rate(asked)));
+                let made_for = grouped(made_for);
+                over.then(|| format!("it was made for {made_for} keys: the rate is {now}{asked}"))
+            }
+            (None, Some(asked)) => (self.fpp_now > asked).then(|| {
+                format!("the rate is {now}, asked {}: it holds too many keys", rate(asked))
+            }),
+            (None, None) => (self.fill_ratio > FULL_FILL).then(|| {
+                let fill = self.fill_ratio * 100.0;
+                format!("{fill:.0} % of its bits are set, the rate is {now}: is it too small?")
+            }),
+        }
+    }
+
+    /// In two lines.
+    pub fn text(&self) -> String {
+        format!(
+            "{} filter of {}: {}, fill {:.1} %\nrate now {}{}",
+            self.format,
+            format_bytes(self.filter_bytes),
+            self.estimated(),
+            self.fill_ratio * 100.0,
+            rate(self.fpp_now),
+            self.target_fpp.map_or(String::new(), |asked| format!(", asked {}", rate(asked))),
+        )
+    }
+
+    /// How many keys its bits speak of, in words.
+    pub fn estimated(&self) -> String {
+        self.estimated_items
+            .map_or("any number of keys".into(), |items| format!("about {} keys", grouped(items)))
+    }
+}

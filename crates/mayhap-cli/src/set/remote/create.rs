@@ -1,0 +1,190 @@
+//! New filters on a server: what `create` and `dedup --state` make.
+
+use super::{Connection, OnServer, RemoteFile};
+use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs, secret_key};
+use crate::error::Error;
+use crate::io::messages::{Talk, grouped};
+use crate::set::fill::Counts;
+use crate::set::summary::Summary;
+use mayhap::{DigestFunction, FilterParams, Layout};
+use mayhap_keys::KeyOptions;
+use mayhap_redis::{NativeFilter, NativeOptions};
+use std::fmt::Display;
+use std::time::Duration;
+
+/// How a filter is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its size.
+    pub size: &'a SizeArgs,
+    /// How keys become digests.
+    pub digest: &'a DigestArgs,
+    /// How keys are cut.
+    pub options: &'a KeyOptions,
+    /// When it expires.
+    pub ttl: Option<Duration>,
+}
+
+impl Wanted<'_> {
+    /// The numbers of a filter: of the layout `blocked` unless another is named, as `standard` has
+    /// to be in one value.
+    fn params(&self, name: &str) -> Result<FilterParams, Error> {
+        if !self.size.is_fixed() {
+            return Err(Error::usage(
+                format!("how many keys is {name} for? Neither -n nor --mem is given"),
+                "for example: -n 10M -p 0.1%",
+            ));
+        }
+        let builder = match self.size.layout {
+            Some(layout) if layout.layout().is_none() => return Err(refuse_kind(layout.name())),
+            Some(_) => self.size.builder(self.size.items)?,
+            None => {
+                let builder = self.size.builder(self.size.items)?.layout(Layout::Blocked);
+                match (self.size.items, self.size.mem) {
+                    (Some(items), None) => {
+                        let fpp = self.size.fpp.unwrap_or(DEFAULT_FPP);
+                        let usual = NativeOptions::for_items(items, fpp)?;
+                        builder.num_hashes(usual.params.num_hashes())
+                    }
+                    _ => builder,
+                }
+            }
+        };
+        let params = builder.params()?;
+        let (items, bytes) = (params.expected_items(), params.num_bytes());
+        self.size.check_rate(items, bytes, params.target_fpp())?;
+        Ok(params)
+    }
+
+    /// What the server is asked for; makes a new key file if that was asked for.
+    fn native(&self, name: &str) -> Result<NativeOptions, Error> {
+        let mut native = NativeOptions::new(self.params(name)?);
+        native.digest_function = self.digest.function()?;
+        native.key_options = self.options.to_header();
+        native.ttl = self.ttl;
+        Ok(native)
+    }
+}
+
+/// Why there is no filter of this kind on a server, and what to do.
+pub(super) fn refuse_kind(kind: &str) -> Error {
+    Error::usage(
+        format!("a {kind} filter cannot be on a server"),
+        "there are those of the layouts blocked and standard; keep this one in a \
+         file, or let one on a server expire: mayhap create URL --ttl 7d",
+    )
+}
+
+/// `mayhap create URL`: makes the filter, or finds the one that is there with the same numbers.
+///
+/// # Errors
+///
+/// [`Error::Usage`], [`Error::Remote`].
+pub fn create(
+    connection: &Connection,
+    wanted: Wanted<'_>,
+    force: bool,
+    (talk, json): (Talk, bool),
+) -> Result<(), Error> {
+    let name = connection.place.name.clone();
+    let native = wanted.native(&name)?;
+    let (server, filter) = (&connection.server, &connection.place.filter);
+    let filter = if force {
+        connection.wait(async {
+            // Readers see the old one or the new one.
+            let hold = server.options().deadline.max(Duration::from_secs(60));
+            let next = NativeFilter::rebuild(server, filter, &native, hold).await?;
+            next.swap().await?;
+            Ok(next)
+        })?
+    } else {
+        connection.wait(NativeFilter::create(server, filter, &native))?
+    };
+    let was_there = !force && !filter.was_created();
+    let (file, _) = RemoteFile::of(connection, filter)?;
+    if was_there {
+        let keys = grouped(file.items());
+        talk.say(&format!(
+            "{name}: was there already with these numbers and {keys} keys; unchanged"
+        ));
+        if wanted.ttl.is_some() {
+            talk.warn("it keeps the time to live that it was made with");
+        }
+    }
+    Summary::new(name, Counts::default(), Duration::ZERO, true, file.state()).print(talk, json)
+}
+
+/// The filter for `dedup --state URL`: the one that is there, if the arguments do not contradict
+/// it, or a new one.
+///
+/// # Errors
+///
+/// [`Error::Usage`], [`Error::Remote`].
+pub fn find_or_create(
+    connection: &Connection,
+    wanted: Wanted<'_>,
+) -> Result<(RemoteFile, KeyOptions), Error> {
+    let name = &connection.place.name;
+    let key = secret_key(wanted.digest.key_file.as_deref())?;
+    let filter = if let Some(filter) = connection.find(key)? {
+        check(name, &filter, wanted)?;
+        filter
+    } else {
+        let native = wanted.native(name)?;
+        let (server, filter) = (&connection.server, &connection.place.filter);
+        connection.wait(NativeFilter::create(server, filter, &native))?
+    };
+    let (file, options) = RemoteFile::of(connection, filter)?;
+    let options = options.agree(name, wanted.options)?;
+    Ok((file, options))
+}
+
+/// Refuses numbers that contradict those of the filter that is there.
+fn check(name: &str, filter: &NativeFilter, wanted: Wanted<'_>) -> Result<(), Error> {
+    let params = filter.params();
+    let Wanted { size, digest, .. } = wanted;
+    match size.items {
+        Some(given) if given != params.expected_items() => {
+            return conflict("-n", &given, &params.expected_items(), name);
+        }
+        _ => {}
+    }
+    match size.fpp {
+        Some(given) if given != params.target_fpp() => {
+            return conflict("-p", &given, &params.target_fpp(), name);
+        }
+        _ => {}
+    }
+    match size.layout {
+        Some(given) if given.layout() != Some(params.layout()) => {
+            return conflict("--layout", &given, &params.layout(), name);
+        }
+        _ => {}
+    }
+    match size.mem {
+        Some(given) if given / 64 != params.num_bytes() / 64 => {
+            return conflict("--mem", &given, &params.num_bytes(), name);
+        }
+        _ => {}
+    }
+    match (digest.seed, filter.digest_function()) {
+        (Some(given), DigestFunction::Sip13 { .. }) => {
+            conflict("--seed", &given, &"a secret key", name)
+        }
+        (Some(given), has) if given != has.parameter() => {
+            conflict("--seed", &given, &has.parameter(), name)
+        }
+        _ if digest.new_key_file.is_some() => Err(Error::usage(
+            format!("--new-key-file is given, but {name} exists already"),
+            "a key is chosen when the filter is made; give that one with --key-file",
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
+    Err(Error::usage(
+        format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),
+        format!("leave {flag} out to go on with it, or take another name"),
+    ))
+}
