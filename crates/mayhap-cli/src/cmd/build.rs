@@ -12,12 +12,11 @@ use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::fill::{self, Counts};
 use crate::set::fullness::Forgotten;
-use crate::set::inserter::{Inserter, Seen};
-use crate::set::kind::{self, Create, KindFilter};
+use crate::set::inserter::Inserter;
+use crate::set::key_set::KeySet;
+use crate::set::kind::{self, Create};
 use crate::set::session::Waiting;
-use crate::set::state::State;
 use crate::set::summary::Summary;
-use mayhap::native::{Header, Native};
 use mayhap_units::number::format_count;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -114,11 +113,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     } else {
         args.size.items
     };
-    let seen = match Create::of(&args.size, items)? {
-        Some(make) => Seen::Kind(make.build(&args.size, &args.digest)?),
-        None => Seen::Fixed(args.size.build(items, &args.digest)?),
-    };
-    let mut inserter = Inserter::new(seen, args.overfill).without_warning(counted);
+    let set = Create::build_any(&args.size, items, &args.digest)?;
+    let mut inserter = Inserter::new(set, args.overfill).without_warning(counted);
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = WhenFull {
@@ -132,28 +128,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
-    match inserter.seen_mut() {
-        Seen::Kind(filter) => {
-            finish(args, &mut **filter, (counts, forgotten), &mut progress, &waiting, talk)
-        }
-        seen => {
-            let seconds = progress.elapsed();
-            progress.clear();
-            if let Some(filter) = seen.filter() {
-                let header = Header::of(filter, &options.to_header());
-                waiting.save(&args.output, &header, &filter.segments(), args.force)?;
-                let state = State::of(filter);
-                Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
-            }
-            Ok(Outcome::Done)
-        }
-    }
+    finish(args, inserter.set_mut(), (counts, forgotten), &mut progress, &waiting, talk)
 }
 
-/// Saves a filter of another kind than the plain one, and says what it is.
+/// Saves the filter and reports what it is.
 fn finish(
     args: &Args,
-    filter: &mut dyn KindFilter,
+    filter: &mut dyn KeySet,
     (counts, forgotten): (Counts, Option<Forgotten>),
     progress: &mut Progress,
     waiting: &Waiting,
@@ -162,8 +143,7 @@ fn finish(
     let seconds = progress.elapsed();
     progress.clear();
     let options = filter.key_options(args.lines.key_options());
-    let header = filter.header(&options.to_header());
-    waiting.save(&args.output, &header, &filter.segments(), args.force)?;
+    waiting.save_set(&args.output, (filter, &options.to_header()), args.force)?;
     let name = args.output.display().to_string();
     let summary = Summary::new(name, counts, seconds, true, filter.state());
     summary.with_forgotten(forgotten).print(talk, args.json)?;

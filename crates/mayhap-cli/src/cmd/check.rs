@@ -10,7 +10,7 @@ use crate::io::progress::Progress;
 use crate::outcome::Outcome;
 use crate::set::confirm::Confirm;
 use crate::set::open;
-use crate::set::sieve::{Asked, Sieve, Until};
+use crate::set::sieve::{Member, Sieve, Until};
 use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -130,12 +130,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let given = args.lines.key_options();
-    let (asked, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    let (opened, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
     let (sources, total_bytes) = super::sources::input::<Args>("check", inputs)?;
-    let reading = Reading { gathers: open::any_remote(&asked), ..reading };
+    let reading = Reading { gathers: open::any_remote(&opened), ..reading };
     let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
-    let mut sieve = Sieve::new(asked, confirm.transpose()?);
+    let mut sieve = Sieve::new(opened, confirm.transpose()?);
     sieve.invert = args.invert;
     sieve.each = args.tag || args.list;
     if !args.json {
@@ -160,8 +160,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 
 fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(), Error> {
     if args.list && !talk.is_quiet() {
-        let named = sieve.asked().iter().filter(|asked| asked.selected(args.invert) > 0);
-        let names = named.flat_map(|asked| [&asked.name, "\n"]);
+        let named = sieve.members().iter().filter(|member| member.selected(args.invert) > 0);
+        let names = named.flat_map(|member| [&member.name, "\n"]);
         print_stdout(&names.collect::<String>())?;
     }
     if args.json {
@@ -176,18 +176,18 @@ fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(),
         return Ok(());
     }
     if args.tag {
-        let line = |asked: &Asked| format!("{}\t{}\n", asked.name, asked.selected(args.invert));
-        return print_stdout(&sieve.asked().iter().map(line).collect::<String>());
+        let line = |member: &Member| format!("{}\t{}\n", member.name, member.selected(args.invert));
+        return print_stdout(&sieve.members().iter().map(line).collect::<String>());
     }
     print_stdout(&format!("{}\n", sieve.selected()))
 }
 
 impl Summary {
     fn of(sieve: &Sieve, lines_read: u64) -> Self {
-        let found = |asked: &Asked| Found {
-            file: asked.name.clone(),
-            maybe_present: asked.maybe_present,
-            surely_absent: asked.lines - asked.maybe_present,
+        let found = |member: &Member| Found {
+            file: member.name.clone(),
+            maybe_present: member.maybe_present,
+            surely_absent: member.lines - member.maybe_present,
         };
         let confirmed = sieve.confirm().map(|confirm| Confirmed {
             confirmed: confirm.confirmed(),
@@ -198,7 +198,7 @@ impl Summary {
             lines_selected: sieve.selected(),
             lines_without_key: sieve.lines_without_key(),
             confirmed,
-            filters: sieve.asked().iter().map(found).collect(),
+            filters: sieve.members().iter().map(found).collect(),
         }
     }
 }

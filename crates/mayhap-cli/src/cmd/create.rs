@@ -6,17 +6,16 @@ use crate::args::ServerArgs;
 use crate::args::parse_time;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
+use crate::files::refuse_existing;
 use crate::io::messages::Talk;
 use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::kind;
+use crate::set::kind::Create;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
-use crate::set::state::State;
 use crate::set::summary::Summary;
-use mayhap::native::{Header, Native};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -93,26 +92,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // Once it is being written it is written whole: no half of it is left beside its name.
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
-    if let Some(make) = kind::Create::of(&args.size, args.size.items)? {
-        crate::files::refuse_existing(&args.file, args.force)?;
-        let mut filter = make.build(&args.size, &args.digest)?;
-        let header = filter.header(&filter.key_options(options).to_header());
-        waiting.save(&args.file, &header, &filter.segments(), args.force)?;
-        let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, filter.state());
-        summary.print(talk, args.json)?;
-        return Ok(Outcome::Done);
-    }
-    if !args.size.is_fixed() {
+    let create = Create::of(&args.size, args.size.items)?;
+    if create.is_none() && !args.size.is_fixed() {
         return Err(Error::usage(
             "how many keys is the filter for? Neither -n nor --mem is given",
             format!("for example: mayhap create {name} -n 10M -p 0.1%"),
         ));
     }
-    crate::files::refuse_existing(&args.file, args.force)?;
-    let filter = args.size.build(args.size.items, &args.digest)?;
-    let header = Header::of(&filter, &options.to_header());
-    waiting.save(&args.file, &header, &filter.segments(), args.force)?;
-    let state = State::of(&filter);
-    Summary::new(name, Counts::default(), Duration::ZERO, true, state).print(talk, args.json)?;
+    refuse_existing(&args.file, args.force)?;
+    let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
+    let options = set.key_options(options).to_header();
+    waiting.save_set(&args.file, (&mut *set, &options), args.force)?;
+    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.state());
+    summary.print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -80,15 +80,15 @@ struct Summary {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let files = std::slice::from_ref(&args.file);
     let given = args.lines.key_options();
-    let (asked, options) =
+    let (opened, options) =
         open::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
     let (sources, total_bytes) = super::sources::input::<Args>("filter", &args.files)?;
     let stop = Stop::on_signals()?;
-    let gathers = open::any_remote(&asked);
+    let gathers = open::any_remote(&opened);
     let reading = Reading { gathers, ..args.lines.reading("filter", talk) };
     let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
-    let mut sieve = Sieve::new(asked, None);
+    let mut sieve = Sieve::new(opened, None);
     sieve.invert = args.invert;
     sieve.output = Some(Output::stdout(&sources)?);
     if let Some(rest) = &args.rest {

@@ -9,7 +9,7 @@ use crate::io::progress::Progress;
 use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::inserter::Seen;
+use crate::set::key_set::KeySet;
 use crate::set::session::{Recording, Waiting, Writer};
 use crate::set::state::State;
 use mayhap::Bitmap;
@@ -92,21 +92,21 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let key = secret_key(args.key_file.as_deref())?;
     let waiting = Waiting::new("remove", args.lock, talk, Some(&stop));
     let how = (recording, args.without_log);
-    let (mut seen, mut writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
-    if seen.kind() != Kind::Counting.name() {
+    let (mut set, mut writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
+    if set.name() != Kind::Counting.name() {
         return Err(not_counting(&file, Kind::Bloom));
     }
     let mut reader =
         LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let result = remove_all(&mut reader, (&mut seen, &mut writer), &mut counts, &mut progress);
+    let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
     reader.warn_of_keyless(talk);
-    writer.finish(&mut seen)?;
+    writer.finish(&mut *set)?;
     let Counts { lines, new: removed, .. } = counts;
-    let Some(state) = seen.state() else { return Err(not_counting(&file, header.kind())) };
+    let state = set.state();
     let lines_without_key = reader.keyless().lines();
     let not_there = lines - removed - lines_without_key;
     let complete = result.is_ok();
@@ -139,31 +139,31 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 /// were there as the new ones.
 fn remove_all(
     reader: &mut LineReader,
-    (seen, writer): (&mut Seen, &mut Writer),
+    (set, writer): (&mut dyn KeySet, &mut Writer),
     counts: &mut Counts,
     progress: &mut Progress,
 ) -> Result<(), Error> {
-    let function = seen.digest_function();
+    let function = set.digest_function();
     reader.digest_by(function);
     let (mut digests, mut gone) = (Vec::new(), Bitmap::new());
     loop {
         let raw_bytes = reader.raw_bytes();
         let batch = reader.next_batch_in_pauses(|paused| {
             let due = writer.due_in_pause(paused);
-            writer.settle(seen, due).map(|()| due.pause())
+            writer.settle(set, due).map(|()| due.pause())
         })?;
         let Some(batch) = batch else { return Ok(()) };
         if !writer.is_ready() {
-            writer.ready(seen)?;
+            writer.ready(set)?;
         }
         // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
         counts.lines += batch.len() as u64;
-        seen.remove(&digests, &mut gone);
+        set.remove_digests_into(&digests, &mut gone);
         writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| digests[i]));
         counts.new += gone.count_ones() as u64;
         let due = writer.due();
-        writer.settle(seen, due)?;
+        writer.settle(set, due)?;
         progress.tick(counts.lines, raw_bytes, String::new);
     }
 }

@@ -63,7 +63,7 @@ struct Summary<'a> {
     lines_read: u64,
     lines_in_a_set: u64,
     lines_without_key: u64,
-    asked_as: &'static str,
+    queried_as: &'static str,
     sets: Vec<Found<'a>>,
 }
 
@@ -122,7 +122,7 @@ fn pump(
     loop {
         let raw_bytes = reader.raw_bytes();
         let Some(batch) = reader.next_batch(|| output.flush())? else { break };
-        let names = sets.ask(&batch)?;
+        let names = sets.query(&batch)?;
         for i in 0..batch.len() {
             line.clear();
             let any = names.of_line(i, &mut line);
@@ -148,7 +148,7 @@ fn pump(
             lines_read: reader.lines(),
             lines_in_a_set: selected,
             lines_without_key: reader.keyless().lines() + sets.lines_without_key(),
-            asked_as: sets.asked_as(),
+            queried_as: sets.queried_as(),
             sets: sets.counts().map(found).collect(),
         };
         Talk::json(&summary, false)?;

@@ -60,21 +60,31 @@ impl Count {
     }
 }
 
-/// Numbers that are asked for at once.
+/// Numbers of a query.
 const BATCH: u64 = 4096;
 
-/// Asks for what `make` makes of so many numbers, in batches.
-pub fn sample<T>(seed: u64, samples: u64, make: impl Fn(u64) -> T, mut ask: impl FnMut(&[T])) {
-    let mut numbers = Numbers::new(seed).map(make);
+/// Queries what `create` makes of so many numbers, in batches.
+///
+/// # Errors
+///
+/// Those of `query`.
+pub fn sample<T, E>(
+    seed: u64,
+    samples: u64,
+    create: impl Fn(u64) -> T,
+    mut query: impl FnMut(&[T]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut numbers = Numbers::new(seed).map(create);
     let mut batch = Vec::new();
     let mut left = samples;
     while left > 0 {
         let length = left.min(BATCH);
         batch.clear();
         batch.extend(numbers.by_ref().take(length as usize));
-        ask(&batch);
+        query(&batch)?;
         left -= length;
     }
+    Ok(())
 }
 
 /// Numbers that are as good as random, the same for every run with one seed: `SplitMix64`

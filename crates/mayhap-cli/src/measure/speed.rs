@@ -5,8 +5,8 @@
 //! up; the median chunk counts, so that a moment in which the machine did something else does not.
 
 use crate::error::Error;
-use crate::set::kind::KindFilter;
-use mayhap::{AnyFilter, Bitmap, Digest, DigestFunction};
+use crate::set::key_set::KeySet;
+use mayhap::{Bitmap, Digest, DigestFunction};
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -25,15 +25,6 @@ const MIN_CHUNKS: usize = 3;
 
 /// The number of the first absent key.
 const ABSENT: u64 = 1 << 63;
-
-/// What is measured: a copy in memory, never a file.
-#[derive(Debug)]
-pub enum Subject {
-    /// A plain filter.
-    Plain(AnyFilter),
-    /// One of another kind, which is asked in batches only.
-    Kind(Box<dyn KindFilter>),
-}
 
 /// Nanoseconds per key; `None` where the kind has no such call.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
@@ -62,67 +53,15 @@ pub struct Measured {
     /// Those answered "maybe".
     pub false_positives: u64,
     /// Their share.
-    pub measured_fpr: f64,
-    /// The rate predicted for what was asked, from the bits where the kind tells.
+    pub measured_fpp: f64,
+    /// The rate predicted for what was queried, from the bits where the kind tells.
     pub predicted_fpp: f64,
-}
-
-impl Subject {
-    /// How keys become digests.
-    pub fn digest_function(&self) -> DigestFunction {
-        match self {
-            Self::Plain(filter) => *filter.digest_function(),
-            Self::Kind(filter) => filter.digest_function(),
-        }
-    }
-
-    fn fpp_now(&self) -> f64 {
-        match self {
-            Self::Plain(filter) => filter.estimated_fpp(),
-            Self::Kind(filter) => filter.state().fpp_now,
-        }
-    }
-
-    fn insert_batch(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
-        match self {
-            Self::Plain(filter) => filter.insert_digests_into(digests, new),
-            Self::Kind(filter) => filter.insert_digests_into(digests, new)?,
-        }
-        Ok(())
-    }
-
-    fn contains_batch(&self, digests: &[Digest], found: &mut Bitmap) {
-        match self {
-            Self::Plain(filter) => filter.contains_digests_into(digests, found),
-            Self::Kind(filter) => filter.contains_digests_into(digests, found),
-        }
-    }
-
-    /// Insertions that it counts now.
-    pub fn items(&self) -> u64 {
-        match self {
-            Self::Plain(filter) => filter.inserted_items(),
-            Self::Kind(filter) => filter.items(),
-        }
-    }
-
-    /// Keys that it was made for.
-    pub fn capacity(&self) -> Option<u64> {
-        match self {
-            Self::Plain(filter) => Some(filter.params().expected_items()),
-            Self::Kind(filter) => filter.capacity(),
-        }
-    }
-
-    fn is_plain(&self) -> bool {
-        matches!(self, Self::Plain(_))
-    }
 }
 
 /// What is to be measured besides questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inserts {
-    /// It is empty: it is filled with so many keys, then asked.
+    /// It is empty: it is filled with so many keys, then queried.
     First(u64),
     /// It is asked as it is, then filled anew (a plain one) or further with so many keys.
     Then(u64),
@@ -136,21 +75,20 @@ pub enum Inserts {
 /// # Errors
 ///
 /// [`Error::Filter`] where the kind takes no more keys.
-pub fn measure(subject: &mut Subject, inserts: Inserts, time: Duration) -> Result<Measured, Error> {
-    let mut bench =
-        Bench { function: subject.digest_function(), digests: Vec::new(), share: time / 9 };
+pub fn measure(set: &mut dyn KeySet, inserts: Inserts, time: Duration) -> Result<Measured, Error> {
+    let mut bench = Bench { function: set.digest_function(), digests: Vec::new(), share: time / 9 };
     let digest = bench.digest();
     let (mut insert, mut inserted) = (Nanoseconds::default(), 0);
     if let Inserts::First(items) = inserts {
-        (insert, inserted) = bench.insert(subject, items)?;
+        (insert, inserted) = bench.insert(set, items)?;
     }
     // Now, so that the rate is that of the filter as it was given.
-    let predicted_fpp = subject.fpp_now();
-    let (miss, absent_keys, false_positives) = bench.miss(subject);
+    let predicted_fpp = set.estimated_fpp();
+    let (miss, absent_keys, false_positives) = bench.miss(set)?;
     if let Inserts::Then(items) = inserts {
-        (insert, inserted) = bench.insert(subject, items)?;
+        (insert, inserted) = bench.insert(set, items)?;
     }
-    let hit = if inserted > 0 { bench.hit(subject, inserted) } else { Nanoseconds::default() };
+    let hit = if inserted > 0 { bench.hit(set, inserted)? } else { Nanoseconds::default() };
     Ok(Measured {
         digest,
         insert,
@@ -159,7 +97,7 @@ pub fn measure(subject: &mut Subject, inserts: Inserts, time: Duration) -> Resul
         inserted_keys: inserted,
         absent_keys,
         false_positives,
-        measured_fpr: false_positives as f64 / absent_keys as f64,
+        measured_fpp: false_positives as f64 / absent_keys as f64,
         predicted_fpp,
     })
 }
@@ -226,8 +164,8 @@ impl Bench {
 
     /// Inserts the keys from 0 to `items`, and into a plain filter, emptied, again while there is
     /// time; how many are in.
-    fn insert(&mut self, subject: &mut Subject, items: u64) -> Result<(Nanoseconds, u64), Error> {
-        if let Subject::Plain(filter) = subject {
+    fn insert(&mut self, set: &mut dyn KeySet, items: u64) -> Result<(Nanoseconds, u64), Error> {
+        if let Some(filter) = set.as_plain() {
             // It also touches all memory, so that no insertion waits for a page of it.
             filter.clear();
         }
@@ -238,59 +176,54 @@ impl Bench {
             let keys = (items - next).min(CHUNK as u64);
             self.make(next..next + keys);
             next += keys;
-            match subject {
-                Subject::Plain(filter) if chunk % 2 == 1 => {
-                    Times::time(&mut times.single, keys as usize, || {
-                        for &digest in &self.digests {
-                            black_box(filter.insert_digest(digest));
-                        }
-                    });
-                }
-                _ => Times::time(&mut times.batch, keys as usize, || {
+            match set.as_plain().filter(|_| chunk % 2 == 1) {
+                Some(filter) => Times::time(&mut times.single, keys as usize, || {
+                    for &digest in &self.digests {
+                        black_box(filter.insert_digest(digest));
+                    }
+                }),
+                None => Times::time(&mut times.batch, keys as usize, || {
                     let mut batches = self.digests.chunks(BATCH);
-                    batches.try_for_each(|digests| subject.insert_batch(digests, &mut new))
+                    batches.try_for_each(|digests| set.insert_digests_into(digests, &mut new))
                 })?,
             }
             let (is_full, is_late) = (next == items, start.elapsed() >= 3 * self.share);
-            let is_timed = times.single.len() >= MIN_CHUNKS || !subject.is_plain();
+            let is_timed = times.single.len() >= MIN_CHUNKS || set.as_plain().is_none();
             // A pass that fitted in the time once is gone through to its end: the filter is full.
             if is_timed && is_late && (is_full || passes == 0) {
                 break;
             }
-            match subject {
-                Subject::Plain(filter) if is_full => {
-                    filter.clear();
-                    (next, passes) = (0, passes + 1);
-                }
-                Subject::Kind(_) if is_full => break,
-                _ => {}
+            if is_full {
+                let Some(filter) = set.as_plain() else { break };
+                filter.clear();
+                (next, passes) = (0, passes + 1);
             }
         }
         Ok((times.median(), next))
     }
 
     /// Asks for absent keys; also how many they were and how many of them were found.
-    fn miss(&mut self, subject: &Subject) -> (Nanoseconds, u64, u64) {
+    fn miss(&mut self, set: &mut dyn KeySet) -> Result<(Nanoseconds, u64, u64), Error> {
         let mut times = Times::default();
-        let (mut asked, mut found) = (0, 0);
+        let (mut queried, mut found) = (0, 0);
         let start = Instant::now();
-        while asked < MIN_PROBES || start.elapsed() < 2 * self.share {
-            self.make((ABSENT + asked)..(ABSENT + asked + CHUNK as u64));
-            let batch = self.ask_batch(subject, &mut times);
-            if subject.is_plain() {
+        while queried < MIN_PROBES || start.elapsed() < 2 * self.share {
+            self.make((ABSENT + queried)..(ABSENT + queried + CHUNK as u64));
+            let batch = self.query_batch(set, &mut times)?;
+            if set.as_plain().is_some() {
                 // Others, of which nothing is in the cache yet; they are not counted.
-                let from = ABSENT + ABSENT / 2 + asked;
+                let from = ABSENT + ABSENT / 2 + queried;
                 self.make(from..from + CHUNK as u64);
-                self.ask_single(subject, &mut times);
+                self.query_single(set, &mut times);
             }
-            asked += CHUNK as u64;
+            queried += CHUNK as u64;
             found += batch;
         }
-        (times.median(), asked, found)
+        Ok((times.median(), queried, found))
     }
 
     /// Asks for keys that are there, in an order that jumps about.
-    fn hit(&mut self, subject: &Subject, inserted: u64) -> Nanoseconds {
+    fn hit(&mut self, set: &mut dyn KeySet, inserted: u64) -> Result<Nanoseconds, Error> {
         let mut times = Times::default();
         let (start, mut at) = (Instant::now(), 0u64);
         while times.batch.len() < MIN_CHUNKS || start.elapsed() < 2 * self.share {
@@ -298,28 +231,28 @@ impl Bench {
                 self.make((at..at + CHUNK as u64).map(|i| scattered(i, inserted)));
                 at += CHUNK as u64;
                 if !is_single {
-                    self.ask_batch(subject, &mut times);
-                } else if subject.is_plain() {
-                    self.ask_single(subject, &mut times);
+                    self.query_batch(set, &mut times)?;
+                } else if set.as_plain().is_some() {
+                    self.query_single(set, &mut times);
                 }
             }
         }
-        times.median()
+        Ok(times.median())
     }
 
-    fn ask_batch(&self, subject: &Subject, times: &mut Times) -> u64 {
+    fn query_batch(&self, set: &dyn KeySet, times: &mut Times) -> Result<u64, Error> {
         let mut bitmap = Bitmap::new();
         Times::time(&mut times.batch, self.digests.len(), || {
-            let batches = self.digests.chunks(BATCH);
-            batches.fold(0, |found, digests| {
-                subject.contains_batch(digests, &mut bitmap);
-                found + bitmap.count_ones() as u64
+            let mut batches = self.digests.chunks(BATCH);
+            batches.try_fold(0, |found, digests| {
+                set.contains_digests_into(digests, &mut bitmap)?;
+                Ok(found + bitmap.count_ones() as u64)
             })
         })
     }
 
-    fn ask_single(&self, subject: &Subject, times: &mut Times) {
-        if let Subject::Plain(filter) = subject {
+    fn query_single(&self, set: &mut dyn KeySet, times: &mut Times) {
+        if let Some(filter) = set.as_plain() {
             Times::time(&mut times.single, self.digests.len(), || {
                 for &digest in &self.digests {
                     black_box(filter.contains_digest(digest));

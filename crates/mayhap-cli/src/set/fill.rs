@@ -36,7 +36,7 @@ pub fn fill(
     (talk, progress): (Talk, &mut Progress),
     advice: WhenFull,
 ) -> Result<(), Error> {
-    reader.digest_by(inserter.seen().digest_function());
+    reader.digest_by(inserter.set().digest_function());
     while let Some(batch) = reader.next_batch_in_pauses(|paused| {
         let due = inserter.due_in_pause(paused);
         inserter.settle(due).map(|()| due.pause())

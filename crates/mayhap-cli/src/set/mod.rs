@@ -1,4 +1,4 @@
-//! Sets of keys that verbs query and fill, wherever they are.
+//! Sets of keys that verbs query and fill, wherever they are: `key_set.rs` is what they know.
 //!
 //! `kind/` has the kinds of mayhap's own, `foreign/` filters of other systems, `remote/` those on a
 //! server; `file.rs` opens files that are read, `session/` changes them in turns with others,
@@ -13,6 +13,7 @@ pub mod fill;
 pub mod foreign;
 pub mod fullness;
 pub mod inserter;
+pub mod key_set;
 pub mod kind;
 pub mod named;
 pub mod open;

@@ -1,136 +1,140 @@
-//! Filters that are only asked, of mayhap and of other systems.
+//! Filters that are queried, of mayhap and of other systems.
 
 use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::io::input::{self, Reading};
 use crate::io::lines::Batch;
 use crate::io::messages::Talk;
-use crate::set::file::ReadFilter;
+use crate::set::file::ReadFile;
 use crate::set::foreign::{ForeignFile, Opener};
-use crate::set::remote::{self, OnServer};
+use crate::set::key_set::KeySet;
+use crate::set::remote;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_keys::KeyOptions;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// A filter that is asked for lines.
-#[derive(Debug)]
-pub enum AskedFile {
-    /// Mayhap's own, in a file.
-    Native(ReadFilter),
-    /// Another system's.
-    Foreign(Box<ForeignFile>),
-    /// On a server.
-    Remote(Box<dyn OnServer>),
-}
-
-impl AskedFile {
-    /// Opens a filter file, and tells the key options that are kept in it, if they can be.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`], those of [`ForeignFile::open`].
-    pub fn open(
-        path: &Path,
-        key: Option<SecretKey>,
-        opener: Opener<'_>,
-        (without_log, talk): (bool, Talk),
-    ) -> Result<(Self, Option<KeyOptions>), Error> {
-        if let Some(foreign) = opener.open_for_keys(path)? {
-            return Ok((Self::Foreign(Box::new(foreign)), None));
-        }
-        let filter = ReadFilter::open(path, key, without_log, talk)?;
-        let name = path.display().to_string();
-        let options = KeyOptions::from_header(&name, filter.header().key_options())?;
-        Ok((Self::Native(filter), Some(options)))
-    }
-
+/// A filter that is queried for lines: what `check`, `filter` and `which` know.
+///
+/// Apart from [`KeySet`], as the keys of another system are no digests.
+pub trait Queried: fmt::Debug {
     /// How keys become digests, if they do.
-    pub fn digest_function(&self) -> Option<DigestFunction> {
-        match self {
-            Self::Native(filter) => Some(filter.digest_function()),
-            Self::Foreign(_) => None,
-            Self::Remote(filter) => Some(filter.digest_function()),
-        }
-    }
+    fn digest_function(&self) -> Option<DigestFunction>;
 
-    /// Whether a file that is read where it lies is still what it was.
-    pub fn is_unchanged(&self) -> bool {
-        match self {
-            Self::Native(filter) => filter.check().is_ok(),
-            Self::Foreign(_) | Self::Remote(_) => true,
-        }
-    }
-
-    /// Asks for the lines of a batch that has keys.
+    /// Queries the lines of a batch that has keys.
     ///
     /// # Errors
     ///
     /// [`Error::Remote`]; [`Error::Store`] if the file was changed meanwhile.
-    pub fn ask(
+    fn query(
+        &mut self,
+        batch: &Batch<'_>,
+        digests: &mut Digests,
+        found: &mut Bitmap,
+    ) -> Result<(), Error>;
+
+    /// The lines of the batch queried last whose text is no key of this filter.
+    fn not_keys(&self) -> &[usize] {
+        &[]
+    }
+
+    /// Warns of texts that are no keys, after so many lines of which so many were found.
+    fn warn(&self, _lines: u64, _found: u64, _talk: Talk) {}
+
+    /// The set of digests, if it is one.
+    fn key_set(&self) -> Option<&dyn KeySet> {
+        None
+    }
+}
+
+impl Queried for Box<dyn KeySet> {
+    fn digest_function(&self) -> Option<DigestFunction> {
+        Some((**self).digest_function())
+    }
+
+    fn query(
         &mut self,
         batch: &Batch<'_>,
         digests: &mut Digests,
         found: &mut Bitmap,
     ) -> Result<(), Error> {
-        match self {
-            Self::Native(filter) => {
-                let digests = digests.by(&filter.digest_function(), batch);
-                filter.contains_digests_into(digests, found);
-                filter.check()?;
-            }
-            Self::Foreign(foreign) => foreign.ask(batch, found),
-            Self::Remote(filter) => {
-                let digests = digests.by(&filter.digest_function(), batch);
-                filter.contains_digests_into(digests, found)?;
-            }
-        }
+        let digests = digests.by(&(**self).digest_function(), batch);
+        self.contains_digests_into(digests, found)?;
+        self.check_unchanged()
+    }
+
+    fn key_set(&self) -> Option<&dyn KeySet> {
+        Some(&**self)
+    }
+}
+
+impl Queried for ForeignFile {
+    fn digest_function(&self) -> Option<DigestFunction> {
+        None
+    }
+
+    fn query(
+        &mut self,
+        batch: &Batch<'_>,
+        _digests: &mut Digests,
+        found: &mut Bitmap,
+    ) -> Result<(), Error> {
+        self.query(batch, found);
         Ok(())
     }
 
-    /// The lines of the batch asked last whose text is no key of this filter.
-    pub fn bad(&self) -> &[usize] {
-        match self {
-            Self::Foreign(foreign) => foreign.bad(),
-            Self::Native(_) | Self::Remote(_) => &[],
-        }
+    fn not_keys(&self) -> &[usize] {
+        self.not_keys()
     }
 
-    /// The file, if it is another system's.
-    pub fn foreign(&self) -> Option<&ForeignFile> {
-        match self {
-            Self::Foreign(foreign) => Some(foreign),
-            Self::Native(_) | Self::Remote(_) => None,
-        }
+    fn warn(&self, lines: u64, found: u64, talk: Talk) {
+        self.warn(lines, found, talk);
     }
+}
+
+/// A filter with its name.
+pub type Named = (String, Box<dyn Queried>);
+
+/// Opens a filter, and returns its name and the key options that it keeps, if it does.
+fn open(
+    path: &Path,
+    key: Option<SecretKey>,
+    args: &OpenArgs,
+    talk: Talk,
+) -> Result<(Named, Option<KeyOptions>), Error> {
+    if let Some((name, set, options)) = remote::open(path, key, &args.server, talk)? {
+        return Ok(((name, Box::new(set)), Some(options)));
+    }
+    let name = path.display().to_string();
+    if let Some(foreign) = Opener::of(args, talk).open_for_keys(path)? {
+        return Ok(((name, Box::new(foreign)), None));
+    }
+    let file = ReadFile::open(path, key, args.without_log, talk)?;
+    let options = KeyOptions::from_header(&name, file.header.key_options())?;
+    Ok(((name, Box::new(file.set)), Some(options)))
 }
 
 /// What becomes of the key options that a file of this name keeps, and of those that were given.
 pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_keys::Error>;
 
-/// Opens filters that cut keys alike, each with its name, and tells how: where a file keeps no key
+/// Opens filters that cut keys alike, each with its name, and returns how: where a file keeps no key
 /// options, as given.
 ///
 /// # Errors
 ///
-/// Those of [`OpenArgs::secret_key`], [`AskedFile::open`] and `agree`; [`Error::Usage`] if two cut
+/// Those of [`OpenArgs::secret_key`], [`ReadFile::open`] and `agree`; [`Error::Usage`] if two cut
 /// keys in different ways.
 pub fn open_all(
     paths: &[PathBuf],
     args: &OpenArgs,
     (given, agree): (&KeyOptions, Agree),
     talk: Talk,
-) -> Result<(Vec<(String, AskedFile)>, KeyOptions), Error> {
-    let (key, opener) = (args.secret_key()?, Opener::of(args, talk));
-    let mut files: Vec<(String, AskedFile)> = Vec::new();
+) -> Result<(Vec<Named>, KeyOptions), Error> {
+    let key = args.secret_key()?;
+    let mut files: Vec<Named> = Vec::new();
     let mut options = given.clone();
     for path in paths {
-        let on_server = remote::open(path, key, &args.server, talk)?;
-        let (name, file, own) = if let Some((filter, own)) = on_server {
-            (filter.name().to_owned(), AskedFile::Remote(filter), Some(own))
-        } else {
-            let (file, own) = AskedFile::open(path, key, opener, (args.without_log, talk))?;
-            (path.display().to_string(), file, own)
-        };
+        let ((name, file), own) = open(path, key, args, talk)?;
         let own = match own {
             Some(own) => agree(own, &name, given)?,
             None => given.clone(),
@@ -140,7 +144,7 @@ pub fn open_all(
         {
             return Err(Error::usage(
                 format!("{first} and {name} cut keys in different ways"),
-                "ask them one at a time",
+                "query them one at a time",
             ));
         }
         options = own;
@@ -150,17 +154,17 @@ pub fn open_all(
 }
 
 /// Whether one of the filters is on a server.
-pub fn any_remote(filters: &[(String, AskedFile)]) -> bool {
-    filters.iter().any(|(_, filter)| matches!(filter, AskedFile::Remote(_)))
+pub fn any_remote(filters: &[Named]) -> bool {
+    filters.iter().any(|(_, filter)| filter.key_set().is_some_and(KeySet::is_shared))
 }
 
-/// How many lines of the batch asked last are a key of none of the filters.
-pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a AskedFile>) -> u64 {
+/// How many lines of the batch queried last are a key of none of the filters.
+pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a dyn Queried>) -> u64 {
     let mut files = files.into_iter();
     let Some(first) = files.next() else { return 0 };
-    let mut bad = first.bad().to_vec();
+    let mut bad = first.not_keys().to_vec();
     for file in files {
-        bad.retain(|line| file.bad().binary_search(line).is_ok());
+        bad.retain(|line| file.not_keys().binary_search(line).is_ok());
     }
     bad.len() as u64
 }

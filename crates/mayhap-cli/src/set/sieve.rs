@@ -6,23 +6,23 @@ use crate::io::messages::Talk;
 use crate::io::output::{Output, for_each_run};
 use crate::io::progress::Progress;
 use crate::set::confirm::Confirm;
-use crate::set::open::{AskedFile, Digests, keyless_lines};
+use crate::set::open::{Digests, Queried, keyless_lines};
 use mayhap::Bitmap;
 
-/// A filter that is asked.
+/// A filter that is queried.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Member {
     /// Its file.
     pub name: String,
-    filter: AskedFile,
+    filter: Box<dyn Queried>,
     found: Bitmap,
-    /// Lines that it was asked for.
+    /// Lines that it was queried for.
     pub lines: u64,
     /// Lines that it may hold.
     pub maybe_present: u64,
 }
 
-impl Asked {
+impl Member {
     /// Lines that it may hold, or that it surely lacks if `invert` is set.
     pub fn selected(&self, invert: bool) -> u64 {
         if invert { self.lines - self.maybe_present } else { self.maybe_present }
@@ -40,10 +40,10 @@ pub enum Until {
     EveryFilter,
 }
 
-/// Filters that are asked together, and where the lines go.
+/// Filters that are queried together, and where the lines go.
 #[derive(Debug)]
 pub struct Sieve {
-    asked: Vec<Asked>,
+    members: Vec<Member>,
     /// Confirms what the filter says.
     confirm: Option<Confirm>,
     /// Selects the lines that none of the filters holds.
@@ -63,13 +63,13 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Asks these filters, to the end of the input; the lines go nowhere yet.
-    pub fn new(filters: Vec<(String, AskedFile)>, confirm: Option<Confirm>) -> Self {
+    /// Queries these filters, to the end of the input; the lines go nowhere yet.
+    pub fn new(filters: Vec<(String, Box<dyn Queried>)>, confirm: Option<Confirm>) -> Self {
         let found = Bitmap::new;
-        let asked =
-            |(name, filter)| Asked { name, filter, found: found(), lines: 0, maybe_present: 0 };
+        let member =
+            |(name, filter)| Member { name, filter, found: found(), lines: 0, maybe_present: 0 };
         Self {
-            asked: filters.into_iter().map(asked).collect(),
+            members: filters.into_iter().map(member).collect(),
             confirm,
             invert: false,
             each: false,
@@ -83,9 +83,9 @@ impl Sieve {
         }
     }
 
-    /// The filters, with what they answered.
-    pub fn asked(&self) -> &[Asked] {
-        &self.asked
+    /// The filters, with their answers.
+    pub fn members(&self) -> &[Member] {
+        &self.members
     }
 
     /// What confirmed them.
@@ -105,10 +105,8 @@ impl Sieve {
 
     /// Warns of what only filters of other systems have: texts that are no keys.
     pub fn warn(&self, talk: Talk) {
-        for asked in &self.asked {
-            if let Some(foreign) = asked.filter.foreign() {
-                foreign.warn(asked.lines, asked.maybe_present, talk);
-            }
+        for member in &self.members {
+            member.filter.warn(member.lines, member.maybe_present, talk);
         }
     }
 
@@ -118,18 +116,20 @@ impl Sieve {
     ///
     /// Those of [`LineReader`], [`Output`] and [`Confirm`].
     pub fn run(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
-        if let Some(function) = self.asked.iter().find_map(|asked| asked.filter.digest_function()) {
+        if let Some(function) =
+            self.members.iter().find_map(|member| member.filter.digest_function())
+        {
             reader.digest_by(function);
         }
         let mut lines = 0;
         while let Some(batch) = reader.next_batch(|| self.flush())? {
-            self.ask(&batch)?;
+            self.query(&batch)?;
             lines += batch.len() as u64;
             self.print(&batch)?;
             let enough = match self.until {
                 Until::End => false,
                 Until::AnyLine => self.selected > 0,
-                Until::EveryFilter => self.asked.iter().all(|asked| self.is_done(asked)),
+                Until::EveryFilter => self.members.iter().all(|member| self.is_done(member)),
             };
             if enough {
                 break;
@@ -143,37 +143,38 @@ impl Sieve {
         self.output.iter_mut().chain(&mut self.rest).try_for_each(Output::flush)
     }
 
-    fn is_done(&self, asked: &Asked) -> bool {
-        self.until == Until::EveryFilter && asked.selected(self.invert) > 0
+    fn is_done(&self, member: &Member) -> bool {
+        self.until == Until::EveryFilter && member.selected(self.invert) > 0
     }
 
-    /// Asks every filter, with one digest per line for those that share the function.
-    fn ask(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
+    /// Queries every filter, with one digest per line for those that share the function.
+    fn query(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
         let lines = batch.len() as u64;
         self.any.clear();
         self.any.resize(batch.len().div_ceil(64), 0);
         // The lines that every filter may hold.
         let mut all = vec![if batch.is_keyless() { 0 } else { u64::MAX }; self.any.len()];
         self.digests.clear();
-        for i in 0..self.asked.len() {
-            if self.is_done(&self.asked[i]) {
+        for i in 0..self.members.len() {
+            if self.is_done(&self.members[i]) {
                 continue;
             }
-            let asked = &mut self.asked[i];
-            asked.lines += lines;
+            let member = &mut self.members[i];
+            member.lines += lines;
             if batch.is_keyless() {
                 continue;
             }
-            asked.filter.ask(batch, &mut self.digests, &mut asked.found)?;
-            asked.maybe_present += asked.found.count_ones() as u64;
-            let found = asked.found.as_words();
+            member.filter.query(batch, &mut self.digests, &mut member.found)?;
+            member.maybe_present += member.found.count_ones() as u64;
+            let found = member.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);
             all.iter_mut().zip(found).for_each(|(all, more)| *all &= more);
         }
         if batch.is_keyless() {
             self.lines_without_key += lines;
         } else {
-            self.lines_without_key += keyless_lines(self.asked.iter().map(|asked| &asked.filter));
+            self.lines_without_key +=
+                keyless_lines(self.members.iter().map(|member| &*member.filter));
             if let Some(confirm) = &mut self.confirm {
                 confirm.keep_true(batch, &mut self.any)?;
             }
@@ -205,10 +206,10 @@ impl Sieve {
     fn print_tagged(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
         let Some(output) = &mut self.output else { return Ok(()) };
         for i in 0..batch.len() {
-            for asked in &self.asked {
-                let found = !batch.is_keyless() && asked.found.get(i);
+            for member in &self.members {
+                let found = !batch.is_keyless() && member.found.get(i);
                 if found != self.invert {
-                    output.write(asked.name.as_bytes())?;
+                    output.write(member.name.as_bytes())?;
                     output.write(b"\t")?;
                     output.write(batch.lines(i..i + 1))?;
                 }

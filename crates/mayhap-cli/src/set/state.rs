@@ -3,7 +3,7 @@
 use crate::io::messages::rate;
 use mayhap::{AnyFilter, Block, Estimate, Health};
 use mayhap_units::number::{format_bytes, format_count};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// The state of a filter, as the summaries of several verbs print it.
 #[derive(Debug, Clone, Serialize)]
@@ -11,7 +11,7 @@ pub struct State {
     /// Layout or kind.
     pub layout: &'static str,
     /// Bytes of memory.
-    pub filter_bytes: u64,
+    pub num_bytes: u64,
     /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub items: u64,
     /// Distinct keys that came, those that were taken for repeats too; `null` where nothing tells.
@@ -21,11 +21,17 @@ pub struct State {
     /// The rate that was asked for.
     pub target_fpp: f64,
     /// The rate now, from the bits.
-    pub fpp_now: f64,
+    pub estimated_fpp: f64,
     /// The share of bits set.
     pub fill_ratio: f64,
-    /// [`Health::name`].
-    pub health: &'static str,
+    /// Whether it keeps its promise.
+    #[serde(serialize_with = "health_name")]
+    pub health: Health,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn health_name<S: Serializer>(health: &Health, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(health.name())
 }
 
 /// The number of an estimate, if there is one.
@@ -39,14 +45,14 @@ impl State {
         let (params, items) = (filter.params(), filter.inserted_items());
         Self {
             layout: params.layout().name(),
-            filter_bytes: params.num_bytes(),
+            num_bytes: params.num_bytes(),
             items,
             distinct_items: whole(filter.distinct_items()),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
-            fpp_now: filter.estimated_fpp(),
+            estimated_fpp: filter.estimated_fpp(),
             fill_ratio: filter.fill_ratio(),
-            health: Health::of_inserted(params, items).name(),
+            health: Health::of_inserted(params, items),
         }
     }
 
@@ -61,11 +67,11 @@ impl State {
         format!(
             "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, asked {}",
             self.layout,
-            format_bytes(self.filter_bytes),
+            format_bytes(self.num_bytes),
             format_count(self.keys()),
             of.unwrap_or_default(),
             self.fill_ratio * 100.0,
-            rate(self.fpp_now),
+            rate(self.estimated_fpp),
             rate(self.target_fpp),
         )
     }

@@ -79,13 +79,13 @@ impl Summary<State> {
     pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
         if let Some(forgotten) = self.forgotten {
             forgotten.text().inspect(|text| talk.warn(text));
-        } else if self.state.health == Health::OverCapacity.name() {
+        } else if self.state.health == Health::OverCapacity {
             // A window of time of an older version gets here without being full: by keys that come
             // all at once.
             talk.warn(&format!(
                 "the rate is {}, asked {}: there are more keys, or more at a time, than the filter \
                  was made for",
-                rate(self.state.fpp_now),
+                rate(self.state.estimated_fpp),
                 rate(self.state.target_fpp)
             ));
         }

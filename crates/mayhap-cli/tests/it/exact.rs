@@ -44,10 +44,10 @@ fn exact_says_what_it_costs_and_what_a_filter_would_have() {
     assert_eq!(summary["expected_lost_lines"], 0.0);
     // The keys and their lengths, and 9 bytes for each of 2^19 slots.
     let keys = lines("key", 0..300_000).len() as u64;
-    let bytes = summary["filter_bytes"].as_u64().unwrap();
+    let bytes = summary["num_bytes"].as_u64().unwrap();
     assert!(bytes > keys + 9 * (1 << 19) - 700_000 && bytes < 9 << 20, "{bytes}");
     let instead = &summary["instead"];
-    assert!(instead["filter_bytes"].as_u64().unwrap() < 900_000, "{instead}");
+    assert!(instead["num_bytes"].as_u64().unwrap() < 900_000, "{instead}");
     let lost = instead["lost_lines"].as_f64().unwrap();
     assert!(lost > 2.0 && lost < 8.0, "{instead}");
     let talk = stderr(&run(folder.path(), &["dedup", "--exact"], &input));

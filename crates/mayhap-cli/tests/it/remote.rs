@@ -199,7 +199,7 @@ fn info_and_verify_tell_what_the_server_has() {
     assert_eq!(info["server_keeps"], "log");
     let found = told(folder, &["verify", "--json", &url, "keys"], b"");
     assert_eq!((&found["verdict"], &found["checksums"]), (&"good".into(), &"none".into()));
-    let rate = found["fpp_measured"].as_f64().unwrap();
+    let rate = found["measured_fpp"].as_f64().unwrap();
     assert!((0.008..0.012).contains(&rate), "{rate}");
     let output = run(folder, &["verify", &url, "-"], b"surely-not-there-1\nsurely-not-2\nx3\n");
     assert_eq!(output.status.code(), Some(1));

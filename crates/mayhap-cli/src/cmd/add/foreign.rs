@@ -216,7 +216,7 @@ impl<'a> Adder<'a> {
         self.counts.without_key += if batch.is_keyless() {
             done as u64
         } else {
-            self.keys.bad().iter().filter(|&&line| line < done).count() as u64
+            self.keys.not_keys().iter().filter(|&&line| line < done).count() as u64
         };
         stopped.map_or(Ok(()), |(_, error)| Err(error))
     }

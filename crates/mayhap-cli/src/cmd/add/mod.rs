@@ -17,8 +17,8 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::fill::{self, Counts};
 use crate::set::foreign::Opener;
-use crate::set::inserter::{Inserter, Seen};
-use crate::set::remote::{self, OnServer};
+use crate::set::inserter::Inserter;
+use crate::set::remote::{self, Found};
 use crate::set::session::{Recording, Waiting, Writer};
 use crate::set::summary::Summary;
 use mayhap_keys::KeyOptions;
@@ -124,9 +124,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         if total_bytes.is_some() { Recording::WhenOthersWait } else { Recording::Streams };
     let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
     let how = (recording, args.open.without_log);
-    let (mut seen, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
-    seen.set_max_bytes(limit);
-    let inserter = Inserter::new(seen, args.overfill).with_writer(writer);
+    let (mut set, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
+    set.set_max_bytes(limit);
+    let inserter = Inserter::new(set, args.overfill).with_writer(writer);
     let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
@@ -141,14 +141,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 /// Adds to a filter that is there already when the server has said so.
 fn add_to_server(
     args: &Args,
-    (filter, options): (Box<dyn OnServer>, KeyOptions),
+    (name, set, options): Found,
     (sources, total_bytes): (Vec<Source>, Option<u64>),
     talk: Talk,
 ) -> Result<Outcome, Error> {
-    let name = filter.name().to_owned();
     let options = options.agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
-    let inserter = Inserter::new(Seen::Remote(filter), args.overfill);
+    let inserter = Inserter::new(set, args.overfill);
     let reading = Reading { gathers: true, ..args.lines.reading("add", talk) };
     let reader = LineReader::new(sources, &options, reading, Some(stop))?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
@@ -193,15 +192,11 @@ impl Adding {
         seconds: Duration,
         result: Result<(), Error>,
     ) -> Result<Outcome, Error> {
-        let seen = self.inserter.seen();
-        if let Seen::Remote(filter) = seen {
-            filter.warn(self.talk);
-        }
-        if let Some(state) = seen.state() {
-            let summary = Summary::new(name, counts, seconds, result.is_ok(), state);
-            let summary = summary.with_forgotten(self.inserter.forgotten());
-            summary.print(self.talk, self.json)?;
-        }
+        let set = self.inserter.set();
+        set.warn(self.talk);
+        let summary = Summary::new(name, counts, seconds, result.is_ok(), set.state());
+        let summary = summary.with_forgotten(self.inserter.forgotten());
+        summary.print(self.talk, self.json)?;
         result.map(|()| Outcome::Done)
     }
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(super) struct Instead {
     pub(super) filter_fpp: f64,
-    pub(super) filter_bytes: u64,
+    pub(super) num_bytes: u64,
     pub(super) lost_lines: f64,
 }
 
@@ -21,7 +21,7 @@ impl Instead {
         let builder = AnyFilter::builder().expected_items(keys).target_fpp(DEFAULT_FPP);
         let params = builder.params().ok()?;
         let lost_lines = keys as f64 - params.expected_inserted(keys);
-        Some(Self { filter_fpp: DEFAULT_FPP, filter_bytes: params.num_bytes(), lost_lines })
+        Some(Self { filter_fpp: DEFAULT_FPP, num_bytes: params.num_bytes(), lost_lines })
     }
 }
 

@@ -19,7 +19,6 @@ use crate::io::progress::Progress;
 use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::exact::ExactSet;
-use crate::set::inserter::Seen;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -153,9 +152,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     // What is recorded and not yet printed is lost by kill -9: no more of it than is needed.
     let gathers = match &set {
-        Set::Filter(inserter) => {
-            matches!(inserter.seen(), Seen::Remote(filter) if filter.is_far())
-        }
+        Set::Filter(inserter) => inserter.set().is_far(),
         Set::Exact(_) => false,
     };
     let reading = Reading { gathers, ..reading };
@@ -191,10 +188,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             inserter.finish()?;
         }
     }
-    if let Set::Filter(inserter) = &run.set
-        && let Seen::Remote(filter) = inserter.seen()
-    {
-        filter.warn(talk);
+    if let Set::Filter(inserter) = &run.set {
+        inserter.set().warn(talk);
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;

@@ -8,8 +8,9 @@ use crate::io::input::{self, Source};
 use crate::io::messages::Talk;
 use crate::io::signals::Stop;
 use crate::memory;
-use crate::set::inserter::{FIRST_ITEMS, Inserter, Seen};
-use crate::set::kind::Create;
+use crate::set::inserter::Inserter;
+use crate::set::key_set::KeySet;
+use crate::set::kind::{Create, FIRST_ITEMS, growing};
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::{Recording, Waiting, Writer};
@@ -35,7 +36,7 @@ pub(super) fn open(
         let (size, digest) = (&size, &args.digest);
         let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None };
         let (filter, options) = remote::create::find_or_create(&connection, wanted)?;
-        let inserter = Inserter::new(Seen::Remote(Box::new(filter)), args.overfill);
+        let inserter = Inserter::new(Box::new(filter), args.overfill);
         return Ok((inserter, options));
     }
     if let Some(path) = &args.state {
@@ -46,27 +47,27 @@ pub(super) fn open(
             input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
             Some(new_state(args, &size, path, &waiting))
         };
-        let (seen, writer, options) = match new {
+        let (set, writer, options) = match new {
             // One that another run has made meanwhile will do.
             None | Some(Err(Error::Store(mayhap_store::Error::Exists { .. }))) => {
                 open_state(args, &size, path, (&waiting, talk))?
             }
             Some(new) => new?,
         };
-        let inserter = Inserter::new(seen, args.overfill).absent_only().with_writer(writer);
+        let inserter = Inserter::new(set, args.overfill).absent_only().with_writer(writer);
         return Ok((inserter, options));
     }
     let options = args.lines.key_options();
-    let seen = match Create::of(&size, size.items)? {
+    let set = match Create::of(&size, size.items)? {
         // A chain in memory is held to the limit from its first layer on.
         None | Some(Create::Scalable(_)) if !size.is_fixed() => {
             in_memory(args, &size, sources, stop, talk)?
         }
-        None => Seen::Fixed(size.build(size.items, &args.digest)?),
-        Some(make) => Seen::Kind(make.build(&size, &args.digest)?),
+        None => Box::new(size.build(size.items, &args.digest)?),
+        Some(create) => create.build(&size, &args.digest)?,
     };
     let counted = !size.is_fixed();
-    Ok((Inserter::new(seen, args.overfill).absent_only().without_warning(counted), options))
+    Ok((Inserter::new(set, args.overfill).absent_only().without_warning(counted), options))
 }
 
 /// A set for lines of which nobody said how many there are: as many as the input has or, where
@@ -77,7 +78,7 @@ fn in_memory(
     sources: &[Source],
     stop: &Stop,
     talk: Talk,
-) -> Result<Seen, Error> {
+) -> Result<Box<dyn KeySet>, Error> {
     let options = args.lines.key_options();
     let grows = size.layout == Some(LayoutName::Scalable);
     let mut lines = Some(0u64).filter(|_| !grows);
@@ -98,7 +99,7 @@ fn in_memory(
                     format_count(lines),
                     format_bytes(filter.params().num_bytes())
                 ));
-                return Ok(Seen::Fixed(filter));
+                return Ok(Box::new(filter));
             }
         }
     }
@@ -109,7 +110,7 @@ fn in_memory(
         ));
     }
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
-    Seen::growing(fpp, args.digest.function()?, size.max_bytes())
+    growing(fpp, args.digest.function()?, size.max_bytes())
 }
 
 /// Makes the filter that `--state` names: as asked for, or one that grows.
@@ -118,14 +119,14 @@ fn new_state(
     size: &SizeArgs,
     path: &Path,
     waiting: &Waiting,
-) -> Result<(Seen, Writer, KeyOptions), Error> {
+) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
     let name = path.display();
     let mut options = args.lines.key_options();
-    let make = match Create::of(size, size.items)? {
+    let create = match Create::of(size, size.items)? {
         None if size.layout.is_none() && !size.is_fixed() => Some(Create::Scalable(FIRST_ITEMS)),
-        make => make,
+        create => create,
     };
-    if make.is_none() && !size.is_fixed() {
+    if create.is_none() && !size.is_fixed() {
         return Err(Error::usage(
             format!("{name} does not exist yet, so -n has to say for how many lines to make it"),
             format!(
@@ -134,17 +135,17 @@ fn new_state(
         ));
     }
     crate::files::refuse_existing(path, true)?;
-    options.unix_ms = matches!(make, Some(Create::WindowMillis(..)));
-    let mut seen = match make {
-        Some(make) => Seen::Kind(make.build(size, &args.digest)?),
-        None => Seen::Fixed(size.build(size.items, &args.digest)?),
+    options.unix_ms = matches!(create, Some(Create::WindowMillis(..)));
+    let mut set = match create {
+        Some(create) => create.build(size, &args.digest)?,
+        None => Box::new(size.build(size.items, &args.digest)?),
     };
-    seen.set_max_bytes(size.max_bytes());
+    set.set_max_bytes(size.max_bytes());
     // As it is named or was just made: what reads the file again.
     let named = args.digest.key_file.as_ref().or(args.digest.new_key_file.as_ref());
     let key = secret_key(named.map(PathBuf::as_path))?;
-    let writer = Writer::create(path, &mut seen, (&options.to_header(), key), waiting)?;
-    Ok((seen, writer, options))
+    let writer = Writer::create(path, &mut *set, (&options.to_header(), key), waiting)?;
+    Ok((set, writer, options))
 }
 
 /// Opens the filter that `--state` names.
@@ -153,7 +154,7 @@ fn open_state(
     size: &SizeArgs,
     path: &Path,
     (waiting, talk): (&Waiting, Talk),
-) -> Result<(Seen, Writer, KeyOptions), Error> {
+) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
     let name = path.display().to_string();
     let header = mayhap_store::read_header(path)?;
     memory::check(header.body_bytes(), size.max_bytes())?;
@@ -162,14 +163,14 @@ fn open_state(
         .agree(&name, &args.lines.key_options())?;
     let key = secret_key(args.digest.key_file.as_deref())?;
     let how = (Recording::Always, args.without_log);
-    let (mut seen, writer) = Writer::open(path, key, how, waiting, talk)?;
-    if let (Seen::Kind(filter), Some(given)) = (&seen, size.layout)
-        && given != filter.layout_name()
+    let (mut set, writer) = Writer::open(path, key, how, waiting, talk)?;
+    if let (Some(has), Some(given)) = (set.layout_name(), size.layout)
+        && given != has
     {
-        return conflict("--layout", &given, &filter.layout_name(), &name);
+        return conflict("--layout", &given, &has, &name);
     }
-    seen.set_max_bytes(size.max_bytes());
-    Ok((seen, writer, options))
+    set.set_max_bytes(size.max_bytes());
+    Ok((set, writer, options))
 }
 
 fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {

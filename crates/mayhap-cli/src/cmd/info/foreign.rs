@@ -64,7 +64,7 @@ fn text(file: &ForeignFile, numbers: &Numbers) -> String {
     let mut rows = vec![("file".to_owned(), format!("{} ({size})", file.name()))];
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
     row("format", file.told().as_ref().map_or_else(|| numbers.format.to_owned(), describe));
-    let (bytes, bits) = (format_bytes(numbers.filter_bytes), grouped(numbers.num_bits));
+    let (bytes, bits) = (format_bytes(numbers.num_bytes), grouped(numbers.num_bits));
     row("size", format!("{bytes} ({bits} bits, {} per key)", numbers.num_hashes));
     let made_for = numbers.expected_items.map(|items| format!("{} keys", grouped(items)));
     let asked = numbers.target_fpp.map(|asked| format!("a rate of {}", rate(asked)));
@@ -78,7 +78,7 @@ fn text(file: &ForeignFile, numbers: &Numbers) -> String {
     );
     row("estimated", numbers.estimated());
     row("fill", format!("{:.2} %", numbers.fill_ratio * 100.0));
-    row("rate now", rate(numbers.fpp_now));
+    row("rate now", rate(numbers.estimated_fpp));
     let types = file.filter().key_types().iter().map(|known| KeyType::name(*known));
     row("key types", types.collect::<Vec<_>>().join(", "));
     for fact in file.filter().facts() {

@@ -10,9 +10,10 @@ use crate::error::Error;
 #[cfg(feature = "redis")]
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
-use crate::set::file::ReadFilter;
+use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
-use crate::set::kind::{Detail, matrix};
+use crate::set::key_set::Detail;
+use crate::set::kind::matrix;
 use crate::set::state::State;
 use key::Key;
 use mayhap::native::{Header, Kind};
@@ -28,7 +29,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap info seen.mayhap
   mayhap info --fast huge.mayhap       # without checking its checksums
-  mayhap info --json seen.mayhap | jq .fpp_now
+  mayhap info --json seen.mayhap | jq .estimated_fpp
   mayhap info redis://127.0.0.1:6379/0/seen    # a filter on a server
   mayhap info ids.guava                # a filter of another system";
 
@@ -68,7 +69,7 @@ struct Info {
     layout: &'static str,
     num_bits: u64,
     num_hashes: u32,
-    filter_bytes: u64,
+    num_bytes: u64,
     bits_per_item: Option<f64>,
     expected_items: Option<u64>,
     target_fpp: f64,
@@ -78,7 +79,7 @@ struct Info {
     estimated_items_low: Option<f64>,
     estimated_items_high: Option<f64>,
     fill_ratio: Option<f64>,
-    fpp_now: Option<f64>,
+    estimated_fpp: Option<f64>,
     health: Option<&'static str>,
     headroom_items: Option<u64>,
     digest: &'static str,
@@ -136,10 +137,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         info.look_into(&matrix::state(&matrix), None, matrix::details(&matrix));
     } else if known {
         // What is missing of it is said, and that is all that can be.
-        let filter = ReadFilter::open(&args.file, key, true, talk)?;
+        let filter = ReadFile::open(&args.file, key, true, talk)?.set;
         estimate = filter.estimated_items();
         info.look_into(&filter.state(), estimate, filter.details());
-        filter.check()?;
+        filter.check_unchanged()?;
     }
     if let Ok(params) = header.params() {
         info.look_at_room(&params, estimate);
@@ -174,7 +175,7 @@ impl Info {
             layout: params.as_ref().map_or(header.kind().name(), |params| params.layout().name()),
             num_bits,
             num_hashes: fields.num_hashes,
-            filter_bytes: params.map_or(memory, |params| params.num_bytes()),
+            num_bytes: params.map_or(memory, |params| params.num_bytes()),
             bits_per_item: expected_items.map(|_| bits_per_item),
             expected_items,
             target_fpp: fields.target_fpp,
@@ -184,7 +185,7 @@ impl Info {
             estimated_items_low: None,
             estimated_items_high: None,
             fill_ratio: None,
-            fpp_now: None,
+            estimated_fpp: None,
             health: None,
             headroom_items: None,
             digest: if keyed { "sip13" } else { "xxh3" },
@@ -226,10 +227,10 @@ impl Info {
         let finite = |number: f64| number.is_finite().then_some(number);
         self.inserted_items = state.items;
         self.distinct_items = state.distinct_items;
-        self.filter_bytes = state.filter_bytes;
+        self.num_bytes = state.num_bytes;
         self.fill_ratio = Some(state.fill_ratio);
-        self.fpp_now = Some(state.fpp_now);
-        self.health = Some(state.health);
+        self.estimated_fpp = Some(state.estimated_fpp);
+        self.health = Some(state.health.name());
         if let Some(estimate) = estimate {
             self.estimated_items = finite(estimate.items);
             self.estimated_items_low = finite(estimate.low);
@@ -288,7 +289,7 @@ impl Info {
             "bloom" => ("layout", format!("{}, {} bits per key", self.layout, self.num_hashes)),
             kind => ("kind", kind.into()),
         });
-        let (bytes, bits) = (format_bytes(self.filter_bytes), grouped(self.num_bits));
+        let (bytes, bits) = (format_bytes(self.num_bytes), grouped(self.num_bits));
         rows.push(("size", format!("{bytes} ({bits} bits)")));
         let asked = rate(self.target_fpp);
         rows.push((
@@ -308,7 +309,7 @@ impl Info {
         rows.extend(self.detail_rows.clone());
         let fill = |fill: f64| format!("{:.2} %", fill * 100.0);
         rows.push(("fill", self.fill_ratio.map_or_else(needs_key, fill)));
-        rows.push(("rate now", self.fpp_now.map_or_else(needs_key, rate)));
+        rows.push(("rate now", self.estimated_fpp.map_or_else(needs_key, rate)));
         let health = self.health.map_or_else(needs_key, Into::into);
         let room = match self.headroom_items {
             None => String::new(),

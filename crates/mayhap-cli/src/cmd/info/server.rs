@@ -5,7 +5,8 @@ use crate::args::ReplicaArgs;
 use crate::args::ServerArgs;
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
-use crate::set::remote::{Connection, OnServer, Place, RemoteFile};
+use crate::set::key_set::KeySet;
+use crate::set::remote::{Connection, Place, RemoteFile};
 use crate::set::state::State;
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_redis::Persistence;
@@ -61,7 +62,7 @@ pub(super) fn print(
     let id = function.parameter();
     let is_keyed = matches!(function, DigestFunction::Sip13 { .. });
     let info = Info {
-        file: file.name().into(),
+        file: file.url().into(),
         kind: "bloom",
         num_bits: params.num_bits(),
         num_hashes: params.num_hashes(),
@@ -93,7 +94,7 @@ pub(super) fn print(
 impl Info {
     fn text(&self) -> String {
         let state = &self.state;
-        let (bytes, bits) = (format_bytes(state.filter_bytes), grouped(self.num_bits));
+        let (bytes, bits) = (format_bytes(state.num_bytes), grouped(self.num_bits));
         let whole = |items: f64| grouped(items.round() as u64);
         let estimated = match self.estimated_items {
             Some(items) => {
@@ -132,8 +133,8 @@ impl Info {
             ),
             ("estimated", estimated),
             ("fill", format!("{:.2} %", state.fill_ratio * 100.0)),
-            ("rate now", rate(state.fpp_now)),
-            ("health", state.health.to_owned() + &room),
+            ("rate now", rate(state.estimated_fpp)),
+            ("health", state.health.name().to_owned() + &room),
             ("digest", digest),
             ("key", self.key.words.clone()),
             ("values", values),

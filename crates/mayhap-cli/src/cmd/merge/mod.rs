@@ -14,7 +14,8 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::file;
 use crate::set::foreign::Opener;
-use crate::set::kind::{KindFilter, ScalableFile};
+use crate::set::key_set::KeySet;
+use crate::set::kind::ScalableFile;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
@@ -258,7 +259,7 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
 /// Refuses to write a merged filter that holds more keys than it was made for.
 fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
     match state.expected_items {
-        Some(made_for) if !overfill && state.health == Health::OverCapacity.name() => {
+        Some(made_for) if !overfill && state.health == Health::OverCapacity => {
             Err(Error::Full(over_full(state.items, made_for)))
         }
         _ => Ok(()),
@@ -274,14 +275,14 @@ fn state(merged: &Merged) -> State {
         .map_or(Health::Ok, |params| Health::of_inserted(params, fields.inserted_items));
     State {
         layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
-        filter_bytes: params.map_or(0, |params| params.num_bytes()),
+        num_bytes: params.map_or(0, |params| params.num_bytes()),
         items: fields.inserted_items,
         distinct_items: whole(merged.estimated_items),
         expected_items: Some(fields.expected_items),
         target_fpp: fields.target_fpp,
-        fpp_now: merged.estimated_fpp,
+        estimated_fpp: merged.estimated_fpp,
         fill_ratio: merged.fill_ratio,
-        health: merged.estimated_items.health(fields.expected_items).max(counted).name(),
+        health: merged.estimated_items.health(fields.expected_items).max(counted),
     }
 }
 
@@ -342,11 +343,13 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
 fn save(
     (args, lock): (&Args, &FilterLock),
     header: &Header,
-    mut filter: Box<dyn KindFilter>,
+    mut filter: Box<dyn KeySet>,
 ) -> Result<State, Error> {
     check_room(&filter.state(), args.overfill)?;
-    let header = filter.header(header.key_options());
-    lock.save(&header, &filter.segments(), args.force)?;
+    if let Some(contents) = filter.contents() {
+        let header = contents.header(header.key_options());
+        lock.save(&header, &contents.segments(), args.force)?;
+    }
     Ok(filter.state())
 }
 
@@ -371,7 +374,7 @@ fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
 
 impl Summary {
     fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
-        let State { expected_items, health, target_fpp, fpp_now, .. } = self.state;
+        let State { expected_items, health, target_fpp, estimated_fpp, .. } = self.state;
         if json {
             Talk::json(self, true)?;
         } else {
@@ -393,14 +396,14 @@ impl Summary {
             let (now, made_for) = (format_count(self.state.items), format_count(items));
             format!(" with {now} of {made_for} keys")
         });
-        if health == Health::OverCapacity.name() {
+        if health == Health::OverCapacity {
             talk.warn(&format!(
                 "the merged filter is over capacity{of}: its rate is {}, asked was {}; shards have \
                  to be made with the -n of all keys together",
-                rate(fpp_now),
+                rate(estimated_fpp),
                 rate(target_fpp),
             ));
-        } else if health == Health::NearCapacity.name() {
+        } else if health == Health::NearCapacity {
             talk.warn(&format!("the merged filter is nearly full{of}; above it the rate rises"));
         }
         Ok(())

@@ -13,6 +13,7 @@ use crate::set::foreign::{ForeignFile, Opener};
 use mayhap::Bitmap;
 use mayhap_formats::KeyType;
 use serde::Serialize;
+use std::convert::Infallible;
 use std::path::Path;
 
 /// The least and the most random keys, unless told otherwise: each costs k hashes or more.
@@ -85,11 +86,11 @@ fn check(mut file: ForeignFile, asks: &Asks<'_>, talk: Talk) -> Result<Report<Fo
     let (options, mut bits) = (asks.lines.key_options(), Bitmap::new());
     let cut = (&options, asks.lines.reading("verify", talk));
     let keys = Presence::of(asks.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
-        file.ask(batch, &mut bits);
-        let bad = file.bad();
-        let is_absent = |i: &usize| !bits.get(*i) && bad.binary_search(i).is_err();
+        file.query(batch, &mut bits);
+        let not_keys = file.not_keys();
+        let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
         absent.extend((0..batch.len()).filter(is_absent));
-        Ok(bad.len() as u64)
+        Ok(not_keys.len() as u64)
     })?;
     file.warn(0, 1, talk);
     let off = rate.rate_verdict == ABOVE;
@@ -106,7 +107,7 @@ fn measure(file: &ForeignFile, asks: &Asks<'_>) -> RateFound {
     let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
     let (mut bytes, mut ends, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
-    sample(asks.seed, samples, random_text(key_type), |texts| {
+    let Ok(()) = sample(asks.seed, samples, random_text(key_type), |texts| {
         bytes.clear();
         ends.clear();
         for text in texts {
@@ -120,6 +121,7 @@ fn measure(file: &ForeignFile, asks: &Asks<'_>) -> RateFound {
         let keys: Vec<&[u8]> = starts.zip(&ends).map(|(start, &end)| &bytes[start..end]).collect();
         file.filter().contains_batch(&keys, &mut bits);
         hits += bits.count_ones() as u64;
+        Ok::<(), Infallible>(())
     });
     let count = Count { samples, hits };
     let above_asked = file.target_fpp().is_some_and(|asked| count.is_above(asked));

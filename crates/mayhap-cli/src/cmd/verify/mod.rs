@@ -14,8 +14,9 @@ use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
-use crate::set::file::ReadFilter;
+use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
+use crate::set::key_set::KeySet;
 use crate::set::kind::matrix;
 use crate::set::state::State;
 use mayhap::native::{Header, Kind};
@@ -26,6 +27,7 @@ use presence::Presence;
 use rate::{allowed, rate_rows, verdict_on};
 use report::{ABOVE, AS_PREDICTED, OFF, RateFound, Report};
 use serde::Serialize;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -190,7 +192,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let keys_bytes = Source::total_size(&sources)?;
     let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
-    let rate = subject.measure(args, &header, &state);
+    let rate = subject.measure(args, &header, &state)?;
     let cut = (&options, args.lines.reading("verify", talk));
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     subject.check_unchanged()?;
@@ -202,7 +204,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
 
 /// What is asked.
 enum Subject {
-    Filter(ReadFilter),
+    Filter(Box<dyn KeySet>),
     Matrix(Box<BloomMatrix>),
 }
 
@@ -215,7 +217,7 @@ impl Subject {
     ) -> Result<Self, Error> {
         Ok(match header.kind() {
             Kind::Matrix => Self::Matrix(Box::new(mayhap_store::load_as(path, key)?.filter)),
-            _ => Self::Filter(ReadFilter::open(path, key, without_log, talk)?),
+            _ => Self::Filter(ReadFile::open(path, key, without_log, talk)?.set),
         })
     }
 
@@ -229,7 +231,7 @@ impl Subject {
     /// That all of this was read of one file.
     fn check_unchanged(&self) -> Result<(), Error> {
         match self {
-            Self::Filter(filter) => filter.check(),
+            Self::Filter(filter) => filter.check_unchanged(),
             Self::Matrix(_) => Ok(()),
         }
     }
@@ -241,10 +243,10 @@ impl Subject {
         }
     }
 
-    fn measure(&self, args: &Args, header: &Header, state: &State) -> RateFound {
+    fn measure(&self, args: &Args, header: &Header, state: &State) -> Result<RateFound, Error> {
         match self {
-            Self::Filter(filter) => measure_filter(filter, args, header, state),
-            Self::Matrix(matrix) => measure_matrix(matrix, args),
+            Self::Filter(filter) => measure_filter(&**filter, args, header, state),
+            Self::Matrix(matrix) => Ok(measure_matrix(matrix, args)),
         }
     }
 
@@ -260,8 +262,8 @@ impl Subject {
             batch.digest_into(&function, &mut digests);
             match self {
                 Self::Filter(filter) => {
-                    filter.contains_digests_into(&digests, &mut bits);
-                    filter.check()?;
+                    filter.contains_digests_into(&digests, &mut bits)?;
+                    filter.check_unchanged()?;
                     absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
                 }
                 Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {
@@ -275,14 +277,20 @@ impl Subject {
     }
 }
 
-fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &State) -> RateFound {
-    let (predicted, asked) = (state.fpp_now, state.target_fpp);
+fn measure_filter(
+    filter: &dyn KeySet,
+    args: &Args,
+    header: &Header,
+    state: &State,
+) -> Result<RateFound, Error> {
+    let (predicted, asked) = (state.estimated_fpp, state.target_fpp);
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
     sample(args.seed, samples, Digest::new, |digests| {
-        filter.contains_digests_into(digests, &mut bits);
+        filter.contains_digests_into(digests, &mut bits)?;
         hits += bits.count_ones() as u64;
-    });
+        Ok::<(), Error>(())
+    })?;
     let count = Count { samples, hits };
     // A window of time has forgotten some since it was added to.
     let forgets = header.kind() == Kind::Window;
@@ -290,14 +298,14 @@ fn measure_filter(filter: &ReadFilter, args: &Args, header: &Header, state: &Sta
     let expected = header.fields().expected_items;
     let overfilled = predicted > asked && is_over_capacity(filter, header, state);
     let rate_verdict = verdict_on(off, overfilled || count.is_above(allowed(asked, expected)));
-    RateFound::new(args.seed, count, predicted, rate_verdict)
+    Ok(RateFound::new(args.seed, count, predicted, rate_verdict))
 }
 
 /// By what was counted, or by what the bits speak of.
-fn is_over_capacity(filter: &ReadFilter, header: &Header, state: &State) -> bool {
+fn is_over_capacity(filter: &dyn KeySet, header: &Header, state: &State) -> bool {
     let items = header.fields().expected_items;
     let by_bits = filter.estimated_items().map(|estimate| estimate.health(items));
-    by_bits == Some(Health::OverCapacity) || state.health == Health::OverCapacity.name()
+    by_bits == Some(Health::OverCapacity) || state.health == Health::OverCapacity
 }
 
 /// Measures each set by itself: what one answers says nothing of another.
@@ -309,8 +317,9 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     let (least, most) = ((MIN_SAMPLES / rows).max(1), (MAX_SAMPLES / rows).max(1));
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
     let mut hits = vec![0u64; fpps.len()];
-    sample(args.seed, samples, Digest::new, |digests| {
+    let Ok(()) = sample(args.seed, samples, Digest::new, |digests| {
         matrix.which_digests(digests, |_, sets| sets.iter().for_each(|set| hits[set] += 1));
+        Ok::<(), Infallible>(())
     });
     let (mut off, mut above) = (0, 0);
     for (set, (&hits, &predicted)) in hits.iter().zip(&fpps).enumerate() {
@@ -329,7 +338,7 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
         samples,
         false_positives,
         fpp_predicted: predicted,
-        fpp_measured: false_positives as f64 / samples as f64 / sets as f64,
+        measured_fpp: false_positives as f64 / samples as f64 / sets as f64,
         fpp_low: None,
         fpp_high: None,
         rate_verdict: match (off, above) {

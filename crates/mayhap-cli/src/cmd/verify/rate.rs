@@ -21,7 +21,7 @@ pub(super) fn verdict_on(is_off: bool, is_above: bool) -> &'static str {
 #[cfg(feature = "redis")]
 pub(super) fn verdict_of(count: Count, state: &State, estimate: mayhap::Estimate) -> &'static str {
     let items = state.expected_items.unwrap_or(u64::MAX);
-    let (predicted, asked) = (state.fpp_now, state.target_fpp);
+    let (predicted, asked) = (state.estimated_fpp, state.target_fpp);
     let overfilled = predicted > asked && estimate.health(items) == Health::OverCapacity;
     let is_above = overfilled || count.is_above(allowed(asked, items));
     verdict_on(count.contradicts(predicted), is_above)

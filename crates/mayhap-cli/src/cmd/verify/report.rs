@@ -99,7 +99,7 @@ pub(super) struct RateFound {
     /// The rate that the filter says it has.
     pub fpp_predicted: f64,
     /// The rate that it has.
-    pub fpp_measured: f64,
+    pub measured_fpp: f64,
     /// `null` for a matrix, whose sets answer the same digests.
     pub fpp_low: Option<f64>,
     /// As above.
@@ -120,7 +120,7 @@ impl RateFound {
             samples: count.samples,
             false_positives: count.hits,
             fpp_predicted: predicted,
-            fpp_measured: count.rate(),
+            measured_fpp: count.rate(),
             fpp_low: Some(low),
             fpp_high: Some(high),
             rate_verdict,
@@ -138,7 +138,7 @@ impl RateFound {
         let (hits, samples) = (grouped(self.false_positives), grouped(self.samples));
         let mut rows = vec![
             ("predicted", format!("{}{of_set}, {by}", rate(self.fpp_predicted))),
-            ("measured", format!("{}{of_set}{interval}", rate(self.fpp_measured))),
+            ("measured", format!("{}{of_set}{interval}", rate(self.measured_fpp))),
             ("", format!("{hits} of {samples} random {asked_for}, seed {}", self.seed)),
             ("rate", verdict),
         ];

@@ -9,9 +9,10 @@ use crate::error::Error;
 use crate::io::input::{Reading, Source};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::measure::counts::{Count, Numbers, samples_for};
+use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
-use crate::set::remote::{OnServer, RemoteFile};
+use crate::set::key_set::KeySet;
+use crate::set::remote::RemoteFile;
 use crate::set::state::State;
 use mayhap::{Bitmap, Digest, SecretKey};
 use serde::Serialize;
@@ -20,8 +21,6 @@ use std::path::Path;
 /// Digests that are asked for at least and, unless more are wanted, at most.
 const MIN_SAMPLES: u64 = 100_000;
 const MAX_SAMPLES: u64 = 1_000_000;
-/// Digests that are asked for at once.
-const BATCH: u64 = 4096;
 
 /// What is wanted.
 #[derive(Debug)]
@@ -58,10 +57,10 @@ struct Found {
 /// Those of [`RemoteFile::open`] and [`Presence::of`].
 pub(super) fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Error> {
     let (file, own) = RemoteFile::open(url, asks.key, (asks.server, ReplicaArgs::default()), talk)?;
-    let options = own.agree(file.name(), &asks.lines.key_options())?;
+    let options = own.agree(file.url(), &asks.lines.key_options())?;
     let keys_bytes = Source::total_size(&asks.sources)?;
     let state = file.state();
-    let predicted = state.fpp_now;
+    let predicted = state.estimated_fpp;
     let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let count = measure(&file, asks.seed, samples, talk)?;
     let verdict = super::rate::verdict_of(count, &state, file.estimate());
@@ -79,21 +78,18 @@ pub(super) fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Err
     let mut rows = vec![("checksums", "none: a server has no file".to_owned())];
     rows.extend(super::rate::rate_rows(&rate, &state));
     let found = (Found { state, rate }, is_off, rows);
-    Report::new(file.name().into(), "none", found, keys).print(asks.json, talk)
+    Report::new(file.url().into(), "none", found, keys).print(asks.json, talk)
 }
 
 fn measure(file: &RemoteFile, seed: u64, samples: u64, talk: Talk) -> Result<Count, Error> {
     let mut progress = Progress::new(talk, Some(samples));
-    let mut numbers = Numbers::new(seed).map(Digest::new);
-    let (mut digests, mut bits, mut hits, mut done) = (Vec::new(), Bitmap::new(), 0, 0);
-    while done < samples {
-        let length = (samples - done).min(BATCH);
-        digests.clear();
-        digests.extend(numbers.by_ref().take(length as usize));
-        file.contains_digests_into(&digests, &mut bits)?;
+    let (mut bits, mut hits, mut done) = (Bitmap::new(), 0, 0);
+    sample(seed, samples, Digest::new, |digests| {
+        file.contains_digests_into(digests, &mut bits)?;
         hits += bits.count_ones() as u64;
-        done += length;
+        done += digests.len() as u64;
         progress.tick(done, done, String::new);
-    }
+        Ok::<(), Error>(())
+    })?;
     Ok(Count { samples, hits })
 }

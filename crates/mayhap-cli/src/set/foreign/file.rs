@@ -166,18 +166,18 @@ impl ForeignFile {
         })
     }
 
-    /// Asks for the lines of a batch that has keys.
-    pub fn ask(&mut self, batch: &Batch<'_>, found: &mut Bitmap) {
+    /// Queries the lines of a batch that has keys.
+    pub fn query(&mut self, batch: &Batch<'_>, found: &mut Bitmap) {
         if self.key_type == KeyType::Bytes {
             return self.filter.contains_batch(&batch.keys().collect::<Vec<_>>(), found);
         }
         self.keys.encode(self.key_type, batch, &mut self.not_keys);
-        self.keys.ask(&*self.filter, found);
+        self.keys.query(&*self.filter, found);
     }
 
-    /// The lines of the batch asked last whose text is no key.
-    pub fn bad(&self) -> &[usize] {
-        self.keys.bad()
+    /// The lines of the batch queried last whose text is no key.
+    pub fn not_keys(&self) -> &[usize] {
+        self.keys.not_keys()
     }
 
     /// Warns of texts that are no keys; and where nothing was found in so many lines, of what that

@@ -52,12 +52,12 @@ impl KeyBytes {
     }
 
     /// The lines of the batch whose text is no key.
-    pub fn bad(&self) -> &[usize] {
+    pub fn not_keys(&self) -> &[usize] {
         &self.bad
     }
 
-    /// Asks for the lines of the batch that was encoded last.
-    pub fn ask(&mut self, filter: &dyn ForeignFilter, found: &mut Bitmap) {
+    /// Queries the lines of the batch that was encoded last.
+    pub fn query(&mut self, filter: &dyn ForeignFilter, found: &mut Bitmap) {
         if self.bad.is_empty() {
             return filter.contains_batch(&self.keys().collect::<Vec<_>>(), found);
         }

@@ -19,7 +19,7 @@ pub struct Numbers {
     /// k.
     pub num_hashes: u32,
     /// Bytes of its bits.
-    pub filter_bytes: u64,
+    pub num_bytes: u64,
     /// Keys that it was made for.
     pub expected_items: Option<u64>,
     /// The rate that it was made for.
@@ -29,7 +29,7 @@ pub struct Numbers {
     /// The share of bits set.
     pub fill_ratio: f64,
     /// The rate, by its bits.
-    pub fpp_now: f64,
+    pub estimated_fpp: f64,
 }
 
 impl Numbers {
@@ -40,19 +40,19 @@ impl Numbers {
             format: filter.format().name(),
             num_bits: filter.num_bits(),
             num_hashes: filter.num_hashes(),
-            filter_bytes: filter.num_bits().div_ceil(8),
+            num_bytes: filter.num_bits().div_ceil(8),
             expected_items: file.expected_items(),
             target_fpp: file.target_fpp(),
             estimated_items: filter.estimated_items(),
             fill_ratio: file.fill_ratio(),
-            fpp_now: filter.estimated_fpp(),
+            estimated_fpp: filter.estimated_fpp(),
         }
     }
 
     /// What is wrong, if it holds too many keys: by its own numbers where it has some, else by the
     /// share of bits set.
     pub fn overfilled(&self) -> Option<String> {
-        let now = rate(self.fpp_now);
+        let now = rate(self.estimated_fpp);
         match (self.expected_items, self.target_fpp) {
             (Some(made_for), asked) => {
                 let over = self.estimated_items.is_none_or(|items| items > made_for);
@@ -60,7 +60,7 @@ impl Numbers {
                 let made_for = grouped(made_for);
                 over.then(|| format!("it was made for {made_for} keys: the rate is {now}{asked}"))
             }
-            (None, Some(asked)) => (self.fpp_now > asked).then(|| {
+            (None, Some(asked)) => (self.estimated_fpp > asked).then(|| {
                 format!("the rate is {now}, asked {}: it holds too many keys", rate(asked))
             }),
             (None, None) => (self.fill_ratio > FULL_FILL).then(|| {
@@ -75,10 +75,10 @@ impl Numbers {
         format!(
             "{} filter of {}: {}, fill {:.1} %\nrate now {}{}",
             self.format,
-            format_bytes(self.filter_bytes),
+            format_bytes(self.num_bytes),
             self.estimated(),
             self.fill_ratio * 100.0,
-            rate(self.fpp_now),
+            rate(self.estimated_fpp),
             self.target_fpp.map_or(String::new(), |asked| format!(", asked {}", rate(asked))),
         )
     }

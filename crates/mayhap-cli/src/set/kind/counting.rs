@@ -1,50 +1,44 @@
 //! Filters that keys can be removed from.
 
-use super::{Detail, KindFilter};
 use crate::args::layout_name::LayoutName;
+use crate::error::Error;
 use crate::io::messages::grouped;
+use crate::set::key_set::{Contents, Detail, KeySet};
 use crate::set::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::{Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, SecretKey};
 use mayhap_store::{Image, Record};
 
-impl KindFilter for CountingBloomFilter {
+impl KeySet for CountingBloomFilter {
     fn name(&self) -> &'static str {
         "counting"
     }
 
-    fn layout_name(&self) -> LayoutName {
-        LayoutName::Counting
+    fn layout_name(&self) -> Option<LayoutName> {
+        Some(LayoutName::Counting)
     }
 
     fn digest_function(&self) -> DigestFunction {
         *self.digest_function()
     }
 
-    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
         self.contains_digests_into(digests, found);
+        Ok(())
     }
 
-    fn insert_digests_into(
-        &mut self,
-        digests: &[Digest],
-        new: &mut Bitmap,
-    ) -> Result<(), mayhap::Error> {
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         self.insert_digests_into(digests, new);
         Ok(())
     }
 
-    fn insert_absent_into(
-        &mut self,
-        digests: &[Digest],
-        new: &mut Bitmap,
-    ) -> Result<(), mayhap::Error> {
+    fn insert_absent_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         self.insert_absent_digests_into(digests, new);
         Ok(())
     }
 
-    fn repeats_change_it(&self) -> bool {
-        true
+    fn repeats_change_it(&self, absent_only: bool) -> bool {
+        !absent_only
     }
 
     fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) -> bool {
@@ -90,16 +84,16 @@ impl KindFilter for CountingBloomFilter {
 
     fn state(&self) -> State {
         State {
-            layout: KindFilter::name(self),
-            filter_bytes: self.num_bytes(),
+            layout: KeySet::name(self),
+            num_bytes: self.num_bytes(),
             items: self.inserted_items(),
             // Repeats count too, and how they were inserted is not known.
             distinct_items: None,
             expected_items: self.capacity(),
             target_fpp: self.params().target_fpp(),
-            fpp_now: self.estimated_fpp(),
+            estimated_fpp: self.estimated_fpp(),
             fill_ratio: self.fill_ratio(),
-            health: self.health().name(),
+            health: self.health(),
         }
     }
 
@@ -118,6 +112,12 @@ impl KindFilter for CountingBloomFilter {
         ]
     }
 
+    fn contents(&mut self) -> Option<&mut dyn Contents> {
+        Some(self)
+    }
+}
+
+impl Contents for CountingBloomFilter {
     fn header(&mut self, key_options: &str) -> Header {
         Header::of(self, key_options)
     }

@@ -1,10 +1,10 @@
 //! New filters of the kinds that `--layout` names.
 
-use super::{KindFilter, ScalableFile, WindowFile};
+use super::{FIRST_ITEMS, ScalableFile, WindowFile};
 use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
-use crate::set::inserter::FIRST_ITEMS;
+use crate::set::key_set::KeySet;
 use mayhap::{CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter};
 
 /// A kind to make, its numbers checked for what contradicts it.
@@ -68,13 +68,29 @@ impl Create {
         Ok(Some(make))
     }
 
-    /// Makes it, empty.
+    /// Creates an empty filter of the kind that is requested, or a plain one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Create::of`], [`Create::build`] and [`SizeArgs::build`].
+    pub fn build_any(
+        size: &SizeArgs,
+        items: Option<u64>,
+        digest: &DigestArgs,
+    ) -> Result<Box<dyn KeySet>, Error> {
+        match Self::of(size, items)? {
+            Some(create) => create.build(size, digest),
+            None => Ok(Box::new(size.build(items, digest)?)),
+        }
+    }
+
+    /// Creates it, empty.
     ///
     /// # Errors
     ///
     /// [`Error::TooMuchMemory`], [`Error::Useless`], [`Error::Filter`], those of
     /// [`DigestArgs::function`].
-    pub fn build(self, size: &SizeArgs, digest: &DigestArgs) -> Result<Box<dyn KindFilter>, Error> {
+    pub fn build(self, size: &SizeArgs, digest: &DigestArgs) -> Result<Box<dyn KeySet>, Error> {
         let make = |function| {
             self.build_with(function, size).map_err(|error| match error {
                 mayhap::Error::TooLarge { limit, found: needed, .. }
@@ -100,7 +116,7 @@ impl Create {
         self,
         function: DigestFunction,
         size: &SizeArgs,
-    ) -> Result<Box<dyn KindFilter>, mayhap::Error> {
+    ) -> Result<Box<dyn KeySet>, mayhap::Error> {
         let (fpp, max_bytes) = (size.fpp.unwrap_or(DEFAULT_FPP), size.max_bytes());
         let window = WindowBloomFilter::builder()
             .target_fpp(fpp)

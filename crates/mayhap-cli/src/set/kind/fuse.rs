@@ -1,6 +1,5 @@
 //! Sets that never change.
 
-use super::{Detail, KindFilter};
 use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
@@ -8,6 +7,7 @@ use crate::io::lines::LineReader;
 use crate::io::messages::rate;
 use crate::io::progress::Progress;
 use crate::memory;
+use crate::set::key_set::{Contents, Detail, KeySet};
 use crate::set::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::{BinaryFuse, Bitmap, Block, Digest, DigestFunction, FuseWidth, Health, SecretKey};
@@ -63,6 +63,12 @@ pub fn build(
     Ok(BinaryFuse::build(width(all.len() as u64)?, function, all)?)
 }
 
+/// The error of an insertion into what takes no more keys than it has.
+pub(super) fn full(limit: u64) -> Error {
+    let found = limit.saturating_add(1);
+    mayhap::Error::TooLarge { field: "keys", limit, found }.into()
+}
+
 /// The error of verbs that would change one.
 pub fn refuse(name: &str) -> Error {
     Error::usage(
@@ -71,31 +77,27 @@ pub fn refuse(name: &str) -> Error {
     )
 }
 
-impl KindFilter for BinaryFuse {
+impl KeySet for BinaryFuse {
     fn name(&self) -> &'static str {
         "fuse"
     }
 
-    fn layout_name(&self) -> LayoutName {
-        LayoutName::Fuse
+    fn layout_name(&self) -> Option<LayoutName> {
+        Some(LayoutName::Fuse)
     }
 
     fn digest_function(&self) -> DigestFunction {
         *self.digest_function()
     }
 
-    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
         self.contains_digests_into(digests, found);
+        Ok(())
     }
 
-    fn insert_digests_into(
-        &mut self,
-        _digests: &[Digest],
-        _new: &mut Bitmap,
-    ) -> Result<(), mayhap::Error> {
+    fn insert_digests_into(&mut self, _digests: &[Digest], _new: &mut Bitmap) -> Result<(), Error> {
         // `check_insert` has refused it.
-        let (limit, found) = (self.len(), self.len().saturating_add(1));
-        Err(mayhap::Error::TooLarge { field: "keys", limit, found })
+        Err(full(self.len()))
     }
 
     fn check_insert(&self, name: &str) -> Result<(), Error> {
@@ -125,16 +127,16 @@ impl KindFilter for BinaryFuse {
     fn state(&self) -> State {
         let bits = u64::from(self.width().bits());
         State {
-            layout: KindFilter::name(self),
-            filter_bytes: self.num_bytes(),
+            layout: KeySet::name(self),
+            num_bytes: self.num_bytes(),
             items: self.len(),
             distinct_items: Some(self.len()),
             expected_items: self.capacity(),
             target_fpp: self.width().fpp(),
-            fpp_now: self.expected_fpp(),
+            estimated_fpp: self.expected_fpp(),
             // The share of slots that a key chose.
             fill_ratio: (self.len() * bits) as f64 / self.num_bits() as f64,
-            health: Health::Ok.name(),
+            health: Health::Ok,
         }
     }
 
@@ -144,6 +146,12 @@ impl KindFilter for BinaryFuse {
         vec![Detail::new("fingerprint_bits", "fingerprint", text, bits)]
     }
 
+    fn contents(&mut self) -> Option<&mut dyn Contents> {
+        Some(self)
+    }
+}
+
+impl Contents for BinaryFuse {
     fn header(&mut self, key_options: &str) -> Header {
         Header::of(self, key_options)
     }

@@ -1,8 +1,8 @@
 //! Many sets in one file: what `info` says of them. `which` asks them.
 
-use super::Detail;
 use crate::error::Error;
 use crate::io::messages::grouped;
+use crate::set::key_set::Detail;
 use crate::set::state::State;
 use mayhap::{BloomMatrix, Health};
 
@@ -23,16 +23,16 @@ pub fn state(matrix: &BloomMatrix) -> State {
     let none: f64 = matrix.estimated_fpps().into_iter().map(|fpp| 1.0 - fpp).product();
     State {
         layout: "matrix",
-        filter_bytes: matrix.num_bytes(),
+        num_bytes: matrix.num_bytes(),
         items: (0..matrix.num_sets()).map(|set| matrix.inserted_items(set)).sum(),
         distinct_items: (0..matrix.num_sets())
             .map(|set| matrix.distinct_items(set))
             .try_fold(0u64, u64::checked_add),
         expected_items: None,
         target_fpp: matrix.target_fpp(),
-        fpp_now: 1.0 - none,
+        estimated_fpp: 1.0 - none,
         fill_ratio: ones as f64 / (matrix.num_bits() as f64 * matrix.num_sets() as f64),
-        health: (0..matrix.num_sets()).map(of).max().unwrap_or(Health::Ok).name(),
+        health: (0..matrix.num_sets()).map(of).max().unwrap_or(Health::Ok),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Filters that grow.
 
-use super::{Detail, KindFilter};
 use crate::args::layout_name::LayoutName;
+use crate::error::Error;
 use crate::io::messages::rate;
+use crate::set::key_set::{Contents, Detail, KeySet};
 use crate::set::state::State;
 use crate::set::state::whole;
 use mayhap::native::{Header, Native};
@@ -34,29 +35,26 @@ impl ScalableFile {
     }
 }
 
-impl KindFilter for ScalableFile {
+impl KeySet for ScalableFile {
     fn name(&self) -> &'static str {
         "scalable"
     }
 
-    fn layout_name(&self) -> LayoutName {
-        LayoutName::Scalable
+    fn layout_name(&self) -> Option<LayoutName> {
+        Some(LayoutName::Scalable)
     }
 
     fn digest_function(&self) -> DigestFunction {
         *self.filter.digest_function()
     }
 
-    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
         self.filter.contains_digests_into(digests, found);
+        Ok(())
     }
 
-    fn insert_digests_into(
-        &mut self,
-        digests: &[Digest],
-        new: &mut Bitmap,
-    ) -> Result<(), mayhap::Error> {
-        self.filter.insert_digests_into(digests, new)
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        Ok(self.filter.insert_digests_into(digests, new)?)
     }
 
     fn set_max_bytes(&mut self, max_bytes: u64) {
@@ -90,14 +88,14 @@ impl KindFilter for ScalableFile {
     fn state(&self) -> State {
         State {
             layout: self.name(),
-            filter_bytes: self.filter.num_bytes(),
+            num_bytes: self.filter.num_bytes(),
             items: self.filter.inserted_items(),
             distinct_items: whole(self.filter.distinct_items()),
             expected_items: None,
             target_fpp: self.filter.target_fpp(),
-            fpp_now: self.filter.estimated_fpp(),
+            estimated_fpp: self.filter.estimated_fpp(),
             fill_ratio: self.filter.fill_ratio(),
-            health: self.filter.health().name(),
+            health: self.filter.health(),
         }
     }
 
@@ -130,6 +128,12 @@ impl KindFilter for ScalableFile {
         details
     }
 
+    fn contents(&mut self) -> Option<&mut dyn Contents> {
+        Some(self)
+    }
+}
+
+impl Contents for ScalableFile {
     fn header(&mut self, key_options: &str) -> Header {
         self.with_limit_of_file(|filter| Header::of(filter, key_options))
     }

@@ -1,9 +1,9 @@
 //! Filters that forget.
 
-use super::{Detail, KindFilter};
 use crate::args::layout_name::LayoutName;
 use crate::error::Error;
 use crate::io::messages::grouped;
+use crate::set::key_set::{Contents, Detail, KeySet};
 use crate::set::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::sizing::window::spans;
@@ -76,38 +76,35 @@ impl WindowFile {
     }
 }
 
-impl KindFilter for WindowFile {
+impl KeySet for WindowFile {
     fn name(&self) -> &'static str {
         "window"
     }
 
-    fn layout_name(&self) -> LayoutName {
-        match self.filter.window() {
+    fn layout_name(&self) -> Option<LayoutName> {
+        Some(match self.filter.window() {
             Window::Time { span, .. } => LayoutName::WindowMillis(span),
             _ => LayoutName::WindowItems(self.filter.expected_items()),
-        }
+        })
     }
 
     fn digest_function(&self) -> DigestFunction {
         *self.filter.digest_function()
     }
 
-    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
         self.filter.contains_digests_at_into(digests, self.time(), found);
+        Ok(())
     }
 
-    fn insert_digests_into(
-        &mut self,
-        digests: &[Digest],
-        new: &mut Bitmap,
-    ) -> Result<(), mayhap::Error> {
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         self.filter.advance(self.time());
         self.filter.insert_digests_into(digests, new);
         Ok(())
     }
 
     /// It makes them young again.
-    fn repeats_change_it(&self) -> bool {
+    fn repeats_change_it(&self, _absent_only: bool) -> bool {
         true
     }
 
@@ -152,14 +149,14 @@ impl KindFilter for WindowFile {
     fn state(&self) -> State {
         State {
             layout: self.name(),
-            filter_bytes: self.num_bytes(),
+            num_bytes: self.num_bytes(),
             items: self.items(),
             distinct_items: None,
             expected_items: Some(self.filter.expected_items()),
             target_fpp: self.target_fpp(),
-            fpp_now: self.filter.estimated_fpp(),
+            estimated_fpp: self.filter.estimated_fpp(),
             fill_ratio: self.filter.fill_ratio(),
-            health: self.filter.health().name(),
+            health: self.filter.health(),
         }
     }
 
@@ -216,6 +213,12 @@ impl KindFilter for WindowFile {
         KeyOptions { unix_ms: self.unix_ms, ..options }
     }
 
+    fn contents(&mut self) -> Option<&mut dyn Contents> {
+        Some(self)
+    }
+}
+
+impl Contents for WindowFile {
     fn header(&mut self, key_options: &str) -> Header {
         Header::of(&self.filter, key_options)
     }

@@ -1,10 +1,11 @@
 //! New filters on a server: what `create` and `dedup --state` make.
 
-use super::{Connection, OnServer, RemoteFile};
+use super::{Connection, RemoteFile};
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::set::fill::Counts;
+use crate::set::key_set::KeySet;
 use crate::set::summary::Summary;
 use mayhap::{DigestFunction, FilterParams, Layout};
 use mayhap_keys::KeyOptions;

@@ -1,11 +1,14 @@
 //! A filter on a server, asked and inserted into batch by batch.
 
 use super::connect::{Connection, wait};
-use super::{OnServer, Place, connect};
+use super::{Place, connect};
 use crate::args::ReplicaArgs;
 use crate::args::ServerArgs;
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
+use crate::set::fullness::RATE_STEPS;
+use crate::set::key_set::KeySet;
+use crate::set::room::Held;
 use crate::set::state::State;
 use futures_util::future::try_join_all;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, Health, SecretKey};
@@ -83,6 +86,16 @@ impl RemoteFile {
         Estimate::from_ones(&self.filter.params(), self.seen.count_ones)
     }
 
+    /// The URL, without the password.
+    pub fn url(&self) -> &str {
+        &self.name
+    }
+
+    /// Its numbers.
+    pub fn params(&self) -> FilterParams {
+        self.filter.params()
+    }
+
     fn wait<T>(
         &self,
         call: impl Future<Output = Result<T, mayhap_redis::Error>>,
@@ -96,21 +109,13 @@ fn items_of(info: &FilterInfo) -> u64 {
     info.estimated_items.map_or(info.num_bits, |items| items.round() as u64)
 }
 
-impl OnServer for RemoteFile {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn params(&self) -> FilterParams {
-        self.filter.params()
+impl KeySet for RemoteFile {
+    fn name(&self) -> &'static str {
+        self.params().layout().name()
     }
 
     fn digest_function(&self) -> DigestFunction {
         self.filter.digest_function()
-    }
-
-    fn key_options(&self) -> String {
-        self.filter.key_options()
     }
 
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
@@ -130,7 +135,7 @@ impl OnServer for RemoteFile {
         if self.new_since >= LOOK_KEYS.max(expected / LOOK_PART) {
             // Where it fails, the next insertion does too, or the next look succeeds; what was
             // inserted here has to be told.
-            let _ = self.look();
+            let _ = self.refresh();
         }
         Ok(())
     }
@@ -145,7 +150,7 @@ impl OnServer for RemoteFile {
         Ok(())
     }
 
-    fn look(&mut self) -> Result<(), Error> {
+    fn refresh(&mut self) -> Result<(), Error> {
         self.seen = self.wait(self.filter.info())?;
         self.new_since = 0;
         Ok(())
@@ -162,11 +167,41 @@ impl OnServer for RemoteFile {
         params.distinct_items(counted.saturating_add(self.new_since)).max(seen)
     }
 
-    fn full_at(&self) -> u64 {
+    fn held(&self) -> Held {
+        Held::Estimated(self.items())
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        Some(self.params().expected_items())
+    }
+
+    fn num_bytes(&self) -> u64 {
+        self.params().num_bytes()
+    }
+
+    fn target_fpp(&self) -> f64 {
+        self.params().target_fpp()
+    }
+
+    fn expected_fpp(&self) -> f64 {
+        self.params().expected_fpp(self.items())
+    }
+
+    fn rate_step(&self) -> u64 {
+        self.params().expected_items() / RATE_STEPS
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    /// The items at which it is full beyond chance (99 %), which the bits are subject to.
+    fn full_at(&self, _absent_only: bool) -> Option<u64> {
         let expected = self.params().expected_items();
         let width = self.estimate().high - self.estimate().items;
         // Without a clear bit nothing is known, and it is full.
-        if width.is_finite() { expected.saturating_add(width.round() as u64) } else { expected }
+        let chance = if width.is_finite() { width.round() as u64 } else { 0 };
+        Some(expected.saturating_add(chance))
     }
 
     fn is_far(&self) -> bool {
@@ -178,14 +213,14 @@ impl OnServer for RemoteFile {
         let items = self.items();
         State {
             layout: params.layout().name(),
-            filter_bytes: params.num_bytes(),
+            num_bytes: params.num_bytes(),
             items,
             distinct_items: Some(items),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
-            fpp_now: self.seen.estimated_fpp,
+            estimated_fpp: self.seen.estimated_fpp,
             fill_ratio: self.seen.count_ones as f64 / self.seen.num_bits as f64,
-            health: Health::of(items as f64, params.expected_items()).name(),
+            health: Health::of(items as f64, params.expected_items()),
         }
     }
 

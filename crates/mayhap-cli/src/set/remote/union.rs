@@ -1,7 +1,7 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
 use super::connect::wait;
-use super::{Connection, OnServer, Place, RemoteFile};
+use super::{Connection, Place, RemoteFile};
 use crate::args::LockArgs;
 use crate::args::ReplicaArgs;
 use crate::args::ServerArgs;
@@ -12,6 +12,7 @@ use crate::io::progress::Progress;
 use crate::io::signals::Stop;
 use crate::memory;
 use crate::set::file::open_snapshot;
+use crate::set::key_set::KeySet;
 use crate::set::session::Waiting;
 use crate::set::state::State;
 use mayhap::native::{self, Header, Kind};

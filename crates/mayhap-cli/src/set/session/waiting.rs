@@ -4,6 +4,7 @@ use crate::args::LockArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::io::signals::Stop;
+use crate::set::key_set::KeySet;
 use mayhap::Block;
 use mayhap::native::Header;
 use mayhap_store::{FilterLock, LockOptions, Wait};
@@ -74,6 +75,22 @@ impl Waiting {
         Ok(self.lock(path)?.save(header, segments, force)?)
     }
 
+    /// [`Waiting::save`] of a set, with these key options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::save`]; [`Error::Usage`] for sets that cannot be the contents of a file.
+    pub fn save_set(
+        &self,
+        path: &Path,
+        (set, key_options): (&mut dyn KeySet, &str),
+        force: bool,
+    ) -> Result<(), Error> {
+        let Some(contents) = set.contents() else { return Err(not_of_a_file()) };
+        let header = contents.header(key_options);
+        self.save(path, &header, &contents.segments(), force)
+    }
+
     /// An error of the store; a signal that ended a wait is one.
     pub(super) fn error(&self, error: mayhap_store::Error) -> Error {
         match (&error, self.stop.as_ref().and_then(|stop| stop.signal())) {
@@ -89,4 +106,8 @@ fn text(wait: &Wait<'_>) -> String {
         Some(holder) => format!("waiting for {holder}, which is changing {path}"),
         None => format!("waiting for another process, which is changing {path}"),
     }
+}
+
+pub(super) fn not_of_a_file() -> Error {
+    Error::usage("this filter is not of a file", "name the file of one")
 }

@@ -1,11 +1,11 @@
 //! A filter file that is added to or removed from, in turns with others.
 
 use super::memory::OfFile;
-use super::waiting::Waiting;
+use super::waiting::{Waiting, not_of_a_file};
 use crate::error::Error;
 use crate::io::lines::Pause;
 use crate::io::messages::Talk;
-use crate::set::inserter::Seen;
+use crate::set::key_set::KeySet;
 use crate::set::kind;
 use mayhap::native::Kind;
 use mayhap::{Digest, SecretKey};
@@ -64,12 +64,12 @@ impl Writer {
         (recording, without_log): (Recording, bool),
         waiting: &Waiting,
         talk: Talk,
-    ) -> Result<(Seen, Self), Error> {
+    ) -> Result<(Box<dyn KeySet>, Self), Error> {
         let name = path.display().to_string();
         let opening = Session::open(path, options(waiting, recording, without_log));
         let opening = opening.map_err(|error| waiting.error(error))?;
-        let mut seen = load(opening.image(), &name, key)?;
-        let Some(mut memory) = OfFile::of(&mut seen, key) else { return Err(not_of_a_file()) };
+        let mut set = load(opening.image(), &name, key)?;
+        let Some(mut memory) = OfFile::of(&mut *set, key) else { return Err(not_of_a_file()) };
         let (session, recovery) = opening.follow(&mut memory)?;
         if without_log && session.has_to_be_saved() {
             talk.warn(&format!("{name}: goes on without its log; what was in that is lost"));
@@ -78,7 +78,7 @@ impl Writer {
         if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
             say_foreign(talk, session.log_path());
         }
-        Ok((seen, Self::new(session, waiting, key, recording)))
+        Ok((set, Self::new(session, waiting, key, recording)))
     }
 
     /// Makes the file of a filter that is not there yet.
@@ -88,12 +88,12 @@ impl Writer {
     /// As [`Waiting::lock`]; [`Error::Store`].
     pub fn create(
         path: &Path,
-        seen: &mut Seen,
+        set: &mut dyn KeySet,
         (options, key): (&str, Option<SecretKey>),
         waiting: &Waiting,
     ) -> Result<Self, Error> {
         let how = self::options(waiting, Recording::Always, false);
-        let Some(mut memory) = OfFile::of(seen, key) else { return Err(not_of_a_file()) };
+        let Some(mut memory) = OfFile::of(set, key) else { return Err(not_of_a_file()) };
         let session = Session::create(path, how, &mut memory, options);
         let session = session.map_err(|error| waiting.error(error))?;
         Ok(Self::new(session, waiting, key, Recording::Always))
@@ -112,10 +112,10 @@ impl Writer {
     /// Calls the session with the filter in memory.
     fn with<T>(
         &mut self,
-        seen: &mut Seen,
+        set: &mut dyn KeySet,
         call: impl FnOnce(&mut Session, &mut dyn Memory) -> Result<T, mayhap_store::Error>,
     ) -> Result<T, Error> {
-        let Some(mut memory) = OfFile::of(seen, self.key) else { return Err(not_of_a_file()) };
+        let Some(mut memory) = OfFile::of(set, self.key) else { return Err(not_of_a_file()) };
         call(&mut self.session, &mut memory).map_err(|error| self.waiting.error(error))
     }
 
@@ -131,8 +131,8 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Waiting::lock`]; [`Error::Store`] if it is another filter by now.
-    pub fn ready(&mut self, seen: &mut Seen) -> Result<bool, Error> {
-        let found = self.with(seen, |session, memory| session.ready(memory))?;
+    pub fn ready(&mut self, set: &mut dyn KeySet) -> Result<bool, Error> {
+        let found = self.with(set, |session, memory| session.ready(memory))?;
         self.looked = Instant::now();
         Ok(found == Found::Changed)
     }
@@ -191,35 +191,35 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Store`].
-    pub fn settle(&mut self, seen: &mut Seen, due: Due) -> Result<(), Error> {
+    pub fn settle(&mut self, set: &mut dyn KeySet, due: Due) -> Result<(), Error> {
         match due {
             Due::Nothing | Due::Later => Ok(()),
-            Due::Record => self.record(seen),
-            Due::Release => self.release(seen),
+            Due::Record => self.record(set),
+            Due::Release => self.release(set),
         }
     }
 
     /// Records what was noted.
-    fn record(&mut self, seen: &mut Seen) -> Result<(), Error> {
+    fn record(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
         self.recorded = Instant::now();
         if !self.session.is_held() {
             return Ok(());
         }
-        let limit = MIN_LOG_BYTES.max(seen.num_bytes());
-        self.with(seen, |session, memory| {
+        let limit = MIN_LOG_BYTES.max(set.num_bytes());
+        self.with(set, |session, memory| {
             session.record(memory)?;
             if session.log_bytes() > limit { session.checkpoint(memory) } else { Ok(()) }
         })
     }
 
     /// Records, and lets others have the lock.
-    fn release(&mut self, seen: &mut Seen) -> Result<(), Error> {
+    fn release(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
         self.recorded = Instant::now();
         if self.recording == Recording::WhenOthersWait && self.session.blocked().is_some() {
             // What cannot be recorded is not given away either: the others wait, or give up.
             return Ok(());
         }
-        self.with(seen, |session, memory| session.release(memory))
+        self.with(set, |session, memory| session.release(memory))
     }
 
     /// Ends it: the file is the whole filter, unless others go on with it.
@@ -227,8 +227,8 @@ impl Writer {
     /// # Errors
     ///
     /// As [`Writer::ready`] and [`Writer::settle`].
-    pub fn finish(self, seen: &mut Seen) -> Result<(), Error> {
-        let Some(mut memory) = OfFile::of(seen, self.key) else { return Err(not_of_a_file()) };
+    pub fn finish(self, set: &mut dyn KeySet) -> Result<(), Error> {
+        let Some(mut memory) = OfFile::of(set, self.key) else { return Err(not_of_a_file()) };
         match self.session.finish(&mut memory) {
             Ok(_) => Ok(()),
             Err(error) => Err(self.waiting.error(error)),
@@ -255,21 +255,14 @@ fn options(waiting: &Waiting, recording: Recording, without_log: bool) -> Sessio
 }
 
 /// The filter in a file, if it can be changed.
-fn load(image: &Image, name: &str, key: Option<SecretKey>) -> Result<Seen, Error> {
-    Ok(match image.header().kind() {
-        Kind::Bloom => Seen::Fixed(image.load(key, |_, _| {})?),
-        Kind::Fuse => return Err(kind::fuse::refuse(name)),
-        Kind::Matrix => return Err(kind::matrix::refuse(name)),
-        _ => {
-            let filter = kind::load(image, key)?;
-            filter.check_insert(name)?;
-            Seen::Kind(filter)
-        }
-    })
-}
-
-fn not_of_a_file() -> Error {
-    Error::usage("this filter is not of a file", "name the file of one")
+fn load(image: &Image, name: &str, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Error> {
+    if image.header().kind() == Kind::Fuse {
+        // Nothing of it has to be read to know.
+        return Err(kind::fuse::refuse(name));
+    }
+    let set = kind::load(image, key)?;
+    set.check_insert(name)?;
+    Ok(set)
 }
 
 impl Due {
