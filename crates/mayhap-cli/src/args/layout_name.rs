@@ -1,8 +1,8 @@
 //! What `--layout` names: how the bits of a plain filter lie, or a filter of another kind.
 
 use mayhap::Layout;
-use mayhap_units::number::parse_count;
-use mayhap_units::span::{format_millis, parse_millis};
+use mayhap_units::span::write_millis;
+use mayhap_units::window::{WindowSize, parse_window};
 use std::fmt;
 
 /// A layout or a kind by name.
@@ -31,23 +31,14 @@ impl LayoutName {
     ///
     /// What is wrong, the names that there are, and an example.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let window = |size: &str| match (parse_millis(size), parse_count(size)) {
-            (Some(0), _) | (_, Ok(0)) => Err(format!("a window of {size} remembers nothing")),
-            (Some(millis), _) => Ok(Self::WindowMillis(millis)),
-            (None, Ok(items)) => Ok(Self::WindowItems(items)),
-            (None, Err(_)) => Err(format!(
-                "{size:?} is neither a number of keys nor a time; write window:10M for the last \
-                 10 million keys, or window:7d for the last 7 days (w, d, h, min, s, ms)"
-            )),
-        };
         match (text, text.strip_prefix("window:")) {
-            (_, Some(size)) => window(size),
+            (_, Some(size)) => Self::parse_window(size),
             ("blocked", _) => Ok(Self::Blocked),
             ("standard", _) => Ok(Self::Standard),
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
             ("scalable", _) => Ok(Self::Scalable),
-            ("window", _) => window(""),
+            ("window", _) => Self::parse_window(""),
             _ => {
                 let names = "blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME";
                 Err(format!("there are {names}"))
@@ -61,7 +52,10 @@ impl LayoutName {
     ///
     /// What is wrong, and an example.
     pub fn parse_window(text: &str) -> Result<Self, String> {
-        Self::parse(&format!("window:{text}")).map_err(|text| text.replace("window:", "--window "))
+        match parse_window(text).map_err(|error| error.to_string())? {
+            WindowSize::Items(items) => Ok(Self::WindowItems(items)),
+            WindowSize::Millis(millis) => Ok(Self::WindowMillis(millis)),
+        }
     }
 
     /// The layout of a plain filter, if it is one.
@@ -92,7 +86,7 @@ impl fmt::Display for LayoutName {
         match self {
             Self::WindowItems(items) => write!(f, "window:{items}"),
             Self::WindowMillis(millis) => {
-                write!(f, "window:{}", format_millis(*millis).replace(' ', ""))
+                write!(f, "window:{}", write_millis(*millis))
             }
             name => f.write_str(name.name()),
         }

@@ -11,7 +11,8 @@ use crate::plan::table::Table;
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
-use mayhap_units::span::parse_millis;
+use mayhap_units::span::write_millis;
+use mayhap_units::window::{WindowSize, parse_window};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -69,8 +70,8 @@ pub struct Args {
     #[arg(long, help_heading = "Needs")]
     delete: bool,
     /// Old keys are forgotten: remember the last 10M of them, or those of the last 7d (with -n)
-    #[arg(long, value_name = "WINDOW", help_heading = "Needs")]
-    window: Option<String>,
+    #[arg(long, value_name = "WINDOW", value_parser = parse_window, help_heading = "Needs")]
+    window: Option<WindowSize>,
     /// All keys are there before the first question and never change
     #[arg(long, help_heading = "Needs")]
     frozen: bool,
@@ -139,7 +140,7 @@ impl Args {
             max_bytes: self.budget,
             delete: self.delete,
             forget: self.window.is_some(),
-            by_time: self.window.as_deref().and_then(parse_millis).is_some(),
+            by_time: matches!(self.window, Some(WindowSize::Millis(_))),
             frozen: self.frozen,
             sets: self.sets,
             key_bytes: self.key_bytes.map(|bytes| bytes as f64),
@@ -151,26 +152,20 @@ impl Args {
 
     /// The keys that `--window` remembers, if it says so.
     fn window_items(&self) -> Result<Option<u64>, Error> {
-        let Some(window) = &self.window else { return Ok(None) };
-        match (parse_millis(window), parse_count(window), self.items) {
-            (Some(0), ..) | (None, Ok(0), _) => Err(Error::usage(
-                format!("a window of {window} remembers nothing"),
-                "give --window 10M for the last 10 million keys, or --window 7d",
-            )),
-            (Some(_), _, None) => Err(Error::usage(
-                format!("how many keys come in {window}? -n is not given"),
-                format!("for example: mayhap plan --window {window} -n 10M -p 1%"),
-            )),
-            (Some(_), _, Some(_)) => Ok(None),
-            (None, Ok(items), Some(given)) if items != given => Err(Error::usage(
-                format!("a window of {items} keys is asked for, and -n {given}"),
+        match (self.window, self.items) {
+            (None, _) | (Some(WindowSize::Millis(_)), Some(_)) => Ok(None),
+            (Some(WindowSize::Millis(millis)), None) => {
+                let window = write_millis(millis);
+                Err(Error::usage(
+                    format!("how many keys come in {window}? -n is not given"),
+                    format!("for example: mayhap plan --window {window} -n 10M -p 1%"),
+                ))
+            }
+            (Some(WindowSize::Items(items)), Some(given)) if items != given => Err(Error::usage(
+                format!("a window of {items} keys is requested, and -n {given}"),
                 "leave -n out: the window says how many keys it is for",
             )),
-            (None, Ok(items), _) => Ok(Some(items)),
-            (None, Err(_), _) => Err(Error::usage(
-                format!("{window:?} is neither a number of keys nor a time"),
-                "write --window 10M or --window 7d (w, d, h, min, s, ms)",
-            )),
+            (Some(WindowSize::Items(items)), _) => Ok(Some(items)),
         }
     }
 
@@ -186,7 +181,7 @@ impl Args {
 
     fn one(&self, needs: &Needs, color: Color) -> Result<Outcome, Error> {
         let plan = mayhap::plan::plan(needs).map_err(|error| refused(error.into()))?;
-        let window = self.window.as_deref();
+        let window = self.window;
         let report = Report::of(Asked { needs, window, filter_cost: self.filter_cost }, &plan);
         if self.json {
             Talk::json(&report, true)?;

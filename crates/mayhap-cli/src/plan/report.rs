@@ -6,6 +6,7 @@ use crate::io::messages::{grouped, rate, row};
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Fits, Needs, Plan, Reason, memory};
 use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::window::WindowSize;
 use serde::Serialize;
 
 /// Bytes of a key where nobody says: about a number in text, less than most URLs.
@@ -16,8 +17,8 @@ const USUAL_KEY_BYTES: f64 = 32.0;
 pub struct Asked<'a> {
     /// What the planner was given.
     pub needs: &'a Needs,
-    /// A window as it was typed.
-    pub window: Option<&'a str>,
+    /// The window that is requested.
+    pub window: Option<WindowSize>,
     /// C1, in its unit.
     pub filter_cost: Option<Amount>,
 }
