@@ -26,7 +26,7 @@ impl DigestArgs {
         self.seed.is_some() || self.key_file.is_some() || self.new_key_file.is_some()
     }
 
-    /// The digest function asked for; makes a new key file if that was asked for.
+    /// The digest function; creates the new key file if one was requested.
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use mayhap_units::number::parse_count;
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Filters of other systems")]
 pub struct ForeignArgs {
-    /// What a file is that is not mayhap's own [default: told by its bytes]
+    /// What a file is that is not mayhap's own [default: detected from its bytes]
     #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
     pub format: Option<Format>,
     /// What the system hashes of a key: bytes, utf16, long ... [default: the usual one]

@@ -8,7 +8,7 @@ use clap::Args;
 use mayhap::{AnyFilter, Builder, Layout, sizing};
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 
-/// The rate when none is asked for: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.
+/// The default rate: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.
 pub const DEFAULT_FPP: f64 = 1e-4;
 
 /// A rate above this one is not what somebody wants who names none: three bits a key have it.
@@ -59,7 +59,7 @@ impl SizeArgs {
         memory::limit(self.max_memory)
     }
 
-    /// A filter for `items` keys, or of the memory asked for.
+    /// A filter for `items` keys, or of the requested memory.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl SizeArgs {
         Ok(builder.digest_function(digest.function()?).build()?)
     }
 
-    /// Refuses a filter that could not keep any useful rate, unless that was asked for.
+    /// Refuses a filter that could not keep any useful rate, unless a rate was requested.
     ///
     /// # Errors
     ///

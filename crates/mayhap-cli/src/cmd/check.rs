@@ -35,13 +35,13 @@ is wrong that is printed. With several filters a line is printed if any of them 
 with -v if none does; with --tag once per filter. How keys are cut (-0, --field, \
 --lower ...) is known from the file; a line without a key is surely not in it.
 
--l stops asking a filter at its first such line, and reading when there is no filter left to ask. \
+-l stops querying a filter at its first such line, and reading when no filter is left to query. \
 --confirm looks up each line that may be in the filter in a file of all its keys, sorted by their \
 bytes (LC_ALL=C sort), cut as the filter's; a few reads of it for each, in constant memory. Where \
 two of the lines that it reads are out of order it refuses the file: the first 8 KiB, 255 \
 lines all over it, and those that a search passes. That is no full check (sort -c is).
 
-A filter of another system is told by its bytes, or named with --format (for all files that are \
+A filter of another system is detected from its bytes, or named with --format (for all files that are \
 not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to be \
 given each time. A line whose text is no key of its --key-type is surely not in it.";
 
@@ -126,7 +126,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
         return Err(Error::usage(
             format!("--confirm is for one filter, but {} is named too", second.display()),
-            "ask them one at a time, each with its own file",
+            "query them one at a time, each with its own file",
         ));
     }
     let given = args.lines.key_options();

@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::plan::chart::{Curve, chart};
 use crate::plan::cost::Amount;
 use crate::plan::machine;
-use crate::plan::report::{Asked, Report};
+use crate::plan::report::{Report, Request};
 use crate::plan::table::Table;
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
@@ -31,8 +31,8 @@ Of -n, -p and --budget two are needed, and the third follows; with one alone a t
 All rates are predicted by the exact model of each kind, not by the textbook formula; mayhap bench \
 measures.
 
-The last example: a disk read takes 10 ms, asking the filter 1 us, and 90 % of the questions are \
-about keys that are not there. A question then takes 10 ms without a filter, and 1.09 ms with one \
+The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries are \
+about keys that are not there. A query then takes 10 ms without a filter, and 1.09 ms with one \
 of 1 %; below which rate a filter pays at all is printed too. In the cost model C1 is \
 --filter-cost, C2 both costs together, and --misses the share P1 + P2. If no filter pays, \
 or the keys themselves take less memory (--key-bytes), the verdict says so.
@@ -46,7 +46,7 @@ Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
 /// What follows every refusal of numbers.
 const HINT: &str = "for example: mayhap plan -n 1B -p 0.1%";
 
-/// Tell which filter to take, how big it is, what it does and whether it pays
+/// Plan a filter: which kind, how big, what it does and whether it pays
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -72,13 +72,13 @@ pub struct Args {
     /// Old keys are forgotten: remember the last 10M of them, or those of the last 7d (with -n)
     #[arg(long, value_name = "WINDOW", value_parser = parse_window, help_heading = "Needs")]
     window: Option<WindowSize>,
-    /// All keys are there before the first question and never change
+    /// All keys are there before the first query and never change
     #[arg(long, help_heading = "Needs")]
     frozen: bool,
     /// Nobody knows how many keys will come: -n is a first guess
     #[arg(long, help_heading = "Needs")]
     unknown_n: bool,
-    /// Sets of which each question asks "which of them hold it?"
+    /// Sets, where each query is "which of them hold it?"
     #[arg(long, value_name = "COUNT", value_parser = parse_count, default_value = "1",
           hide_default_value = true, help_heading = "Needs")]
     sets: u64,
@@ -89,15 +89,15 @@ pub struct Args {
     #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
           requires_all = ["filter_cost", "misses"])]
     disk_cost: Option<Amount>,
-    /// What asking the filter costs: 1us, or a number of the same unit
+    /// What a query of the filter costs: 1us, or a number of the same unit
     #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
           requires_all = ["disk_cost", "misses"])]
     filter_cost: Option<Amount>,
-    /// The share of questions about keys that are not there: 90%
+    /// The share of queries for absent keys: 90%
     #[arg(long, value_name = "SHARE", value_parser = parse_fpp, help_heading = "Cost",
           requires_all = ["disk_cost", "filter_cost"])]
     misses: Option<f64>,
-    /// Questions per second, for the disk reads that false positives make
+    /// Queries per second, for the disk reads that false positives cause
     #[arg(long, value_name = "COUNT", value_parser = parse_count, help_heading = "Cost",
           requires = "disk_cost")]
     per_second: Option<u64>,
@@ -182,7 +182,7 @@ impl Args {
     fn one(&self, needs: &Needs, color: Color) -> Result<Outcome, Error> {
         let plan = mayhap::plan::plan(needs).map_err(|error| refused(error.into()))?;
         let window = self.window;
-        let report = Report::of(Asked { needs, window, filter_cost: self.filter_cost }, &plan);
+        let report = Report::of(Request { needs, window, filter_cost: self.filter_cost }, &plan);
         if self.json {
             Talk::json(&report, true)?;
         } else {

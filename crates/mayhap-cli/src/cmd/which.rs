@@ -28,13 +28,13 @@ if none does, 2 after an error.
 
 A line is digested once for all filters of one digest. Where there are many filters of one shape \
 (made with the same -n, -p and digest) and much input, they are turned into a matrix on the way, \
-which is asked for all of them at once.";
+which answers for all of them at once.";
 
 const MAX_MEMORY: &str = "\
 Use no more than this for a matrix [default: half the memory of this machine], and for a filter of \
 another system [default: all of it]";
 
-/// Tell which of many sets may hold each line
+/// Print which of many sets may hold each line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]

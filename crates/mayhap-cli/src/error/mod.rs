@@ -46,7 +46,7 @@ pub enum Error {
     Remote {
         /// What is wrong, with the URL but without the password.
         message: String,
-        /// The next step, if there is one to tell.
+        /// The next step, if there is one.
         hint: Option<String>,
     },
     /// A line is longer than `--max-line`.
@@ -132,7 +132,7 @@ impl Error {
         matches!(self, Self::BrokenPipe | Self::Io { action: "write", .. })
     }
 
-    /// The next step, if there is one to tell.
+    /// The next step, if there is one.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
@@ -146,7 +146,7 @@ impl Error {
             Self::Full(full) => full.hint(),
             Self::Useless(useless) => useless.hint(),
             Self::TooMuchMemory { .. } => {
-                "ask for fewer keys (-n), a higher rate (-p), or allow more with --max-memory SIZE"
+                "choose fewer keys (-n) or a higher rate (-p), or allow more with --max-memory SIZE"
                     .into()
             }
             Self::TooManyKeys { .. } => {

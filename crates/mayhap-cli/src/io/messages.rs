@@ -40,7 +40,7 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// As the user asked.
+    /// As the command line says.
     pub fn new(quiet: bool, color: Color) -> Self {
         Self { quiet, color: color.on(&std::io::stderr()) }
     }
@@ -50,7 +50,7 @@ impl Talk {
         self.quiet
     }
 
-    /// Says a line, unless asked to be quiet.
+    /// Says a line, unless quiet.
     pub fn say(self, text: &str) {
         if !self.quiet {
             print(&format!("{}\n", printable(text)));
@@ -71,14 +71,14 @@ impl Talk {
         Self { quiet: true, ..self }
     }
 
-    /// Says a line and below it others, of ours alone, unless asked to be quiet.
+    /// Says a line and below it others, of ours alone, unless quiet.
     pub fn report(self, line: &str, below: &str) {
         if !self.quiet {
             print(&format!("{}\n{below}\n", printable(line)));
         }
     }
 
-    /// Warns, unless asked to be quiet.
+    /// Warns, unless quiet.
     pub fn warn(self, text: &str) {
         if !self.quiet {
             print(&format!("{} {}\n", self.paint("33", "warning:"), printable(text)));
@@ -95,7 +95,7 @@ impl Talk {
         print(&text);
     }
 
-    /// Prints JSON: asked for, so it comes even when quiet.
+    /// Prints JSON: it was requested, so it comes even when quiet.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ pub fn row(name: &str, value: &str) -> String {
     format!("{name:<12}{}\n", printable(value))
 }
 
-/// Writes to stderr; where that fails there is nobody left to tell.
+/// Writes to stderr; where that fails nothing can be reported any more.
 pub fn print(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
 }

@@ -9,9 +9,9 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Whether the user asked to stop.
+/// Whether a signal has requested an end.
 ///
-/// The first signal asks the program to finish the batch at hand, write it out and save; a second
+/// The first signal makes the program finish the batch at hand, write it out and save; a second
 /// one ends it at once.
 #[derive(Debug)]
 pub struct Stop {
@@ -33,12 +33,12 @@ impl Stop {
 
     fn register() -> io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
-        let asked = Arc::new(AtomicBool::new(false));
+        let is_requested = Arc::new(AtomicBool::new(false));
         let (wake, waker) = UnixStream::pair()?;
         for number in [SIGINT, SIGTERM] {
             // In this order: the shutdown sees the flag as it was before this signal.
-            flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&asked))?;
-            flag::register(number, Arc::clone(&asked))?;
+            flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&is_requested))?;
+            flag::register(number, Arc::clone(&is_requested))?;
             flag::register_usize(number, Arc::clone(&signal), number as usize)?;
             pipe::register(number, waker.try_clone()?)?;
         }

@@ -3,13 +3,13 @@
 /// The 99.5th percentile of the standard normal distribution.
 const Z_99: f64 = 2.575_829_303_548_901;
 
-/// Half the width of the interval, relative to the rate, that is asked for.
+/// Half the width of the interval, relative to the rate, that is wanted.
 const PRECISION: f64 = 0.05;
 
 /// A sound filter gives a count like those that are held against it less than once in so many.
 const DOUBT: f64 = 1e9;
 
-/// How many absent digests tell a rate to ±5 %: as many as give 2,654 false positives.
+/// How many absent digests measure a rate to ±5 %: those that give 2,654 false positives.
 ///
 /// The normal interval at 99 % has half the width `z · sqrt((1 − p) / (p · samples))` of p.
 pub fn samples_for(fpp: f64, least: u64, most: u64) -> u64 {
@@ -21,7 +21,7 @@ pub fn samples_for(fpp: f64, least: u64, most: u64) -> u64 {
 /// How many of so many absent digests were taken for present ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// Digests asked for.
+    /// Digests queried.
     pub samples: u64,
     /// Those that may be present.
     pub hits: u64,

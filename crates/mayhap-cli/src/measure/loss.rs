@@ -80,7 +80,7 @@ impl RateSum {
         (self.items, self.fpp) = (items, fpp);
     }
 
-    /// The keys that it was told of.
+    /// The keys at the last step.
     pub fn items(&self) -> u64 {
         self.items
     }

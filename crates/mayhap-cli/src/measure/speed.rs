@@ -17,7 +17,7 @@ pub const BATCH: usize = 1024;
 /// Digests that are made, then timed, then made anew: 512 KiB, so that they are in the cache.
 const CHUNK: usize = 64 * BATCH;
 
-/// Absent keys that are asked for at the least, whatever the time: the rate is counted on them.
+/// Absent keys that are queried at least, whatever the time: the rate is counted on them.
 const MIN_PROBES: u64 = 1 << 20;
 
 /// Chunks of an operation at the least.
@@ -46,15 +46,15 @@ pub struct Measured {
     pub miss: Nanoseconds,
     /// Questions about keys that are there.
     pub hit: Nanoseconds,
-    /// Keys inserted here, to be asked for.
+    /// Keys inserted here, to be found.
     pub inserted_keys: u64,
-    /// Absent keys asked for.
+    /// Absent keys queried.
     pub absent_keys: u64,
     /// Those answered "maybe".
     pub false_positives: u64,
     /// Their share.
     pub measured_fpp: f64,
-    /// The rate predicted for what was queried, from the bits where the kind tells.
+    /// The rate predicted for what was queried, from the bits where the kind has them.
     pub predicted_fpp: f64,
 }
 
@@ -63,7 +63,7 @@ pub struct Measured {
 pub enum Inserts {
     /// It is empty: it is filled with so many keys, then queried.
     First(u64),
-    /// It is asked as it is, then filled anew (a plain one) or further with so many keys.
+    /// It is queried as it is, then filled anew (a plain one) or further with so many keys.
     Then(u64),
     /// It takes no keys.
     Never,
@@ -202,7 +202,7 @@ impl Bench {
         Ok((times.median(), next))
     }
 
-    /// Asks for absent keys; also how many they were and how many of them were found.
+    /// Queries absent keys; also returns how many they were and how many of them were found.
     fn miss(&mut self, set: &mut dyn KeySet) -> Result<(Nanoseconds, u64, u64), Error> {
         let mut times = Times::default();
         let (mut queried, mut found) = (0, 0);
@@ -222,7 +222,7 @@ impl Bench {
         Ok((times.median(), queried, found))
     }
 
-    /// Asks for keys that are there, in an order that jumps about.
+    /// Queries keys that are there, in an order that jumps about.
     fn hit(&mut self, set: &mut dyn KeySet, inserted: u64) -> Result<Nanoseconds, Error> {
         let mut times = Times::default();
         let (start, mut at) = (Instant::now(), 0u64);

@@ -23,7 +23,7 @@ const INDEX_KEYS: u64 = 256;
 const MAX_INDEX_KEY_BYTES: usize = 1024;
 
 /// A file of lines whose keys are sorted by their bytes, searched where it lies: a few reads for
-/// each line that is asked for, in constant memory.
+/// each line that is looked up, in constant memory.
 #[derive(Debug)]
 pub struct Confirm {
     file: File,

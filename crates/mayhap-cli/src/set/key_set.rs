@@ -1,6 +1,6 @@
 //! A set of keys as the verbs know it: one trait for every kind, wherever it is.
 //!
-//! A verb asks a set for what it needs and learns from the answer whether the set has it: there is
+//! A verb calls what it needs of a set and learns from the answer whether the set has it: there is
 //! no `match` on kinds. A new kind is one file with an `impl` of [`KeySet`], and a row in the table
 //! of what is created ([`super::kind::Create`]) or loaded ([`super::kind::load`]).
 

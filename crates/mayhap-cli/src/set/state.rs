@@ -14,11 +14,11 @@ pub struct State {
     pub num_bytes: u64,
     /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub items: u64,
-    /// Distinct keys that came, those that were taken for repeats too; `null` where nothing tells.
+    /// Distinct keys that came, those that were taken for repeats too; `null` where that is unknown.
     pub distinct_items: Option<u64>,
     /// Distinct keys that it was made for; a growing one has no such number.
     pub expected_items: Option<u64>,
-    /// The rate that was asked for.
+    /// The rate that was promised.
     pub target_fpp: f64,
     /// The rate now, from the bits.
     pub estimated_fpp: f64,
@@ -65,7 +65,7 @@ impl State {
     pub fn text(&self) -> String {
         let of = self.expected_items.map(|items| format!(" of {}", format_count(items)));
         format!(
-            "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, asked {}",
+            "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, target {}",
             self.layout,
             format_bytes(self.num_bytes),
             format_count(self.keys()),

@@ -47,7 +47,7 @@ impl<S: Serialize> Summary<S> {
         Self { forgotten, ..self }
     }
 
-    /// Prints it: JSON to stdout if asked for, else words to stderr, with these for the state.
+    /// Prints it: JSON to stdout if requested, else words to stderr, with these for the state.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Summary<State> {
             // A window of time of an older version gets here without being full: by keys that come
             // all at once.
             talk.warn(&format!(
-                "the rate is {}, asked {}: there are more keys, or more at a time, than the filter \
+                "the rate is {}, its target {}: there are more keys, or more at a time, than the filter \
                  was made for",
                 rate(self.state.estimated_fpp),
                 rate(self.state.target_fpp)

@@ -178,8 +178,8 @@ fn which_answers_the_same_from_many_filters_their_matrix_and_a_matrix_file() {
     let input = lines("key", 0..3000);
     let one_by_one = run(folder, &[&sets[..], &["--json", "--max-memory", "0"]].concat(), &input);
     let at_once = run(folder, &[&sets[..], &["--json"]].concat(), &input);
-    assert_eq!(json_and_talk(&one_by_one.stderr).0["asked_as"], "filters");
-    assert_eq!(json_and_talk(&at_once.stderr).0["asked_as"], "matrix");
+    assert_eq!(json_and_talk(&one_by_one.stderr).0["queried_as"], "filters");
+    assert_eq!(json_and_talk(&at_once.stderr).0["queried_as"], "matrix");
     assert_eq!(
         json_and_talk(&one_by_one.stderr).0["sets"],
         json_and_talk(&at_once.stderr).0["sets"]

@@ -249,7 +249,7 @@ fn two_that_share_a_state_print_every_line_once() {
     assert_eq!(printed.len(), expected.len());
     assert_eq!(printed, expected);
     let error = fail(folder, &["dedup", "--state", &url, "-n", "7", "in"], b"");
-    assert!(error.contains("-n 7 is asked for"), "{error}");
+    assert!(error.contains("-n 7 is given"), "{error}");
     let repeats = succeed(folder, &["dedup", "-d", "--state", &url], b"line-1\nnew\n");
     assert_eq!(repeats, b"line-1\n");
 }

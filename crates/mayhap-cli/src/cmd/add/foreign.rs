@@ -27,7 +27,7 @@ use mayhap_units::number::format_count;
 /// Keys between looks at all bits, at least; looking costs less than they do then.
 const MIN_LOOK_KEYS: u64 = 4096;
 
-/// What `mayhap add` was asked for.
+/// A request of `mayhap add`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job<'a> {
     /// Go on when the filter is full.
@@ -58,7 +58,7 @@ pub(super) fn run(
     let options = lines.key_options();
     if options != KeyOptions::default() {
         talk.say(&format!(
-            "{}: a key is {}; a {} file cannot keep that: say it again where it is asked",
+            "{}: a key is {}; a {} file cannot record that: give the same options with each query",
             file.name(),
             options.describe(),
             file.filter().format().name(),

@@ -94,7 +94,7 @@ pub(super) fn refuse(name: &str, format: Option<Format>, to: &str) -> Error {
             "{name} is a {from} filter: it cannot become a {to} one, as its keys are gone and each \
              system has other bits for a key"
         ),
-        format!("build one of the keys, or ask this one as it is (--format {from}); {forms}"),
+        format!("build one from the keys, or query this one as it is (--format {from}); {forms}"),
     )
 }
 
@@ -103,7 +103,7 @@ fn of<F: 'static>(file: &ForeignFile) -> Result<&F, Error> {
         let name = file.filter().format().name();
         Error::usage(
             format!("{} is a {name} filter of a form that is only read", file.name()),
-            "ask it as it is",
+            "query it as it is",
         )
     })
 }

@@ -113,7 +113,7 @@ fn in_memory(
     growing(fpp, args.digest.function()?, size.max_bytes())
 }
 
-/// Makes the filter that `--state` names: as asked for, or one that grows.
+/// Creates the filter that `--state` names: of the requested size, or growing.
 fn new_state(
     args: &Args,
     size: &SizeArgs,
@@ -175,7 +175,7 @@ fn open_state(
 
 fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
     Err(Error::usage(
-        format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),
+        format!("{flag} {given} is given, but {name} was created with {flag} {has}"),
         format!("leave {flag} out to go on with it, or name another file"),
     ))
 }

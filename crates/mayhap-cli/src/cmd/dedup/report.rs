@@ -116,17 +116,17 @@ impl Summary {
             lost => format!("{lost:.0} ± {:.0}", self.expected_lost_lines_sigma),
         };
         let lost_what = if repeated { "not repeats" } else { "lost (new, but taken for repeats)" };
-        let asked = match self.expected_items {
+        let target = match self.expected_items {
             Some(items) => {
-                format!("asked {} with {} keys", rate(self.target_fpp), format_count(items))
+                format!("target {} with {} keys", rate(self.target_fpp), format_count(items))
             }
-            None => format!("asked {}", rate(self.target_fpp)),
+            None => format!("target {}", rate(self.target_fpp)),
         };
         let forgot = self.forgotten.and_then(Forgotten::text);
         let forgot = forgot.map(|text| format!("\n{text}")).unwrap_or_default();
         format!(
             "{read}\n{lost_what}: {lost}{forgot}\n\
-             {} filter of {}, fill {:.1} %\nrate now {}, {asked}",
+             {} filter of {}, fill {:.1} %\nrate now {}, {target}",
             self.filter_kind,
             format_bytes(self.num_bytes),
             self.fill_ratio.unwrap_or(0.0) * 100.0,

@@ -33,7 +33,7 @@ struct Info {
 /// Those of the write.
 pub(super) fn print(file: &ForeignFile, json: bool) -> Result<(), Error> {
     let numbers = Numbers::of(file);
-    let told = file.told();
+    let detected = file.detected();
     let facts = file.filter().facts();
     if !json {
         return print_stdout(&text(file, &numbers));
@@ -42,11 +42,11 @@ pub(super) fn print(file: &ForeignFile, json: bool) -> Result<(), Error> {
         file: file.name().to_owned(),
         file_bytes: file.file_bytes(),
         kind: "foreign",
-        form: told.map(|told| told.form),
+        form: detected.map(|detected| detected.form),
         numbers,
         key_type: file.key_type().name(),
         key_types: file.filter().key_types().iter().map(|known| known.name()).collect(),
-        unknown: told.map(|told| told.missing).filter(|missing| *missing != "nothing"),
+        unknown: detected.map(|detected| detected.missing).filter(|missing| *missing != "nothing"),
         checksums: "none",
         facts: facts.into_iter().map(|fact| (fact.key.to_owned(), value(fact.value))).collect(),
     };
@@ -63,15 +63,15 @@ fn text(file: &ForeignFile, numbers: &Numbers) -> String {
     let size = format_bytes(file.file_bytes());
     let mut rows = vec![("file".to_owned(), format!("{} ({size})", file.name()))];
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));
-    row("format", file.told().as_ref().map_or_else(|| numbers.format.to_owned(), describe));
+    row("format", file.detected().as_ref().map_or_else(|| numbers.format.to_owned(), describe));
     let (bytes, bits) = (format_bytes(numbers.num_bytes), grouped(numbers.num_bits));
     row("size", format!("{bytes} ({bits} bits, {} per key)", numbers.num_hashes));
     let made_for = numbers.expected_items.map(|items| format!("{} keys", grouped(items)));
-    let asked = numbers.target_fpp.map(|asked| format!("a rate of {}", rate(asked)));
+    let target = numbers.target_fpp.map(|target| format!("a rate of {}", rate(target)));
     row(
         "made for",
-        match (made_for, asked) {
-            (Some(items), Some(asked)) => format!("{items} at {asked}"),
+        match (made_for, target) {
+            (Some(items), Some(target)) => format!("{items} at {target}"),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => "unknown: the file does not say".into(),
         },

@@ -38,7 +38,7 @@ Of a filter on a server (see mayhap push --help) the bits are counted there. How
 inserted is not kept, and there are no checksums. It also says when it expires, and what the \
 server keeps when it is killed.
 
-A filter of another system is told by its bytes, or named with --format; a bare bitmap, as of \
+A filter of another system is detected from its bytes, or named with --format; a bare bitmap, as of \
 magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
 formulas. What it is not known to be is named: few formats say how keys are encoded.";
 
@@ -125,7 +125,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         mayhap_store::verify(&args.file)?
     };
     let key = args.open.secret_key()?;
-    // A keyed filter tells its numbers without the key, but not what its bits say.
+    // A keyed filter shows its numbers without the key, but not what its bits say.
     let known = key.is_some() || header.digest_function(None).is_ok();
     let options = KeyOptions::from_header(&name, header.key_options())?;
     let mut info = Info::of_header(name, &header, &options);
@@ -154,7 +154,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 }
 
 impl Info {
-    /// What the header alone tells.
+    /// What the header alone says.
     fn of_header(file: String, header: &Header, options: &KeyOptions) -> Self {
         let fields = header.fields();
         // A chain says there how its first layer was sized.
@@ -222,7 +222,7 @@ impl Info {
         };
     }
 
-    /// What the bits tell.
+    /// What the bits say.
     fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
         let finite = |number: f64| number.is_finite().then_some(number);
         self.inserted_items = state.items;
@@ -291,14 +291,14 @@ impl Info {
         });
         let (bytes, bits) = (format_bytes(self.num_bytes), grouped(self.num_bits));
         rows.push(("size", format!("{bytes} ({bits} bits)")));
-        let asked = rate(self.target_fpp);
+        let target = rate(self.target_fpp);
         rows.push((
             "made for",
             match (self.expected_items, self.bits_per_item) {
                 (Some(items), Some(bits)) => {
-                    format!("{} keys at a rate of {asked} ({bits:.2} bits a key)", grouped(items))
+                    format!("{} keys at a rate of {target} ({bits:.2} bits a key)", grouped(items))
                 }
-                _ => format!("any number of keys at a rate of {asked}"),
+                _ => format!("any number of keys at a rate of {target}"),
             },
         ));
         rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));

@@ -41,7 +41,7 @@ struct Info {
     state: State,
 }
 
-/// Prints what the server tells.
+/// Prints what the server reports.
 ///
 /// # Errors
 ///
@@ -108,7 +108,7 @@ impl Info {
             items => format!(": room for {} more keys", grouped(items)),
         };
         let keys = grouped(state.expected_items.unwrap_or(0));
-        let asked = rate(state.target_fpp);
+        let target = rate(state.target_fpp);
         let digest = match (&self.digest_key_id, self.digest_seed) {
             (Some(id), _) => format!("sip13, secret key with id {id}"),
             (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
@@ -129,7 +129,7 @@ impl Info {
             ("size", format!("{bytes} ({bits} bits)")),
             (
                 "made for",
-                format!("{keys} keys at a rate of {asked} ({:.2} bits a key)", self.bits_per_item),
+                format!("{keys} keys at a rate of {target} ({:.2} bits a key)", self.bits_per_item),
             ),
             ("estimated", estimated),
             ("fill", format!("{:.2} %", state.fill_ratio * 100.0)),

@@ -11,7 +11,7 @@ use mayhap_store::FilterLock;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What `mayhap merge` was asked for.
+/// A request of `mayhap merge`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Job<'a> {
     /// The files, the first of which is open already.
@@ -80,7 +80,7 @@ pub(super) fn run(
         union.map_err(|source| unlike(&sum, &more, &source))?;
         merged.push(Part::of(&more));
     }
-    // What the file does not say, or the bits do not tell, is only warned of below.
+    // What the file does not say, or the bits do not show, is only warned of below.
     if let (Some(expected), Some(items)) = (sum.expected_items(), sum.filter().estimated_items())
         && Room::left(Held::Estimated(items), expected) == Room::None
         && !job.overfill
@@ -111,6 +111,6 @@ fn unlike(sum: &ForeignFile, more: &ForeignFile, source: &mayhap_formats::Error)
             more.name(),
             sum.name()
         ),
-        "ask them together with mayhap check -f FILTER -f FILTER",
+        "query them together with mayhap check -f FILTER -f FILTER",
     )
 }

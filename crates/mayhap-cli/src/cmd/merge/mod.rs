@@ -93,7 +93,7 @@ pub struct Args {
 struct Summary {
     file: String,
     merged: Vec<Part>,
-    /// Without those that are in several files, as far as the bits tell; `null` if they do not.
+    /// Without those that are in several files, by the bits; `null` if these do not say.
     estimated_items: Option<f64>,
     seconds: f64,
     #[serde(flatten)]
@@ -245,11 +245,11 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
         ),
         Kind::Fuse => (
             "a fuse filter, which never changes",
-            "build one from all keys: mayhap build --layout fuse, or ask all with mayhap check -f",
+            "build one from all keys: mayhap build --layout fuse, or query all with mayhap check -f",
         ),
         Kind::Matrix => (
             "a matrix, which holds many sets",
-            "ask several one after the other with mayhap which, or make one matrix of all sets",
+            "query several one after the other with mayhap which, or build one matrix of all sets",
         ),
         _ => ("of a kind unknown here", "it was made by a newer mayhap: use that one"),
     };
@@ -336,7 +336,7 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
             header.key_options(),
             first.key_options()
         ),
-        "keys that were cut in different ways cannot be asked for together",
+        "keys that were cut in different ways cannot be queried together",
     ))
 }
 
@@ -398,7 +398,7 @@ impl Summary {
         });
         if health == Health::OverCapacity {
             talk.warn(&format!(
-                "the merged filter is over capacity{of}: its rate is {}, asked was {}; shards have \
+                "the merged filter is over capacity{of}: its rate is {}, its target {}; shards have \
                  to be made with the -n of all keys together",
                 rate(estimated_fpp),
                 rate(target_fpp),

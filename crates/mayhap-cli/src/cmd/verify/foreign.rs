@@ -16,13 +16,13 @@ use serde::Serialize;
 use std::convert::Infallible;
 use std::path::Path;
 
-/// The least and the most random keys, unless told otherwise: each costs k hashes or more.
+/// The least and the most random keys, unless --samples says otherwise: each costs k hashes or more.
 const MIN_SAMPLES: u64 = 1 << 17;
 const MAX_SAMPLES: u64 = 1 << 22;
 
-/// What `mayhap verify` was asked for.
+/// A request of `mayhap verify`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asks<'a> {
+pub(super) struct Request<'a> {
     /// Ask for so many random keys.
     pub samples: Option<u64>,
     /// Where they begin.
@@ -35,7 +35,7 @@ pub(super) struct Asks<'a> {
     pub lines: &'a LineArgs,
 }
 
-/// What its numbers and its answers tell.
+/// What its numbers and its answers say.
 #[derive(Debug, Serialize)]
 struct Found {
     #[serde(flatten)]
@@ -53,18 +53,18 @@ struct Found {
 pub(super) fn run(
     path: &Path,
     opener: Opener<'_>,
-    asks: &Asks<'_>,
+    request: &Request<'_>,
     talk: Talk,
 ) -> Result<Option<Outcome>, Error> {
     let report = match opener.open_for_keys(path) {
         Ok(None) => return Ok(None),
-        Ok(Some(file)) => check(file, asks, talk)?,
+        Ok(Some(file)) => check(file, request, talk)?,
         Err(Error::Foreign { name, source }) if is_damage(&source) => {
             Report::damaged(name, "none", "structure", source.to_string())
         }
         Err(error) => return Err(error),
     };
-    report.print(asks.json, talk).map(Some)
+    report.print(request.json, talk).map(Some)
 }
 
 /// Whether a filter was found that does not fit together; else it was none, or too large.
@@ -79,13 +79,13 @@ fn is_damage(error: &mayhap_formats::Error) -> bool {
     )
 }
 
-fn check(mut file: ForeignFile, asks: &Asks<'_>, talk: Talk) -> Result<Report<Found>, Error> {
-    let keys_bytes = Source::total_size(asks.sources)?;
+fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Report<Found>, Error> {
+    let keys_bytes = Source::total_size(request.sources)?;
     let state = State::of(&file);
-    let (key_type, rate) = (file.key_type().name(), measure(&file, asks));
-    let (options, mut bits) = (asks.lines.key_options(), Bitmap::new());
-    let cut = (&options, asks.lines.reading("verify", talk));
-    let keys = Presence::of(asks.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
+    let (key_type, rate) = (file.key_type().name(), measure(&file, request));
+    let (options, mut bits) = (request.lines.key_options(), Bitmap::new());
+    let cut = (&options, request.lines.reading("verify", talk));
+    let keys = Presence::of(request.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
         file.query(batch, &mut bits);
         let not_keys = file.not_keys();
         let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
@@ -95,19 +95,20 @@ fn check(mut file: ForeignFile, asks: &Asks<'_>, talk: Talk) -> Result<Report<Fo
     file.warn(0, 1, talk);
     let off = rate.rate_verdict == ABOVE;
     let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
-    let asked_for = format!("keys ({key_type})");
-    rows.extend(rate.rows("by its formula", &asked_for, rate.rate_verdict.into()));
+    let queried = format!("keys ({key_type})");
+    rows.extend(rate.rows("by its formula", &queried, rate.rate_verdict.into()));
     let name = file.name().to_owned();
     Ok(Report::new(name, "none", (Found { state, key_type, rate }, off, rows), keys))
 }
 
-/// Asks for random keys of the filter's type.
-fn measure(file: &ForeignFile, asks: &Asks<'_>) -> RateFound {
+/// Queries random keys of the filter's type.
+fn measure(file: &ForeignFile, request: &Request<'_>) -> RateFound {
     let (predicted, key_type) = (file.filter().estimated_fpp(), file.key_type());
-    let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let samples =
+        request.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
     let (mut bytes, mut ends, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
-    let Ok(()) = sample(asks.seed, samples, random_text(key_type), |texts| {
+    let Ok(()) = sample(request.seed, samples, random_text(key_type), |texts| {
         bytes.clear();
         ends.clear();
         for text in texts {
@@ -124,14 +125,14 @@ fn measure(file: &ForeignFile, asks: &Asks<'_>) -> RateFound {
         Ok::<(), Infallible>(())
     });
     let count = Count { samples, hits };
-    let above_asked = file.target_fpp().is_some_and(|asked| count.is_above(asked));
-    let rate_verdict = match (above_asked, count.contradicts(predicted)) {
+    let above_target = file.target_fpp().is_some_and(|target| count.is_above(target));
+    let rate_verdict = match (above_target, count.contradicts(predicted)) {
         (true, _) => ABOVE,
         (false, false) => AS_PREDICTED,
         (false, true) if count.rate() > predicted => "above its formula",
         (false, true) => "below its formula",
     };
-    RateFound::new(asks.seed, count, predicted, rate_verdict)
+    RateFound::new(request.seed, count, predicted, rate_verdict)
 }
 
 /// How a random number is written as a key of this type.

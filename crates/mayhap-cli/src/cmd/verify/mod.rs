@@ -39,34 +39,34 @@ Examples:
   mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
-First every page is compared with its checksum. Then the filter is asked for random digests, \
-which are of no key (SplitMix64 from --seed): as many as tell the rate to 5 % at 99 % confidence, \
+First every page is compared with its checksum. Then the filter is queried for random digests, \
+which are of no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % confidence, \
 but from 1 to 33.5 million; --samples says how many instead. The interval is Wilson's. Then, if \
 there are KEYS, each one, cut as the filter's, has to be in it.
 
 The rate is off where the count contradicts the bits: where a sound filter gives such a count \
-less than once in 10^9 (Chernoff's bound). It is above what was asked where the count contradicts \
+less than once in 10^9 (Chernoff's bound). It is above the target where the count contradicts \
 -p in the same way, with 20/sqrt(n) of it allowed for the chance in few keys, and where the filter \
 holds more keys than it was made for and its bits say so. A window of time forgets while it is \
-asked: there a rate below the predicted one is right. Of a matrix each set's rate is measured, \
+queried: there a rate below the predicted one is right. Of a matrix each set's rate is measured, \
 with fewer samples where there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a log that was begun and is not there, a rate that is off or above what was asked, a key that is absent; 2 it could not be \
+its log), a log that was begun and is not there, a rate that is off or above the target, a key that is absent; 2 it could not be \
 checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.
 
-A filter on a server (see mayhap push --help) has no checksums. It is asked there, for at most \
+A filter on a server (see mayhap push --help) has no checksums. It is queried there, for at most \
 1 million digests unless --samples says more, and may be added to meanwhile.
 
 Filters of other systems have no checksums: only what does not fit together in them is found. They \
-are asked for random keys of their type. A rate is predicted by the formula of the system, and off \
-only where the file says which one was asked for and the measured one is above it.";
+are queried for random keys of their type. A rate is predicted by the formula of the system, and off \
+only where the file says which one was requested and the measured one is above it.";
 
-/// The least and the most random digests, unless told otherwise.
+/// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
-/// The most that can be asked for.
-const MOST_ASKED: u64 = 1_000_000_000_000;
+/// The most that can be requested.
+const MAX_REQUESTED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
 const MATRIX_ROWS: u64 = 8;
 
@@ -80,7 +80,7 @@ pub struct Args {
     /// Files of keys that have to be in it; - is standard input
     #[arg(value_name = "KEYS")]
     keys: Vec<PathBuf>,
-    /// Ask for so many random digests
+    /// Query this many random digests
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     samples: Option<u64>,
     /// Where the random digests begin
@@ -95,7 +95,7 @@ pub struct Args {
     lines: LineArgs,
 }
 
-/// What the bits tell.
+/// What the bits say.
 #[derive(Debug, Serialize)]
 struct Found {
     #[serde(flatten)]
@@ -113,17 +113,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.samples == Some(0) {
         return Err(Error::usage("--samples is 0, must be at least 1", "leave it out"));
     }
-    if let Some(samples) = args.samples.filter(|&samples| samples > MOST_ASKED) {
-        let (asked, most) = (grouped(samples), grouped(MOST_ASKED));
+    if let Some(samples) = args.samples.filter(|&samples| samples > MAX_REQUESTED) {
+        let (requested, most) = (grouped(samples), grouped(MAX_REQUESTED));
         return Err(Error::usage(
-            format!("--samples {asked} is above the limit of {most}, which takes hours"),
-            "leave it out for as many as tell the rate to 5 %",
+            format!("--samples {requested} is above the limit of {most}, which takes hours"),
+            "leave it out for as many as measure the rate to 5 %",
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
     #[cfg(feature = "redis")]
     if crate::args::url::is_url(&args.file) {
-        let asks = server::Asks {
+        let request = server::Request {
             key: args.open.secret_key()?,
             server: &args.open.server,
             samples: args.samples,
@@ -132,17 +132,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             sources,
             lines: &args.lines,
         };
-        return server::run(&args.file, asks, talk);
+        return server::run(&args.file, request, talk);
     }
     let opener = Opener::of(&args.open, talk);
-    let asks = foreign::Asks {
+    let request = foreign::Request {
         samples: args.samples,
         seed: args.seed,
         json: args.json,
         sources: &sources,
         lines: &args.lines,
     };
-    if let Some(outcome) = foreign::run(&args.file, opener, &asks, talk)? {
+    if let Some(outcome) = foreign::run(&args.file, opener, &request, talk)? {
         return Ok(outcome);
     }
     let report = match check(args, sources, talk) {
@@ -202,7 +202,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     Ok(Report::new(name, "good", (Found { state, rate }, off, rows), keys))
 }
 
-/// What is asked.
+/// What is queried.
 enum Subject {
     Filter(Box<dyn KeySet>),
     Matrix(Box<BloomMatrix>),
@@ -283,7 +283,7 @@ fn measure_filter(
     header: &Header,
     state: &State,
 ) -> Result<RateFound, Error> {
-    let (predicted, asked) = (state.estimated_fpp, state.target_fpp);
+    let (predicted, target) = (state.estimated_fpp, state.target_fpp);
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
     sample(args.seed, samples, Digest::new, |digests| {
@@ -296,8 +296,8 @@ fn measure_filter(
     let forgets = header.kind() == Kind::Window;
     let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
     let expected = header.fields().expected_items;
-    let overfilled = predicted > asked && is_over_capacity(filter, header, state);
-    let rate_verdict = verdict_on(off, overfilled || count.is_above(allowed(asked, expected)));
+    let overfilled = predicted > target && is_over_capacity(filter, header, state);
+    let rate_verdict = verdict_on(off, overfilled || count.is_above(allowed(target, expected)));
     Ok(RateFound::new(args.seed, count, predicted, rate_verdict))
 }
 
@@ -311,7 +311,7 @@ fn is_over_capacity(filter: &dyn KeySet, header: &Header, state: &State) -> bool
 /// Measures each set by itself: what one answers says nothing of another.
 fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     let fpps = matrix.estimated_fpps();
-    let (sets, asked) = (fpps.len() as u64, matrix.target_fpp());
+    let (sets, target) = (fpps.len() as u64, matrix.target_fpp());
     let predicted = fpps.iter().sum::<f64>() / sets as f64;
     let rows = MATRIX_ROWS * sets.div_ceil(512);
     let (least, most) = ((MIN_SAMPLES / rows).max(1), (MAX_SAMPLES / rows).max(1));
@@ -325,10 +325,10 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
     for (set, (&hits, &predicted)) in hits.iter().zip(&fpps).enumerate() {
         let count = Count { samples, hits };
         let load = Health::of(matrix.inserted_items(set) as f64, matrix.expected_items());
-        let overfilled = predicted > asked && load == Health::OverCapacity;
+        let overfilled = predicted > target && load == Health::OverCapacity;
         if count.contradicts(predicted) {
             off += 1;
-        } else if overfilled || count.is_above(allowed(asked, matrix.expected_items())) {
+        } else if overfilled || count.is_above(allowed(target, matrix.expected_items())) {
             above += 1;
         }
     }

@@ -1,4 +1,4 @@
-//! Whether all keys of some input are in a filter: what `verify` asks.
+//! Whether all keys of some input are in a filter: for `verify`.
 
 use crate::error::Error;
 use crate::io::input::{Reading, Source};
@@ -22,17 +22,17 @@ pub(super) struct Presence {
 }
 
 impl Presence {
-    /// Reads all lines, if there are sources; `ask` gathers those of a batch that has keys which
+    /// Reads all lines, if there are sources; `query` gathers those of a batch that has keys which
     /// are absent, and says how many have no key after all.
     ///
     /// # Errors
     ///
-    /// Those of [`LineReader`] and of `ask`.
+    /// Those of [`LineReader`] and of `query`.
     pub(super) fn of(
         sources: Vec<Source>,
         (options, reading): (&KeyOptions, Reading),
         (talk, total_bytes): (Talk, Option<u64>),
-        mut ask: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
+        mut query: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
     ) -> Result<Option<Self>, Error> {
         if sources.is_empty() {
             return Ok(None);
@@ -49,7 +49,7 @@ impl Presence {
                 continue;
             }
             absent.clear();
-            let without_key = ask(&batch, &mut absent)?;
+            let without_key = query(&batch, &mut absent)?;
             keys.lines_without_key += without_key;
             keys.keys_read += batch.len() as u64 - without_key;
             keys.keys_absent += absent.len() as u64;

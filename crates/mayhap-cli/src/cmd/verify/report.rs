@@ -10,7 +10,7 @@ use serde::Serialize;
 /// The verdict on a rate that is right.
 pub(super) const AS_PREDICTED: &str = "as predicted";
 /// That on one that is too high.
-pub(super) const ABOVE: &str = "above what was asked";
+pub(super) const ABOVE: &str = "above the target";
 /// That on one, and on a file, that is not what it says.
 pub(super) const OFF: &str = "off";
 
@@ -128,8 +128,8 @@ impl RateFound {
         }
     }
 
-    /// In words: by what the rate was predicted, what was asked for, and the verdict.
-    pub(super) fn rows(&self, by: &str, asked_for: &str, verdict: String) -> Vec<Row> {
+    /// In words: by what the rate was predicted, what was queried, and the verdict.
+    pub(super) fn rows(&self, by: &str, queried: &str, verdict: String) -> Vec<Row> {
         let of_set = if self.sets_off.is_some() { " for a set, on average" } else { "" };
         let interval = match (self.fpp_low, self.fpp_high) {
             (Some(low), Some(high)) => format!(" (99 %: {} to {})", rate(low), rate(high)),
@@ -139,7 +139,7 @@ impl RateFound {
         let mut rows = vec![
             ("predicted", format!("{}{of_set}, {by}", rate(self.fpp_predicted))),
             ("measured", format!("{}{of_set}{interval}", rate(self.measured_fpp))),
-            ("", format!("{hits} of {samples} random {asked_for}, seed {}", self.seed)),
+            ("", format!("{hits} of {samples} random {queried}, seed {}", self.seed)),
             ("rate", verdict),
         ];
         if let Some(sets @ 1..) = self.sets_off {

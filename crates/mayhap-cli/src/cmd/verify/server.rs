@@ -18,13 +18,13 @@ use mayhap::{Bitmap, Digest, SecretKey};
 use serde::Serialize;
 use std::path::Path;
 
-/// Digests that are asked for at least and, unless more are wanted, at most.
+/// The least and, unless more are requested, the most random digests.
 const MIN_SAMPLES: u64 = 100_000;
 const MAX_SAMPLES: u64 = 1_000_000;
 
 /// What is wanted.
 #[derive(Debug)]
-pub(super) struct Asks<'a> {
+pub(super) struct Request<'a> {
     /// The secret key, if one is named.
     pub key: Option<SecretKey>,
     /// How servers are spoken to.
@@ -41,7 +41,7 @@ pub(super) struct Asks<'a> {
     pub lines: &'a LineArgs,
 }
 
-/// What the server told.
+/// What the queries found.
 #[derive(Debug, Serialize)]
 struct Found {
     #[serde(flatten)]
@@ -50,25 +50,27 @@ struct Found {
     rate: RateFound,
 }
 
-/// Asks the filter for random digests, and for keys.
+/// Queries the filter for random digests and for keys.
 ///
 /// # Errors
 ///
 /// Those of [`RemoteFile::open`] and [`Presence::of`].
-pub(super) fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Error> {
-    let (file, own) = RemoteFile::open(url, asks.key, (asks.server, ReplicaArgs::default()), talk)?;
-    let options = own.agree(file.url(), &asks.lines.key_options())?;
-    let keys_bytes = Source::total_size(&asks.sources)?;
+pub(super) fn run(url: &Path, request: Request<'_>, talk: Talk) -> Result<Outcome, Error> {
+    let (file, own) =
+        RemoteFile::open(url, request.key, (request.server, ReplicaArgs::default()), talk)?;
+    let options = own.agree(file.url(), &request.lines.key_options())?;
+    let keys_bytes = Source::total_size(&request.sources)?;
     let state = file.state();
     let predicted = state.estimated_fpp;
-    let samples = asks.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
-    let count = measure(&file, asks.seed, samples, talk)?;
+    let samples =
+        request.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let count = measure(&file, request.seed, samples, talk)?;
     let verdict = super::rate::verdict_of(count, &state, file.estimate());
-    let rate = RateFound::new(asks.seed, count, predicted, verdict);
+    let rate = RateFound::new(request.seed, count, predicted, verdict);
     let (function, mut digests, mut bits) = (file.digest_function(), Vec::new(), Bitmap::new());
-    let reading = Reading { gathers: true, ..asks.lines.reading("verify", talk) };
+    let reading = Reading { gathers: true, ..request.lines.reading("verify", talk) };
     let cut = (&options, reading);
-    let keys = Presence::of(asks.sources, cut, (talk, keys_bytes), |batch, absent| {
+    let keys = Presence::of(request.sources, cut, (talk, keys_bytes), |batch, absent| {
         batch.digest_into(&function, &mut digests);
         file.contains_digests_into(&digests, &mut bits)?;
         absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
@@ -78,7 +80,7 @@ pub(super) fn run(url: &Path, asks: Asks<'_>, talk: Talk) -> Result<Outcome, Err
     let mut rows = vec![("checksums", "none: a server has no file".to_owned())];
     rows.extend(super::rate::rate_rows(&rate, &state));
     let found = (Found { state, rate }, is_off, rows);
-    Report::new(file.url().into(), "none", found, keys).print(asks.json, talk)
+    Report::new(file.url().into(), "none", found, keys).print(request.json, talk)
 }
 
 fn measure(file: &RemoteFile, seed: u64, samples: u64, talk: Talk) -> Result<Count, Error> {

@@ -9,7 +9,7 @@ use std::io::{self, BufReader, Read};
 /// Compressed bytes that are read at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// Memory for the dictionary of an xz file: `xz -9` makes one of 64 MiB; a file that asks for more
+/// Memory for the dictionary of an xz file: `xz -9` makes one of 64 MiB; a file that needs more
 /// is refused before it is allocated.
 const XZ_MEMORY_KIB: u32 = 256 << 10;
 

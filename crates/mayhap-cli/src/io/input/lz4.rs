@@ -1,7 +1,7 @@
 //! LZ4 frames one after another.
 //!
 //! The crate decodes one frame. It takes a file that ends between two blocks for one that ends, so
-//! here the end mark of a frame is told from the end of the file; and it knows no skippable frames.
+//! here the end mark of a frame is distinguished from the end of the file; and it knows no skippable frames.
 
 use lz4_flex::frame::FrameDecoder;
 use std::io::{self, Cursor, ErrorKind, Read};
@@ -68,7 +68,7 @@ impl<R: Read> Read for Lz4Frames<R> {
                     }
                 },
                 State::In(mut decoder) => match decoder.read(buffer) {
-                    // After the end mark nothing more was asked for.
+                    // After the end mark nothing more was requested.
                     Ok(0) if decoder.get_ref().has_ended => {
                         return Err(ErrorKind::UnexpectedEof.into());
                     }

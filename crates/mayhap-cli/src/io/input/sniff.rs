@@ -37,7 +37,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// What is to be said of an input: what of its lines is no part of a key, unless that was asked
+    /// What is to be said of an input: what of its lines is no part of a key, unless that was requested
     /// for.
     pub fn notes(self, name: &str, strips_cr: bool) -> Vec<String> {
         let mut notes = Vec::new();

@@ -75,7 +75,7 @@ impl<'a> Batch<'a> {
     }
 
     /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
-    /// batch is keyless. Only copies them if the function is the one that the reader was told.
+    /// batch is keyless. Only copies them if the function is the one given to the reader.
     pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
         digests.clear();
         if self.is_keyless() {

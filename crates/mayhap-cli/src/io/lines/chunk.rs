@@ -4,7 +4,7 @@ use crate::error::Error;
 use mayhap::Digest;
 use mayhap_keys::KeyTable;
 
-/// Bytes asked for in one read: enough that system calls and handing over are cheap (256 KiB took
+/// Bytes of one read: enough that system calls and handing over are cheap (256 KiB took
 /// 6 % more processor time, 1 MiB none less), little enough to stay in L2.
 const BUFFER_BYTES: usize = 512 << 10;
 
@@ -18,7 +18,7 @@ pub(super) struct Chunk {
     pub(super) bounds: Vec<usize>,
     /// Their keys, where these are not the lines.
     pub(super) table: KeyTable,
-    /// Their digests, if the function was told; anything for lines without a key.
+    /// Their digests, if the function is known; anything for lines without a key.
     pub(super) digests: Vec<Digest>,
     /// Bytes read from the files so far, as they stand there.
     pub(super) raw_bytes: u64,

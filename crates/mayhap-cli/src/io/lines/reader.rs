@@ -29,7 +29,7 @@ const GATHERED_BYTES: usize = 16 << 20;
 /// what little the two differ; more took as long, and memory.
 const WAITING_CHUNKS: usize = 1;
 
-/// How long lines may not be there before the caller is asked again, and how often from then on.
+/// How long lines may not be there before the caller is called back, and how often from then on.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const NEXT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -94,7 +94,7 @@ impl LineReader {
     }
 
     /// Lets the reading thread digest by this function, the one that [`Batch::digest_into`] will be
-    /// asked for. To be called before the first batch.
+    /// called with. To be called before the first batch.
     pub fn digest_by(&mut self, function: DigestFunction) {
         if let Some(cutter) = &mut self.cutter {
             cutter.digest_by(function);

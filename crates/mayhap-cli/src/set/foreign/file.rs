@@ -26,8 +26,8 @@ pub struct ForeignFile {
     file_bytes: u64,
     /// What the file was before it was read.
     stamp: Option<Stamp>,
-    /// What its bytes told, unless the format was given.
-    told: Option<Candidate>,
+    /// What was detected from its bytes, unless the format was given.
+    detected: Option<Candidate>,
     filter: Box<dyn ForeignFilter>,
     key_type: KeyType,
     is_guess: bool,
@@ -68,7 +68,7 @@ impl ForeignFile {
             return Ok(None);
         }
         let foreign = |source| Error::Foreign { name: name.clone(), source };
-        let (filter, told) = match (&column, args.format) {
+        let (filter, detected) = match (&column, args.format) {
             (Some(column), _) => return Err(no_column(&name, column)),
             (None, Some(format)) => {
                 let opened = match args.shape() {
@@ -77,19 +77,19 @@ impl ForeignFile {
                 };
                 (opened.map_err(foreign)?, None)
             }
-            (None, None) => match tell(&name, &bytes, &limits)? {
-                Some((filter, told)) => (filter, Some(told)),
+            (None, None) => match detect(&name, &bytes, &limits)? {
+                Some((filter, detected)) => (filter, Some(detected)),
                 None => return Ok(None),
             },
         };
-        Self::of((name, named), (path, stamp), column, (filter, told), args).map(Some)
+        Self::of((name, named), (path, stamp), column, (filter, detected), args).map(Some)
     }
 
     fn of(
         (name, named): (String, PathBuf),
         (path, stamp): (PathBuf, Option<Stamp>),
         column: Option<String>,
-        (filter, told): (Box<dyn ForeignFilter>, Option<Candidate>),
+        (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
         args: &ForeignArgs,
     ) -> Result<Self, Error> {
         let key_type = key_type(&name, &*filter, args.key_type)?;
@@ -101,7 +101,7 @@ impl ForeignFile {
             column,
             file_bytes,
             stamp,
-            told,
+            detected,
             filter,
             key_type,
             is_guess: args.key_type.is_none(),
@@ -120,9 +120,9 @@ impl ForeignFile {
         self.file_bytes
     }
 
-    /// What its bytes told, unless the format was given.
-    pub fn told(&self) -> Option<Candidate> {
-        self.told
+    /// What was detected from its bytes, unless the format was given.
+    pub fn detected(&self) -> Option<Candidate> {
+        self.detected
     }
 
     /// The filter.
@@ -346,7 +346,7 @@ fn candidates(bytes: &[u8], limits: &Limits) -> impl Iterator<Item = Opened> {
 /// # Errors
 ///
 /// [`Error::TooMuchMemory`], [`Error::Store`].
-pub fn tell_all(path: &Path, max_bytes: u64) -> Result<Vec<(Candidate, Option<String>)>, Error> {
+pub fn detect_all(path: &Path, max_bytes: u64) -> Result<Vec<(Candidate, Option<String>)>, Error> {
     let bytes = read(path, max_bytes)?;
     let limits = Limits { max_bytes, ..Limits::default() };
     let wrong = |(candidate, opened): Opened| (candidate, opened.err().map(|it| it.to_string()));
@@ -354,7 +354,7 @@ pub fn tell_all(path: &Path, max_bytes: u64) -> Result<Vec<(Candidate, Option<St
 }
 
 /// The one format that the bytes may be of; `None` if they are of none.
-fn tell(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Error> {
+fn detect(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Error> {
     let (mut sound, mut wrong) = (Vec::new(), None);
     for (candidate, opened) in candidates(bytes, limits) {
         match opened {
@@ -369,7 +369,7 @@ fn tell(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Erro
         return Err(Error::usage(problem, "say which one with --format FORMAT"));
     }
     match (sound.pop(), wrong) {
-        (Some(told), _) => Ok(Some(told)),
+        (Some(detected), _) => Ok(Some(detected)),
         (None, Some(source)) => Err(Error::Foreign { name: name.to_owned(), source }),
         (None, None) => Ok(None),
     }

@@ -11,7 +11,7 @@ mod numbers;
 mod opener;
 mod table;
 
-pub use file::{ForeignFile, describe, tell_all};
+pub use file::{ForeignFile, describe, detect_all};
 pub use keys::{KeyBytes, NotKeys};
 pub use numbers::{FULL_FILL, Numbers};
 pub use opener::Opener;

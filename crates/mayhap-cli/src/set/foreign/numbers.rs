@@ -54,14 +54,15 @@ impl Numbers {
     pub fn overfilled(&self) -> Option<String> {
         let now = rate(self.estimated_fpp);
         match (self.expected_items, self.target_fpp) {
-            (Some(made_for), asked) => {
+            (Some(made_for), target) => {
                 let over = self.estimated_items.is_none_or(|items| items > made_for);
-                let asked = asked.map_or(String::new(), |asked| format!(", asked {}", rate(asked)));
+                let target =
+                    target.map_or(String::new(), |target| format!(", target {}", rate(target)));
                 let made_for = grouped(made_for);
-                over.then(|| format!("it was made for {made_for} keys: the rate is {now}{asked}"))
+                over.then(|| format!("it was made for {made_for} keys: the rate is {now}{target}"))
             }
-            (None, Some(asked)) => (self.estimated_fpp > asked).then(|| {
-                format!("the rate is {now}, asked {}: it holds too many keys", rate(asked))
+            (None, Some(target)) => (self.estimated_fpp > target).then(|| {
+                format!("the rate is {now}, its target {}: it holds too many keys", rate(target))
             }),
             (None, None) => (self.fill_ratio > FULL_FILL).then(|| {
                 let fill = self.fill_ratio * 100.0;
@@ -79,7 +80,7 @@ impl Numbers {
             self.estimated(),
             self.fill_ratio * 100.0,
             rate(self.estimated_fpp),
-            self.target_fpp.map_or(String::new(), |asked| format!(", asked {}", rate(asked))),
+            self.target_fpp.map_or(String::new(), |target| format!(", target {}", rate(target))),
         )
     }
 

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::io::messages::Talk;
 use std::path::Path;
 
-/// Opens files of other systems as asked.
+/// Opens files of other systems.
 #[derive(Debug, Clone, Copy)]
 pub struct Opener<'a> {
     args: &'a ForeignArgs,

@@ -21,7 +21,7 @@ pub enum Create {
 }
 
 impl Create {
-    /// The kind asked for, with room for `items` keys where it matters; `None` for the plain one.
+    /// The kind that is requested, with room for `items` keys where it matters; `None` for the plain one.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Create {
             LayoutName::WindowItems(window) => {
                 if let Some(given) = items.filter(|&given| given != window) {
                     return Err(Error::usage(
-                        format!("a window of {window} keys is asked for, and -n {given}"),
+                        format!("a window of {window} keys is requested, and -n {given}"),
                         "leave -n out: the window says how many keys it is for",
                     ));
                 }

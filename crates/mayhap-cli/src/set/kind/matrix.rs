@@ -1,4 +1,4 @@
-//! Many sets in one file: what `info` says of them. `which` asks them.
+//! Many sets in one file: what `info` shows of them. `which` queries them.
 
 use crate::error::Error;
 use crate::io::messages::grouped;
@@ -10,7 +10,7 @@ use mayhap::{BloomMatrix, Health};
 pub fn refuse(name: &str) -> Error {
     Error::usage(
         format!("{name} is a matrix, which holds many sets"),
-        format!("ask which of them hold a line: mayhap which {name} < keys.txt"),
+        format!("to see which of them hold a line: mayhap which {name} < keys.txt"),
     )
 }
 

@@ -33,7 +33,7 @@ impl WindowFile {
         Self { filter, unix_ms }
     }
 
-    /// The time in the filter's unit: of a unit that is not known, the latest one that was told.
+    /// The time in the filter's unit: of a unit that is not known, the latest one that was given.
     fn time(&self) -> u64 {
         if self.unix_ms { now() } else { self.filter.now() }
     }

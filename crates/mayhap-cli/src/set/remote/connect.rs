@@ -183,7 +183,7 @@ pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
             "others end soon; what a push that was killed has left expires, or is deleted by \
              mayhap push --discard-unfinished"
         }
-        Redis::NotReplicated { .. } => "ask for fewer replicas, or give them more --timeout TIME",
+        Redis::NotReplicated { .. } => "wait for fewer replicas, or give them more --timeout TIME",
         Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",
         _ => "",
     };

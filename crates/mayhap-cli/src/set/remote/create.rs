@@ -13,7 +13,7 @@ use mayhap_redis::{NativeFilter, NativeOptions};
 use std::fmt::Display;
 use std::time::Duration;
 
-/// How a filter is asked for.
+/// A request for a filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// Its size.
@@ -57,7 +57,7 @@ impl Wanted<'_> {
         Ok(params)
     }
 
-    /// What the server is asked for; makes a new key file if that was asked for.
+    /// The request to the server; creates the new key file if one was requested.
     fn native(&self, name: &str) -> Result<NativeOptions, Error> {
         let mut native = NativeOptions::new(self.params(name)?);
         native.digest_function = self.digest.function()?;
@@ -185,7 +185,7 @@ fn check(name: &str, filter: &NativeFilter, wanted: Wanted<'_>) -> Result<(), Er
 
 fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
     Err(Error::usage(
-        format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),
+        format!("{flag} {given} is given, but {name} was created with {flag} {has}"),
         format!("leave {flag} out to go on with it, or take another name"),
     ))
 }

@@ -1,4 +1,4 @@
-//! A filter on a server, asked and inserted into batch by batch.
+//! A filter on a server, queried and inserted into batch by batch.
 
 use super::connect::{Connection, wait};
 use super::{Place, connect};
@@ -25,7 +25,7 @@ const LOOK_PART: u64 = 100;
 const NEAR: Duration = Duration::from_millis(1);
 
 /// Digests of a call that go together: while the server works on the first, the next ones are made
-/// ready here. Few of a query, as each call asks every shard that it touches for its trailer too.
+/// ready here. Few of a query, as each call reads of every shard that it touches for its trailer too.
 const INSERT_PART: usize = 256;
 const ASK_PART: usize = 512;
 
@@ -45,7 +45,7 @@ pub struct RemoteFile {
 }
 
 impl RemoteFile {
-    /// Connects, finds the filter and counts its bits; tells the key options that it keeps.
+    /// Connects, finds the filter and counts its bits; returns the key options that it keeps.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl KeySet for RemoteFile {
         let expected = self.params().expected_items();
         if self.new_since >= LOOK_KEYS.max(expected / LOOK_PART) {
             // Where it fails, the next insertion does too, or the next look succeeds; what was
-            // inserted here has to be told.
+            // inserted here has to be reported.
             let _ = self.refresh();
         }
         Ok(())

@@ -30,7 +30,7 @@ pub use file::RemoteFile;
 /// The URL of a filter without the password, the filter, and the key options that it keeps.
 pub type Found = (String, Box<dyn KeySet>, KeyOptions);
 
-/// The filter that a URL names, to be asked; `None` for a file.
+/// The filter that a URL names, to be queried; `None` for a file.
 ///
 /// # Errors
 ///

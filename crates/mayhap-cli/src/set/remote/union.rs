@@ -38,7 +38,7 @@ pub struct Reading<'a> {
     pub max_bytes: u64,
     /// Read files without a log that is not there.
     pub without_log: bool,
-    /// Who is told.
+    /// Where messages go.
     pub talk: Talk,
 }
 
@@ -170,11 +170,11 @@ impl Whole {
                  {:?}",
                 self.name, self.key_options
             ),
-            "keys that were cut in different ways cannot be asked for together",
+            "keys that were cut in different ways cannot be queried together",
         ))
     }
 
-    /// What a server has to be asked for to hold it.
+    /// The request to a server to hold it.
     pub fn native_options(&self) -> NativeOptions {
         let mut options = NativeOptions::new(*self.filter.params());
         options.digest_function = *self.filter.digest_function();
@@ -289,7 +289,7 @@ impl Whole {
 pub struct Merged {
     /// Keys of each part.
     pub items: Vec<u64>,
-    /// As far as the bits tell.
+    /// By the bits.
     pub estimated_items: Option<f64>,
     /// The state of the whole.
     pub state: State,
