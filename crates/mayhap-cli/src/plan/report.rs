@@ -7,7 +7,7 @@ use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Fits, Needs, Plan, Reason, memory};
 use mayhap_units::number::{format_bytes, format_count};
 use mayhap_units::window::WindowSize;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// Bytes of a key where nobody says: about a number in text, less than most URLs.
 const USUAL_KEY_BYTES: f64 = 32.0;
@@ -60,7 +60,8 @@ pub struct Numbers {
     pub items_kept_of_2x: Option<u64>,
     pub cache_lines_hit: f64,
     pub cache_lines_miss: f64,
-    pub fits: &'static str,
+    #[serde(serialize_with = "serialize_fits")]
+    pub fits: Fits,
     pub expected_wrong_sets: f64,
 }
 
@@ -136,10 +137,15 @@ impl Numbers {
             items_kept_of_2x: candidate.items_kept_of(candidate.items.saturating_mul(2)),
             cache_lines_hit: candidate.cache_lines.hit,
             cache_lines_miss: candidate.cache_lines.miss,
-            fits: fits_name(candidate.fits),
+            fits: candidate.fits,
             expected_wrong_sets: candidate.expected_wrong_sets(),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn serialize_fits<S: Serializer>(fits: &Fits, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(fits_name(*fits))
 }
 
 /// The nearest memory that holds a filter, in short.
@@ -299,16 +305,18 @@ impl Report {
 
 impl Memory {
     /// A memory and how big it is.
-    fn of(&self, fits: &str) -> String {
+    fn of(&self, fits: Fits) -> String {
         match fits {
-            "L2" => format!("the L2 cache of {}", format_bytes(self.l2_bytes)),
-            "L3" => format!("the L3 cache of {}", format_bytes(self.l3_bytes)),
-            "DRAM" => format!(
+            Fits::L2 => format!("the L2 cache of {}", format_bytes(self.l2_bytes)),
+            Fits::L3 => format!("the L3 cache of {}", format_bytes(self.l3_bytes)),
+            Fits::Ram => format!(
                 "main memory of {} (L3 cache {})",
                 format_bytes(self.ram_bytes),
                 format_bytes(self.l3_bytes)
             ),
-            _ => format!("nothing here: main memory is {}", format_bytes(self.ram_bytes)),
+            Fits::Nothing => {
+                format!("nothing here: main memory is {}", format_bytes(self.ram_bytes))
+            }
         }
     }
 }

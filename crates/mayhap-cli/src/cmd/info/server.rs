@@ -12,7 +12,7 @@ use mayhap::{DigestFunction, SecretKey};
 use mayhap_redis::Persistence;
 use mayhap_units::number::format_bytes;
 use mayhap_units::span::format_millis;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::path::Path;
 
 /// All that is known, as `--json` prints it; what a file has too is named as there.
@@ -36,9 +36,20 @@ struct Info {
     server_values: u64,
     server_bytes: u64,
     ttl_ms: Option<u64>,
-    server_keeps: &'static str,
+    #[serde(serialize_with = "persistence_name")]
+    server_keeps: Persistence,
     #[serde(flatten)]
     state: State,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn persistence_name<S: Serializer>(keeps: &Persistence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match keeps {
+        Persistence::Unknown => "unknown",
+        Persistence::Nothing => "nothing",
+        Persistence::Snapshots => "snapshots",
+        Persistence::Log => "log",
+    })
 }
 
 /// Prints what the server reports.
@@ -80,12 +91,7 @@ pub(super) fn print(
         server_values: seen.num_shards,
         server_bytes: seen.num_bytes,
         ttl_ms: seen.ttl_ms,
-        server_keeps: match keeps {
-            Persistence::Unknown => "unknown",
-            Persistence::Nothing => "nothing",
-            Persistence::Snapshots => "snapshots",
-            Persistence::Log => "log",
-        },
+        server_keeps: keeps,
         state: file.state(),
     };
     if json { Talk::json(&info, true) } else { print_stdout(&info.text()) }
@@ -118,10 +124,12 @@ impl Info {
         let expires =
             self.ttl_ms.map_or("never".into(), |ttl| format!("in {}", format_millis(ttl)));
         let keeps = match self.server_keeps {
-            "nothing" => "nothing when it is killed",
-            "snapshots" => "snapshots: what came since the last is lost when it is killed",
-            "log" => "a log of all writes",
-            _ => "not known: it does not say",
+            Persistence::Nothing => "nothing when it is killed",
+            Persistence::Snapshots => {
+                "snapshots: what came since the last is lost when it is killed"
+            }
+            Persistence::Log => "a log of all writes",
+            Persistence::Unknown => "not known: it does not say",
         };
         let rows = [
             ("server", self.file.clone()),

@@ -1,7 +1,7 @@
 //! Whether a filter of another system is what it says.
 
 use super::presence::Presence;
-use super::report::{ABOVE, AS_PREDICTED, RateFound, Report};
+use super::report::{RateFound, RateVerdict, Report};
 use crate::args::LineArgs;
 use crate::error::Error;
 use crate::io::input::Source;
@@ -93,10 +93,10 @@ fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Rep
         Ok(not_keys.len() as u64)
     })?;
     file.warn(0, 1, talk);
-    let off = rate.rate_verdict == ABOVE;
+    let off = rate.rate_verdict == RateVerdict::AboveTarget;
     let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
     let queried = format!("keys ({key_type})");
-    rows.extend(rate.rows("by its formula", &queried, rate.rate_verdict.into()));
+    rows.extend(rate.rows("by its formula", &queried, rate.rate_verdict.to_string()));
     let name = file.name().to_owned();
     Ok(Report::new(name, "none", (Found { state, key_type, rate }, off, rows), keys))
 }
@@ -127,10 +127,10 @@ fn measure(file: &ForeignFile, request: &Request<'_>) -> RateFound {
     let count = Count { samples, hits };
     let above_target = file.target_fpp().is_some_and(|target| count.is_above(target));
     let rate_verdict = match (above_target, count.contradicts(predicted)) {
-        (true, _) => ABOVE,
-        (false, false) => AS_PREDICTED,
-        (false, true) if count.rate() > predicted => "above its formula",
-        (false, true) => "below its formula",
+        (true, _) => RateVerdict::AboveTarget,
+        (false, false) => RateVerdict::AsPredicted,
+        (false, true) if count.rate() > predicted => RateVerdict::AboveFormula,
+        (false, true) => RateVerdict::BelowFormula,
     };
     RateFound::new(request.seed, count, predicted, rate_verdict)
 }

@@ -25,7 +25,7 @@ use mayhap_keys::KeyOptions;
 use mayhap_units::number::parse_count;
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_on};
-use report::{ABOVE, AS_PREDICTED, OFF, RateFound, Report};
+use report::{RateFound, RateVerdict, Report};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -196,7 +196,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let cut = (&options, args.lines.reading("verify", talk));
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     subject.check_unchanged()?;
-    let off = rate.rate_verdict != AS_PREDICTED;
+    let off = rate.rate_verdict != RateVerdict::AsPredicted;
     let mut rows = vec![("checksums", "good".to_owned())];
     rows.extend(rate_rows(&rate, &state));
     Ok(Report::new(name, "good", (Found { state, rate }, off, rows), keys))
@@ -342,9 +342,9 @@ fn measure_matrix(matrix: &BloomMatrix, args: &Args) -> RateFound {
         fpp_low: None,
         fpp_high: None,
         rate_verdict: match (off, above) {
-            (0, 0) => AS_PREDICTED,
-            (0, _) => ABOVE,
-            _ => OFF,
+            (0, 0) => RateVerdict::AsPredicted,
+            (0, _) => RateVerdict::AboveTarget,
+            _ => RateVerdict::Off,
         },
         sets_off: Some(off + above),
     }

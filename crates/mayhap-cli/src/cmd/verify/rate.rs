@@ -1,6 +1,6 @@
 //! What a count of false positives says of a rate.
 
-use super::report::{ABOVE, AS_PREDICTED, OFF, RateFound, Row};
+use super::report::{RateFound, RateVerdict, Row};
 use crate::io::messages::{grouped, rate};
 #[cfg(feature = "redis")]
 use crate::measure::counts::Count;
@@ -9,17 +9,17 @@ use crate::set::state::State;
 use mayhap::Health;
 
 /// The verdict on a rate.
-pub(super) fn verdict_on(is_off: bool, is_above: bool) -> &'static str {
+pub(super) fn verdict_on(is_off: bool, is_above: bool) -> RateVerdict {
     match (is_off, is_above) {
-        (true, _) => OFF,
-        (false, true) => ABOVE,
-        (false, false) => AS_PREDICTED,
+        (true, _) => RateVerdict::Off,
+        (false, true) => RateVerdict::AboveTarget,
+        (false, false) => RateVerdict::AsPredicted,
     }
 }
 
 /// What a count says of the rate of a plain filter with this state.
 #[cfg(feature = "redis")]
-pub(super) fn verdict_of(count: Count, state: &State, estimate: mayhap::Estimate) -> &'static str {
+pub(super) fn verdict_of(count: Count, state: &State, estimate: mayhap::Estimate) -> RateVerdict {
     let items = state.expected_items.unwrap_or(u64::MAX);
     let (predicted, target) = (state.estimated_fpp, state.target_fpp);
     let overfilled = predicted > target && estimate.health(items) == Health::OverCapacity;
@@ -43,8 +43,10 @@ pub(super) fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
         None => format!("{} keys", grouped(state.items)),
     };
     let verdict = match found.rate_verdict {
-        ABOVE => format!("above the target, {target} (overfilled: {holds})"),
-        OFF => "off: not what the bits say (digests, or damage before it was saved)".into(),
+        RateVerdict::AboveTarget => format!("above the target, {target} (overfilled: {holds})"),
+        RateVerdict::Off => {
+            "off: not what the bits say (digests, or damage before it was saved)".into()
+        }
         verdict => format!("{verdict}, target {target} ({holds})"),
     };
     found.rows("from the bits", "digests", verdict)

@@ -5,14 +5,58 @@ use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::measure::counts::Count;
 use crate::outcome::Outcome;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use std::fmt;
 
-/// The verdict on a rate that is right.
-pub(super) const AS_PREDICTED: &str = "as predicted";
-/// That on one that is too high.
-pub(super) const ABOVE: &str = "above the target";
-/// That on one, and on a file, that is not what it says.
-pub(super) const OFF: &str = "off";
+/// The verdict on a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RateVerdict {
+    /// It is right.
+    AsPredicted,
+    /// It is higher than was promised.
+    AboveTarget,
+    /// It is higher than the formula of its system says.
+    AboveFormula,
+    /// It is lower than that.
+    BelowFormula,
+    /// The bits say another one.
+    Off,
+}
+
+impl fmt::Display for RateVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AsPredicted => "as predicted",
+            Self::AboveTarget => "above the target",
+            Self::AboveFormula => "above its formula",
+            Self::BelowFormula => "below its formula",
+            Self::Off => "off",
+        })
+    }
+}
+
+impl Serialize for RateVerdict {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// The verdict on a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Good,
+    Off,
+}
+
+impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Off => "off",
+        }
+    }
+}
 
 /// A line of a report in words: what is named, and what is said of it.
 pub(super) type Row = (&'static str, String);
@@ -21,7 +65,7 @@ pub(super) type Row = (&'static str, String);
 #[derive(Debug, Serialize)]
 pub(super) struct Report<F> {
     file: String,
-    verdict: &'static str,
+    verdict: Verdict,
     checksums: &'static str,
     damage: Option<String>,
     #[serde(flatten)]
@@ -42,7 +86,7 @@ impl<F: Serialize> Report<F> {
         keys: Option<Presence>,
     ) -> Self {
         let is_off = is_off || keys.as_ref().is_some_and(Presence::any_absent);
-        let verdict = if is_off { OFF } else { "good" };
+        let verdict = if is_off { Verdict::Off } else { Verdict::Good };
         Self { file, verdict, checksums, damage: None, found: Some(found), keys, rows }
     }
 
@@ -55,14 +99,14 @@ impl<F: Serialize> Report<F> {
     ) -> Self {
         let rows = vec![(row, format!("damaged: {damage}"))];
         let damage = Some(damage);
-        Self { file, verdict: OFF, checksums, damage, found: None, keys: None, rows }
+        Self { file, verdict: Verdict::Off, checksums, damage, found: None, keys: None, rows }
     }
 
     /// Of a file that is sound, and only a part of its filter, for this reason.
     pub(super) fn incomplete(file: String, why: String) -> Self {
         let rows = vec![("checksums", "good".to_owned()), ("log", why.clone())];
         let (checksums, damage) = ("good", Some(why));
-        Self { file, verdict: OFF, checksums, damage, found: None, keys: None, rows }
+        Self { file, verdict: Verdict::Off, checksums, damage, found: None, keys: None, rows }
     }
 
     /// Prints it to stdout.
@@ -76,14 +120,14 @@ impl<F: Serialize> Report<F> {
         } else if !talk.is_quiet() {
             print_stdout(&self.text())?;
         }
-        Ok(if self.verdict == OFF { Outcome::Off } else { Outcome::Done })
+        Ok(if self.verdict == Verdict::Off { Outcome::Off } else { Outcome::Done })
     }
 
     fn text(&self) -> String {
         let mut text = row("file", &self.file);
         let keys = self.keys.iter().flat_map(Presence::rows);
         text.extend(self.rows.iter().cloned().chain(keys).map(|(name, value)| row(name, &value)));
-        text + &row("verdict", self.verdict)
+        text + &row("verdict", self.verdict.name())
     }
 }
 
@@ -105,7 +149,7 @@ pub(super) struct RateFound {
     /// As above.
     pub fpp_high: Option<f64>,
     /// What that means.
-    pub rate_verdict: &'static str,
+    pub rate_verdict: RateVerdict,
     /// Sets of a matrix that are above their rate or off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sets_off: Option<u64>,
@@ -113,7 +157,7 @@ pub(super) struct RateFound {
 
 impl RateFound {
     /// Of one filter.
-    pub(super) fn new(seed: u64, count: Count, predicted: f64, rate_verdict: &'static str) -> Self {
+    pub(super) fn new(seed: u64, count: Count, predicted: f64, rate_verdict: RateVerdict) -> Self {
         let (low, high) = count.interval();
         Self {
             seed,

@@ -1,7 +1,7 @@
 //! `mayhap verify` of a filter on a server: its rate, measured there.
 
 use super::presence::Presence;
-use super::report::{RateFound, Report};
+use super::report::{RateFound, RateVerdict, Report};
 use crate::args::LineArgs;
 use crate::args::ReplicaArgs;
 use crate::args::ServerArgs;
@@ -76,7 +76,7 @@ pub(super) fn run(url: &Path, request: Request<'_>, talk: Talk) -> Result<Outcom
         absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
         Ok(0)
     })?;
-    let is_off = verdict != super::report::AS_PREDICTED;
+    let is_off = verdict != RateVerdict::AsPredicted;
     let mut rows = vec![("checksums", "none: a server has no file".to_owned())];
     rows.extend(super::rate::rate_rows(&rate, &state));
     let found = (Found { state, rate }, is_off, rows);
