@@ -57,21 +57,32 @@ pub fn parse_window(text: &str) -> Result<WindowSize, WindowError> {
     }
 }
 
-impl fmt::Display for WindowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl WindowError {
+    /// The message where a window is typed after a prefix, such as `window:`.
+    ///
+    /// ```
+    /// use mayhap_units::window::parse_window;
+    /// let message = parse_window("30m").unwrap_err().after("window:");
+    /// assert!(message.contains("window:30min") && message.contains("window:30M"));
+    /// ```
+    pub fn after(&self, prefix: &str) -> String {
         match self {
-            Self::Empty(text) => write!(f, "a window of {text} remembers nothing"),
-            Self::Ambiguous(number) => write!(
-                f,
-                "a window of {number}m could be minutes or millions; write {number}min for minutes, \
-                 {number}M for million keys"
+            Self::Empty(text) => format!("a window of {text} remembers nothing"),
+            Self::Ambiguous(number) => format!(
+                "a window of {number}m could be minutes or millions; write {prefix}{number}min for \
+                 minutes, {prefix}{number}M for million keys"
             ),
-            Self::Unreadable(text) => write!(
-                f,
-                "{text:?} is neither a number of keys nor a time; write 10M for the last 10 million \
-                 keys, or 7d for the last 7 days (w, d, h, min, s, ms)"
+            Self::Unreadable(text) => format!(
+                "{text:?} is neither a number of keys nor a time; write {prefix}10M for the last 10 \
+                 million keys, or {prefix}7d for the last 7 days (w, d, h, min, s, ms)"
             ),
         }
+    }
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.after(""))
     }
 }
 

@@ -32,13 +32,13 @@ impl LayoutName {
     /// What is wrong, the names that there are, and an example.
     pub fn parse(text: &str) -> Result<Self, String> {
         match (text, text.strip_prefix("window:")) {
-            (_, Some(size)) => Self::parse_window(size),
+            (_, Some(size)) => Self::window(size, "window:"),
             ("blocked", _) => Ok(Self::Blocked),
             ("standard", _) => Ok(Self::Standard),
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
             ("scalable", _) => Ok(Self::Scalable),
-            ("window", _) => Self::parse_window(""),
+            ("window", _) => Self::window("", "window:"),
             _ => {
                 let names = "blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME";
                 Err(format!("there are {names}"))
@@ -52,7 +52,11 @@ impl LayoutName {
     ///
     /// What is wrong, and an example.
     pub fn parse_window(text: &str) -> Result<Self, String> {
-        match parse_window(text).map_err(|error| error.to_string())? {
+        Self::window(text, "")
+    }
+
+    fn window(text: &str, prefix: &str) -> Result<Self, String> {
+        match parse_window(text).map_err(|error| error.after(prefix))? {
             WindowSize::Items(items) => Ok(Self::WindowItems(items)),
             WindowSize::Millis(millis) => Ok(Self::WindowMillis(millis)),
         }

@@ -29,7 +29,7 @@ fn refuse_terminal<A: Args>(verb: &str, sources: &[Source]) -> Result<(), Error>
     if !waits {
         return Ok(());
     }
-    let command = Command::new(format!("mayhap {verb}")).max_term_width(100);
+    let command = Command::new("mayhap").bin_name(format!("mayhap {verb}")).max_term_width(100);
     let mut command = MessageArgs::augment_args(A::augment_args(command));
     messages::print(&format!("{}\n", command.render_help()));
     Err(Error::usage(

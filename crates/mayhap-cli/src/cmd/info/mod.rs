@@ -7,7 +7,6 @@ mod server;
 
 use crate::args::OpenArgs;
 use crate::error::Error;
-#[cfg(feature = "redis")]
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
