@@ -52,7 +52,7 @@ impl LayoutName {
     ///
     /// What is wrong, and an example.
     pub fn parse_window(text: &str) -> Result<Self, String> {
-        Self::window(text, "")
+        Self::window(text, "--window ")
     }
 
     fn window(text: &str, prefix: &str) -> Result<Self, String> {

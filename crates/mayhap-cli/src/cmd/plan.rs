@@ -12,7 +12,7 @@ use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::write_millis;
-use mayhap_units::window::{WindowSize, parse_window};
+use mayhap_units::window::{self, WindowSize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +42,11 @@ bursts: where more come it forgets the oldest early and keeps its rate. The plot
 terminal with Unicode.
 
 Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
+
+/// Reads a window, for clap.
+fn parse_window(text: &str) -> Result<WindowSize, String> {
+    window::parse_window(text).map_err(|error| error.after("--window "))
+}
 
 /// What follows every refusal of numbers.
 const HINT: &str = "for example: mayhap plan -n 1B -p 0.1%";

@@ -273,7 +273,7 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{verb}: {}", stderr(&output));
     }
-    assert_eq!(names(folder), ["c", "f", "g", "new"]);
+    assert_eq!(names(folder), ["c", "f", "g", "h", "new"]);
 }
 
 #[test]
