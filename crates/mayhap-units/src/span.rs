@@ -42,8 +42,8 @@ pub fn format_millis(millis: u64) -> String {
     format!("{} {name}", text.trim_end_matches(".0"))
 }
 
-/// Writes milliseconds so that [`parse_millis`] reads them back: a whole number of the longest unit,
-/// up to days, that divides them.
+/// Writes milliseconds so that [`parse_millis`] reads them back: a whole number of the longest
+/// unit, up to days, that divides them.
 ///
 /// ```
 /// use mayhap_units::span::{parse_millis, write_millis};

@@ -73,8 +73,8 @@ impl WindowError {
                  minutes, {prefix}{number}M for million keys"
             ),
             Self::Unreadable(text) => format!(
-                "{text:?} is neither a number of keys nor a time; write {prefix}10M for the last 10 \
-                 million keys, or {prefix}7d for the last 7 days (w, d, h, min, s, ms)"
+                "{text:?} is neither a number of keys nor a time; write {prefix}10M for the last \
+                 10 million keys, or {prefix}7d for the last 7 days (w, d, h, min, s, ms)"
             ),
         }
     }

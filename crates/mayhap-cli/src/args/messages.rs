@@ -5,8 +5,8 @@ use crate::io::messages::Color;
 /// What every verb takes.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct MessageArgs {
-    /// Say nothing but errors
-    #[arg(short, long, global = true, help_heading = "Talk")]
+    /// Print nothing but errors
+    #[arg(short, long, global = true, help_heading = "Messages")]
     pub quiet: bool,
     /// Colour on stderr
     #[arg(
@@ -15,7 +15,7 @@ pub struct MessageArgs {
         value_enum,
         default_value_t,
         value_name = "WHEN",
-        help_heading = "Talk"
+        help_heading = "Messages"
     )]
     pub color: Color,
 }

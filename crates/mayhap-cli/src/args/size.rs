@@ -14,7 +14,7 @@ pub const DEFAULT_FPP: f64 = 1e-4;
 /// A rate above this one is not what somebody wants who names none: three bits a key have it.
 const MAX_DEFAULT_FPP: f64 = 0.25;
 
-/// How big a filter is made.
+/// The size of a new filter.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Size")]
 pub struct SizeArgs {

@@ -34,20 +34,20 @@ else to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it 
 2) and writes nothing, unless --overfill is given. The file appears whole or not at all: after \
 Ctrl-C while the input is read there is none.
 
-A fuse filter is made of all keys at once: about 28 bytes of memory per line while it is built, \
+A fuse filter is built from all keys at once: about 28 bytes of memory per line while it is built, \
 up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
 
 How keys are cut (-0, --field, --lower ...) is kept in the file: check and add then cut them in \
 the same way. Lines without a key, as they have too few fields, are left out and counted.";
 
-/// Create a filter file of a list of keys, one per line
+/// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// Input; - or none is standard input
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
-    /// The filter file to make
+    /// The filter file to write
     #[arg(short = 'o', long, value_name = "FILTER")]
     output: PathBuf,
     /// Replace the file if it exists

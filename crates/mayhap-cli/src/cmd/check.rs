@@ -41,9 +41,9 @@ bytes (LC_ALL=C sort), cut as the filter's; a few reads of it for each, in const
 two of the lines that it reads are out of order it refuses the file: the first 8 KiB, 255 \
 lines all over it, and those that a search passes. That is no full check (sort -c is).
 
-A filter of another system is detected from its bytes, or named with --format (for all files that are \
-not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to be \
-given each time. A line whose text is no key of its --key-type is surely not in it.";
+A filter of another system is detected from its bytes, or named with --format (for all files that \
+are not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to \
+be given each time. A line whose text is no key of its --key-type is surely not in it.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]

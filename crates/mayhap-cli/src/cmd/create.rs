@@ -40,7 +40,7 @@ empty one in its place, in one step.";
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file to make, or redis://host:port/database/name
+    /// The filter file to write, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Replace it if it exists

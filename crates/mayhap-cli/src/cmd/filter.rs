@@ -30,8 +30,8 @@ let through is surely not in the set. Nothing waits in memory while the input pa
 
 How records and their keys are cut (-0, --field, --json-pointer ...) is what is said here, \
 whatever the filter was made of; what becomes of a key (--trim, --lower, --hex ...) is known from \
-the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the set. In a filter of \
-another system nothing is kept: all of it is what is said here.
+the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the \
+set. In a filter of another system nothing is kept: all of it is what is said here.
 
 Exit codes: 0 if a record was let through, 1 if none was, 2 after an error.";
 

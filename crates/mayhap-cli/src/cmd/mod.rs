@@ -63,7 +63,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap dedup urls.txt > unique.txt          # keep the first of equal lines
   tail -f log | mayhap dedup -n 10M           # of a stream, as it comes
-  mayhap build -o pw.mayhap passwords.txt.gz  # make a filter of a list
+  mayhap build -o pw.mayhap passwords.txt.gz  # build a filter from a list
   mayhap check pw.mayhap < words              # print the lines that may be in it
   mayhap info pw.mayhap                       # look inside
   mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may hold each line

@@ -36,7 +36,7 @@ pub struct Args {
     /// Where it is: redis://host:port/database/name
     #[arg(value_name = "URL")]
     url: PathBuf,
-    /// The filter file to make
+    /// The filter file to write
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Replace the file if it exists

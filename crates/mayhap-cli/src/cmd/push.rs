@@ -24,17 +24,17 @@ Examples:
 
 const NOTES: &str = "\
 A URL is redis://host:port/database/name, rediss:// with TLS, \
-redis+cluster://host:port,host:port/name of a cluster. The password is better in the environment (REDISCLI_AUTH) than in the URL, where \
-others of the machine see it.
+redis+cluster://host:port,host:port/name of a cluster. The password is better in the environment \
+(REDISCLI_AUTH) than in the URL, where others of the machine see it.
 
 The bits of the file are written to the server as they are, in values of at most 4 MiB, over all \
-masters of a cluster; how its keys are cut goes with them. Nobody sees the new filter before it is \
-whole: readers and writers see the old one or the new one. What is being sent expires by itself \
-if this command is killed; until then another push of that name is refused, unless \
+masters of a cluster; how its keys are cut goes with them. Nobody sees the new filter before it \
+is whole: readers and writers see the old one or the new one. What is being sent expires by \
+itself if this command is killed; until then another push of that name is refused, unless \
 --discard-unfinished deletes it. With --merge shards are merged one after another, and the filter \
-there, its time to live included, stays; it has to be of the same size and digest. If it would hold \
-more keys than it was made for, nothing is sent (exit code 2), unless --overfill is given; the bits \
-there are read to know, if the keys of both do not fit into it together.
+there, its time to live included, stays; it has to be of the same size and digest. If it would \
+hold more keys than it was made for, nothing is sent (exit code 2), unless --overfill is given; \
+the bits there are read to know, if the keys of both do not fit into it together.
 
 The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
 --timeout. Filters of the layout standard have to fit in one \

@@ -135,8 +135,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     result.map(|()| Outcome::Done)
 }
 
-/// Removes every line that has a key; `counts` is right even where an error ends it, with those that
-/// were there as the new ones.
+/// Removes every line that has a key; `counts` is right even where an error ends it, with those
+/// that were there as the new ones.
 fn remove_all(
     reader: &mut LineReader,
     (set, writer): (&mut dyn KeySet, &mut Writer),

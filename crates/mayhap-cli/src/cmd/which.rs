@@ -23,8 +23,8 @@ Examples:
 const NOTES: &str = "\
 Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \
 A set that holds it is always named, one that does not with the rate of its filter. Lines that \
-surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: 0 if a set may hold a line, 1 \
-if none does, 2 after an error.
+surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: 0 if \
+a set may hold a line, 1 if none does, 2 after an error.
 
 A line is digested once for all filters of one digest. Where there are many filters of one shape \
 (made with the same -n, -p and digest) and much input, they are turned into a matrix on the way, \

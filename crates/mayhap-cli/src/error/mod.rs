@@ -256,8 +256,8 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         }
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {
-            "or go on with what is in the file: --without-log; for good, and without the lost keys, \
-             with mayhap add --without-log FILE /dev/null"
+            "or go on with what is in the file: --without-log; for good, and without the lost \
+             keys, with mayhap add --without-log FILE /dev/null"
         }
         Store::UnreadLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
         Store::Replaced { .. } => "add again what has to be in the filter that is there now",
@@ -265,8 +265,8 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
-                "a filter is made by mayhap build or mayhap create; are the arguments in order? One \
-                 of another system may need --format FORMAT"
+                "a filter is made by mayhap build or mayhap create; are the arguments in order? \
+                 One of another system may need --format FORMAT"
             }
             mayhap::Error::WrongLength { .. }
             | mayhap::Error::HeaderDamaged

@@ -55,8 +55,8 @@ impl AddAssign for Lost {
     }
 }
 
-/// Sums the rate over the insertions: for filters that forget, or that others fill too, so that their
-/// count does not say how many came.
+/// Sums the rate over the insertions: for filters that forget, or that others fill too, so that
+/// their count does not say how many came.
 ///
 /// Of the lines with a key never seen before, a share p is lost, p being the rate at that moment.
 /// Between insertions `a` and `b` that were answered "new", (b − a) p / (1 − p) are expected to

@@ -1,5 +1,6 @@
-//! Numbers that are measured or estimated: `counts.rs` false positives, `distinct.rs` the keys of an
-//! input, `loss.rs` new lines that were taken for repeats, `speed.rs` the time that a filter takes.
+//! Numbers that are measured or estimated: `counts.rs` false positives, `distinct.rs` the keys of
+//! an input, `loss.rs` new lines that were taken for repeats, `speed.rs` the time that a filter
+//! takes.
 
 pub mod counts;
 pub mod distinct;

@@ -10,8 +10,8 @@ use mayhap::native::{Header, Kind};
 use mayhap_store::{LogFound, Snapshot};
 use std::path::Path;
 
-/// Opens a filter file to read it with its log, which may be missing only if that is allowed. Says so
-/// then, and names a log that is none of its.
+/// Opens a filter file to read it with its log, which may be missing only if that is allowed. Says
+/// so then, and names a log that is none of its.
 ///
 /// # Errors
 ///

@@ -253,8 +253,8 @@ impl Inserter {
         ));
     }
 
-    /// Takes the lock of the filter's file, unless it is held or there is none, and brings the filter
-    /// to where others left it. To be called before [`Inserter::insert`].
+    /// Takes the lock of the filter's file, unless it is held or there is none, and brings the
+    /// filter to where others left it. To be called before [`Inserter::insert`].
     ///
     /// # Errors
     ///

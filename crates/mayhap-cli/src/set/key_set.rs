@@ -196,8 +196,8 @@ pub trait KeySet: fmt::Debug {
         None
     }
 
-    /// Whether others insert into it meanwhile and what is inserted is recorded at once: a filter on
-    /// a server.
+    /// Whether others insert into it meanwhile and what is inserted is recorded at once: a filter
+    /// on a server.
     fn is_shared(&self) -> bool {
         false
     }

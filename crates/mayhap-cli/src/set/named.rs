@@ -11,8 +11,8 @@ use mayhap_keys::KeyOptions;
 use mayhap_store::MappedBlocks;
 use std::path::Path;
 
-/// Fewer filters are queried one by one: each takes one cache line of a key, and a matrix the k rows
-/// (about 8) of as many as 512 sets, of which it takes the memory even if there are fewer.
+/// Fewer filters are queried one by one: each takes one cache line of a key, and a matrix the k
+/// rows (about 8) of as many as 512 sets, of which it takes the memory even if there are fewer.
 const MIN_MATRIX_SETS: usize = 64;
 
 /// Sets with names, and their answers.
@@ -85,8 +85,8 @@ impl NamedSets {
         let (names, filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
         let lines_left = matrix_bytes(&filters)
             .filter(|&bytes| bytes <= max_bytes)
-            // Building it touches all its bytes, querying one by one a cache line of each filter: go
-            // over when as much was spent on queries, which is at most twice the least.
+            // Building it touches all its bytes, querying one by one a cache line of each filter:
+            // go over when as much was spent on queries, which is at most twice the least.
             .map(|bytes| bytes / 64 / filters.len() as u64);
         let found = filters.iter().map(|_| Bitmap::new()).collect();
         Self::new(names, Sets::Filters { filters, found, lines_left })
@@ -160,8 +160,8 @@ impl NamedSets {
         Ok(self)
     }
 
-    /// Appends the names of the sets that may hold line `i` of the batch queried last; whether there
-    /// is any.
+    /// Appends the names of the sets that may hold line `i` of the batch queried last; whether
+    /// there is any.
     pub fn of_line(&self, i: usize, line: &mut Vec<u8>) -> bool {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         let sets = &self.sets[start..self.ends[i]];

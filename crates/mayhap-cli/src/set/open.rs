@@ -117,8 +117,8 @@ fn open(
 /// What becomes of the key options that a file of this name keeps, and of those that were given.
 pub type Agree = fn(KeyOptions, &str, &KeyOptions) -> Result<KeyOptions, mayhap_keys::Error>;
 
-/// Opens filters that cut keys alike, each with its name, and returns how: where a file keeps no key
-/// options, as given.
+/// Opens filters that cut keys alike, each with its name, and returns how: where a file keeps no
+/// key options, as given.
 ///
 /// # Errors
 ///

@@ -14,7 +14,8 @@ pub struct State {
     pub num_bytes: u64,
     /// Insertions that were new; on a server, where they are not counted, distinct keys.
     pub items: u64,
-    /// Distinct keys that came, those that were taken for repeats too; `null` where that is unknown.
+    /// Distinct keys that came, those that were taken for repeats too; `null` where that is
+    /// unknown.
     pub distinct_items: Option<u64>,
     /// Distinct keys that it was made for; a growing one has no such number.
     pub expected_items: Option<u64>,

@@ -1,5 +1,5 @@
-//! Filters whose files are cut or overwritten while they are read where they lie: an error with exit
-//! code 2, and no answer that was made of what came afterwards.
+//! Filters whose files are cut or overwritten while they are read where they lie: an error with
+//! exit code 2, and no answer that was made of what came afterwards.
 
 use crate::support::{file, folder, lines, start, stderr, succeed};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! Rounds of commands on one file, some of them killed: what ended well has lost nothing. A few here;
-//! `MAYHAP_SOAK=1` makes 240, `ROUNDS=N` N, `SEED=N` repeats a run.
+//! Rounds of commands on one file, some of them killed: what ended well has lost nothing. A few
+//! here; `MAYHAP_SOAK=1` makes 240, `ROUNDS=N` N, `SEED=N` repeats a run.
 
 use crate::support::{file, folder, lines, mayhap, numbers, run, stderr, succeed};
 use crate::turns::names;

@@ -114,8 +114,8 @@ pub(crate) fn json(output: &[u8]) -> serde_json::Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The JSON object among what a command said beside it on stderr: the one line that is JSON, and the
-/// others, which are all sentences of ours.
+/// The JSON object among what a command said beside it on stderr: the one line that is JSON, and
+/// the others, which are all sentences of ours.
 pub(crate) fn json_and_talk(stderr: &[u8]) -> (serde_json::Value, Vec<String>) {
     let text = std::str::from_utf8(stderr).unwrap();
     let (objects, talk): (Vec<&str>, Vec<&str>) =

@@ -1,6 +1,6 @@
 //! What the command says of the keys that it lost, of how full a filter is and of its rate: by all
-//! distinct keys that came, and right within 3 σ. Repeats are among the lines, so that not every line
-//! that is dropped is a lost one.
+//! distinct keys that came, and right within 3 σ. Repeats are among the lines, so that not every
+//! line that is dropped is a lost one.
 
 use crate::remote::{server, url};
 use crate::support::{fail, folder, json, json_and_talk, lines, run, stderr, succeed};

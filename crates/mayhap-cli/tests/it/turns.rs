@@ -163,7 +163,8 @@ fn of_many_dedups_on_one_state_one_prints_each_line() {
         let outputs: Vec<Vec<u8>> = std::thread::scope(|scope| {
             let runs = (0..4u64).map(|i| {
                 scope.spawn(move || {
-                    // Each shares half of its lines with the next one; the pipe pauses now and then.
+                    // Each shares half of its lines with the next one; the pipe pauses now and
+                    // then.
                     let dedup = ["dedup", "-q", "--state", "f", "-p", "1e-9"];
                     let mut child = start(folder, &[&dedup[..], kind].concat());
                     let mut stdin = child.stdin.take().unwrap();

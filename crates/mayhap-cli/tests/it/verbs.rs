@@ -26,7 +26,8 @@ impl Verb {
         self.flags.iter().any(|own| own.name == flag)
     }
 
-    /// The argument vectors in which the verb reads `file` as a filter, and `input` if it reads one.
+    /// The argument vectors in which the verb reads `file` as a filter, and `input` if it reads
+    /// one.
     pub(crate) fn ways_to_read(&self, file: &str, input: &str) -> Vec<Vec<String>> {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         let mut start = words(&[&self.name]);

@@ -48,8 +48,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Takes the lock unless it is held, and reads the file again if others have changed it; whether
-    /// they have.
+    /// Takes the lock unless it is held, and reads the file again if others have changed it;
+    /// whether they have.
     ///
     /// # Errors
     ///
@@ -77,7 +77,8 @@ impl<'a> Turns<'a> {
         self.is_dirty = true;
     }
 
-    /// Lets others have the file if they have waited for long enough; to be called after each batch.
+    /// Lets others have the file if they have waited for long enough; to be called after each
+    /// batch.
     ///
     /// # Errors
     ///

@@ -43,7 +43,7 @@ pub struct Args {
     /// The form to write
     #[arg(long, value_name = "FORM")]
     to: String,
-    /// The file to make
+    /// The file to write
     #[arg(short = 'o', long, value_name = "FILE")]
     output: PathBuf,
     /// Replace the file if it exists

@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::args::layout_name::LayoutName;
-use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
+use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
 use crate::io::input::{self, Source};
 use crate::io::messages::Talk;
@@ -17,7 +17,6 @@ use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::native::{Header, Kind};
 use mayhap_keys::KeyOptions;
 use mayhap_units::number::{format_bytes, format_count};
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -167,17 +166,10 @@ fn open_state(
     if let (Some(has), Some(given)) = (set.layout_name(), size.layout)
         && given != has
     {
-        return conflict("--layout", &given, &has, &name);
+        return Err(conflict("--layout", &given, &has, &name));
     }
     set.set_max_bytes(size.max_bytes());
     Ok((set, writer, options))
-}
-
-fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
-    Err(Error::usage(
-        format!("{flag} {given} is given, but {name} was created with {flag} {has}"),
-        format!("leave {flag} out to go on with it, or name another file"),
-    ))
 }
 
 /// Refuses numbers that contradict those in the file.
@@ -187,46 +179,20 @@ fn check_state_arguments(
     name: &str,
     header: &Header,
 ) -> Result<(), Error> {
-    let fields = header.fields();
-    match (size.items, fields.expected_items) {
-        (Some(given), has) if given != has => {
-            return conflict("-n", &given, &has, name);
-        }
-        _ => {}
-    }
-    match (size.fpp, fields.target_fpp) {
-        (Some(given), has) if given != has => {
-            return conflict("-p", &given, &has, name);
-        }
-        _ => {}
-    }
-    if header.kind() == Kind::Bloom {
-        let params = header.params()?;
-        if let Some(given) = size.layout
-            && given.layout() != Some(params.layout())
-        {
-            return conflict("--layout", &given, &params.layout(), name);
-        }
-        if let Some(given) = size.mem
-            && given / 64 != params.num_bytes() / 64
-        {
-            return conflict("--mem", &given, &params.num_bytes(), name);
-        }
-    } else if size.mem.is_some() {
+    let (fields, is_plain) = (header.fields(), header.kind() == Kind::Bloom);
+    if !is_plain && size.mem.is_some() {
         return Err(Error::usage(
             format!("--mem is given, but {name} is a {} filter", header.kind().name()),
-            "leave --mem out to go on with it, or name another file",
+            "leave --mem out to go on with it, or name another filter",
         ));
     }
-    match (args.digest.seed, header.digest_id()) {
-        (Some(given), 1) if given != header.digest_parameter() => {
-            conflict("--seed", &given, &header.digest_parameter(), name)
-        }
-        (Some(given), 2) => conflict("--seed", &given, &"a secret key", name),
-        _ if args.digest.new_key_file.is_some() => Err(Error::usage(
-            format!("--new-key-file is given, but {name} exists already"),
-            "a key is chosen when the filter is made; give that one with --key-file",
-        )),
-        _ => Ok(()),
-    }
+    let params = is_plain.then(|| header.params()).transpose()?;
+    let existing = Existing {
+        name,
+        expected_items: fields.expected_items,
+        target_fpp: fields.target_fpp,
+        shape: params.map(|params| (params.layout(), params.num_bytes())),
+        seed: (header.digest_id() == 1).then(|| header.digest_parameter()),
+    };
+    existing.check(size, &args.digest)
 }

@@ -37,8 +37,8 @@ Of a filter on a server (see mayhap push --help) the bits are counted there. How
 inserted is not kept, and there are no checksums. It also says when it expires, and what the \
 server keeps when it is killed.
 
-A filter of another system is detected from its bytes, or named with --format; a bare bitmap, as of \
-magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
+A filter of another system is detected from its bytes, or named with --format; a bare bitmap, as \
+of magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
 formulas. What it is not known to be is named: few formats say how keys are encoded.";
 
 /// Show what a filter was made for and what it is now

@@ -50,7 +50,7 @@ Windows, fuse filters and matrices cannot be merged.
 
 Filters on a server (see mayhap push --help) are merged in memory, with files or with one another. \
 If the output is one, the keys go into it, shard after shard, and those that are there stay; it is \
-made if it is not there.
+created if it does not exist.
 
 Filters of one other system are merged in memory where it can merge them; the new file is of that \
 system's format.";
@@ -68,7 +68,7 @@ pub struct Args {
     /// The filters: files, or redis://host:port/database/name
     #[arg(value_name = "FILTER", required = true)]
     files: Vec<PathBuf>,
-    /// The filter file to make, or the filter on a server that the keys go into
+    /// The filter file to write, or the filter on a server that takes the keys
     #[arg(short = 'o', long, value_name = "FILTER")]
     output: PathBuf,
     /// Replace the file if it exists
@@ -245,7 +245,7 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
         ),
         Kind::Fuse => (
             "a fuse filter, which never changes",
-            "build one from all keys: mayhap build --layout fuse, or query all with mayhap check -f",
+            "build one from all keys (mayhap build --layout fuse), or query all: mayhap check -f",
         ),
         Kind::Matrix => (
             "a matrix, which holds many sets",
@@ -398,8 +398,8 @@ impl Summary {
         });
         if health == Health::OverCapacity {
             talk.warn(&format!(
-                "the merged filter is over capacity{of}: its rate is {}, its target {}; shards have \
-                 to be made with the -n of all keys together",
+                "the merged filter is over capacity{of}: its rate is {}, its target {}; shards \
+                 have to be made with the -n of all keys together",
                 rate(estimated_fpp),
                 rate(target_fpp),
             ));

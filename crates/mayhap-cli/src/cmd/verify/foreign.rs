@@ -16,7 +16,8 @@ use serde::Serialize;
 use std::convert::Infallible;
 use std::path::Path;
 
-/// The least and the most random keys, unless --samples says otherwise: each costs k hashes or more.
+/// The least and the most random keys, unless --samples says otherwise: each costs k hashes or
+/// more.
 const MIN_SAMPLES: u64 = 1 << 17;
 const MAX_SAMPLES: u64 = 1 << 22;
 

@@ -40,9 +40,9 @@ Examples:
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is queried for random digests, \
-which are of no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % confidence, \
-but from 1 to 33.5 million; --samples says how many instead. The interval is Wilson's. Then, if \
-there are KEYS, each one, cut as the filter's, has to be in it.
+which are of no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % \
+confidence, but from 1 to 33.5 million; --samples says how many instead. The interval is \
+Wilson's. Then, if there are KEYS, each one, cut as the filter's, has to be in it.
 
 The rate is off where the count contradicts the bits: where a sound filter gives such a count \
 less than once in 10^9 (Chernoff's bound). It is above the target where the count contradicts \
@@ -52,15 +52,16 @@ queried: there a rate below the predicted one is right. Of a matrix each set's r
 with fewer samples where there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a log that was begun and is not there, a rate that is off or above the target, a key that is absent; 2 it could not be \
-checked: no filter, unreadable, without its secret key. After damage nothing more is looked at.
+its log), a log that was begun and is not there, a rate that is off or above the target, a key \
+that is absent; 2 it could not be checked: no filter, unreadable, without its secret key. After \
+damage nothing more is looked at.
 
 A filter on a server (see mayhap push --help) has no checksums. It is queried there, for at most \
 1 million digests unless --samples says more, and may be added to meanwhile.
 
-Filters of other systems have no checksums: only what does not fit together in them is found. They \
-are queried for random keys of their type. A rate is predicted by the formula of the system, and off \
-only where the file says which one was requested and the measured one is above it.";
+Filters of other systems have no checksums: only what does not fit together in them is found. \
+They are queried for random keys of their type. A rate is predicted by the formula of the system, \
+and off only where the file says which one was requested and the measured one is above it.";
 
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;

@@ -1,7 +1,8 @@
 //! LZ4 frames one after another.
 //!
 //! The crate decodes one frame. It takes a file that ends between two blocks for one that ends, so
-//! here the end mark of a frame is distinguished from the end of the file; and it knows no skippable frames.
+//! here the end mark of a frame is distinguished from the end of the file; and it knows no
+//! skippable frames.
 
 use lz4_flex::frame::FrameDecoder;
 use std::io::{self, Cursor, ErrorKind, Read};

@@ -3,8 +3,8 @@
 //! [`Source`] names what is read (`source.rs`). [`Input`] opens it (`open.rs`): the first bytes say
 //! how it is compressed (`compression.rs`, and `lz4.rs` for what that crate leaves out), and the
 //! first 64 KiB of what comes out whether these are lines at all (`sniff.rs`): a byte-order mark
-//! and carriage returns are no part of keys, archives, filters and UTF-16 are refused. [`Reading`] is what the command line says about all of it
-//! (`reading.rs`).
+//! and carriage returns are no part of keys, archives, filters and UTF-16 are refused. [`Reading`]
+//! is what the command line says about all of it (`reading.rs`).
 
 mod compression;
 mod lz4;

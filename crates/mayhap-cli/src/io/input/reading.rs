@@ -9,8 +9,8 @@ pub struct Reading {
     pub verb: &'static str,
     /// Takes bytes as they stand: nothing is decompressed, refused or left out of keys.
     pub raw: bool,
-    /// Hands out tens of thousands of lines at a time, as many as there are: for filters on a server,
-    /// where each batch waits for a round trip.
+    /// Hands out tens of thousands of lines at a time, as many as there are: for filters on a
+    /// server, where each batch waits for a round trip.
     pub gathers: bool,
     /// The longest line.
     pub max_line: usize,

@@ -37,8 +37,8 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// What is to be said of an input: what of its lines is no part of a key, unless that was requested
-    /// for.
+    /// What is to be said of an input: what of its lines is no part of a key, unless that was
+    /// requested for.
     pub fn notes(self, name: &str, strips_cr: bool) -> Vec<String> {
         let mut notes = Vec::new();
         if self.bom {
@@ -49,7 +49,7 @@ impl Ends {
         }
         if self.crlf && !strips_cr {
             notes.push(format!(
-                "the lines of {name} end with CR LF; the CR is no part of their keys (--raw keeps it)"
+                "the lines of {name} end with CR LF; the CR is not in their keys (--raw keeps it)"
             ));
         }
         notes
@@ -71,8 +71,8 @@ const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
 ///
 /// Lines of text are taken for what they are, whatever word comes first: an archive, a filter and
 /// the like have control characters among their first bytes. UTF-16 is known by its byte-order
-/// mark, or by every other byte being NUL, unless NUL ends lines. Carriage returns end lines if they
-/// end each complete one of the sample.
+/// mark, or by every other byte being NUL, unless NUL ends lines. Carriage returns end lines if
+/// they end each complete one of the sample.
 ///
 /// # Errors
 ///

@@ -52,8 +52,8 @@ impl Source {
         .map_err(Error::io("open", &self.name()))
     }
 
-    /// The bytes still to be read, if it is a regular file. Opens no file: a pipe that is opened and
-    /// closed again has lost its writer.
+    /// The bytes still to be read, if it is a regular file. Opens no file: a pipe that is opened
+    /// and closed again has lost its writer.
     ///
     /// # Errors
     ///

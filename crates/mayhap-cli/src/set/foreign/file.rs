@@ -196,7 +196,8 @@ impl ForeignFile {
         }
     }
 
-    /// Saves it as its system would, to the file of this lock; replaces one only if `replace` is set.
+    /// Saves it as its system would, to the file of this lock; replaces one only if `replace` is
+    /// set.
     ///
     /// # Errors
     ///
@@ -238,8 +239,8 @@ impl ForeignFile {
         fact.value.parse().ok()
     }
 
-    /// Keys that it was made for, where the file says and it does not grow; for one that clears itself
-    /// those after which it does.
+    /// Keys that it was made for, where the file says and it does not grow; for one that clears
+    /// itself those after which it does.
     pub fn expected_items(&self) -> Option<u64> {
         if self.number(&["growth"]).is_some() {
             return None;

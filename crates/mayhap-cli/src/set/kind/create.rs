@@ -21,7 +21,8 @@ pub enum Create {
 }
 
 impl Create {
-    /// The kind that is requested, with room for `items` keys where it matters; `None` for the plain one.
+    /// The kind that is requested, with room for `items` keys where it matters; `None` for the
+    /// plain one.
     ///
     /// # Errors
     ///

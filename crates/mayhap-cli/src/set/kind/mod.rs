@@ -1,8 +1,8 @@
 //! The kinds of filters, one file each: an `impl` of [`KeySet`].
 //!
-//! `plain.rs` has a given size (`mapped.rs` where it is only read); `counting.rs`, `fuse.rs`, `scalable.rs` and `window.rs` are other
-//! kinds of files, `growing.rs` is a chain in memory alone. `create.rs` makes empty ones, as
-//! `--layout` names them. `matrix.rs` holds many sets.
+//! `plain.rs` has a given size (`mapped.rs` where it is only read); `counting.rs`, `fuse.rs`,
+//! `scalable.rs` and `window.rs` are other kinds of files, `growing.rs` is a chain in memory alone.
+//! `create.rs` makes empty ones, as `--layout` names them. `matrix.rs` holds many sets.
 
 mod counting;
 mod create;

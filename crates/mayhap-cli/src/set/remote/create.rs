@@ -1,7 +1,7 @@
 //! New filters on a server: what `create` and `dedup --state` make.
 
 use super::{Connection, RemoteFile};
-use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs, secret_key};
+use crate::args::{DEFAULT_FPP, DigestArgs, Existing, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::set::fill::Counts;
@@ -10,7 +10,6 @@ use crate::set::summary::Summary;
 use mayhap::{DigestFunction, FilterParams, Layout};
 use mayhap_keys::KeyOptions;
 use mayhap_redis::{NativeFilter, NativeOptions};
-use std::fmt::Display;
 use std::time::Duration;
 
 /// A request for a filter.
@@ -142,50 +141,14 @@ pub fn find_or_create(
 
 /// Refuses numbers that contradict those of the filter that is there.
 fn check(name: &str, filter: &NativeFilter, wanted: Wanted<'_>) -> Result<(), Error> {
-    let params = filter.params();
-    let Wanted { size, digest, .. } = wanted;
-    match size.items {
-        Some(given) if given != params.expected_items() => {
-            return conflict("-n", &given, &params.expected_items(), name);
-        }
-        _ => {}
-    }
-    match size.fpp {
-        Some(given) if given != params.target_fpp() => {
-            return conflict("-p", &given, &params.target_fpp(), name);
-        }
-        _ => {}
-    }
-    match size.layout {
-        Some(given) if given.layout() != Some(params.layout()) => {
-            return conflict("--layout", &given, &params.layout(), name);
-        }
-        _ => {}
-    }
-    match size.mem {
-        Some(given) if given / 64 != params.num_bytes() / 64 => {
-            return conflict("--mem", &given, &params.num_bytes(), name);
-        }
-        _ => {}
-    }
-    match (digest.seed, filter.digest_function()) {
-        (Some(given), DigestFunction::Sip13 { .. }) => {
-            conflict("--seed", &given, &"a secret key", name)
-        }
-        (Some(given), has) if given != has.parameter() => {
-            conflict("--seed", &given, &has.parameter(), name)
-        }
-        _ if digest.new_key_file.is_some() => Err(Error::usage(
-            format!("--new-key-file is given, but {name} exists already"),
-            "a key is chosen when the filter is made; give that one with --key-file",
-        )),
-        _ => Ok(()),
-    }
-}
-
-fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
-    Err(Error::usage(
-        format!("{flag} {given} is given, but {name} was created with {flag} {has}"),
-        format!("leave {flag} out to go on with it, or take another name"),
-    ))
+    let (params, function) = (filter.params(), filter.digest_function());
+    let is_keyed = matches!(function, DigestFunction::Sip13 { .. });
+    let existing = Existing {
+        name,
+        expected_items: params.expected_items(),
+        target_fpp: params.target_fpp(),
+        shape: Some((params.layout(), params.num_bytes())),
+        seed: (!is_keyed).then(|| function.parameter()),
+    };
+    existing.check(wanted.size, wanted.digest)
 }

@@ -25,7 +25,8 @@ const LOOK_PART: u64 = 100;
 const NEAR: Duration = Duration::from_millis(1);
 
 /// Digests of a call that go together: while the server works on the first, the next ones are made
-/// ready here. Few of a query, as each call reads of every shard that it touches for its trailer too.
+/// ready here. Few of a query, as each call reads of every shard that it touches for its trailer
+/// too.
 const INSERT_PART: usize = 256;
 const ASK_PART: usize = 512;
 

@@ -26,8 +26,8 @@ const TURN: Duration = Duration::from_secs(1);
 /// Between two looks whether others wait.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Input that does not come for so long pauses: others may have the lock meanwhile. A reader that is
-/// only a little slower than this command is not worth a turn.
+/// Input that does not come for so long pauses: others may have the lock meanwhile. A reader that
+/// is only a little slower than this command is not worth a turn.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// When what was done is recorded.
@@ -125,8 +125,8 @@ impl Writer {
         self.session.is_held()
     }
 
-    /// Takes the lock, unless it is held, and brings the filter to where others left it; whether they
-    /// changed it.
+    /// Takes the lock, unless it is held, and brings the filter to where others left it; whether
+    /// they changed it.
     ///
     /// # Errors
     ///
