@@ -323,7 +323,7 @@ fn add_stops_where_the_file_says_it_is_full() {
     assert!(talk.contains("half of the bits of f are set"), "{talk}");
     // How keys are cut cannot be kept.
     let talk = stderr(&run(folder, &["add", "--field", "2", "f"], b"a\tuser:7\nb\n"));
-    assert!(talk.contains("cannot keep that"), "{talk}");
+    assert!(talk.contains("cannot record that"), "{talk}");
     assert_eq!(succeed(folder, &["check", "-c", "--field", "2", "f"], b"z\tuser:7\n"), b"1\n");
 }
 
