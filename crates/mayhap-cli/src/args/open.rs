@@ -33,7 +33,7 @@ impl OpenArgs {
     ///
     /// # Errors
     ///
-    /// Those of [`secret_key`].
+    /// Those of [`secret_key()`].
     pub fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
         secret_key(self.key_file.as_deref())
     }
