@@ -7,7 +7,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap_cli::keys::{Cutter, KeyOptions, KeyTable};
+use mayhap_keys::{Cutter, KeyOptions, KeyTable};
 
 fuzz_target!(|data: &[u8]| {
     let (text, lines) = match data.iter().position(|&byte| byte == 0) {

@@ -8,8 +8,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap_cli::Error;
-use mayhap_cli::input::{Compression, Input, Reading};
-use mayhap_cli::talk::{Color, Talk};
+use mayhap_cli::io::input::{Compression, Input, Reading};
+use mayhap_cli::io::messages::{Color, Talk};
 use mayhap_fuzz::limited_to;
 
 /// More is not taken from a bomb.

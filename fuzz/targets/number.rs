@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mayhap_cli::number::{
+use mayhap_units::number::{
     NumberError, format_bytes, format_count, parse_bytes, parse_count, parse_fpp,
 };
 

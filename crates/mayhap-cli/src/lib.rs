@@ -1,49 +1,23 @@
 //! The command `mayhap`: order-keeping line dedup and set membership in bounded memory.
 //!
-//! A library too, so that tests and fuzzers reach its parts. Every verb is one file of [`cmd`];
-//! what verbs share stands beside it ([`files`] looks at all that a command names before it runs):
+//! A library too, so that tests and fuzzers reach its parts. Every verb is one file or folder of
+//! [`cmd`]; what verbs share stands in rooms beside it, none of which knows of a verb:
 //!
-//! input bytes → [`input`] (files, pipes, `.gz`, `.zst`) → [`lines`] (batches of lines) → [`keys`]
-//! → digests → a filter ([`seen`], [`filter_file`], [`kind`]; keys themselves where it is of another
-//! system: [`foreign`]; on a server: [`remote`]; [`asked`] knows all) → [`output`] (lines to stdout) and
-//! [`talk`] (to stderr).
+//! [`args`] what is typed, [`files`] (which looks at all that a command names before it runs) →
+//! [`io`] lists of keys to lines → [`mayhap_keys`] lines to keys → digests → a [`set`] of them →
+//! [`io`] lines to stdout, messages to stderr. [`measure`] is for rates and speed, [`plan`] and
+//! [`plot`] for their models; [`error`] is all that can go wrong.
 
 pub mod args;
-pub mod asked;
-mod chance;
 pub mod cmd;
-pub mod confirm;
-pub mod distinct;
 pub mod error;
-pub mod exact;
 pub mod files;
-pub mod fill;
-pub mod filter_file;
-pub mod foreign;
-mod fullness;
-pub mod input;
-pub mod keys;
-pub mod kind;
-pub mod layout_name;
-pub mod lines;
-pub mod loss;
+pub mod io;
 pub mod measure;
 pub mod memory;
-pub use mayhap_units::{number, span};
-pub mod output;
+pub mod outcome;
 pub mod plan;
 pub mod plot;
-pub mod presence;
-pub mod progress;
-pub mod remote;
-pub mod room;
-pub mod seen;
-pub mod session;
-pub mod sets;
-pub mod sieve;
-pub mod signals;
-pub mod speed;
-pub mod talk;
-pub mod verdict;
+pub mod set;
 
 pub use error::Error;

@@ -6,3 +6,4 @@
 
 pub mod number;
 pub mod span;
+pub mod window;

@@ -41,3 +41,18 @@ pub fn format_millis(millis: u64) -> String {
     let text = format!("{:.1}", millis as f64 / unit as f64);
     format!("{} {name}", text.trim_end_matches(".0"))
 }
+
+/// Writes milliseconds so that [`parse_millis`] reads them back: a whole number of the longest
+/// unit, up to days, that divides them.
+///
+/// ```
+/// use mayhap_units::span::{parse_millis, write_millis};
+/// assert_eq!(write_millis(90_000), "90s");
+/// assert_eq!(write_millis(604_800_000), "7d");
+/// assert_eq!(parse_millis(&write_millis(1_234)), Some(1_234));
+/// ```
+pub fn write_millis(millis: u64) -> String {
+    let divides = |(_, unit): &(&str, u64)| millis >= *unit && millis.is_multiple_of(*unit);
+    let (name, unit) = UNITS.into_iter().skip(1).find(divides).unwrap_or(("ms", 1));
+    format!("{}{name}", millis / unit)
+}

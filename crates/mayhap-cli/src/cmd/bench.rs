@@ -1,19 +1,18 @@
 //! `mayhap bench`: what a filter does on this machine.
 
-use super::Outcome;
 use crate::args::{DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
-use crate::kind::{self, Make};
+use crate::io::messages::{Talk, grouped, print_stdout, rate};
+use crate::measure::speed::{BATCH, Inserts, Measured, Nanoseconds, measure};
 use crate::memory;
-use crate::number::{format_bytes, format_count};
+use crate::outcome::Outcome;
 use crate::plan::machine::memory_sizes;
 use crate::plan::report::fits_name;
-use crate::speed::{BATCH, Inserts, Measured, Nanoseconds, Subject, measure};
-use crate::talk::{Talk, grouped, print_stdout, rate};
-use mayhap::AnyFilter;
-use mayhap::native::Kind;
+use crate::set::key_set::KeySet;
+use crate::set::kind::{self, Create};
 use mayhap::plan::Fits;
 use mayhap_store::Snapshot;
+use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -31,12 +30,12 @@ The figures are those of this run on this machine, with all else that it does at
 compare only what was measured side by side, and repeat it. They are nanoseconds per key on one \
 core, without making its digest, which is measured by itself for keys of 8 bytes.
 
-A file is loaded into memory, log and all, and never changed. It is asked as it is; then a plain \
-one is emptied, in memory, and filled anew, so that there are keys to ask for. Without a file a \
-filter is made, filled and asked. A third of the time is for insertions: if that is not enough \
-for all keys, fewer are in. The rate is counted on a million absent keys or more, and comes with \
-three standard deviations. Kinds other than the plain filter are asked in batches only; a fuse \
-filter takes no keys, so it has no hits here, and a matrix is not measured.";
+A file is loaded into memory, log and all, and never changed. It is queried as it is; then a \
+plain one is emptied, in memory, and filled anew, so that there are keys to find. Without a file \
+a filter is created, filled and queried. A third of the time is for insertions: if that is not \
+enough for all keys, fewer are in. The rate is counted on a million absent keys or more, and \
+comes with three standard deviations. Kinds other than the plain filter are queried in batches \
+only; a fuse filter takes no keys, so it has no hits here, and a matrix is not measured.";
 
 /// Keys of a filter that is only made to be measured.
 const DEFAULT_ITEMS: u64 = 10_000_000;
@@ -68,7 +67,7 @@ struct Report {
     kind: &'static str,
     kernel: Option<&'static str>,
     digest_function: &'static str,
-    filter_bytes: u64,
+    num_bytes: u64,
     fits: &'static str,
     items: u64,
     expected_items: Option<u64>,
@@ -93,22 +92,20 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let mut subject = match &args.file {
+    let mut set = match &args.file {
         Some(path) => load(path, args)?,
         None => make(args)?,
     };
     let name = args.file.as_ref().map(|path| path.display().to_string());
-    let keys = subject.capacity().or(args.size.items).unwrap_or(DEFAULT_ITEMS).max(1);
+    let keys = set.capacity().or(args.size.items).unwrap_or(DEFAULT_ITEMS).max(1);
     let mut inserts = if name.is_some() { Inserts::Then(keys) } else { Inserts::First(keys) };
-    if let Subject::Kind(filter) = &mut subject {
-        filter.set_max_bytes(args.size.max_bytes());
-        if filter.check_insert("").is_err() {
-            inserts = Inserts::Never;
-        }
+    set.set_max_bytes(args.size.max_bytes());
+    if set.check_insert("").is_err() {
+        inserts = Inserts::Never;
     }
-    let (start, items_of_file) = (Instant::now(), subject.items());
-    let measured = measure(&mut subject, inserts, args.seconds)?;
-    let mut report = Report::of(name, &subject, measured, start.elapsed());
+    let (start, items_of_file) = (Instant::now(), set.items());
+    let measured = measure(&mut *set, inserts, args.seconds)?;
+    let mut report = Report::of(name, &mut *set, measured, start.elapsed());
     if report.file.is_some() {
         report.items = items_of_file;
     }
@@ -122,55 +119,43 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 }
 
 /// A copy of the filter in a file.
-fn load(path: &Path, args: &Args) -> Result<Subject, Error> {
+fn load(path: &Path, args: &Args) -> Result<Box<dyn KeySet>, Error> {
     let header = mayhap_store::read_header(path)?;
     memory::check(header.body_bytes(), args.size.max_bytes())?;
     let key = secret_key(args.digest.key_file.as_deref())?;
     let snapshot = Snapshot::open(path)?;
     snapshot.check()?;
-    Ok(if header.kind() == Kind::Bloom {
-        Subject::Plain(snapshot.load(key, |_| {})?.0.filter)
-    } else {
-        let mut filter = kind::load(snapshot.image(), key)?;
-        snapshot.replay(|record| filter.apply(record))?;
-        Subject::Kind(filter)
-    })
+    let mut set = kind::load(snapshot.image(), key)?;
+    if let Some(contents) = set.contents() {
+        snapshot.replay(|record| contents.apply(record))?;
+    }
+    Ok(set)
 }
 
 /// A new filter.
-fn make(args: &Args) -> Result<Subject, Error> {
+fn make(args: &Args) -> Result<Box<dyn KeySet>, Error> {
     let sizes_itself = args.size.mem.is_some() || args.size.grows_or_forgets();
     let items = args.size.items.or((!sizes_itself).then_some(DEFAULT_ITEMS));
-    Ok(match Make::of(&args.size, items)? {
-        Some(make) => Subject::Kind(make.build(&args.size, &args.digest)?),
-        None => Subject::Plain(args.size.build(items, &args.digest)?),
-    })
+    Create::build_any(&args.size, items, &args.digest)
 }
 
 impl Report {
-    fn of(file: Option<String>, subject: &Subject, measured: Measured, time: Duration) -> Self {
-        let plain = match subject {
-            Subject::Plain(filter) => Some(filter),
-            Subject::Kind(_) => None,
-        };
-        let (kind, filter_bytes, target_fpp) = match subject {
-            Subject::Plain(filter) => {
-                let params = filter.params();
-                (params.layout().name(), params.num_bytes(), params.target_fpp())
-            }
-            Subject::Kind(filter) => (filter.name(), filter.num_bytes(), filter.target_fpp()),
-        };
+    fn of(file: Option<String>, set: &mut dyn KeySet, measured: Measured, time: Duration) -> Self {
+        let (kernel, num_hashes) = set.as_plain().map_or((None, None), |filter| {
+            (Some(filter.kernel_name()), Some(filter.params().num_hashes()))
+        });
+        let num_bytes = set.num_bytes();
         Self {
             file,
-            kind,
-            kernel: plain.map(AnyFilter::kernel_name),
-            digest_function: subject.digest_function().name(),
-            filter_bytes,
-            fits: fits_name(Fits::of(filter_bytes, &memory_sizes())),
-            items: subject.items(),
-            expected_items: subject.capacity(),
-            target_fpp,
-            num_hashes: plain.map(|filter| filter.params().num_hashes()),
+            kind: set.name(),
+            kernel,
+            digest_function: set.digest_function().name(),
+            num_bytes,
+            fits: fits_name(Fits::of(num_bytes, &memory_sizes())),
+            items: set.items(),
+            expected_items: set.capacity(),
+            target_fpp: set.target_fpp(),
+            num_hashes,
             batch: BATCH,
             seconds: time.as_secs_f64(),
             measured,
@@ -184,7 +169,7 @@ impl Report {
         };
         let k = self.num_hashes.map_or_else(String::new, |k| format!(", k = {k}"));
         let mut text = format!("{:<12}{} {made_for}{k}\n", "filter", self.kind);
-        let bytes = format_bytes(self.filter_bytes);
+        let bytes = format_bytes(self.num_bytes);
         let _ = writeln!(text, "{:<12}{bytes}, fits in {}", "memory", self.fits);
         if let Some(kernel) = self.kernel {
             let _ = writeln!(text, "{:<12}{kernel}", "kernel");
@@ -219,7 +204,7 @@ impl Report {
             text,
             "{:<12}{} measured on {} absent keys\n{:12}{} predicted, ± {}",
             "rate",
-            rate(measured.measured_fpr),
+            rate(measured.measured_fpp),
             grouped(measured.absent_keys),
             "",
             rate(measured.predicted_fpp),

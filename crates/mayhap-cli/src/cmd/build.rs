@@ -1,21 +1,23 @@
 //! `mayhap build`: a filter file of a list.
 
-use super::Outcome;
+use crate::args::LockArgs;
+use crate::args::layout_name::LayoutName;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::fill::{self, Counts, State, Summary};
-use crate::fullness::Forgotten;
-use crate::kind::{self, KindFilter, Make};
-use crate::layout_name::LayoutName;
-use crate::lines::LineReader;
-use crate::number::format_count;
-use crate::progress::Progress;
-use crate::room::WhenFull;
-use crate::seen::{Inserter, Seen};
-use crate::session::{LockArgs, Waiting};
-use crate::signals::Stop;
-use crate::talk::Talk;
-use mayhap::native::{Header, Native};
+use crate::error::WhenFull;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::fill::{self, Counts};
+use crate::set::fullness::Forgotten;
+use crate::set::inserter::Inserter;
+use crate::set::key_set::KeySet;
+use crate::set::kind::{self, Create};
+use crate::set::session::Waiting;
+use crate::set::summary::Summary;
+use mayhap_units::number::format_count;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -32,20 +34,20 @@ else to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it 
 2) and writes nothing, unless --overfill is given. The file appears whole or not at all: after \
 Ctrl-C while the input is read there is none.
 
-A fuse filter is made of all keys at once: about 28 bytes of memory per line while it is built, \
+A fuse filter is built from all keys at once: about 28 bytes of memory per line while it is built, \
 up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
 
 How keys are cut (-0, --field, --lower ...) is kept in the file: check and add then cut them in \
 the same way. Lines without a key, as they have too few fields, are left out and counted.";
 
-/// Make a filter file of a list of keys, one per line
+/// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// Input; - or none is standard input
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
-    /// The filter file to make
+    /// The filter file to write
     #[arg(short = 'o', long, value_name = "FILTER")]
     output: PathBuf,
     /// Replace the file if it exists
@@ -74,8 +76,8 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.output.display().to_string();
-    super::refuse_existing(&args.output, args.force)?;
-    let (sources, total_bytes) = super::input("build", &args.files)?;
+    crate::files::refuse_existing(&args.output, args.force)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("build", &args.files)?;
     let (options, reading) = (args.lines.key_options(), args.lines.reading("build", talk));
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
@@ -90,7 +92,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             without_key: reader.keyless().lines(),
         };
         progress.clear();
-        reader.keyless().warn(talk);
+        reader.warn_of_keyless(talk);
         stop.check()?;
         return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
     }
@@ -111,11 +113,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     } else {
         args.size.items
     };
-    let seen = match Make::of(&args.size, items)? {
-        Some(make) => Seen::Kind(make.build(&args.size, &args.digest)?),
-        None => Seen::Fixed(args.size.build(items, &args.digest)?),
-    };
-    let mut inserter = Inserter::new(seen, args.overfill).without_warning(counted);
+    let set = Create::build_any(&args.size, items, &args.digest)?;
+    let mut inserter = Inserter::new(set, args.overfill).without_warning(counted);
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = WhenFull {
@@ -124,33 +123,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     filled?;
     let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
-    match inserter.seen_mut() {
-        Seen::Kind(filter) => {
-            finish(args, &mut **filter, (counts, forgotten), &mut progress, &waiting, talk)
-        }
-        seen => {
-            let seconds = progress.elapsed();
-            progress.clear();
-            if let Some(filter) = seen.filter() {
-                let header = Header::of(filter, &options.to_header());
-                waiting.save(&args.output, &header, &filter.segments(), args.force)?;
-                let state = State::of(filter);
-                Summary::new(name, counts, seconds, true, state).print(talk, args.json)?;
-            }
-            Ok(Outcome::Done)
-        }
-    }
+    finish(args, inserter.set_mut(), (counts, forgotten), &mut progress, &waiting, talk)
 }
 
-/// Saves a filter of another kind than the plain one, and says what it is.
+/// Saves the filter and reports what it is.
 fn finish(
     args: &Args,
-    filter: &mut dyn KindFilter,
+    filter: &mut dyn KeySet,
     (counts, forgotten): (Counts, Option<Forgotten>),
     progress: &mut Progress,
     waiting: &Waiting,
@@ -159,8 +143,7 @@ fn finish(
     let seconds = progress.elapsed();
     progress.clear();
     let options = filter.key_options(args.lines.key_options());
-    let header = filter.header(&options.to_header());
-    waiting.save(&args.output, &header, &filter.segments(), args.force)?;
+    waiting.save_set(&args.output, (filter, &options.to_header()), args.force)?;
     let name = args.output.display().to_string();
     let summary = Summary::new(name, counts, seconds, true, filter.state());
     summary.with_forgotten(forgotten).print(talk, args.json)?;

@@ -1,17 +1,17 @@
 //! `mayhap check`: which lines may be in a filter.
 
-use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
-use crate::asked;
-use crate::confirm::Confirm;
 use crate::error::Error;
-use crate::input::Reading;
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::sieve::{Asked, Sieve, Until};
-use crate::talk::{Talk, grouped, print_stdout};
+use crate::io::input::Reading;
+use crate::io::lines::LineReader;
+use crate::io::messages::{Talk, grouped, print_stdout};
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::outcome::Outcome;
+use crate::set::confirm::Confirm;
+use crate::set::open;
+use crate::set::sieve::{Member, Sieve, Until};
+use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -35,15 +35,15 @@ is wrong that is printed. With several filters a line is printed if any of them 
 with -v if none does; with --tag once per filter. How keys are cut (-0, --field, \
 --lower ...) is known from the file; a line without a key is surely not in it.
 
--l stops asking a filter at its first such line, and reading when there is no filter left to ask. \
+-l stops querying a filter at its first such line, and reading when no filter is left to query. \
 --confirm looks up each line that may be in the filter in a file of all its keys, sorted by their \
 bytes (LC_ALL=C sort), cut as the filter's; a few reads of it for each, in constant memory. Where \
 two of the lines that it reads are out of order it refuses the file: the first 8 KiB, 255 \
 lines all over it, and those that a search passes. That is no full check (sort -c is).
 
-A filter of another system is told by its bytes, or named with --format (for all files that are \
-not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to be \
-given each time. A line whose text is no key of its --key-type is surely not in it.";
+A filter of another system is detected from its bytes, or named with --format (for all files that \
+are not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to \
+be given each time. A line whose text is no key of its --key-type is surely not in it.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
@@ -112,7 +112,7 @@ struct Found {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let reading = args.lines.reading("check", talk);
-    let (more, files) = asked::split(&args.filters, &args.files, &reading);
+    let (more, files) = open::split(&args.filters, &args.files, &reading);
     let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
@@ -126,16 +126,16 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
         return Err(Error::usage(
             format!("--confirm is for one filter, but {} is named too", second.display()),
-            "ask them one at a time, each with its own file",
+            "query them one at a time, each with its own file",
         ));
     }
     let given = args.lines.key_options();
-    let (asked, options) = asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
-    let (sources, total_bytes) = super::input("check", inputs)?;
-    let reading = Reading { gathers: asked::any_remote(&asked), ..reading };
+    let (opened, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("check", inputs)?;
+    let reading = Reading { gathers: open::any_remote(&opened), ..reading };
     let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
-    let mut sieve = Sieve::new(asked, confirm.transpose()?);
+    let mut sieve = Sieve::new(opened, confirm.transpose()?);
     sieve.invert = args.invert;
     sieve.each = args.tag || args.list;
     if !args.json {
@@ -152,7 +152,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = LineReader::new(sources, &options, reading, None)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
@@ -160,8 +160,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 
 fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(), Error> {
     if args.list && !talk.is_quiet() {
-        let named = sieve.asked().iter().filter(|asked| asked.selected(args.invert) > 0);
-        let names = named.flat_map(|asked| [&asked.name, "\n"]);
+        let named = sieve.members().iter().filter(|member| member.selected(args.invert) > 0);
+        let names = named.flat_map(|member| [&member.name, "\n"]);
         print_stdout(&names.collect::<String>())?;
     }
     if args.json {
@@ -176,18 +176,18 @@ fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(),
         return Ok(());
     }
     if args.tag {
-        let line = |asked: &Asked| format!("{}\t{}\n", asked.name, asked.selected(args.invert));
-        return print_stdout(&sieve.asked().iter().map(line).collect::<String>());
+        let line = |member: &Member| format!("{}\t{}\n", member.name, member.selected(args.invert));
+        return print_stdout(&sieve.members().iter().map(line).collect::<String>());
     }
     print_stdout(&format!("{}\n", sieve.selected()))
 }
 
 impl Summary {
     fn of(sieve: &Sieve, lines_read: u64) -> Self {
-        let found = |asked: &Asked| Found {
-            file: asked.name.clone(),
-            maybe_present: asked.maybe_present,
-            surely_absent: asked.lines - asked.maybe_present,
+        let found = |member: &Member| Found {
+            file: member.name.clone(),
+            maybe_present: member.maybe_present,
+            surely_absent: member.lines - member.maybe_present,
         };
         let confirmed = sieve.confirm().map(|confirm| Confirmed {
             confirmed: confirm.confirmed(),
@@ -198,7 +198,7 @@ impl Summary {
             lines_selected: sieve.selected(),
             lines_without_key: sieve.lines_without_key(),
             confirmed,
-            filters: sieve.asked().iter().map(found).collect(),
+            filters: sieve.members().iter().map(found).collect(),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `mayhap completions`: what a shell needs to complete this command.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::talk::print_stdout;
+use crate::io::messages::print_stdout;
+use crate::outcome::Outcome;
 use clap_complete::Shell;
 
 const EXAMPLES: &str = "\

@@ -1,17 +1,21 @@
 //! `mayhap create`: an empty filter file.
 
-use super::Outcome;
+use crate::args::LockArgs;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::args::parse_time;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::fill::{Counts, State, Summary};
-use crate::kind;
+use crate::files::refuse_existing;
+use crate::io::messages::Talk;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::fill::Counts;
+use crate::set::kind::Create;
 #[cfg(feature = "redis")]
-use crate::remote;
-use crate::remote::{ReplicaArgs, ServerArgs, parse_time};
-use crate::session::{LockArgs, Waiting};
-use crate::signals::Stop;
-use crate::talk::Talk;
-use mayhap::native::{Header, Native};
+use crate::set::remote;
+use crate::set::session::Waiting;
+use crate::set::summary::Summary;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,11 +36,11 @@ If one of that name is there with the same numbers, nothing is changed and that 
 many programs can begin with this command; one with other numbers is refused. --force puts an \
 empty one in its place, in one step.";
 
-/// Make an empty filter, in a file or on a server
+/// Create an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file to make, or redis://host:port/database/name
+    /// The filter file to write, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Replace it if it exists
@@ -70,12 +74,12 @@ pub struct Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let options = args.lines.key_options();
     #[cfg(feature = "redis")]
-    if remote::is_url(&args.file) {
+    if crate::args::url::is_url(&args.file) {
         let place = remote::Place::of(&args.file)?;
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&args.size, &args.digest);
-        let wanted = remote::make::Wanted { size, digest, options: &options, ttl: args.ttl };
-        remote::make::create(&connection, wanted, args.force, (talk, args.json))?;
+        let wanted = remote::create::Wanted { size, digest, options: &options, ttl: args.ttl };
+        remote::create::create(&connection, wanted, args.force, (talk, args.json))?;
         return Ok(Outcome::Done);
     }
     let name = args.file.display().to_string();
@@ -88,26 +92,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // Once it is being written it is written whole: no half of it is left beside its name.
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
-    if let Some(make) = kind::Make::of(&args.size, args.size.items)? {
-        super::refuse_existing(&args.file, args.force)?;
-        let mut filter = make.build(&args.size, &args.digest)?;
-        let header = filter.header(&filter.key_options(options).to_header());
-        waiting.save(&args.file, &header, &filter.segments(), args.force)?;
-        let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, filter.state());
-        summary.print(talk, args.json)?;
-        return Ok(Outcome::Done);
-    }
-    if !args.size.is_fixed() {
+    let create = Create::of(&args.size, args.size.items)?;
+    if create.is_none() && !args.size.is_fixed() {
         return Err(Error::usage(
             "how many keys is the filter for? Neither -n nor --mem is given",
             format!("for example: mayhap create {name} -n 10M -p 0.1%"),
         ));
     }
-    super::refuse_existing(&args.file, args.force)?;
-    let filter = args.size.build(args.size.items, &args.digest)?;
-    let header = Header::of(&filter, &options.to_header());
-    waiting.save(&args.file, &header, &filter.segments(), args.force)?;
-    let state = State::of(&filter);
-    Summary::new(name, Counts::default(), Duration::ZERO, true, state).print(talk, args.json)?;
+    refuse_existing(&args.file, args.force)?;
+    let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
+    let options = set.key_options(options).to_header();
+    waiting.save_set(&args.file, (&mut *set, &options), args.force)?;
+    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.state());
+    summary.print(talk, args.json)?;
     Ok(Outcome::Done)
 }

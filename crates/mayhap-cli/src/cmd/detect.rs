@@ -1,11 +1,11 @@
 //! `mayhap detect`: of which system a filter is.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::foreign::tell_all;
+use crate::io::messages::{Talk, print_stdout};
 use crate::memory;
-use crate::number::parse_bytes;
-use crate::talk::{Talk, print_stdout};
+use crate::outcome::Outcome;
+use crate::set::foreign::detect_all;
+use mayhap_units::number::parse_bytes;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -16,13 +16,13 @@ Examples:
 
 const NOTES: &str = "\
 Prints a line for each format that a file may be of: the file, the format, its form, and what its \
-bytes do not say, with tabs between them. A format is told by the first bytes and the exact \
+bytes do not say, with tabs between them. A format is detected from the first bytes and the exact \
 length; - stands for one whose file is not sound, with what is wrong. Bare bitmaps (magnuss, \
-magnuss-redis, redisson) have no mark, and are never told.
+magnuss-redis, redisson) have no mark, and are never detected.
 
-Exit codes: 0 if a format was told, 1 if none was, 2 after an error.";
+Exit codes: 0 if a format was detected, 1 if none was, 2 after an error.";
 
-/// Tell of which system filter files may be
+/// Detect which systems filter files may come from
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
@@ -39,7 +39,7 @@ pub struct Args {
 
 /// One format that a file may be of.
 #[derive(Debug, Serialize)]
-pub struct Told {
+pub struct Detected {
     /// The file.
     pub file: String,
     /// The name of the format, as `--format` takes it; `mayhap` for our own.
@@ -61,42 +61,42 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let max_bytes = memory::limit(args.max_memory);
     let mut any = false;
     for path in &args.files {
-        let told = tell(path, max_bytes)?;
-        if told.is_empty() {
+        let detected = detect(path, max_bytes)?;
+        if detected.is_empty() {
             talk.say(&format!(
                 "{}: of no format that has a mark; a bare bitmap has none",
                 path.display()
             ));
         }
-        for told in told {
-            any |= told.damage.is_none();
+        for detected in detected {
+            any |= detected.damage.is_none();
             if args.json {
-                Talk::json(&told, true)?;
+                Talk::json(&detected, true)?;
             } else if !talk.is_quiet() {
-                print_stdout(&told.line())?;
+                print_stdout(&detected.line())?;
             }
         }
     }
     Ok(if any { Outcome::Done } else { Outcome::Nothing })
 }
 
-fn tell(path: &Path, max_bytes: u64) -> Result<Vec<Told>, Error> {
+fn detect(path: &Path, max_bytes: u64) -> Result<Vec<Detected>, Error> {
     let file = path.display().to_string();
     if let Ok(header) = mayhap_store::read_header(path) {
         let form = header.kind().name();
-        return Ok(vec![Told { file, format: "mayhap", form, missing: None, damage: None }]);
+        return Ok(vec![Detected { file, format: "mayhap", form, missing: None, damage: None }]);
     }
-    let told = |(candidate, damage): (mayhap_formats::Candidate, Option<String>)| Told {
+    let detected = |(candidate, damage): (mayhap_formats::Candidate, Option<String>)| Detected {
         file: file.clone(),
         format: candidate.format.name(),
         form: candidate.form,
         missing: Some(candidate.missing).filter(|missing| *missing != "nothing"),
         damage,
     };
-    Ok(tell_all(path, max_bytes)?.into_iter().map(told).collect())
+    Ok(detect_all(path, max_bytes)?.into_iter().map(detected).collect())
 }
 
-impl Told {
+impl Detected {
     fn line(&self) -> String {
         let Self { file, format, form, missing, damage } = self;
         match damage {

@@ -1,17 +1,17 @@
 //! `mayhap filter`: a stream, and of it what may be in a set.
 
-use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
-use crate::asked;
 use crate::error::Error;
-use crate::input::Reading;
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::sieve::Sieve;
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::io::input::Reading;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::open;
+use crate::set::sieve::Sieve;
+use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -30,8 +30,8 @@ let through is surely not in the set. Nothing waits in memory while the input pa
 
 How records and their keys are cut (-0, --field, --json-pointer ...) is what is said here, \
 whatever the filter was made of; what becomes of a key (--trim, --lower, --hex ...) is known from \
-the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the set. In a filter of \
-another system nothing is kept: all of it is what is said here.
+the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the \
+set. In a filter of another system nothing is kept: all of it is what is said here.
 
 Exit codes: 0 if a record was let through, 1 if none was, 2 after an error.";
 
@@ -80,15 +80,15 @@ struct Summary {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let files = std::slice::from_ref(&args.file);
     let given = args.lines.key_options();
-    let (asked, options) =
-        asked::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
-    let (sources, total_bytes) = super::input("filter", &args.files)?;
+    let (opened, options) =
+        open::open_all(files, &args.open, (&given, KeyOptions::with_records_of), talk)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("filter", &args.files)?;
     let stop = Stop::on_signals()?;
-    let gathers = asked::any_remote(&asked);
+    let gathers = open::any_remote(&opened);
     let reading = Reading { gathers, ..args.lines.reading("filter", talk) };
     let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
-    let mut sieve = Sieve::new(asked, None);
+    let mut sieve = Sieve::new(opened, None);
     sieve.invert = args.invert;
     sieve.output = Some(Output::stdout(&sources)?);
     if let Some(rest) = &args.rest {
@@ -96,7 +96,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     sieve.warn(talk);
     if args.json {
         let (lines_read, let_through) = (reader.lines(), sieve.selected());

@@ -1,8 +1,8 @@
 //! `mayhap man`: the manual pages.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::talk::{Talk, print_stdout};
+use crate::io::messages::{Talk, print_stdout};
+use crate::outcome::Outcome;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};

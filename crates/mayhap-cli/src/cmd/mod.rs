@@ -22,20 +22,20 @@ pub mod push;
 pub mod remove;
 #[cfg(feature = "server")]
 pub mod serve;
+mod sources;
 pub mod verify;
 pub mod which;
 
+use crate::args::MessageArgs;
+use crate::args::url;
 use crate::error::Error;
 use crate::files;
-pub(crate) use crate::files::refuse_existing;
-use crate::input::Source;
-use crate::remote::gate;
-use crate::talk::{self, Color, Talk};
+use crate::io::messages::{self, Talk};
+use crate::outcome::Outcome;
 use clap::error::ErrorKind;
 use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The command line.
@@ -55,26 +55,15 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    /// Say nothing but errors
-    #[arg(short, long, global = true, help_heading = "Talk")]
-    quiet: bool,
-    /// Colour on stderr
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value_t,
-        value_name = "WHEN",
-        help_heading = "Talk"
-    )]
-    color: Color,
+    #[command(flatten)]
+    messages: MessageArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   mayhap dedup urls.txt > unique.txt          # keep the first of equal lines
   tail -f log | mayhap dedup -n 10M           # of a stream, as it comes
-  mayhap build -o pw.mayhap passwords.txt.gz  # make a filter of a list
+  mayhap build -o pw.mayhap passwords.txt.gz  # build a filter from a list
   mayhap check pw.mayhap < words              # print the lines that may be in it
   mayhap info pw.mayhap                       # look inside
   mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may hold each line
@@ -132,17 +121,6 @@ impl Verb {
     }
 }
 
-/// How a verb ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// Did something, or found something.
-    Done,
-    /// Found nothing.
-    Nothing,
-    /// Found that something is not as it should be.
-    Off,
-}
-
 /// Parses the command line, runs the verb and reports.
 pub fn main() -> ExitCode {
     let (arguments, color) = arguments();
@@ -155,8 +133,8 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage_error(&error),
     };
-    let talk = Talk::new(cli.quiet, cli.color);
-    let checked = gate::check(&matches).and_then(|()| files::check(&self::command(), &matches));
+    let talk = Talk::new(cli.messages.quiet, cli.messages.color);
+    let checked = url::check(&matches).and_then(|()| files::check(&self::command(), &matches));
     if let Err(error) = checked {
         talk.error(&error);
         return ExitCode::from(error.exit_code());
@@ -182,7 +160,7 @@ pub fn main() -> ExitCode {
         Verb::Pull(args) => pull::run(&args, talk),
         #[cfg(feature = "server")]
         Verb::Serve(args) => serve::run(&args, talk),
-        Verb::Plan(args) => plan::run(&args, cli.color),
+        Verb::Plan(args) => plan::run(&args, cli.messages.color),
         Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),
         Verb::Completions(args) => completions::run(&args),
@@ -233,7 +211,7 @@ fn arguments() -> (Vec<OsString>, ColorChoice) {
 /// Help and version go to stdout; what is wrong goes to stderr, in our words.
 fn usage_error(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return match talk::print_stdout(&render(error)) {
+        return match messages::print_stdout(&render(error)) {
             Ok(()) | Err(Error::BrokenPipe) => ExitCode::SUCCESS,
             Err(_) => ExitCode::from(2),
         };
@@ -241,13 +219,13 @@ fn usage_error(error: &clap::Error) -> ExitCode {
     let mut text = render(error);
     for argument in arguments().0 {
         // A URL may have a password.
-        if gate::is_meant(&argument)
+        if url::is_meant(&argument)
             && let Some(url) = argument.to_str()
         {
-            text = text.replace(url, &gate::redacted(url));
+            text = text.replace(url, &url::redacted(url));
         }
     }
-    talk::print(&text.replacen("error:", "mayhap:", 1));
+    messages::print(&text.replacen("error:", "mayhap:", 1));
     ExitCode::from(2)
 }
 
@@ -264,47 +242,4 @@ fn render(error: &clap::Error) -> String {
         }
     };
     if colored { text.ansi().to_string() } else { text.to_string() }
-}
-
-/// Refuses to wait for someone to type keys: prints the verb's help instead.
-///
-/// # Errors
-///
-/// [`Error::Usage`] if stdin is a terminal.
-fn refuse_terminal(verb: &str, sources: &[Source]) -> Result<(), Error> {
-    let waits = sources.contains(&Source::Stdin) && std::io::stdin().is_terminal();
-    if !waits {
-        return Ok(());
-    }
-    let mut command = command();
-    command.build();
-    if let Some(verb) = command.find_subcommand_mut(verb) {
-        talk::print(&format!("{}\n", verb.render_help()));
-    }
-    Err(Error::usage(
-        "standard input is a terminal",
-        format!("name a file, or pipe lines in: some-command | mayhap {verb}"),
-    ))
-}
-
-/// The input of a verb that reads keys, and its bytes if all of it are regular files.
-///
-/// # Errors
-///
-/// Those of [`refuse_terminal`] and [`total_size`].
-pub(crate) fn input(verb: &str, paths: &[PathBuf]) -> Result<(Vec<Source>, Option<u64>), Error> {
-    let sources = Source::from_paths(paths);
-    refuse_terminal(verb, &sources)?;
-    let total_bytes = total_size(&sources)?;
-    Ok((sources, total_bytes))
-}
-
-/// Bytes of all sources together, if all are regular files; checks that all exist.
-pub(crate) fn total_size(sources: &[Source]) -> Result<Option<u64>, Error> {
-    let mut total = Some(0u64);
-    for source in sources {
-        let size = source.size()?;
-        total = total.zip(size).map(|(total, size)| total.saturating_add(size));
-    }
-    Ok(total)
 }

@@ -1,17 +1,18 @@
 //! `mayhap plan`: which filter, how big, and whether it pays.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::number::{parse_bytes, parse_count, parse_fpp};
+use crate::io::messages::{Color, Talk, print_stdout};
+use crate::outcome::Outcome;
 use crate::plan::chart::{Curve, chart};
 use crate::plan::cost::Amount;
 use crate::plan::machine;
-use crate::plan::report::{Asked, Report};
+use crate::plan::report::{Report, Request};
 use crate::plan::table::Table;
-use crate::span::parse_millis;
-use crate::talk::{Color, Talk, print_stdout};
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
+use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
+use mayhap_units::span::write_millis;
+use mayhap_units::window::{self, WindowSize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,8 +31,8 @@ Of -n, -p and --budget two are needed, and the third follows; with one alone a t
 All rates are predicted by the exact model of each kind, not by the textbook formula; mayhap bench \
 measures.
 
-The last example: a disk read takes 10 ms, asking the filter 1 us, and 90 % of the questions are \
-about keys that are not there. A question then takes 10 ms without a filter, and 1.09 ms with one \
+The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries are \
+about keys that are not there. A query then takes 10 ms without a filter, and 1.09 ms with one \
 of 1 %; below which rate a filter pays at all is printed too. In the cost model C1 is \
 --filter-cost, C2 both costs together, and --misses the share P1 + P2. If no filter pays, \
 or the keys themselves take less memory (--key-bytes), the verdict says so.
@@ -42,10 +43,15 @@ terminal with Unicode.
 
 Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
 
+/// Reads a window, for clap.
+fn parse_window(text: &str) -> Result<WindowSize, String> {
+    window::parse_window(text).map_err(|error| error.after("--window "))
+}
+
 /// What follows every refusal of numbers.
 const HINT: &str = "for example: mayhap plan -n 1B -p 0.1%";
 
-/// Tell which filter to take, how big it is, what it does and whether it pays
+/// Plan a filter: which kind, how big, what it does and whether it pays
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -69,15 +75,15 @@ pub struct Args {
     #[arg(long, help_heading = "Needs")]
     delete: bool,
     /// Old keys are forgotten: remember the last 10M of them, or those of the last 7d (with -n)
-    #[arg(long, value_name = "WINDOW", help_heading = "Needs")]
-    window: Option<String>,
-    /// All keys are there before the first question and never change
+    #[arg(long, value_name = "WINDOW", value_parser = parse_window, help_heading = "Needs")]
+    window: Option<WindowSize>,
+    /// All keys are there before the first query and never change
     #[arg(long, help_heading = "Needs")]
     frozen: bool,
     /// Nobody knows how many keys will come: -n is a first guess
     #[arg(long, help_heading = "Needs")]
     unknown_n: bool,
-    /// Sets of which each question asks "which of them hold it?"
+    /// Sets, where each query is "which of them hold it?"
     #[arg(long, value_name = "COUNT", value_parser = parse_count, default_value = "1",
           hide_default_value = true, help_heading = "Needs")]
     sets: u64,
@@ -88,15 +94,15 @@ pub struct Args {
     #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
           requires_all = ["filter_cost", "misses"])]
     disk_cost: Option<Amount>,
-    /// What asking the filter costs: 1us, or a number of the same unit
+    /// What a query of the filter costs: 1us, or a number of the same unit
     #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
           requires_all = ["disk_cost", "misses"])]
     filter_cost: Option<Amount>,
-    /// The share of questions about keys that are not there: 90%
+    /// The share of queries for absent keys: 90%
     #[arg(long, value_name = "SHARE", value_parser = parse_fpp, help_heading = "Cost",
           requires_all = ["disk_cost", "filter_cost"])]
     misses: Option<f64>,
-    /// Questions per second, for the disk reads that false positives make
+    /// Queries per second, for the disk reads that false positives cause
     #[arg(long, value_name = "COUNT", value_parser = parse_count, help_heading = "Cost",
           requires = "disk_cost")]
     per_second: Option<u64>,
@@ -139,7 +145,7 @@ impl Args {
             max_bytes: self.budget,
             delete: self.delete,
             forget: self.window.is_some(),
-            by_time: self.window.as_deref().and_then(parse_millis).is_some(),
+            by_time: matches!(self.window, Some(WindowSize::Millis(_))),
             frozen: self.frozen,
             sets: self.sets,
             key_bytes: self.key_bytes.map(|bytes| bytes as f64),
@@ -151,26 +157,20 @@ impl Args {
 
     /// The keys that `--window` remembers, if it says so.
     fn window_items(&self) -> Result<Option<u64>, Error> {
-        let Some(window) = &self.window else { return Ok(None) };
-        match (parse_millis(window), parse_count(window), self.items) {
-            (Some(0), ..) | (None, Ok(0), _) => Err(Error::usage(
-                format!("a window of {window} remembers nothing"),
-                "give --window 10M for the last 10 million keys, or --window 7d",
-            )),
-            (Some(_), _, None) => Err(Error::usage(
-                format!("how many keys come in {window}? -n is not given"),
-                format!("for example: mayhap plan --window {window} -n 10M -p 1%"),
-            )),
-            (Some(_), _, Some(_)) => Ok(None),
-            (None, Ok(items), Some(given)) if items != given => Err(Error::usage(
-                format!("a window of {items} keys is asked for, and -n {given}"),
+        match (self.window, self.items) {
+            (None, _) | (Some(WindowSize::Millis(_)), Some(_)) => Ok(None),
+            (Some(WindowSize::Millis(millis)), None) => {
+                let window = write_millis(millis);
+                Err(Error::usage(
+                    format!("how many keys come in {window}? -n is not given"),
+                    format!("for example: mayhap plan --window {window} -n 10M -p 1%"),
+                ))
+            }
+            (Some(WindowSize::Items(items)), Some(given)) if items != given => Err(Error::usage(
+                format!("a window of {items} keys is requested, and -n {given}"),
                 "leave -n out: the window says how many keys it is for",
             )),
-            (None, Ok(items), _) => Ok(Some(items)),
-            (None, Err(_), _) => Err(Error::usage(
-                format!("{window:?} is neither a number of keys nor a time"),
-                "write --window 10M or --window 7d (w, d, h, min, s, ms)",
-            )),
+            (Some(WindowSize::Items(items)), _) => Ok(Some(items)),
         }
     }
 
@@ -186,8 +186,8 @@ impl Args {
 
     fn one(&self, needs: &Needs, color: Color) -> Result<Outcome, Error> {
         let plan = mayhap::plan::plan(needs).map_err(|error| refused(error.into()))?;
-        let window = self.window.as_deref();
-        let report = Report::of(Asked { needs, window, filter_cost: self.filter_cost }, &plan);
+        let window = self.window;
+        let report = Report::of(Request { needs, window, filter_cost: self.filter_cost }, &plan);
         if self.json {
             Talk::json(&report, true)?;
         } else {

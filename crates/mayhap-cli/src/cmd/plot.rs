@@ -1,8 +1,8 @@
 //! `mayhap plot`: the rate models as pictures.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::output::Output;
+use crate::io::output::Output;
+use crate::outcome::Outcome;
 use crate::plot::{self, Plot};
 use std::path::{Path, PathBuf};
 

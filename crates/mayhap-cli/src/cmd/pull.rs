@@ -1,10 +1,19 @@
 //! `mayhap pull`: a filter on a Redis or Valkey server to a file.
 
-use super::Outcome;
+use crate::args::{LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
-use crate::remote::{self, WholeArgs};
-use crate::session::LockArgs;
-use crate::talk::Talk;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::remote::union::Whole;
+use crate::set::remote::{Connection, Place};
+use crate::set::session::Waiting;
+use crate::set::state::State;
+use mayhap::native::Header;
+use mayhap_keys::KeyOptions;
+use mayhap_redis::RemoteFilter;
+use serde::Serialize;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -26,17 +35,17 @@ A URL is redis://host:port/database/name; see mayhap push --help.";
 pub struct Args {
     /// Where it is: redis://host:port/database/name
     #[arg(value_name = "URL")]
-    pub(crate) url: PathBuf,
-    /// The filter file to make
+    url: PathBuf,
+    /// The filter file to write
     #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    file: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]
-    pub(crate) force: bool,
+    force: bool,
     #[command(flatten)]
-    pub(crate) whole: WholeArgs,
+    whole: WholeArgs,
     #[command(flatten)]
-    pub(crate) lock: LockArgs,
+    lock: LockArgs,
 }
 
 /// Runs the verb.
@@ -45,11 +54,54 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let pulled = remote::pull::run(args, talk)?;
+    let pulled = pull(args, talk)?;
     if args.whole.json {
         Talk::json(&pulled, true)?;
     } else {
         pulled.say(talk);
     }
     Ok(Outcome::Done)
+}
+
+/// What was read, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Pulled {
+    url: String,
+    file: String,
+    seconds: f64,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// Reads the filter and saves it.
+///
+/// # Errors
+///
+/// Those of [`Place::of`], [`Connection::open`], [`Whole::download`] and of the file.
+fn pull(args: &Args, talk: Talk) -> Result<Pulled, Error> {
+    let place = Place::of(&args.url)?;
+    crate::files::refuse_existing(&args.file, args.force)?;
+    let stop = Stop::on_signals()?;
+    let connection = Connection::open(place, &args.whole.server, ReplicaArgs::default(), talk)?;
+    let filter = connection.attach(args.whole.secret_key()?)?;
+    let bytes = connection.wait(filter.info())?.num_bytes;
+    let mut progress = Progress::new(talk, Some(bytes));
+    let whole =
+        Whole::download(&connection, &filter, args.whole.max_bytes(), (&stop, &mut progress))?;
+    let options = KeyOptions::from_header(&whole.name, &whole.key_options)?;
+    let header = Header::of(&whole.filter, &options.to_header());
+    let waiting = Waiting::new("pull", args.lock, talk, Some(&stop));
+    waiting.save(&args.file, &header, &[whole.filter.blocks()], args.force)?;
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    let file = args.file.display().to_string();
+    Ok(Pulled { url: whole.name, file, seconds, state: State::of(&whole.filter) })
+}
+
+impl Pulled {
+    /// Tells it in words.
+    fn say(&self, talk: Talk) {
+        let line = format!("{}: read from {} ({:.2} s)", self.file, self.url, self.seconds);
+        talk.report(&line, &self.state.text());
+    }
 }

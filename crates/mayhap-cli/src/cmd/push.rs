@@ -1,10 +1,18 @@
 //! `mayhap push`: a filter file to a Redis or Valkey server.
 
-use super::Outcome;
+use crate::args::{ReplicaArgs, WholeArgs, parse_time};
 use crate::error::Error;
-use crate::number::parse_bytes;
-use crate::remote::{self, ReplicaArgs, WholeArgs, parse_time};
-use crate::talk::Talk;
+use crate::io::messages::{Talk, grouped};
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::key_set::KeySet;
+use crate::set::remote::union::{Reading, Whole};
+use crate::set::remote::{Connection, Place, RemoteFile};
+use crate::set::state::State;
+use mayhap_redis::NativeFilter;
+use mayhap_units::number::parse_bytes;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,17 +24,17 @@ Examples:
 
 const NOTES: &str = "\
 A URL is redis://host:port/database/name, rediss:// with TLS, \
-redis+cluster://host:port,host:port/name of a cluster. The password is better in the environment (REDISCLI_AUTH) than in the URL, where \
-others of the machine see it.
+redis+cluster://host:port,host:port/name of a cluster. The password is better in the environment \
+(REDISCLI_AUTH) than in the URL, where others of the machine see it.
 
 The bits of the file are written to the server as they are, in values of at most 4 MiB, over all \
-masters of a cluster; how its keys are cut goes with them. Nobody sees the new filter before it is \
-whole: readers and writers see the old one or the new one. What is being sent expires by itself \
-if this command is killed; until then another push of that name is refused, unless \
+masters of a cluster; how its keys are cut goes with them. Nobody sees the new filter before it \
+is whole: readers and writers see the old one or the new one. What is being sent expires by \
+itself if this command is killed; until then another push of that name is refused, unless \
 --discard-unfinished deletes it. With --merge shards are merged one after another, and the filter \
-there, its time to live included, stays; it has to be of the same size and digest. If it would hold \
-more keys than it was made for, nothing is sent (exit code 2), unless --overfill is given; the bits \
-there are read to know, if the keys of both do not fit into it together.
+there, its time to live included, stays; it has to be of the same size and digest. If it would \
+hold more keys than it was made for, nothing is sent (exit code 2), unless --overfill is given; \
+the bits there are read to know, if the keys of both do not fit into it together.
 
 The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
 --timeout. Filters of the layout standard have to fit in one \
@@ -40,32 +48,32 @@ Windows, counting, scalable and fuse filters, matrices, and filters of other sys
 pub struct Args {
     /// The filter file
     #[arg(value_name = "FILTER")]
-    pub(crate) file: PathBuf,
+    file: PathBuf,
     /// Where it goes: redis://host:port/database/name
     #[arg(value_name = "URL")]
-    pub(crate) url: PathBuf,
+    url: PathBuf,
     /// Put it in the place of the filter there
     #[arg(long)]
-    pub(crate) force: bool,
+    force: bool,
     /// Add its keys to the filter there
     #[arg(long, conflicts_with_all = ["force", "ttl", "shard_size"])]
-    pub(crate) merge: bool,
+    pub(super) merge: bool,
     /// Add them even if it holds more keys than it was made for then
     #[arg(long, requires = "merge")]
-    pub(crate) overfill: bool,
+    overfill: bool,
     /// Let it expire: 7d, 12h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
-    pub(crate) ttl: Option<Duration>,
+    ttl: Option<Duration>,
     /// The largest value on the server [default: 4MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    pub(crate) shard_size: Option<u64>,
+    shard_size: Option<u64>,
     /// Delete what another push of this name has begun and not ended
     #[arg(long)]
-    pub(crate) discard_unfinished: bool,
+    discard_unfinished: bool,
     #[command(flatten)]
-    pub(crate) whole: WholeArgs,
+    whole: WholeArgs,
     #[command(flatten)]
-    pub(crate) replicas: ReplicaArgs,
+    replicas: ReplicaArgs,
 }
 
 /// Runs the verb.
@@ -74,11 +82,107 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let pushed = remote::push::run(args, talk)?;
+    let pushed = push(args, talk)?;
     if args.whole.json {
         Talk::json(&pushed, true)?;
     } else {
         pushed.say(talk);
     }
     Ok(Outcome::Done)
+}
+
+/// What was sent, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Pushed {
+    file: String,
+    url: String,
+    merged: bool,
+    num_shards: u64,
+    ttl_ms: Option<u64>,
+    seconds: f64,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// Sends the file.
+///
+/// # Errors
+///
+/// Those of [`Whole::read`], [`Whole::upload`], [`Whole::check_room_in`] and
+/// [`Whole::merge_into`]; [`Error::Usage`] if there is a filter already.
+fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
+    let place = Place::of(&args.url)?;
+    let stop = Stop::on_signals()?;
+    let key = args.whole.secret_key()?;
+    let reading = Reading {
+        key,
+        server: &args.whole.server,
+        max_bytes: args.whole.max_bytes(),
+        without_log: false,
+        talk,
+    };
+    let mut progress = Progress::new(talk, None);
+    let whole = Whole::read(&args.file, reading, (&stop, &mut progress))?;
+    let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;
+    if args.discard_unfinished {
+        let (server, name) = (&connection.server, &connection.place.filter);
+        connection.wait(NativeFilter::discard(server, name))?;
+    }
+    // What is replaced can be anything.
+    let there = if args.force { None } else { connection.find(key)? };
+    let mut progress = Progress::new(talk, Some(whole.filter.params().num_bytes()));
+    let filter = match there {
+        Some(filter) if args.merge => {
+            if !args.overfill {
+                whole.check_room_in(&connection, &filter, args.whole.max_bytes(), &stop)?;
+            }
+            whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
+            filter
+        }
+        Some(_) => return Err(refuse_existing(&connection)),
+        None => {
+            let mut options = whole.native_options();
+            options.ttl = args.ttl;
+            options.max_shard_bytes = args.shard_size;
+            whole.upload(&connection, &options, (&stop, &mut progress))?
+        }
+    };
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    let (file, _) = RemoteFile::of(&connection, filter)?;
+    Ok(Pushed {
+        file: whole.name,
+        url: connection.place.name.clone(),
+        merged: args.merge,
+        num_shards: file.seen().num_shards,
+        ttl_ms: file.seen().ttl_ms,
+        seconds,
+        state: file.state(),
+    })
+}
+
+fn refuse_existing(connection: &Connection) -> Error {
+    Error::usage(
+        format!("{} exists already", connection.place.name),
+        "put this one in its place with --force, or add its keys with --merge",
+    )
+}
+
+impl Pushed {
+    /// Tells it in words.
+    fn say(&self, talk: Talk) {
+        let done = if self.merged { "added to" } else { "sent to" };
+        let expires = self
+            .ttl_ms
+            .map(|ttl| format!(", expires in {}", mayhap_units::span::format_millis(ttl)));
+        let line = format!(
+            "{}: {done} {} ({} values{}, {:.2} s)",
+            self.file,
+            self.url,
+            grouped(self.num_shards),
+            expires.unwrap_or_default(),
+            self.seconds,
+        );
+        talk.report(&line, &self.state.text());
+    }
 }

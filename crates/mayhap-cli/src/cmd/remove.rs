@@ -1,18 +1,20 @@
 //! `mayhap remove`: keys out of a counting filter.
 
-use super::Outcome;
+use crate::args::LockArgs;
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
-use crate::fill::{Counts, State};
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
-use crate::progress::Progress;
-use crate::seen::Seen;
-use crate::session::{LockArgs, Recording, Waiting, Writer};
-use crate::signals::Stop;
-use crate::talk::{Talk, grouped};
+use crate::io::lines::LineReader;
+use crate::io::messages::{Talk, grouped};
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::fill::Counts;
+use crate::set::key_set::KeySet;
+use crate::set::session::{Recording, Waiting, Writer};
+use crate::set::state::State;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
+use mayhap_keys::KeyOptions;
 use mayhap_store::Operation;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -76,7 +78,7 @@ struct Summary {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let (sources, total_bytes) = super::input("remove", &args.files)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("remove", &args.files)?;
     let file = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     if header.kind() != Kind::Counting {
@@ -90,21 +92,21 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let key = secret_key(args.key_file.as_deref())?;
     let waiting = Waiting::new("remove", args.lock, talk, Some(&stop));
     let how = (recording, args.without_log);
-    let (mut seen, mut writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
-    if seen.kind() != Kind::Counting.name() {
+    let (mut set, mut writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
+    if set.name() != Kind::Counting.name() {
         return Err(not_counting(&file, Kind::Bloom));
     }
     let mut reader =
         LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
-    let result = remove_all(&mut reader, (&mut seen, &mut writer), &mut counts, &mut progress);
+    let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader.keyless().warn(talk);
-    writer.finish(&mut seen)?;
+    reader.warn_of_keyless(talk);
+    writer.finish(&mut *set)?;
     let Counts { lines, new: removed, .. } = counts;
-    let Some(state) = seen.state() else { return Err(not_counting(&file, header.kind())) };
+    let state = set.state();
     let lines_without_key = reader.keyless().lines();
     let not_there = lines - removed - lines_without_key;
     let complete = result.is_ok();
@@ -133,35 +135,35 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     result.map(|()| Outcome::Done)
 }
 
-/// Removes every line that has a key; `counts` is right even where an error ends it, with those that
-/// were there as the new ones.
+/// Removes every line that has a key; `counts` is right even where an error ends it, with those
+/// that were there as the new ones.
 fn remove_all(
     reader: &mut LineReader,
-    (seen, writer): (&mut Seen, &mut Writer),
+    (set, writer): (&mut dyn KeySet, &mut Writer),
     counts: &mut Counts,
     progress: &mut Progress,
 ) -> Result<(), Error> {
-    let function = seen.digest_function();
+    let function = set.digest_function();
     reader.digest_by(function);
     let (mut digests, mut gone) = (Vec::new(), Bitmap::new());
     loop {
         let raw_bytes = reader.raw_bytes();
         let batch = reader.next_batch_in_pauses(|paused| {
             let due = writer.due_in_pause(paused);
-            writer.settle(seen, due).map(|()| due.pause())
+            writer.settle(set, due).map(|()| due.pause())
         })?;
         let Some(batch) = batch else { return Ok(()) };
         if !writer.is_ready() {
-            writer.ready(seen)?;
+            writer.ready(set)?;
         }
         // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
         counts.lines += batch.len() as u64;
-        seen.remove(&digests, &mut gone);
+        set.remove_digests_into(&digests, &mut gone);
         writer.note(Operation::Remove, 0, gone.iter_ones().map(|i| digests[i]));
         counts.new += gone.count_ones() as u64;
         let due = writer.due();
-        writer.settle(seen, due)?;
+        writer.settle(set, due)?;
         progress.tick(counts.lines, raw_bytes, String::new);
     }
 }

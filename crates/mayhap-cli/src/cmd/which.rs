@@ -1,16 +1,16 @@
 //! `mayhap which`: which of many sets may hold a line.
 
-use super::Outcome;
 use crate::args::{LineArgs, OpenArgs};
-use crate::asked;
 use crate::error::Error;
-use crate::keys::KeyOptions;
-use crate::lines::LineReader;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
 use crate::memory;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::sets::NamedSets;
-use crate::talk::Talk;
+use crate::outcome::Outcome;
+use crate::set::named::NamedSets;
+use crate::set::open;
+use mayhap_keys::KeyOptions;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -23,18 +23,18 @@ Examples:
 const NOTES: &str = "\
 Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \
 A set that holds it is always named, one that does not with the rate of its filter. Lines that \
-surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: 0 if a set may hold a line, 1 \
-if none does, 2 after an error.
+surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: 0 if \
+a set may hold a line, 1 if none does, 2 after an error.
 
 A line is digested once for all filters of one digest. Where there are many filters of one shape \
 (made with the same -n, -p and digest) and much input, they are turned into a matrix on the way, \
-which is asked for all of them at once.";
+which answers for all of them at once.";
 
 const MAX_MEMORY: &str = "\
 Use no more than this for a matrix [default: half the memory of this machine], and for a filter of \
 another system [default: all of it]";
 
-/// Tell which of many sets may hold each line
+/// Print which of many sets may hold each line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
@@ -63,7 +63,7 @@ struct Summary<'a> {
     lines_read: u64,
     lines_in_a_set: u64,
     lines_without_key: u64,
-    asked_as: &'static str,
+    queried_as: &'static str,
     sets: Vec<Found<'a>>,
 }
 
@@ -83,7 +83,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading("which", talk);
-    let (filters, files) = asked::split(&args.filters, &args.files, &reading);
+    let (filters, files) = open::split(&args.filters, &args.files, &reading);
     let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
@@ -97,12 +97,12 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
         (filters, _) => {
             let (opened, options) =
-                asked::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
-            reading.gathers = asked::any_remote(&opened);
+                open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+            reading.gathers = open::any_remote(&opened);
             (NamedSets::of_filters(opened, limit), options, files.as_slice())
         }
     };
-    let (sources, total_bytes) = super::input("which", inputs)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("which", inputs)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
     let reader = LineReader::new(sources, &options, reading, None)?;
@@ -122,7 +122,7 @@ fn pump(
     loop {
         let raw_bytes = reader.raw_bytes();
         let Some(batch) = reader.next_batch(|| output.flush())? else { break };
-        let names = sets.ask(&batch)?;
+        let names = sets.query(&batch)?;
         for i in 0..batch.len() {
             line.clear();
             let any = names.of_line(i, &mut line);
@@ -140,7 +140,7 @@ fn pump(
     }
     progress.clear();
     output.flush()?;
-    reader.keyless().warn(talk);
+    reader.warn_of_keyless(talk);
     sets.warn(talk);
     if args.json {
         let found = |(name, maybe_present)| Found { name, maybe_present };
@@ -148,7 +148,7 @@ fn pump(
             lines_read: reader.lines(),
             lines_in_a_set: selected,
             lines_without_key: reader.keyless().lines() + sets.lines_without_key(),
-            asked_as: sets.asked_as(),
+            queried_as: sets.queried_as(),
             sets: sets.counts().map(found).collect(),
         };
         Talk::json(&summary, false)?;

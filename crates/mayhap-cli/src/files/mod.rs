@@ -5,13 +5,13 @@
 //! can forget it. `role.rs` says what each verb does with each of its files, `place.rs` where a
 //! name leads. It only looks at names ([`Place::of`] opens nothing): a file that is exchanged for
 //! another between this look and the verb's own is the verb's to refuse
-//! ([`crate::output::Output`]).
+//! ([`crate::io::output::Output`]).
 
 mod place;
 mod role;
 
+use crate::args::url::is_url;
 use crate::error::Error;
-use crate::remote::is_url;
 use clap::{Arg, ArgMatches, Command};
 use std::any::TypeId;
 use std::path::{Path, PathBuf};

@@ -127,7 +127,7 @@ pub fn refuse_existing(path: &Path, force: bool) -> Result<(), Error> {
             format!("{name} is a folder"),
             format!("name a file in it: {}", path.join("NAME").display()),
         )),
-        Place::There { .. } if !force => Err(crate::output::already_there(&name)),
+        Place::There { .. } if !force => Err(crate::io::output::already_there(&name)),
         Place::Nowhere(kind) => Err(Error::io("create", &name)(kind.into())),
         Place::There { .. } | Place::Free { .. } => Ok(()),
     }

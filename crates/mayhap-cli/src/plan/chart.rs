@@ -4,8 +4,8 @@
 //! are logarithmic.
 
 use super::report::rough;
-use crate::number::format_count;
-use crate::talk::rate;
+use crate::io::messages::rate;
+use mayhap_units::number::format_count;
 use std::cmp::Ordering;
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ const SPAN: f64 = 10.0;
 /// Of a slow curve every so many dots are computed, and those between lie on straight lines.
 const SLOW_STEP: usize = 6;
 
-/// Rates this far below the one asked for are not drawn.
+/// Rates this far below the target are not drawn.
 const MAX_DECADES_BELOW: f64 = 6.0;
 
 /// A curve to draw.
@@ -32,7 +32,7 @@ pub struct Curve<'a> {
     pub items: u64,
     /// The rate with so many keys; `None` where no more are taken.
     pub fpp_after: &'a dyn Fn(u64) -> Option<f64>,
-    /// Whether that takes long, so that it is not asked for every dot.
+    /// Whether that takes long, so that it is not computed for every dot.
     pub is_slow: bool,
 }
 
@@ -44,15 +44,15 @@ pub fn chart(curve: &Curve<'_>, color: bool) -> String {
         ((items as f64 * SPAN.powf(exponent)).round() as u64).max(1)
     };
     let rates = rates(if is_slow { SLOW_STEP } else { 1 }, |dot| fpp_after(at(dot)));
-    let asked = fpp_after(items).unwrap_or(1.0).max(f64::MIN_POSITIVE);
-    let bottom = lowest_decade(&rates, asked);
+    let target = fpp_after(items).unwrap_or(1.0).max(f64::MIN_POSITIVE);
+    let bottom = lowest_decade(&rates, target);
     let mut area = Area::new(bottom);
     area.curve(&rates);
-    let mark = (WIDTH / 2, area.row(asked) / 4);
+    let mark = (WIDTH / 2, area.row(target) / 4);
     let paint = |code: &str, text: &str| {
         if color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
     };
-    let words = format!(" {} with {} keys ", rough(asked), format_count(items));
+    let words = format!(" {} with {} keys ", rough(target), format_count(items));
     let mut text = format!("rate of {name} with more and more keys\n");
     for row in 0..HEIGHT {
         let label = area.label(row);
@@ -97,12 +97,12 @@ fn rates(step: usize, fpp_at: impl Fn(usize) -> Option<f64>) -> Vec<Option<f64>>
 }
 
 /// The exponent of ten at which the picture ends below: of the lowest rate, but not too far below
-/// the one asked for.
-fn lowest_decade(rates: &[Option<f64>], asked: f64) -> f64 {
-    let lowest = rates.iter().flatten().copied().fold(asked, f64::min).max(f64::MIN_POSITIVE);
-    let lowest = lowest.log10().max(asked.log10() - MAX_DECADES_BELOW);
+/// the target.
+fn lowest_decade(rates: &[Option<f64>], target: f64) -> f64 {
+    let lowest = rates.iter().flatten().copied().fold(target, f64::min).max(f64::MIN_POSITIVE);
+    let lowest = lowest.log10().max(target.log10() - MAX_DECADES_BELOW);
     // With room below the mark; at least one decade, or there is nothing to divide by.
-    lowest.floor().min((asked.log10() - 0.5).floor()).min(-1.0)
+    lowest.floor().min((target.log10() - 0.5).floor()).min(-1.0)
 }
 
 /// The line below the area, and the numbers of keys at both ends and in the middle.

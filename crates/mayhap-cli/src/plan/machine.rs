@@ -1,14 +1,14 @@
 //! How big this machine's memories are.
 
 use crate::memory::physical_bytes;
-use crate::number::parse_bytes;
 use mayhap::plan::MemorySizes;
+use mayhap_units::number::parse_bytes;
 use std::path::Path;
 
-/// Where Linux tells of the caches that the first core reaches.
+/// Where Linux lists the caches of the first core.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
-/// The caches and the memory of this machine; where it does not tell, those of a common server.
+/// The caches and the memory of this machine; where they are unknown, those of a common server.
 pub fn memory_sizes() -> MemorySizes {
     memory_sizes_of(Path::new(CACHES), physical_bytes())
 }
@@ -16,7 +16,7 @@ pub fn memory_sizes() -> MemorySizes {
 fn memory_sizes_of(caches: &Path, ram_bytes: Option<u64>) -> MemorySizes {
     let usual = MemorySizes::default();
     let l2_bytes = cache_bytes(caches, "2").unwrap_or(usual.l2_bytes);
-    // A machine that tells of a second level only has no third.
+    // A machine that lists only a second level has no third.
     let l3_bytes = match cache_bytes(caches, "3") {
         Some(bytes) => bytes,
         None if caches.is_dir() => l2_bytes,

@@ -1,14 +1,16 @@
 //! The command that makes what was planned.
 
-use crate::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Needs};
 use mayhap::sizing;
+use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
+use mayhap_units::span::write_millis;
+use mayhap_units::window::WindowSize;
 
 /// The shell command that makes this filter; `None` for kinds that the command line does not make.
 ///
 /// `window` is what `--window` named.
-pub fn recipe(needs: &Needs, best: &Candidate, window: Option<&str>) -> Option<String> {
+pub fn recipe(needs: &Needs, best: &Candidate, window: Option<WindowSize>) -> Option<String> {
     let (items, fpp) = (exact_count(best.items), exact_fpp(best.target_fpp));
     let arguments = match best.kind.kind {
         Kind::Bloom => {
@@ -22,9 +24,11 @@ pub fn recipe(needs: &Needs, best: &Candidate, window: Option<&str>) -> Option<S
         }
         Kind::Counting => format!("{} --layout counting", sized(needs, best)),
         Kind::Scalable => format!("-n {items} -p {fpp} --layout scalable"),
-        Kind::Window => match window.filter(|window| parse_count(window).is_err()) {
-            Some(time) => format!("-n {items} -p {fpp} --layout window:{time}"),
-            None => format!("-p {fpp} --layout window:{items}"),
+        Kind::Window => match window {
+            Some(WindowSize::Millis(millis)) => {
+                format!("-n {items} -p {fpp} --layout window:{}", write_millis(millis))
+            }
+            _ => format!("-p {fpp} --layout window:{items}"),
         },
         Kind::Fuse => {
             return Some(format!("mayhap build -o seen.mayhap --layout fuse -p {fpp} keys.txt"));
@@ -74,7 +78,7 @@ fn exact_fpp(fpp: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{exact_bytes, exact_count, exact_fpp};
-    use crate::number::{parse_bytes, parse_count, parse_fpp};
+    use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 

@@ -2,22 +2,23 @@
 
 use super::cost::Amount;
 use super::recipe::recipe;
-use crate::number::{format_bytes, format_count};
-use crate::talk::{grouped, rate, row};
+use crate::io::messages::{grouped, rate, row};
 use mayhap::native::Kind;
 use mayhap::plan::{Candidate, Fits, Needs, Plan, Reason, memory};
-use serde::Serialize;
+use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::window::WindowSize;
+use serde::{Serialize, Serializer};
 
 /// Bytes of a key where nobody says: about a number in text, less than most URLs.
 const USUAL_KEY_BYTES: f64 = 32.0;
 
-/// What was asked besides what the planner has to know.
+/// A request: the needs, and what the report repeats of the command line.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct Request<'a> {
     /// What the planner was given.
     pub needs: &'a Needs,
-    /// A window as it was typed.
-    pub window: Option<&'a str>,
+    /// The window that is requested.
+    pub window: Option<WindowSize>,
     /// C1, in its unit.
     pub filter_cost: Option<Amount>,
 }
@@ -59,7 +60,8 @@ pub struct Numbers {
     pub items_kept_of_2x: Option<u64>,
     pub cache_lines_hit: f64,
     pub cache_lines_miss: f64,
-    pub fits: &'static str,
+    #[serde(serialize_with = "serialize_fits")]
+    pub fits: Fits,
     pub expected_wrong_sets: f64,
 }
 
@@ -135,10 +137,15 @@ impl Numbers {
             items_kept_of_2x: candidate.items_kept_of(candidate.items.saturating_mul(2)),
             cache_lines_hit: candidate.cache_lines.hit,
             cache_lines_miss: candidate.cache_lines.miss,
-            fits: fits_name(candidate.fits),
+            fits: candidate.fits,
             expected_wrong_sets: candidate.expected_wrong_sets(),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn serialize_fits<S: Serializer>(fits: &Fits, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(fits_name(*fits))
 }
 
 /// The nearest memory that holds a filter, in short.
@@ -153,13 +160,13 @@ pub fn fits_name(fits: Fits) -> &'static str {
 
 impl Report {
     /// The report of a plan.
-    pub fn of(asked: Asked<'_>, plan: &Plan) -> Self {
-        let (needs, best) = (asked.needs, plan.best.as_ref());
+    pub fn of(request: Request<'_>, plan: &Plan) -> Self {
+        let (needs, best) = (request.needs, plan.best.as_ref());
         let sizes = needs.memory;
         Self {
             best: best.map(Numbers::of),
-            create: best.and_then(|best| recipe(needs, best, asked.window)),
-            no_filter: plan.no_filter.as_ref().map(|reason| why(reason, asked.filter_cost)),
+            create: best.and_then(|best| recipe(needs, best, request.window)),
+            no_filter: plan.no_filter.as_ref().map(|reason| why(reason, request.filter_cost)),
             rejected: plan
                 .rejected
                 .iter()
@@ -174,7 +181,7 @@ impl Report {
                 .map(|(kind, why)| Unfit { kind: kind.name(), why: self::why(why, None) })
                 .collect(),
             without_filter: best.map(|best| WithoutFilter::of(needs, best)),
-            cost: asked.filter_cost.and_then(|unit| CostNumbers::of(needs, plan, unit)),
+            cost: request.filter_cost.and_then(|unit| CostNumbers::of(needs, plan, unit)),
             memory: Memory {
                 l2_bytes: sizes.l2_bytes,
                 l3_bytes: sizes.l3_bytes,
@@ -203,14 +210,11 @@ impl Report {
             (Some(command), best) => {
                 rows.push(("make it", command.clone()));
                 if best.as_ref().is_some_and(|best| best.sets > 1) {
-                    rows.push((
-                        "",
-                        "for each set; ask them all by mayhap which -f A -f B …".into(),
-                    ));
+                    rows.push(("", "for each set; query all with mayhap which -f A -f B …".into()));
                 }
             }
             (None, Some(_)) => {
-                rows.push(("make it", "one file per set (mayhap create), and ask them by".into()));
+                rows.push(("make it", "one file per set (mayhap create), queried with".into()));
                 rows.push(("", "mayhap which -f A -f B; one matrix of all: the library".into()));
             }
             (None, None) => {}
@@ -224,8 +228,8 @@ impl Report {
             1 => String::new(),
             sets => format!(" for each of {} sets", grouped(sets)),
         };
-        let (keys, asked) = (grouped(best.items), rate(best.target_fpp));
-        rows.push(("made for", format!("{keys} keys at a rate of {asked}{of_sets}")));
+        let (keys, target) = (grouped(best.items), rate(best.target_fpp));
+        rows.push(("made for", format!("{keys} keys at a rate of {target}{of_sets}")));
         let (bytes, bits) = (format_bytes(best.num_bytes), grouped(best.num_bits));
         let each = if best.sets == 1 { "" } else { " each" };
         rows.push((
@@ -301,16 +305,18 @@ impl Report {
 
 impl Memory {
     /// A memory and how big it is.
-    fn of(&self, fits: &str) -> String {
+    fn of(&self, fits: Fits) -> String {
         match fits {
-            "L2" => format!("the L2 cache of {}", format_bytes(self.l2_bytes)),
-            "L3" => format!("the L3 cache of {}", format_bytes(self.l3_bytes)),
-            "DRAM" => format!(
+            Fits::L2 => format!("the L2 cache of {}", format_bytes(self.l2_bytes)),
+            Fits::L3 => format!("the L3 cache of {}", format_bytes(self.l3_bytes)),
+            Fits::Ram => format!(
                 "main memory of {} (L3 cache {})",
                 format_bytes(self.ram_bytes),
                 format_bytes(self.l3_bytes)
             ),
-            _ => format!("nothing here: main memory is {}", format_bytes(self.ram_bytes)),
+            Fits::Nothing => {
+                format!("nothing here: main memory is {}", format_bytes(self.ram_bytes))
+            }
         }
     }
 }
@@ -395,7 +401,7 @@ impl CostNumbers {
             "pays",
             match self.break_even_fpp {
                 Some(fpp) => format!("at any rate below {}", rate(fpp)),
-                None => "at no rate: asking costs more than it can save".into(),
+                None => "at no rate: a query costs more than it can save".into(),
             },
         ));
         if let Some(per_second) = self.false_positives_per_second {
@@ -448,7 +454,7 @@ fn what_it_is(kind: &str) -> &'static str {
         _ if kind == Kind::Scalable.name() => "a chain of filters that grows with its keys",
         _ if kind == Kind::Window.name() => "remembers the newest keys and forgets older ones",
         _ if kind == Kind::Fuse.name() => "made of all keys at once, never changes",
-        _ if kind == Kind::Matrix.name() => "many sets side by side, asked at once",
+        _ if kind == Kind::Matrix.name() => "many sets side by side, queried at once",
         _ => "a filter",
     }
 }

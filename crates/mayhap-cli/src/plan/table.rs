@@ -2,9 +2,9 @@
 
 use super::report::{Numbers, fits_name, rough};
 use crate::error::Error;
-use crate::number::{format_bytes, format_count};
-use crate::talk::rate;
+use crate::io::messages::rate;
 use mayhap::plan::{Candidate, Needs, plan};
+use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -54,7 +54,7 @@ const FLAT_FPP: f64 = 0.01;
 
 const WORDS: Words = Words {
     title: "Twice the planned keys break the promise, ten times the keys break the filter",
-    subtitle: "Exact models. Dashed: filters that were asked for 0.1 %, solid: for 1 %.",
+    subtitle: "Exact models. Dashed: filters with a target of 0.1 %, solid: for 1 %.",
     x: "keys, as a multiple of what was planned",
     y: "false-positive rate p",
     right: 48,

@@ -19,7 +19,7 @@ fn check_rate(report: &Value) {
     let (keys, fpp) = (number("absent_keys"), number("predicted_fpp"));
     assert!(keys >= 1e6, "{report}");
     // But for the last digit, which JSON's reader may change.
-    assert!((number("measured_fpr") - number("false_positives") / keys).abs() < 1e-15);
+    assert!((number("measured_fpp") - number("false_positives") / keys).abs() < 1e-15);
     let expected = keys * fpp;
     let off = (number("false_positives") - expected).abs();
     assert!(off < 4.0 * (expected * (1.0 - fpp)).sqrt().max(1.0), "{report}");

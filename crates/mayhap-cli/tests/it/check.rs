@@ -72,9 +72,9 @@ fn key_options_stand_in_the_file_and_are_applied_again() {
     succeed(folder.path(), &["check", "-q", "f"], b"d\r\0");
     succeed(folder.path(), &["build", "-n", "10", "-o", "plain"], b"a\n");
     let talk = fail(folder.path(), &["check", "plain", "-0"], b"a\n");
-    assert!(talk.contains("-0 is given, but plain was made without -0"), "{talk}");
+    assert!(talk.contains("-0 is given, but plain was created without -0"), "{talk}");
     let talk = fail(folder.path(), &["add", "plain", "--crlf"], b"a\n");
-    assert!(talk.contains("--crlf is given, but plain was made without"), "{talk}");
+    assert!(talk.contains("--crlf is given, but plain was created without"), "{talk}");
     let talk = fail(folder.path(), &["check", "-f", "f", "-f", "plain"], b"");
     assert!(talk.contains("f and plain cut keys in different ways"), "{talk}");
 }
@@ -120,7 +120,7 @@ fn info_tells_the_truth_about_an_overfilled_filter() {
     let arguments = ["build", "-n", "100", "-p", "0.1%", "--overfill", "-o", "f"];
     succeed(folder.path(), &arguments, &lines("key", 0..50_000));
     let info = json(&succeed(folder.path(), &["info", "--json", "f"], b""));
-    assert!(info["fpp_now"].as_f64().unwrap() > 0.99, "{info}");
+    assert!(info["estimated_fpp"].as_f64().unwrap() > 0.99, "{info}");
     assert_eq!((&info["target_fpp"], &info["expected_items"]), (&0.001.into(), &100.into()));
     assert_eq!((&info["health"], &info["headroom_items"]), (&"over capacity".into(), &0.into()));
     let text = String::from_utf8(succeed(folder.path(), &["info", "f"], b"")).unwrap();
@@ -136,7 +136,7 @@ fn info_shows_asked_against_actual() {
     let number = |name: &str| info[name].as_f64().unwrap();
     assert!(number("estimated_items_low") < 5000.0 && 5000.0 < number("estimated_items_high"));
     assert!((number("estimated_items") - number("inserted_items")).abs() < 100.0, "{info}");
-    assert!(number("fpp_now") > 0.0 && number("fpp_now") < 0.005, "{info}");
+    assert!(number("estimated_fpp") > 0.0 && number("estimated_fpp") < 0.005, "{info}");
     assert_eq!((&info["digest_seed"], &info["checksums"]), (&9.into(), &"good".into()));
     assert_eq!(
         info["headroom_items"],

@@ -121,7 +121,7 @@ fn overfill_goes_on_and_its_numbers_are_those_of_the_lines_and_of_the_filter() {
         // The rate that it tells is the one that its answers have, counted on a million keys.
         let arguments = ["verify", "--json", "--samples", "1M", &state];
         let found = json(&run(folder.path(), &arguments, b"").stdout);
-        let (now, measured) = (&summary["fpp_now"], &found["fpp_measured"]);
+        let (now, measured) = (&summary["estimated_fpp"], &found["measured_fpp"]);
         let (now, measured) = (now.as_f64().unwrap(), measured.as_f64().unwrap());
         let sigma = (now * (1.0 - now) / 1e6).sqrt();
         assert!((measured - now).abs() <= 3.0 * sigma, "{measured} of {now} ± {sigma}");
@@ -152,7 +152,7 @@ fn a_file_too_large_for_its_lines_to_fit_grows_instead() {
 fn memory_alone_sizes_the_filter() {
     let folder = folder();
     let output = run(folder.path(), &["dedup", "--mem", "64KiB", "--json"], b"a\n");
-    assert_eq!(json_and_talk(&output.stderr).0["filter_bytes"], 65_536);
+    assert_eq!(json_and_talk(&output.stderr).0["num_bytes"], 65_536);
 }
 
 #[test]

@@ -44,10 +44,10 @@ fn exact_says_what_it_costs_and_what_a_filter_would_have() {
     assert_eq!(summary["expected_lost_lines"], 0.0);
     // The keys and their lengths, and 9 bytes for each of 2^19 slots.
     let keys = lines("key", 0..300_000).len() as u64;
-    let bytes = summary["filter_bytes"].as_u64().unwrap();
+    let bytes = summary["num_bytes"].as_u64().unwrap();
     assert!(bytes > keys + 9 * (1 << 19) - 700_000 && bytes < 9 << 20, "{bytes}");
     let instead = &summary["instead"];
-    assert!(instead["filter_bytes"].as_u64().unwrap() < 900_000, "{instead}");
+    assert!(instead["num_bytes"].as_u64().unwrap() < 900_000, "{instead}");
     let lost = instead["lost_lines"].as_f64().unwrap();
     assert!(lost > 2.0 && lost < 8.0, "{instead}");
     let talk = stderr(&run(folder.path(), &["dedup", "--exact"], &input));
@@ -64,7 +64,7 @@ fn exact_stops_at_the_memory_limit_and_names_the_line() {
     let printed = output.stdout.split_inclusive(|&byte| byte == b'\n').count() as u64;
     assert!(printed > 100_000 && input.starts_with(&output.stdout));
     let talk = stderr(&output);
-    let line = mayhap_cli::talk::grouped(printed + 1);
+    let line = mayhap_cli::io::messages::grouped(printed + 1);
     assert!(talk.contains("above the limit of 8.00 MiB"), "{talk}");
     assert!(talk.contains(&format!("stopped at line {line}")), "{talk}");
     assert!(talk.contains("hint: ") && talk.contains("--max-memory"), "{talk}");

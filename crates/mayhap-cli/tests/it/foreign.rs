@@ -323,7 +323,7 @@ fn add_stops_where_the_file_says_it_is_full() {
     assert!(talk.contains("half of the bits of f are set"), "{talk}");
     // How keys are cut cannot be kept.
     let talk = stderr(&run(folder, &["add", "--field", "2", "f"], b"a\tuser:7\nb\n"));
-    assert!(talk.contains("cannot keep that"), "{talk}");
+    assert!(talk.contains("cannot record that"), "{talk}");
     assert_eq!(succeed(folder, &["check", "-c", "--field", "2", "f"], b"z\tuser:7\n"), b"1\n");
 }
 
@@ -339,7 +339,7 @@ fn verify_finds_absent_keys_damage_and_a_rate_above_what_was_asked() {
     };
     let report = json(&verify(&[members.to_str().unwrap()]).stdout);
     assert_eq!((&report["verdict"], &report["keys_read"]), (&"good".into(), &100.into()));
-    let (measured, predicted) = (report["fpp_measured"].as_f64(), report["fpp_predicted"].as_f64());
+    let (measured, predicted) = (report["measured_fpp"].as_f64(), report["fpp_predicted"].as_f64());
     let off = measured.unwrap() / predicted.unwrap() - 1.0;
     assert!(off.abs() < 0.1 && report["rate_verdict"] == "as predicted", "{report}");
     file(folder, "keys", b"10000\nabc\n77\n");

@@ -235,7 +235,7 @@ fn every_verb_has_examples_and_all_of_them_run() {
 #[test]
 fn an_example_that_is_wrong_is_found_out() {
     for wrong in [
-        "mayhap info --jsn seen.mayhap | jq .fpp_now",
+        "mayhap info --jsn seen.mayhap | jq .estimated_fpp",
         "mayhap check absent-file-without-ending < words.txt",
         "mayhapp info seen.mayhap",
         "mayhap remove seen.mayhap gone | cat; mayhap nothing",

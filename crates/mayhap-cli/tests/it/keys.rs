@@ -47,13 +47,13 @@ fn options_that_contradict_each_other_or_the_file_are_refused() {
     succeed(folder.path(), &arguments, b"");
     for verb in ["add", "check"] {
         for (flags, message) in [
-            (&["--field", "2"][..], "--field 2 is given, but f was made with --field 3"),
+            (&["--field", "2"][..], "--field 2 is given, but f was created with --field 3"),
             (
                 &["--field", "3", "--delim", ":"],
-                "--delim : is given, but f was made with --delim \\t",
+                "--delim : is given, but f was created with --delim \\t",
             ),
-            (&["--trim"], "--trim is given, but f was made without --trim"),
-            (&["--hex"], "--hex is given, but f was made without --hex"),
+            (&["--trim"], "--trim is given, but f was created without --trim"),
+            (&["--hex"], "--hex is given, but f was created without --hex"),
         ] {
             let talk = fail(folder.path(), &[&[verb, "f"], flags].concat(), b"");
             assert!(talk.contains(message), "{verb} {flags:?}: {talk}");
@@ -196,7 +196,7 @@ fn hashes_with_counts_are_asked_in_either_case() {
     );
     let same = ["dedup", "--state", "plain", "--hex"];
     let talk = fail(folder.path(), &same, b"");
-    assert!(talk.contains("--hex is given, but plain was made without --hex"), "{talk}");
+    assert!(talk.contains("--hex is given, but plain was created without --hex"), "{talk}");
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn a_keyed_kind_needs_its_key_and_tells_its_numbers_without() {
     assert_eq!(succeed(folder, &["check", "w", "--key-file", "k"], b"a\nb\n"), b"a\n");
     assert!(fail(folder, &["check", "w"], b"a\n").contains("--key-file"));
     let info = info(folder, "w");
-    assert_eq!((info["inserted_items"].as_u64(), info["fpp_now"].as_f64()), (Some(1), None));
+    assert_eq!((info["inserted_items"].as_u64(), info["estimated_fpp"].as_f64()), (Some(1), None));
 }
 
 #[test]
@@ -178,8 +178,8 @@ fn which_answers_the_same_from_many_filters_their_matrix_and_a_matrix_file() {
     let input = lines("key", 0..3000);
     let one_by_one = run(folder, &[&sets[..], &["--json", "--max-memory", "0"]].concat(), &input);
     let at_once = run(folder, &[&sets[..], &["--json"]].concat(), &input);
-    assert_eq!(json_and_talk(&one_by_one.stderr).0["asked_as"], "filters");
-    assert_eq!(json_and_talk(&at_once.stderr).0["asked_as"], "matrix");
+    assert_eq!(json_and_talk(&one_by_one.stderr).0["queried_as"], "filters");
+    assert_eq!(json_and_talk(&at_once.stderr).0["queried_as"], "matrix");
     assert_eq!(
         json_and_talk(&one_by_one.stderr).0["sets"],
         json_and_talk(&at_once.stderr).0["sets"]
@@ -225,7 +225,7 @@ fn what_was_added_to_a_counting_file_can_be_removed() {
     assert_eq!(counting["saturated_counters"], 0);
     let bits = |name: &str| counting[name].as_u64().unwrap();
     assert!(bits("num_bits") >= bits("num_counters") * 4);
-    assert_eq!(bits("num_bits"), bits("filter_bytes") * 8);
+    assert_eq!(bits("num_bits"), bits("num_bytes") * 8);
     let full = run(folder, &["add", "c"], &lines("more", 0..1000));
     assert_eq!(full.status.code(), Some(2));
     assert!(

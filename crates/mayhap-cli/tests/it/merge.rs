@@ -31,7 +31,7 @@ fn a_merged_filter_holds_what_any_of_the_files_does_and_nothing_else() {
     assert!((480.0..520.0).contains(&estimate), "{summary}");
     assert_eq!((&summary["health"], &summary["expected_items"]), (&"ok".into(), &1000.into()));
     let info = json(&succeed(folder, &["info", "--json", "all"], b""));
-    for field in ["fpp_now", "fill_ratio", "estimated_items"] {
+    for field in ["estimated_fpp", "fill_ratio", "estimated_items"] {
         let (ours, theirs) = (summary[field].as_f64().unwrap(), info[field].as_f64().unwrap());
         assert!((ours - theirs).abs() <= 1e-9 * theirs, "{field}: {ours} {theirs}");
     }

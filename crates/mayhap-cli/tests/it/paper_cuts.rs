@@ -176,7 +176,11 @@ fn a_rate_above_the_one_asked_for_is_warned_of() {
     assert!(stderr(&burst).contains("keys early: more than 10.0k came"), "{}", stderr(&burst));
     let arguments = ["build", "-n", "100", "-p", "1%", "--overfill", "-o", "f"];
     let overfull = run(folder.path(), &arguments, &lines("key", 0..9000));
-    assert!(stderr(&overfull).contains("asked 1 %: there are more keys"), "{}", stderr(&overfull));
+    assert!(
+        stderr(&overfull).contains("its target 1 %: there are more keys"),
+        "{}",
+        stderr(&overfull)
+    );
 }
 
 #[test]

@@ -233,7 +233,10 @@ fn nonsense_is_refused_with_the_next_step() {
         (&["-n", "1M", "-p", "1%", "--sets", "0"], "sets is 0"),
         (&["-n", "1M", "--plot"], "give two of -n, -p and --budget"),
         (&["--window", "0", "-p", "1%"], "remembers nothing"),
-        (&["--window", "7x", "-p", "1%"], "write --window 10M or --window 7d"),
+        (
+            &["--window", "7x", "-p", "1%"],
+            "write --window 10M for the last 10 million keys, or --window 7d",
+        ),
         (&["--window", "7d", "-p", "1%"], "--window 7d -n 10M"),
         (&["--window", "7M", "-n", "8M", "-p", "1%"], "leave -n out"),
         (&["-n", "1M", "-p", "1%", "--disk-cost", "10ms"], "--filter-cost <COST>"),

@@ -4,7 +4,7 @@ use crate::support::{fail, file, folder, succeed};
 use mayhap::sizing::window::{self, Load};
 use mayhap::sizing::{self, blocked, fuse, matrix, scalable, standard};
 use mayhap::{FilterParams, Layout};
-use mayhap_cli::number::format_bytes;
+use mayhap_units::number::format_bytes;
 use std::path::Path;
 
 const PAGE: &str = include_str!("../../../../docs/choosing.md");

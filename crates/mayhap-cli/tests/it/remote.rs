@@ -199,7 +199,7 @@ fn info_and_verify_tell_what_the_server_has() {
     assert_eq!(info["server_keeps"], "log");
     let found = told(folder, &["verify", "--json", &url, "keys"], b"");
     assert_eq!((&found["verdict"], &found["checksums"]), (&"good".into(), &"none".into()));
-    let rate = found["fpp_measured"].as_f64().unwrap();
+    let rate = found["measured_fpp"].as_f64().unwrap();
     assert!((0.008..0.012).contains(&rate), "{rate}");
     let output = run(folder, &["verify", &url, "-"], b"surely-not-there-1\nsurely-not-2\nx3\n");
     assert_eq!(output.status.code(), Some(1));
@@ -249,7 +249,7 @@ fn two_that_share_a_state_print_every_line_once() {
     assert_eq!(printed.len(), expected.len());
     assert_eq!(printed, expected);
     let error = fail(folder, &["dedup", "--state", &url, "-n", "7", "in"], b"");
-    assert!(error.contains("-n 7 is asked for"), "{error}");
+    assert!(error.contains("-n 7 is given"), "{error}");
     let repeats = succeed(folder, &["dedup", "-d", "--state", &url], b"line-1\nnew\n");
     assert_eq!(repeats, b"line-1\n");
 }

@@ -30,12 +30,12 @@ fn a_new_state_of_a_plain_layout_needs_n_and_an_old_one_refuses_other_numbers() 
     assert!(!folder.path().join("seen").exists());
     succeed(folder.path(), &FIRST, b"a\n");
     for (extra, message) in [
-        (["-n", "1M"], "-n 1000000 is asked for, but seen was made with -n 100000"),
-        (["-p", "1%"], "-p 0.01 is asked for, but seen was made with -p 0.000000001"),
-        (["--layout", "blocked"], "but seen was made with --layout standard"),
-        (["--seed", "3"], "--seed 3 is asked for, but seen was made with --seed 0"),
-        (["-0", "-q"], "-0 is given, but seen was made without -0"),
-        (["--crlf", "-q"], "--crlf is given, but seen was made without --crlf"),
+        (["-n", "1M"], "-n 1000000 is given, but seen was created with -n 100000"),
+        (["-p", "1%"], "-p 0.01 is given, but seen was created with -p 0.000000001"),
+        (["--layout", "blocked"], "but seen was created with --layout standard"),
+        (["--seed", "3"], "--seed 3 is given, but seen was created with --seed 0"),
+        (["-0", "-q"], "-0 is given, but seen was created without -0"),
+        (["--crlf", "-q"], "--crlf is given, but seen was created without --crlf"),
     ] {
         let talk = fail(folder.path(), &[&NEXT[..], &extra].concat(), b"b\n");
         assert!(talk.contains(message), "{extra:?}: {talk}");

@@ -97,7 +97,7 @@ pub(crate) fn file(folder: &Path, name: &str, contents: &[u8]) -> PathBuf {
 
 /// A number as the command writes it.
 pub(crate) fn grouped(number: u64) -> String {
-    mayhap_cli::talk::grouped(number)
+    mayhap_cli::io::messages::grouped(number)
 }
 
 /// Lines `prefix-i` for each `i`.

@@ -116,7 +116,7 @@ fn the_loss_of_a_filter_on_a_server_is_foretold_and_its_stop_goes_by_all_that_ca
 fn check_rate(folder: &Path, name: &str, target: f64) {
     let arguments = ["verify", "--json", "--samples", "1M", name];
     let found = json(&succeed(folder, &arguments, b""));
-    let (measured, items) = (number(&found, "fpp_measured"), number(&found, "expected_items"));
+    let (measured, items) = (number(&found, "measured_fpp"), number(&found, "expected_items"));
     let asking = (target * (1.0 - target) / 1_048_576.0).sqrt();
     let sigma = asking.hypot(2.0 * target / items.sqrt());
     println!("{name}: {measured:.5} for {target}, {:+.2} σ", (measured - target) / sigma);

@@ -325,7 +325,11 @@ fn what_a_killed_command_leaves_of_its_lock_is_used_again_and_other_files_are_no
         scope.spawn(|| {
             let block = lines("busy", 0..50_000);
             // ORDERING: Relaxed. The flag alone is handed over.
-            while !is_done.load(Ordering::Relaxed) && stdin.write_all(&block).is_ok() {}
+            while !is_done.load(Ordering::Relaxed) {
+                if stdin.write_all(&block).is_err() {
+                    break;
+                }
+            }
         });
         let lock = folder.join(".f.mayhap-lck");
         wait_until("it holds the lock", || lock.exists());

@@ -63,9 +63,9 @@ fn a_window_of_time_needs_n_and_remembers_across_runs() {
     let info = json(&succeed(folder.path(), &["info", "--json", "seen"], b""));
     assert_eq!(info["window_time"], 7 * 86_400_000);
     let talk = fail(folder.path(), &["dedup", "--state", "seen", "--window", "8d"], b"a\n");
-    assert!(talk.contains("window:8d is asked for, but seen was made with"), "{talk}");
+    assert!(talk.contains("window:8d is given, but seen was created with"), "{talk}");
     let talk = fail(folder.path(), &["dedup", "--state", "seen", "--window", "10"], b"a\n");
-    assert!(talk.contains("window:10 is asked for, but seen was made with"), "{talk}");
+    assert!(talk.contains("window:10 is given, but seen was created with"), "{talk}");
 }
 
 /// A saved window whose times are those of this machine's clock.

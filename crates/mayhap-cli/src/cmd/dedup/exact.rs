@@ -3,8 +3,8 @@
 use super::pump::{Run, Set};
 use crate::args::DEFAULT_FPP;
 use crate::error::Error;
-use crate::exact::ExactSet;
-use crate::output::for_each_run;
+use crate::io::output::for_each_run;
+use crate::set::exact::ExactSet;
 use mayhap::AnyFilter;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, Serialize)]
 pub(super) struct Instead {
     pub(super) filter_fpp: f64,
-    pub(super) filter_bytes: u64,
+    pub(super) num_bytes: u64,
     pub(super) lost_lines: f64,
 }
 
@@ -21,7 +21,7 @@ impl Instead {
         let builder = AnyFilter::builder().expected_items(keys).target_fpp(DEFAULT_FPP);
         let params = builder.params().ok()?;
         let lost_lines = keys as f64 - params.expected_inserted(keys);
-        Some(Self { filter_fpp: DEFAULT_FPP, filter_bytes: params.num_bytes(), lost_lines })
+        Some(Self { filter_fpp: DEFAULT_FPP, num_bytes: params.num_bytes(), lost_lines })
     }
 }
 
@@ -61,7 +61,7 @@ impl Run<'_> {
 }
 
 fn load(set: &ExactSet) -> String {
-    use crate::number::{format_bytes, format_count};
+    use mayhap_units::number::{format_bytes, format_count};
     format!(", {} keys in {}", format_count(set.len()), format_bytes(set.num_bytes()))
 }
 

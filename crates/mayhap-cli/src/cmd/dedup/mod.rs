@@ -5,20 +5,20 @@ mod open;
 mod pump;
 mod report;
 
-use super::Outcome;
+use crate::args::LockArgs;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::args::layout_name::LayoutName;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::exact::ExactSet;
-use crate::input::Reading;
-use crate::layout_name::LayoutName;
-use crate::lines::LineReader;
-use crate::output::Output;
-use crate::progress::Progress;
-use crate::remote::{ReplicaArgs, ServerArgs};
-use crate::seen::Seen;
-use crate::session::LockArgs;
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::io::input::Reading;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::outcome::Outcome;
+use crate::set::exact::ExactSet;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -142,7 +142,7 @@ impl Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let (sources, total_bytes) = super::input("dedup", &args.files)?;
+    let (sources, total_bytes) = super::sources::input::<Args>("dedup", &args.files)?;
     let stop = Stop::on_signals()?;
     let reading = args.lines.reading("dedup", talk);
     let (set, options) = if args.exact {
@@ -153,9 +153,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     // What is recorded and not yet printed is lost by kill -9: no more of it than is needed.
     let gathers = match &set {
-        Set::Filter(inserter) => {
-            matches!(inserter.seen(), Seen::Remote(filter) if filter.is_far())
-        }
+        Set::Filter(inserter) => inserter.set().is_far(),
         Set::Exact(_) => false,
     };
     let reading = Reading { gathers, ..reading };
@@ -191,10 +189,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             inserter.finish()?;
         }
     }
-    if let Set::Filter(inserter) = &run.set
-        && let Seen::Remote(filter) = inserter.seen()
-    {
-        filter.warn(talk);
+    if let Set::Filter(inserter) = &run.set {
+        inserter.set().warn(talk);
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;

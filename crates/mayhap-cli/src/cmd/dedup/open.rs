@@ -1,22 +1,22 @@
 //! The set that a run remembers lines in: from arguments, or from a state file.
 
 use super::Args;
-use crate::args::{DEFAULT_FPP, SizeArgs, secret_key};
+use crate::args::layout_name::LayoutName;
+use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
-use crate::input::{self, Source};
-use crate::keys::KeyOptions;
-use crate::kind::Make;
-use crate::layout_name::LayoutName;
+use crate::io::input::{self, Source};
+use crate::io::messages::Talk;
+use crate::io::signals::Stop;
 use crate::memory;
-use crate::number::{format_bytes, format_count};
+use crate::set::inserter::Inserter;
+use crate::set::key_set::KeySet;
+use crate::set::kind::{Create, FIRST_ITEMS, growing};
 #[cfg(feature = "redis")]
-use crate::remote;
-use crate::seen::{FIRST_ITEMS, Inserter, Seen};
-use crate::session::{Recording, Waiting, Writer};
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::set::remote;
+use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::native::{Header, Kind};
-use std::fmt::Display;
+use mayhap_keys::KeyOptions;
+use mayhap_units::number::{format_bytes, format_count};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,13 +29,13 @@ pub(super) fn open(
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
     #[cfg(feature = "redis")]
-    if let Some(url) = args.state.as_ref().filter(|path| remote::is_url(path)) {
+    if let Some(url) = args.state.as_ref().filter(|path| crate::args::url::is_url(path)) {
         let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&size, &args.digest);
-        let wanted = remote::make::Wanted { size, digest, options: &given, ttl: None };
-        let (filter, options) = remote::make::find_or_create(&connection, wanted)?;
-        let inserter = Inserter::new(Seen::Remote(Box::new(filter)), args.overfill);
+        let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None };
+        let (filter, options) = remote::create::find_or_create(&connection, wanted)?;
+        let inserter = Inserter::new(Box::new(filter), args.overfill);
         return Ok((inserter, options));
     }
     if let Some(path) = &args.state {
@@ -46,27 +46,27 @@ pub(super) fn open(
             input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
             Some(new_state(args, &size, path, &waiting))
         };
-        let (seen, writer, options) = match new {
+        let (set, writer, options) = match new {
             // One that another run has made meanwhile will do.
             None | Some(Err(Error::Store(mayhap_store::Error::Exists { .. }))) => {
                 open_state(args, &size, path, (&waiting, talk))?
             }
             Some(new) => new?,
         };
-        let inserter = Inserter::new(seen, args.overfill).absent_only().with_writer(writer);
+        let inserter = Inserter::new(set, args.overfill).absent_only().with_writer(writer);
         return Ok((inserter, options));
     }
     let options = args.lines.key_options();
-    let seen = match Make::of(&size, size.items)? {
+    let set = match Create::of(&size, size.items)? {
         // A chain in memory is held to the limit from its first layer on.
-        None | Some(Make::Scalable(_)) if !size.is_fixed() => {
+        None | Some(Create::Scalable(_)) if !size.is_fixed() => {
             in_memory(args, &size, sources, stop, talk)?
         }
-        None => Seen::Fixed(size.build(size.items, &args.digest)?),
-        Some(make) => Seen::Kind(make.build(&size, &args.digest)?),
+        None => Box::new(size.build(size.items, &args.digest)?),
+        Some(create) => create.build(&size, &args.digest)?,
     };
     let counted = !size.is_fixed();
-    Ok((Inserter::new(seen, args.overfill).absent_only().without_warning(counted), options))
+    Ok((Inserter::new(set, args.overfill).absent_only().without_warning(counted), options))
 }
 
 /// A set for lines of which nobody said how many there are: as many as the input has or, where
@@ -77,7 +77,7 @@ fn in_memory(
     sources: &[Source],
     stop: &Stop,
     talk: Talk,
-) -> Result<Seen, Error> {
+) -> Result<Box<dyn KeySet>, Error> {
     let options = args.lines.key_options();
     let grows = size.layout == Some(LayoutName::Scalable);
     let mut lines = Some(0u64).filter(|_| !grows);
@@ -98,7 +98,7 @@ fn in_memory(
                     format_count(lines),
                     format_bytes(filter.params().num_bytes())
                 ));
-                return Ok(Seen::Fixed(filter));
+                return Ok(Box::new(filter));
             }
         }
     }
@@ -109,23 +109,23 @@ fn in_memory(
         ));
     }
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
-    Seen::growing(fpp, args.digest.function()?, size.max_bytes())
+    growing(fpp, args.digest.function()?, size.max_bytes())
 }
 
-/// Makes the filter that `--state` names: as asked for, or one that grows.
+/// Creates the filter that `--state` names: of the requested size, or growing.
 fn new_state(
     args: &Args,
     size: &SizeArgs,
     path: &Path,
     waiting: &Waiting,
-) -> Result<(Seen, Writer, KeyOptions), Error> {
+) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
     let name = path.display();
     let mut options = args.lines.key_options();
-    let make = match Make::of(size, size.items)? {
-        None if size.layout.is_none() && !size.is_fixed() => Some(Make::Scalable(FIRST_ITEMS)),
-        make => make,
+    let create = match Create::of(size, size.items)? {
+        None if size.layout.is_none() && !size.is_fixed() => Some(Create::Scalable(FIRST_ITEMS)),
+        create => create,
     };
-    if make.is_none() && !size.is_fixed() {
+    if create.is_none() && !size.is_fixed() {
         return Err(Error::usage(
             format!("{name} does not exist yet, so -n has to say for how many lines to make it"),
             format!(
@@ -133,18 +133,18 @@ fn new_state(
             ),
         ));
     }
-    super::super::refuse_existing(path, true)?;
-    options.unix_ms = matches!(make, Some(Make::WindowMillis(..)));
-    let mut seen = match make {
-        Some(make) => Seen::Kind(make.build(size, &args.digest)?),
-        None => Seen::Fixed(size.build(size.items, &args.digest)?),
+    crate::files::refuse_existing(path, true)?;
+    options.unix_ms = matches!(create, Some(Create::WindowMillis(..)));
+    let mut set = match create {
+        Some(create) => create.build(size, &args.digest)?,
+        None => Box::new(size.build(size.items, &args.digest)?),
     };
-    seen.set_max_bytes(size.max_bytes());
+    set.set_max_bytes(size.max_bytes());
     // As it is named or was just made: what reads the file again.
     let named = args.digest.key_file.as_ref().or(args.digest.new_key_file.as_ref());
     let key = secret_key(named.map(PathBuf::as_path))?;
-    let writer = Writer::create(path, &mut seen, (&options.to_header(), key), waiting)?;
-    Ok((seen, writer, options))
+    let writer = Writer::create(path, &mut *set, (&options.to_header(), key), waiting)?;
+    Ok((set, writer, options))
 }
 
 /// Opens the filter that `--state` names.
@@ -153,7 +153,7 @@ fn open_state(
     size: &SizeArgs,
     path: &Path,
     (waiting, talk): (&Waiting, Talk),
-) -> Result<(Seen, Writer, KeyOptions), Error> {
+) -> Result<(Box<dyn KeySet>, Writer, KeyOptions), Error> {
     let name = path.display().to_string();
     let header = mayhap_store::read_header(path)?;
     memory::check(header.body_bytes(), size.max_bytes())?;
@@ -162,21 +162,14 @@ fn open_state(
         .agree(&name, &args.lines.key_options())?;
     let key = secret_key(args.digest.key_file.as_deref())?;
     let how = (Recording::Always, args.without_log);
-    let (mut seen, writer) = Writer::open(path, key, how, waiting, talk)?;
-    if let (Seen::Kind(filter), Some(given)) = (&seen, size.layout)
-        && given != filter.layout_name()
+    let (mut set, writer) = Writer::open(path, key, how, waiting, talk)?;
+    if let (Some(has), Some(given)) = (set.layout_name(), size.layout)
+        && given != has
     {
-        return conflict("--layout", &given, &filter.layout_name(), &name);
+        return Err(conflict("--layout", &given, &has, &name));
     }
-    seen.set_max_bytes(size.max_bytes());
-    Ok((seen, writer, options))
-}
-
-fn conflict<T>(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Result<T, Error> {
-    Err(Error::usage(
-        format!("{flag} {given} is asked for, but {name} was made with {flag} {has}"),
-        format!("leave {flag} out to go on with it, or name another file"),
-    ))
+    set.set_max_bytes(size.max_bytes());
+    Ok((set, writer, options))
 }
 
 /// Refuses numbers that contradict those in the file.
@@ -186,46 +179,20 @@ fn check_state_arguments(
     name: &str,
     header: &Header,
 ) -> Result<(), Error> {
-    let fields = header.fields();
-    match (size.items, fields.expected_items) {
-        (Some(given), has) if given != has => {
-            return conflict("-n", &given, &has, name);
-        }
-        _ => {}
-    }
-    match (size.fpp, fields.target_fpp) {
-        (Some(given), has) if given != has => {
-            return conflict("-p", &given, &has, name);
-        }
-        _ => {}
-    }
-    if header.kind() == Kind::Bloom {
-        let params = header.params()?;
-        if let Some(given) = size.layout
-            && given.layout() != Some(params.layout())
-        {
-            return conflict("--layout", &given, &params.layout(), name);
-        }
-        if let Some(given) = size.mem
-            && given / 64 != params.num_bytes() / 64
-        {
-            return conflict("--mem", &given, &params.num_bytes(), name);
-        }
-    } else if size.mem.is_some() {
+    let (fields, is_plain) = (header.fields(), header.kind() == Kind::Bloom);
+    if !is_plain && size.mem.is_some() {
         return Err(Error::usage(
             format!("--mem is given, but {name} is a {} filter", header.kind().name()),
-            "leave --mem out to go on with it, or name another file",
+            "leave --mem out to go on with it, or name another filter",
         ));
     }
-    match (args.digest.seed, header.digest_id()) {
-        (Some(given), 1) if given != header.digest_parameter() => {
-            conflict("--seed", &given, &header.digest_parameter(), name)
-        }
-        (Some(given), 2) => conflict("--seed", &given, &"a secret key", name),
-        _ if args.digest.new_key_file.is_some() => Err(Error::usage(
-            format!("--new-key-file is given, but {name} exists already"),
-            "a key is chosen when the filter is made; give that one with --key-file",
-        )),
-        _ => Ok(()),
-    }
+    let params = is_plain.then(|| header.params()).transpose()?;
+    let existing = Existing {
+        name,
+        expected_items: fields.expected_items,
+        target_fpp: fields.target_fpp,
+        shape: params.map(|params| (params.layout(), params.num_bytes())),
+        seed: (header.digest_id() == 1).then(|| header.digest_parameter()),
+    };
+    existing.check(size, &args.digest)
 }

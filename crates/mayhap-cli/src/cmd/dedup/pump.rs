@@ -2,14 +2,14 @@
 
 use super::Args;
 use crate::error::Error;
-use crate::exact::ExactSet;
-use crate::lines::LineReader;
-use crate::output::{Output, for_each_run};
-use crate::progress::Progress;
-use crate::room::WhenFull;
-use crate::seen::{Inserter, Seen};
-use crate::session::Due;
-use crate::talk::Talk;
+use crate::error::WhenFull;
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::output::{Output, for_each_run};
+use crate::io::progress::Progress;
+use crate::set::exact::ExactSet;
+use crate::set::inserter::Inserter;
+use crate::set::session::Due;
 
 const WHEN_FULL: WhenFull = WhenFull {
     outcome: "all lines up to there are out",
@@ -44,7 +44,7 @@ impl Run<'_> {
         let keep_new = !self.args.repeated;
         let Self { reader, output, progress, .. } = self;
         let Set::Filter(inserter) = &mut self.set else { return self.pump_exact() };
-        reader.digest_by(inserter.seen().digest_function());
+        reader.digest_by(inserter.set().digest_function());
         loop {
             let batch = reader.next_batch_in_pauses(|paused| {
                 output.flush()?;
@@ -85,7 +85,7 @@ impl Run<'_> {
                 inserter.warn_if_near_full(self.talk, || progress.clear());
             }
             // What is on a server is recorded already.
-            let is_recorded = matches!(inserter.seen(), Seen::Remote(_));
+            let is_recorded = inserter.set().is_shared();
             let due = inserter.due();
             if is_recorded || due != Due::Nothing {
                 output.flush()?;

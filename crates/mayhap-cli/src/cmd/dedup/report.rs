@@ -3,9 +3,9 @@
 use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
-use crate::fullness::Forgotten;
-use crate::number::{format_bytes, format_count};
-use crate::talk::{Talk, grouped, print, rate};
+use crate::io::messages::{Talk, grouped, print, rate};
+use crate::set::fullness::Forgotten;
+use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -21,12 +21,12 @@ struct Summary {
     expected_lost_lines_sigma: f64,
     seconds: f64,
     lines_per_second: f64,
-    filter_bytes: u64,
+    num_bytes: u64,
     filter_kind: &'static str,
     items: u64,
     expected_items: Option<u64>,
     target_fpp: f64,
-    fpp_now: f64,
+    estimated_fpp: f64,
     fill_ratio: Option<f64>,
     #[serde(flatten)]
     forgotten: Option<Forgotten>,
@@ -54,23 +54,23 @@ impl Run<'_> {
             Set::Filter(inserter) => {
                 let lost = inserter.lost().of_dropped(dropped);
                 let forgotten = inserter.forgotten();
-                let seen = inserter.seen();
+                let set = inserter.set();
                 Summary {
                     expected_lost_lines: lost.lines,
                     expected_lost_lines_sigma: lost.deviation,
-                    filter_bytes: seen.num_bytes(),
-                    filter_kind: seen.kind(),
-                    items: seen.items(),
-                    expected_items: seen.expected_items(),
-                    target_fpp: seen.target_fpp(),
-                    fpp_now: seen.fpp_now(),
-                    fill_ratio: Some(seen.fill_ratio()),
+                    num_bytes: set.num_bytes(),
+                    filter_kind: set.name(),
+                    items: set.items(),
+                    expected_items: set.capacity(),
+                    target_fpp: set.target_fpp(),
+                    estimated_fpp: set.estimated_fpp(),
+                    fill_ratio: Some(set.state().fill_ratio),
                     forgotten,
                     ..counted
                 }
             }
             Set::Exact(set) => Summary {
-                filter_bytes: set.num_bytes(),
+                num_bytes: set.num_bytes(),
                 filter_kind: "exact",
                 items: set.len(),
                 instead: Instead::of(set.len()),
@@ -80,7 +80,7 @@ impl Run<'_> {
     }
 
     pub(super) fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
-        self.reader.keyless().warn(self.talk);
+        self.reader.warn_of_keyless(self.talk);
         if self.args.json {
             return Talk::json(&self.summary(seconds, complete), false);
         }
@@ -116,30 +116,30 @@ impl Summary {
             lost => format!("{lost:.0} ± {:.0}", self.expected_lost_lines_sigma),
         };
         let lost_what = if repeated { "not repeats" } else { "lost (new, but taken for repeats)" };
-        let asked = match self.expected_items {
+        let target = match self.expected_items {
             Some(items) => {
-                format!("asked {} with {} keys", rate(self.target_fpp), format_count(items))
+                format!("target {} with {} keys", rate(self.target_fpp), format_count(items))
             }
-            None => format!("asked {}", rate(self.target_fpp)),
+            None => format!("target {}", rate(self.target_fpp)),
         };
         let forgot = self.forgotten.and_then(Forgotten::text);
         let forgot = forgot.map(|text| format!("\n{text}")).unwrap_or_default();
         format!(
             "{read}\n{lost_what}: {lost}{forgot}\n\
-             {} filter of {}, fill {:.1} %\nrate now {}, {asked}",
+             {} filter of {}, fill {:.1} %\nrate now {}, {target}",
             self.filter_kind,
-            format_bytes(self.filter_bytes),
+            format_bytes(self.num_bytes),
             self.fill_ratio.unwrap_or(0.0) * 100.0,
-            rate(self.fpp_now),
+            rate(self.estimated_fpp),
         )
     }
 
     fn exact_text(&self) -> String {
-        let (bytes, keys) = (format_bytes(self.filter_bytes), grouped(self.items));
-        let Some(Instead { filter_fpp, filter_bytes, lost_lines }) = &self.instead else {
+        let (bytes, keys) = (format_bytes(self.num_bytes), grouped(self.items));
+        let Some(Instead { filter_fpp, num_bytes, lost_lines }) = &self.instead else {
             return format!("exact: {bytes} for {keys} keys");
         };
-        let (fpp, small) = (rate(*filter_fpp), format_bytes(*filter_bytes));
+        let (fpp, small) = (rate(*filter_fpp), format_bytes(*num_bytes));
         let lost = match *lost_lines {
             lost if lost < 0.5 => "no line".into(),
             lost => format!("about {} lines", grouped(lost.round() as u64)),

@@ -26,7 +26,7 @@ impl Log for Messages {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            crate::talk::print(&line(self.format, record, SystemTime::now()));
+            crate::io::messages::print(&line(self.format, record, SystemTime::now()));
         }
     }
 

@@ -11,9 +11,9 @@ mod run;
 mod settings;
 mod startup;
 
-use super::Outcome;
 use crate::error::Error;
-use crate::talk::{Talk, print_stdout};
+use crate::io::messages::{Talk, print_stdout};
+use crate::outcome::Outcome;
 use mayhap_server::config::{Config, ConfigError, Loaded, SETTINGS, Sources, hash_password};
 use settings::Settings;
 use std::io::{BufRead, IsTerminal, Read};

@@ -1,11 +1,11 @@
 //! `mayhap serve --repair`: a damaged data folder becomes one that opens.
 
-use super::Outcome;
 use crate::error::Error;
-use crate::number::format_bytes;
-use crate::talk::Talk;
+use crate::io::messages::Talk;
+use crate::outcome::Outcome;
 use mayhap_server::config::Config;
 use mayhap_server::durable::{DataFolder, Repaired, repair};
+use mayhap_units::number::format_bytes;
 use std::path::Path;
 
 /// Drops what is damaged and says what it was.

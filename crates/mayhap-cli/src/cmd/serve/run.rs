@@ -1,12 +1,12 @@
 //! The server's life as a command: signals, messages, systemd.
 
-use super::Outcome;
 use super::notify::{notify, watchdog};
 use super::startup::Startup;
 use crate::error::Error;
 use crate::memory::physical_bytes;
-use crate::signals::Stop;
-use crate::talk::Talk;
+use crate::io::signals::Stop;
+use crate::io::messages::Talk;
+use crate::outcome::Outcome;
 use mayhap_server::config::{Config, KeyFileError};
 use mayhap_server::{Running, Server, ShutdownError, StartError, durable, net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

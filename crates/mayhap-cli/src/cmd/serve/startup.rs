@@ -1,10 +1,10 @@
 //! Progress and results of a start: a bar on a terminal, messages elsewhere.
 
-use crate::number::{format_bytes, format_count};
-use crate::progress::Progress as Bar;
-use crate::talk::Talk;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress as Bar;
 use mayhap_server::Event;
 use mayhap_server::durable::{Progress, Report};
+use mayhap_units::number::{format_bytes, format_count};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

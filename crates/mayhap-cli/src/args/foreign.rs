@@ -1,0 +1,61 @@
+//! What the command line says of files of other systems.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mayhap_formats::{Format, KeyType, Shape};
+use mayhap_units::number::parse_count;
+
+/// How files are opened that are not mayhap's own.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Filters of other systems")]
+pub struct ForeignArgs {
+    /// What a file is that is not mayhap's own [default: detected from its bytes]
+    #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
+    pub format: Option<Format>,
+    /// What the system hashes of a key: bytes, utf16, long ... [default: the usual one]
+    #[arg(long, value_name = "TYPE", value_parser = key_types(), hide_possible_values = true)]
+    pub key_type: Option<KeyType>,
+    /// m of a bare bitmap, in bits
+    #[arg(long, value_name = "COUNT", value_parser = parse_count)]
+    #[arg(requires_all = ["format", "hashes"])]
+    pub bits: Option<u64>,
+    /// k of a bare bitmap, the bits of a key
+    #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
+    pub hashes: Option<u32>,
+}
+
+fn formats() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(names)
+        .try_map(|name| Format::from_name(&name).ok_or("this is no format"))
+}
+
+fn key_types() -> impl TypedValueParser<Value = KeyType> {
+    let names = KeyType::ALL.iter().map(|key_type| key_type.name());
+    PossibleValuesParser::new(names)
+        .try_map(|name| KeyType::from_name(&name).ok_or("this is no type of keys"))
+}
+
+/// Reads a number of hash functions.
+///
+/// # Errors
+///
+/// What is wrong, in words.
+pub fn parse_hashes(text: &str) -> Result<u32, String> {
+    let count = parse_count(text).map_err(|error| error.to_string())?;
+    u32::try_from(count).map_err(|_| format!("at most {}", u32::MAX))
+}
+
+impl ForeignArgs {
+    /// m and k of a bare bitmap, if they were given.
+    pub fn shape(&self) -> Option<Shape> {
+        let num_hashes = self.hashes?;
+        // The remainder of a Java int by a negative m is the one by |m|, so its sign only matters
+        // for the one m that has no positive form.
+        let num_bits = match (self.bits?, self.format) {
+            (0x8000_0000, Some(Format::MagnusS | Format::MagnusRedis)) => i64::from(i32::MIN),
+            (bits, _) => i64::try_from(bits).unwrap_or(i64::MAX),
+        };
+        Some(Shape { num_bits, num_hashes })
+    }
+}

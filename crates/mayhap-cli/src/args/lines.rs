@@ -1,0 +1,73 @@
+//! How lines are cut, and keys out of them.
+
+use crate::io::input::Reading;
+use crate::io::messages::Talk;
+use clap::Args;
+use mayhap_keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
+use mayhap_units::number::parse_bytes;
+use std::num::NonZeroU32;
+
+/// How lines are cut, and keys out of them.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Lines and keys")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct LineArgs {
+    /// Lines end with NUL instead of a line feed
+    #[arg(short = '0', long)]
+    pub null: bool,
+    /// A carriage return at the end of a line is not part of its key
+    #[arg(long)]
+    pub crlf: bool,
+    /// Take bytes as they stand: decompress nothing, leave no CR and no byte-order mark out of keys
+    #[arg(long)]
+    pub raw: bool,
+    /// Refuse longer lines
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
+    pub max_line: u64,
+    /// The key is this field, counted from 1; quotes mean nothing
+    #[arg(long, alias = "by-field", value_name = "NUMBER", value_parser = parse_field)]
+    pub field: Option<NonZeroU32>,
+    /// The byte between fields: , or : or \t or \x1F [default: \t]
+    #[arg(long, value_name = "BYTE", value_parser = parse_delim, requires = "field")]
+    pub delim: Option<u8>,
+    /// The key is this value of the JSON in a line: /user/id
+    #[arg(long, value_name = "POINTER", value_parser = JsonPointer::parse)]
+    #[arg(conflicts_with = "field")]
+    pub json_pointer: Option<JsonPointer>,
+    /// White space at both ends is not part of a key
+    #[arg(long)]
+    pub trim: bool,
+    /// ASCII letters of a key are made lower case
+    #[arg(long)]
+    pub lower: bool,
+    /// The key is the bytes that its hex digits stand for, in either case
+    #[arg(long, conflicts_with_all = ["lower", "normalize_url"])]
+    pub hex: bool,
+    /// The key is an absolute URL in normal form, without its fragment
+    #[arg(long)]
+    pub normalize_url: bool,
+}
+
+impl LineArgs {
+    /// As key options.
+    pub fn key_options(&self) -> KeyOptions {
+        KeyOptions {
+            nul: self.null,
+            strip_cr: self.crlf,
+            delim: self.delim,
+            field: self.field,
+            json_pointer: self.json_pointer.clone(),
+            trim: self.trim,
+            lower: self.lower,
+            hex: self.hex,
+            normalize_url: self.normalize_url,
+            unix_ms: false,
+        }
+    }
+
+    /// How lists are read by a verb, for lines of at least 1 byte.
+    pub fn reading(&self, verb: &'static str, talk: Talk) -> Reading {
+        let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1);
+        Reading { verb, raw: self.raw, gathers: false, max_line, talk }
+    }
+}

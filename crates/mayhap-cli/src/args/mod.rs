@@ -1,0 +1,30 @@
+//! Arguments that several verbs share, as clap reads them.
+//!
+//! `size.rs` and `layout_name.rs` say how big a filter is and of which kind, `digest.rs` how keys
+//! become digests (with `secret_key.rs`), `lines.rs` how keys are cut; `open.rs` how a filter is
+//! opened, `foreign.rs` where it is of another system, `server.rs` and `url.rs` where it is on a
+//! server, and `lock.rs` how others that change it are waited for. `existing.rs`
+//! compares them with a filter that is there. `messages.rs` is for all verbs.
+
+mod digest;
+mod existing;
+mod foreign;
+pub mod layout_name;
+mod lines;
+mod lock;
+mod messages;
+mod open;
+pub mod secret_key;
+mod server;
+mod size;
+pub mod url;
+
+pub use digest::{DigestArgs, secret_key};
+pub use existing::{Existing, conflict};
+pub use foreign::{ForeignArgs, parse_hashes};
+pub use lines::LineArgs;
+pub use lock::LockArgs;
+pub use messages::MessageArgs;
+pub use open::OpenArgs;
+pub use server::{ReplicaArgs, ServerArgs, WholeArgs, parse_time};
+pub use size::{DEFAULT_FPP, SizeArgs};

@@ -1,0 +1,45 @@
+//! How a filter is opened.
+
+use super::{ForeignArgs, ServerArgs, secret_key};
+use crate::error::Error;
+use crate::memory;
+use clap::Args;
+use mayhap::SecretKey;
+use mayhap_units::number::parse_bytes;
+use std::path::PathBuf;
+
+/// How a filter file is opened, mayhap's own or another system's.
+#[derive(Debug, Args)]
+pub struct OpenArgs {
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Refuse larger filters of other systems [default: the memory of this machine]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub max_memory: Option<u64>,
+    /// Go on without a log that is not there: what was recorded in it is lost
+    #[arg(long)]
+    pub without_log: bool,
+    /// What files of other systems are.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
+    /// How servers are spoken to.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+impl OpenArgs {
+    /// The secret key, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`secret_key()`].
+    pub fn secret_key(&self) -> Result<Option<SecretKey>, Error> {
+        secret_key(self.key_file.as_deref())
+    }
+
+    /// The largest filter that is allowed.
+    pub fn max_bytes(&self) -> u64 {
+        memory::limit(self.max_memory)
+    }
+}

@@ -1,0 +1,202 @@
+//! `mayhap add`: more keys into a filter file.
+
+mod foreign;
+mod turns;
+
+use crate::args::LockArgs;
+use crate::args::ReplicaArgs;
+use crate::args::{LineArgs, OpenArgs};
+use crate::error::Error;
+use crate::error::WhenFull;
+use crate::io::input::{Reading, Source};
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::memory;
+use crate::outcome::Outcome;
+use crate::set::fill::{self, Counts};
+use crate::set::foreign::Opener;
+use crate::set::inserter::Inserter;
+use crate::set::remote::{self, Found};
+use crate::set::session::{Recording, Waiting, Writer};
+use crate::set::summary::Summary;
+use mayhap_keys::KeyOptions;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap add seen.mayhap urls.txt more.txt.zst
+  crawl | mayhap add seen.mayhap
+  mayhap add redis://127.0.0.1:6379/0/seen urls.txt    # a filter on a server
+  mayhap add --key-type long ids.guava more-ids.txt    # a filter of another system";
+
+const NOTES: &str = "\
+Says how many keys were new and how many were there already. Warns when the filter is 80 % \
+full and stops at 100 % (exit code 2), unless --overfill is given; one that holds more already \
+takes nothing, as it calls new keys old. The keys up to there are \
+saved, and so are those up to Ctrl-C. The file is changed in place: replaced at the end, whole \
+or not at all. \
+How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
+have too few fields, are left out and counted.
+
+Into the state of a dedup the keys are recorded as they come, and are kept even by kill -9.
+
+Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
+being full, a window of time takes this machine's clock and says how many it forgot early, as more \
+came in that time than it was made for; a scalable one grows, up to \
+--max-memory; a counting one counts every line, so that one added twice has to be removed twice.
+
+A filter on a server (see mayhap push --help) may be added to by many at once. A key counts when \
+the server has it, also after Ctrl-C; what the server keeps when it is killed is its own matter. \
+How full it is, is known from its bits, counted at the start and after each 1 % of its keys that \
+this command adds (16,384 at least): what others add shows with the next count, and 100 % may be \
+passed by so much.
+
+A filter of another system is written back byte for byte as that system would have, and \
+what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
+own estimate; a file that does not say so never is, but half its bits set are warned of. One that \
+clears itself is full when it would: with --overfill it does, and that is said each time. \
+Nothing of how keys were cut can be kept in it.";
+
+const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
+
+/// Add keys, one per line, to a filter file
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
+pub struct Args {
+    /// The filter: a file, or redis://host:port/database/name
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Input; - or none is standard input
+    #[arg(value_name = "INPUT")]
+    files: Vec<PathBuf>,
+    /// Go on when the filter is full
+    #[arg(long)]
+    overfill: bool,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
+    #[command(flatten)]
+    lines: LineArgs,
+    #[command(flatten)]
+    lock: LockArgs,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let (sources, total_bytes) = super::sources::input::<Args>("add", &args.files)?;
+    let key = args.open.secret_key()?;
+    if let Some(found) =
+        remote::open_to_add(&args.file, key, (&args.open.server, args.replicas), talk)?
+    {
+        return add_to_server(args, found, (sources, total_bytes), talk);
+    }
+    if let Some(file) = Opener::of(&args.open, talk).open_for_keys(&args.file)? {
+        let job = foreign::Job {
+            overfill: args.overfill,
+            json: args.json,
+            total_bytes,
+            lock: args.lock,
+            opener: Opener::of(&args.open, talk),
+        };
+        return foreign::run(file, sources, &args.lines, &job, talk);
+    }
+    let name = args.file.display().to_string();
+    let header = mayhap_store::read_header(&args.file)?;
+    let limit = args.open.max_bytes();
+    memory::check(header.body_bytes(), limit)?;
+    let options = KeyOptions::from_header(&name, header.key_options())?
+        .agree(&name, &args.lines.key_options())?;
+    let stop = Stop::on_signals()?;
+    // Of files alone nothing has to be kept before the end.
+    let recording =
+        if total_bytes.is_some() { Recording::WhenOthersWait } else { Recording::Streams };
+    let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
+    let how = (recording, args.open.without_log);
+    let (mut set, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
+    set.set_max_bytes(limit);
+    let inserter = Inserter::new(set, args.overfill).with_writer(writer);
+    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
+    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
+    let advice = WhenFull {
+        outcome: "the keys up to there are saved",
+        next: "build a larger filter, or go on with --overfill",
+    };
+    let (counts, seconds, result) = adding.fill(advice);
+    adding.inserter.finish()?;
+    adding.report(name, counts, seconds, result)
+}
+
+/// Adds to a filter that is there already when the server has said so.
+fn add_to_server(
+    args: &Args,
+    (name, set, options): Found,
+    (sources, total_bytes): (Vec<Source>, Option<u64>),
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    let options = options.agree(&name, &args.lines.key_options())?;
+    let stop = Stop::on_signals()?;
+    let inserter = Inserter::new(set, args.overfill);
+    let reading = Reading { gathers: true, ..args.lines.reading("add", talk) };
+    let reader = LineReader::new(sources, &options, reading, Some(stop))?;
+    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
+    let advice = WhenFull {
+        outcome: "the keys up to there are in it",
+        next: "make a larger one, or go on with --overfill",
+    };
+    let (counts, seconds, result) = adding.fill(advice);
+    if !matches!(result, Err(Error::Remote { .. })) {
+        // Counts its bits, for the report.
+        adding.inserter.finish()?;
+    }
+    adding.report(name, counts, seconds, result)
+}
+
+/// Keys on their way into a filter.
+struct Adding {
+    inserter: Inserter,
+    reader: LineReader,
+    talk: Talk,
+    total_bytes: Option<u64>,
+    json: bool,
+}
+
+impl Adding {
+    /// Reads to the end; what was done, also where an error ended it.
+    fn fill(&mut self, advice: WhenFull) -> (Counts, Duration, Result<(), Error>) {
+        let Self { inserter, reader, talk, .. } = self;
+        let mut progress = Progress::new(*talk, self.total_bytes);
+        let mut counts = Counts::default();
+        let result = fill::fill(reader, inserter, &mut counts, (*talk, &mut progress), advice);
+        let seconds = progress.elapsed();
+        progress.clear();
+        reader.warn_of_keyless(*talk);
+        (counts, seconds, result)
+    }
+
+    fn report(
+        &self,
+        name: String,
+        counts: Counts,
+        seconds: Duration,
+        result: Result<(), Error>,
+    ) -> Result<Outcome, Error> {
+        let set = self.inserter.set();
+        set.warn(self.talk);
+        let summary = Summary::new(name, counts, seconds, result.is_ok(), set.state());
+        let summary = summary.with_forgotten(self.inserter.forgotten());
+        summary.print(self.talk, self.json)?;
+        result.map(|()| Outcome::Done)
+    }
+}

@@ -1,0 +1,338 @@
+//! `mayhap info`: what a filter was made for, and what it is now.
+
+mod foreign;
+mod key;
+#[cfg(feature = "redis")]
+mod server;
+
+use crate::args::OpenArgs;
+use crate::error::Error;
+use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
+use crate::outcome::Outcome;
+use crate::set::file::ReadFile;
+use crate::set::foreign::Opener;
+use crate::set::key_set::Detail;
+use crate::set::kind::matrix;
+use crate::set::state::State;
+use key::Key;
+use mayhap::native::{Header, Kind};
+use mayhap::{Block, Estimate, FilterParams, Health};
+use mayhap_keys::KeyOptions;
+use mayhap_store::{LogFound, Snapshot};
+use mayhap_units::number::format_bytes;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap info seen.mayhap
+  mayhap info --fast huge.mayhap       # without checking its checksums
+  mayhap info --json seen.mayhap | jq .estimated_fpp
+  mayhap info redis://127.0.0.1:6379/0/seen    # a filter on a server
+  mayhap info ids.guava                # a filter of another system";
+
+const NOTES: &str = "\
+Of a filter on a server (see mayhap push --help) the bits are counted there. How many keys were \
+inserted is not kept, and there are no checksums. It also says when it expires, and what the \
+server keeps when it is killed.
+
+A filter of another system is detected from its bytes, or named with --format; a bare bitmap, as \
+of magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
+formulas. What it is not known to be is named: few formats say how keys are encoded.";
+
+/// Show what a filter was made for and what it is now
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter: a file, or redis://host:port/database/name
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Do not check the checksums of the whole file
+    #[arg(long)]
+    fast: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+}
+
+/// All that is known, as `--json` prints it; `null` where the secret key is needed, and where the
+/// kind has no such number.
+#[derive(Debug, Serialize)]
+struct Info {
+    file: String,
+    file_bytes: u64,
+    kind: &'static str,
+    layout: &'static str,
+    num_bits: u64,
+    num_hashes: u32,
+    num_bytes: u64,
+    bits_per_item: Option<f64>,
+    expected_items: Option<u64>,
+    target_fpp: f64,
+    inserted_items: u64,
+    distinct_items: Option<u64>,
+    estimated_items: Option<f64>,
+    estimated_items_low: Option<f64>,
+    estimated_items_high: Option<f64>,
+    fill_ratio: Option<f64>,
+    estimated_fpp: Option<f64>,
+    health: Option<&'static str>,
+    headroom_items: Option<u64>,
+    digest: &'static str,
+    digest_seed: Option<u64>,
+    digest_key_id: Option<String>,
+    separator: &'static str,
+    crlf: &'static str,
+    key: Key,
+    /// Of the file; `null` if it is no state.
+    state_id: Option<String>,
+    state_epoch: Option<u64>,
+    /// What stands where its log would.
+    log: &'static str,
+    unsaved_log_bytes: u64,
+    checksums: &'static str,
+    /// What only this kind has.
+    #[serde(flatten)]
+    details: serde_json::Map<String, Value>,
+    #[serde(skip)]
+    detail_rows: Vec<(&'static str, String)>,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    #[cfg(feature = "redis")]
+    if crate::args::url::is_url(&args.file) {
+        let (key, server) = (args.open.secret_key()?, &args.open.server);
+        server::print(&args.file, key, (server, args.json), talk)?;
+        return Ok(Outcome::Done);
+    }
+    if let Some(file) = Opener::of(&args.open, talk).open(&args.file)? {
+        foreign::print(&file, args.json)?;
+        return Ok(Outcome::Done);
+    }
+    let name = args.file.display().to_string();
+    let header = if args.fast {
+        mayhap_store::read_header(&args.file)?
+    } else {
+        mayhap_store::verify(&args.file)?
+    };
+    let key = args.open.secret_key()?;
+    // A keyed filter shows its numbers without the key, but not what its bits say.
+    let known = key.is_some() || header.digest_function(None).is_ok();
+    let options = KeyOptions::from_header(&name, header.key_options())?;
+    let mut info = Info::of_header(name, &header, &options);
+    info.look_at_log(&Snapshot::open(&args.file)?);
+    info.checksums = if args.fast { "not checked" } else { "good" };
+    let mut estimate = None;
+    if known && header.kind() == Kind::Matrix {
+        let matrix = mayhap_store::load_as(&args.file, key)?.filter;
+        info.look_into(&matrix::state(&matrix), None, matrix::details(&matrix));
+    } else if known {
+        // What is missing of it is said, and that is all that can be.
+        let filter = ReadFile::open(&args.file, key, true, talk)?.set;
+        estimate = filter.estimated_items().map(|(estimate, _)| estimate);
+        info.look_into(&filter.state(), estimate, filter.details());
+        filter.check_unchanged()?;
+    }
+    if let Ok(params) = header.params() {
+        info.look_at_room(&params, estimate);
+    }
+    if args.json {
+        Talk::json(&info, true)?;
+    } else {
+        print_stdout(&info.text())?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Info {
+    /// What the header alone says.
+    fn of_header(file: String, header: &Header, options: &KeyOptions) -> Self {
+        let fields = header.fields();
+        // A chain says there how its first layer was sized.
+        let expected_items = (header.kind() != Kind::Scalable).then_some(fields.expected_items);
+        let keyed = header.digest_id() != 1;
+        let params = header.params().ok();
+        let memory = header.segment_blocks().iter().sum::<u64>() * Block::BYTES as u64;
+        let (num_bits, bits_per_item) = match (header.kind(), fields.expected_items as f64) {
+            // Their m is the counters, or the rows of each set.
+            (Kind::Counting, items) => (memory * 8, (memory * 8) as f64 / items),
+            (Kind::Matrix, items) => (memory * 8, fields.num_bits as f64 / items),
+            (_, items) => (fields.num_bits, fields.num_bits as f64 / items),
+        };
+        Self {
+            file,
+            file_bytes: header.file_bytes(),
+            kind: header.kind().name(),
+            layout: params.as_ref().map_or(header.kind().name(), |params| params.layout().name()),
+            num_bits,
+            num_hashes: fields.num_hashes,
+            num_bytes: params.map_or(memory, |params| params.num_bytes()),
+            bits_per_item: expected_items.map(|_| bits_per_item),
+            expected_items,
+            target_fpp: fields.target_fpp,
+            inserted_items: fields.inserted_items,
+            distinct_items: None,
+            estimated_items: None,
+            estimated_items_low: None,
+            estimated_items_high: None,
+            fill_ratio: None,
+            estimated_fpp: None,
+            health: None,
+            headroom_items: None,
+            digest: if keyed { "sip13" } else { "xxh3" },
+            digest_seed: (!keyed).then(|| header.digest_parameter()),
+            digest_key_id: keyed.then(|| format!("{:016x}", header.digest_parameter())),
+            separator: if options.nul { "nul" } else { "lf" },
+            crlf: if options.strip_cr { "strip" } else { "keep" },
+            key: Key::of(options),
+            state_id: None,
+            state_epoch: None,
+            log: "none",
+            unsaved_log_bytes: 0,
+            checksums: "not checked",
+            details: serde_json::Map::new(),
+            detail_rows: Vec::new(),
+        }
+    }
+
+    /// Which state it is, and what is there of its log.
+    fn look_at_log(&mut self, snapshot: &Snapshot) {
+        let identity = snapshot.header().identity();
+        self.state_id = identity.map(|identity| format!("{:032x}", identity.id));
+        self.state_epoch = identity.map(|identity| identity.epoch);
+        self.log = match snapshot.log() {
+            LogFound::Records { bytes: unsaved } => {
+                self.unsaved_log_bytes = unsaved;
+                "there"
+            }
+            LogFound::Stale => "in the file",
+            LogFound::Foreign { .. } => "of another filter",
+            LogFound::Missing { .. } => "missing",
+            LogFound::Newer { .. } => "of a newer file",
+            _ => "none",
+        };
+    }
+
+    /// What the bits say.
+    fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
+        let finite = |number: f64| number.is_finite().then_some(number);
+        self.inserted_items = state.items;
+        self.distinct_items = state.distinct_items;
+        self.num_bytes = state.num_bytes;
+        self.fill_ratio = Some(state.fill_ratio);
+        self.estimated_fpp = Some(state.estimated_fpp);
+        self.health = Some(state.health.name());
+        if let Some(estimate) = estimate {
+            self.estimated_items = finite(estimate.items);
+            self.estimated_items_low = finite(estimate.low);
+            self.estimated_items_high = finite(estimate.high);
+        }
+        for detail in details {
+            self.details.insert(detail.key.into(), detail.value);
+            if !detail.label.is_empty() {
+                self.detail_rows.push((detail.label, detail.text));
+            }
+        }
+    }
+
+    /// How many distinct keys a plain filter has room for.
+    fn look_at_room(&mut self, params: &FilterParams, estimate: Option<Estimate>) {
+        let expected = params.expected_items();
+        let counted = Health::of_inserted(params, self.inserted_items);
+        // Whichever is worse: bits may be set that nobody counted.
+        let health = estimate.map_or(counted, |estimate| estimate.health(expected).max(counted));
+        self.health = Some(health.name());
+        let by_count = params.distinct_items(self.inserted_items);
+        // Where all bits are set there is no number.
+        let known = estimate.is_none_or(|estimate| estimate.items.is_finite());
+        let items = self.distinct_items.unwrap_or(if known { by_count } else { u64::MAX });
+        self.headroom_items = Some(expected.saturating_sub(items));
+    }
+
+    /// How many keys came that were taken for repeats, in words.
+    fn swallowed(&self) -> Option<String> {
+        let distinct = self.distinct_items?;
+        let swallowed = distinct.checked_sub(self.inserted_items).filter(|&keys| keys > 0)?;
+        let (distinct, swallowed) = (grouped(distinct), grouped(swallowed));
+        Some(format!("about {distinct} keys, of which {swallowed} were taken for repeats"))
+    }
+
+    /// How many keys the bits speak of, in words.
+    fn estimated(&self) -> String {
+        let whole = |items: f64| grouped(items.round() as u64);
+        match (self.estimated_items, self.fill_ratio) {
+            (Some(items), _) => {
+                let low = self.estimated_items_low.unwrap_or(0.0);
+                let high = self.estimated_items_high.map_or("any".into(), whole);
+                format!("{} (99 %: {} to {high})", whole(items), whole(low))
+            }
+            (None, Some(_)) => match self.estimated_items_low {
+                Some(low) => format!("at least {}: every bit is set", whole(low)),
+                None => "any number: every bit is set".into(),
+            },
+            (None, None) => needs_key(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut rows = vec![("file", format!("{} ({})", self.file, format_bytes(self.file_bytes)))];
+        rows.push(match self.kind {
+            "bloom" => ("layout", format!("{}, {} bits per key", self.layout, self.num_hashes)),
+            kind => ("kind", kind.into()),
+        });
+        let (bytes, bits) = (format_bytes(self.num_bytes), grouped(self.num_bits));
+        rows.push(("size", format!("{bytes} ({bits} bits)")));
+        let target = rate(self.target_fpp);
+        rows.push((
+            "made for",
+            match (self.expected_items, self.bits_per_item) {
+                (Some(items), Some(bits)) => {
+                    format!("{} keys at a rate of {target} ({bits:.2} bits a key)", grouped(items))
+                }
+                _ => format!("any number of keys at a rate of {target}"),
+            },
+        ));
+        rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));
+        rows.extend(self.swallowed().map(|text| ("came", text)));
+        if self.kind == "bloom" {
+            rows.push(("estimated", self.estimated()));
+        }
+        rows.extend(self.detail_rows.clone());
+        let fill = |fill: f64| format!("{:.2} %", fill * 100.0);
+        rows.push(("fill", self.fill_ratio.map_or_else(needs_key, fill)));
+        rows.push(("rate now", self.estimated_fpp.map_or_else(needs_key, rate)));
+        let health = self.health.map_or_else(needs_key, Into::into);
+        let room = match self.headroom_items {
+            None => String::new(),
+            Some(0) => ": no more keys without a higher rate".into(),
+            Some(items) => format!(": room for {} more keys", grouped(items)),
+        };
+        rows.push(("health", health + &room));
+        let digest = match (&self.digest_key_id, self.digest_seed) {
+            (Some(id), _) => format!("sip13, secret key with id {id}"),
+            (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
+        };
+        rows.push(("digest", digest));
+        rows.push(("key", self.key.words.clone()));
+        rows.push(("checksums", self.checksums.into()));
+        if self.unsaved_log_bytes > 0 {
+            let bytes = format_bytes(self.unsaved_log_bytes);
+            rows.push(("log", format!("{bytes} newer than the file, counted above")));
+        } else if self.log == "missing" {
+            rows.push(("log", "missing: what was recorded in it is not counted".into()));
+        }
+        rows.iter().map(|(name, value)| row(name, value)).collect()
+    }
+}
+
+fn needs_key() -> String {
+    "not known without --key-file".into()
+}

@@ -1,0 +1,154 @@
+//! `mayhap info` of a filter on a server.
+
+use super::key::Key;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::error::Error;
+use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
+use crate::set::key_set::KeySet;
+use crate::set::remote::{Connection, Place, RemoteFile};
+use crate::set::state::State;
+use mayhap::{DigestFunction, SecretKey};
+use mayhap_redis::Persistence;
+use mayhap_units::number::format_bytes;
+use mayhap_units::span::format_millis;
+use serde::{Serialize, Serializer};
+use std::path::Path;
+
+/// All that is known, as `--json` prints it; what a file has too is named as there.
+#[derive(Debug, Serialize)]
+struct Info {
+    file: String,
+    kind: &'static str,
+    num_bits: u64,
+    num_hashes: u32,
+    bits_per_item: f64,
+    estimated_items: Option<f64>,
+    estimated_items_low: f64,
+    estimated_items_high: Option<f64>,
+    headroom_items: u64,
+    digest: &'static str,
+    digest_seed: Option<u64>,
+    digest_key_id: Option<String>,
+    separator: &'static str,
+    crlf: &'static str,
+    key: Key,
+    server_values: u64,
+    server_bytes: u64,
+    ttl_ms: Option<u64>,
+    #[serde(serialize_with = "persistence_name")]
+    server_keeps: Persistence,
+    #[serde(flatten)]
+    state: State,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn persistence_name<S: Serializer>(keeps: &Persistence, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match keeps {
+        Persistence::Unknown => "unknown",
+        Persistence::Nothing => "nothing",
+        Persistence::Snapshots => "snapshots",
+        Persistence::Log => "log",
+    })
+}
+
+/// Prints what the server reports.
+///
+/// # Errors
+///
+/// Those of [`Connection::open`] and [`RemoteFile::of`].
+pub(super) fn print(
+    url: &Path,
+    key: Option<SecretKey>,
+    (args, json): (&ServerArgs, bool),
+    talk: Talk,
+) -> Result<(), Error> {
+    let connection = Connection::open(Place::of(url)?, args, ReplicaArgs::default(), talk)?;
+    let filter = connection.attach(key)?;
+    let keeps = connection.wait(connection.server.persistence())?;
+    let (file, options) = RemoteFile::of(&connection, filter)?;
+    let (params, seen, estimate) = (file.params(), file.seen(), file.estimate());
+    let finite = |number: f64| number.is_finite().then_some(number);
+    let function = file.digest_function();
+    let id = function.parameter();
+    let is_keyed = matches!(function, DigestFunction::Sip13 { .. });
+    let info = Info {
+        file: file.url().into(),
+        kind: "bloom",
+        num_bits: params.num_bits(),
+        num_hashes: params.num_hashes(),
+        bits_per_item: params.num_bits() as f64 / params.expected_items() as f64,
+        estimated_items: finite(estimate.items),
+        estimated_items_low: estimate.low,
+        estimated_items_high: finite(estimate.high),
+        headroom_items: params.expected_items().saturating_sub(file.items()),
+        digest: if is_keyed { "sip13" } else { "xxh3" },
+        digest_seed: (!is_keyed).then_some(id),
+        digest_key_id: is_keyed.then(|| format!("{id:016x}")),
+        separator: if options.nul { "nul" } else { "lf" },
+        crlf: if options.strip_cr { "strip" } else { "keep" },
+        key: Key::of(&options),
+        server_values: seen.num_shards,
+        server_bytes: seen.num_bytes,
+        ttl_ms: seen.ttl_ms,
+        server_keeps: keeps,
+        state: file.state(),
+    };
+    if json { Talk::json(&info, true) } else { print_stdout(&info.text()) }
+}
+
+impl Info {
+    fn text(&self) -> String {
+        let state = &self.state;
+        let (bytes, bits) = (format_bytes(state.num_bytes), grouped(self.num_bits));
+        let whole = |items: f64| grouped(items.round() as u64);
+        let estimated = match self.estimated_items {
+            Some(items) => {
+                let high = self.estimated_items_high.map_or("any".into(), whole);
+                format!("{} (99 %: {} to {high})", whole(items), whole(self.estimated_items_low))
+            }
+            None => format!("at least {}: every bit is set", whole(self.estimated_items_low)),
+        };
+        let room = match self.headroom_items {
+            0 => ": no more keys without a higher rate".into(),
+            items => format!(": room for {} more keys", grouped(items)),
+        };
+        let keys = grouped(state.expected_items.unwrap_or(0));
+        let target = rate(state.target_fpp);
+        let digest = match (&self.digest_key_id, self.digest_seed) {
+            (Some(id), _) => format!("sip13, secret key with id {id}"),
+            (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
+        };
+        let values =
+            format!("{} ({})", grouped(self.server_values), format_bytes(self.server_bytes));
+        let expires =
+            self.ttl_ms.map_or("never".into(), |ttl| format!("in {}", format_millis(ttl)));
+        let keeps = match self.server_keeps {
+            Persistence::Nothing => "nothing when it is killed",
+            Persistence::Snapshots => {
+                "snapshots: what came since the last is lost when it is killed"
+            }
+            Persistence::Log => "a log of all writes",
+            Persistence::Unknown => "not known: it does not say",
+        };
+        let rows = [
+            ("server", self.file.clone()),
+            ("layout", format!("{}, {} bits per key", state.layout, self.num_hashes)),
+            ("size", format!("{bytes} ({bits} bits)")),
+            (
+                "made for",
+                format!("{keys} keys at a rate of {target} ({:.2} bits a key)", self.bits_per_item),
+            ),
+            ("estimated", estimated),
+            ("fill", format!("{:.2} %", state.fill_ratio * 100.0)),
+            ("rate now", rate(state.estimated_fpp)),
+            ("health", state.health.name().to_owned() + &room),
+            ("digest", digest),
+            ("key", self.key.words.clone()),
+            ("values", values),
+            ("expires", expires),
+            ("keeps", keeps.into()),
+        ];
+        rows.iter().map(|(name, value)| row(name, value)).collect()
+    }
+}

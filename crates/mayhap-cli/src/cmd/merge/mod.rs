@@ -1,0 +1,411 @@
+//! `mayhap merge`: one filter file that holds the keys of many.
+
+mod foreign;
+
+use crate::args::LockArgs;
+use crate::args::OpenArgs;
+use crate::args::ReplicaArgs;
+use crate::error::Error;
+use crate::error::over_full;
+use crate::files::refuse_existing;
+use crate::io::messages::{Talk, grouped, rate};
+use crate::io::progress::Progress;
+use crate::memory;
+use crate::outcome::Outcome;
+use crate::set::file;
+use crate::set::foreign::Opener;
+use crate::set::key_set::KeySet;
+use crate::set::kind::ScalableFile;
+#[cfg(feature = "redis")]
+use crate::set::remote;
+use crate::set::session::Waiting;
+use crate::set::state::State;
+use crate::set::state::whole;
+use mayhap::native::{Header, Kind};
+use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
+use mayhap_store::{FilterLock, Insert, MergeOptions, Merged};
+use mayhap_units::number::format_count;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap merge -o all.mayhap shard-*.mayhap
+  mayhap merge -o seen.mayhap --force seen.mayhap today.mayhap
+  mayhap merge -o redis://127.0.0.1:6379/0/seen mon.mayhap tue.mayhap    # into one on a server
+  mayhap merge -o all.guava mon.guava tue.guava        # filters of another system";
+
+const NOTES: &str = "\
+The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
+one of them, so make each shard with the -n of all keys together: a merge that would hold more is \
+not written (exit code 2), unless --overfill is given. Files are refused if they \
+differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
+error says in what. Where only -n and -p were given differently, those of the first file are \
+kept. Every byte of every file is checked; the new file appears whole or not at all, so with \
+--force it may be one of those that are merged.
+
+The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
+filters by adding their counters (a key of two files has to be removed twice), both in memory. \
+Windows, fuse filters and matrices cannot be merged.
+
+Filters on a server (see mayhap push --help) are merged in memory, with files or with one another. \
+If the output is one, the keys go into it, shard after shard, and those that are there stay; it is \
+created if it does not exist.
+
+Filters of one other system are merged in memory where it can merge them; the new file is of that \
+system's format.";
+
+const KEY_FILE: &str = "The filters' secret key: only for those that are merged in memory";
+const MAX_MEMORY: &str =
+    "Refuse to use more for what is merged in memory [default: the memory of this machine]";
+
+/// Merge filter files into one that holds the keys of all
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("key_file", |arg| arg.help(KEY_FILE)))]
+#[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
+pub struct Args {
+    /// The filters: files, or redis://host:port/database/name
+    #[arg(value_name = "FILTER", required = true)]
+    files: Vec<PathBuf>,
+    /// The filter file to write, or the filter on a server that takes the keys
+    #[arg(short = 'o', long, value_name = "FILTER")]
+    output: PathBuf,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+    /// Write it even if it holds more keys than it was made for
+    #[arg(long)]
+    overfill: bool,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+    #[command(flatten)]
+    replicas: ReplicaArgs,
+    #[command(flatten)]
+    lock: LockArgs,
+}
+
+/// What was merged, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Summary {
+    file: String,
+    merged: Vec<Part>,
+    /// Without those that are in several files, by the bits; `null` if these do not say.
+    estimated_items: Option<f64>,
+    seconds: f64,
+    #[serde(flatten)]
+    state: State,
+}
+
+#[derive(Debug, Serialize)]
+struct Part {
+    file: String,
+    items: u64,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    #[cfg(feature = "redis")]
+    if args.files.iter().chain([&args.output]).any(|path| crate::args::url::is_url(path)) {
+        return merge_with_server(args, talk);
+    }
+    refuse_existing(&args.output, args.force)?;
+    // Before anything is read: the output may be one of the inputs.
+    let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
+    let opener = Opener::of(&args.open, talk);
+    if let Some(first) = opener.open(&args.files[0])? {
+        let job = foreign::Job {
+            files: &args.files,
+            output: &args.output,
+            lock: &lock,
+            force: args.force,
+            overfill: args.overfill,
+            json: args.json,
+        };
+        return foreign::run(first, opener, &job, talk);
+    }
+    let key = args.open.secret_key()?;
+    let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
+    let headers = headers.collect::<Result<Vec<_>, _>>()?;
+    let first = args.files[0].display().to_string();
+    check_kinds(&args.files, &headers)?;
+    let bytes = headers.iter().map(Header::body_bytes).fold(0, u64::saturating_add);
+    let mut progress = Progress::new(talk, Some(bytes));
+    let (items, estimated_items, state) = match headers[0].kind() {
+        Kind::Bloom => {
+            let (replace, without_log) = (args.force, args.open.without_log);
+            let options = MergeOptions { secret_key: key, replace, without_log };
+            let mut refused = Ok(());
+            let merged = lock.merge(
+                &args.files,
+                options,
+                |done, _| progress.tick_bytes(done),
+                |merged| {
+                    refused = check_room(&state(merged), args.overfill);
+                    refused.is_ok()
+                },
+            )?;
+            refused?;
+            let estimate = merged.estimated_items.items;
+            (
+                merged.inserted_items.clone(),
+                estimate.is_finite().then_some(estimate),
+                state(&merged),
+            )
+        }
+        Kind::Counting => {
+            let union = CountingBloomFilter::union_with;
+            let (filter, items) = load_all((args, talk), &headers, key, union)?;
+            (items, None, save((args, &lock), &headers[0], Box::new(filter))?)
+        }
+        Kind::Scalable => {
+            let union = ScalableBloomFilter::union_with;
+            let (filter, items) = load_all((args, talk), &headers, key, union)?;
+            let filter = Box::new(ScalableFile::new(filter));
+            (items, None, save((args, &lock), &headers[0], filter)?)
+        }
+        kind => return Err(refuse_kind(kind, &first)),
+    };
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    let name = |path: &PathBuf| path.display().to_string();
+    let part = |(path, items)| Part { file: name(path), items };
+    let merged = args.files.iter().zip(items).map(part).collect();
+    let file = name(&args.output);
+    warn_of_other_numbers(&headers, talk);
+    let summary = Summary { file, merged, estimated_items, seconds, state };
+    summary.print(talk, args.json)?;
+    Ok(Outcome::Done)
+}
+
+/// Merges where a file or the output is on a server.
+#[cfg(feature = "redis")]
+fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    let to_server = crate::args::url::is_url(&args.output);
+    if !to_server {
+        refuse_existing(&args.output, args.force)?;
+    } else if args.force {
+        return Err(Error::usage(
+            "--force is given, but the keys of a filter on a server stay when others go into it",
+            "leave --force out, or put a file in its place: mayhap push --force FILE URL",
+        ));
+    }
+    let (key, server) = (args.open.secret_key()?, &args.open.server);
+    let (max_bytes, without_log) = (args.open.max_bytes(), args.open.without_log);
+    let how = remote::union::Reading { key, server, max_bytes, without_log, talk };
+    let started = std::time::Instant::now();
+    let output = remote::union::Output {
+        path: &args.output,
+        force: args.force,
+        overfill: args.overfill,
+        replicas: args.replicas,
+        lock: args.lock,
+    };
+    let merged = remote::union::merge(&args.files, output, how)?;
+    let part = |(path, items): (&PathBuf, u64)| Part { file: crate::args::url::shown(path), items };
+    let summary = Summary {
+        file: crate::args::url::shown(&args.output),
+        merged: args.files.iter().zip(merged.items).map(part).collect(),
+        estimated_items: merged.estimated_items,
+        seconds: started.elapsed().as_secs_f64(),
+        state: merged.state,
+    };
+    summary.print(talk, args.json)?;
+    Ok(Outcome::Done)
+}
+
+/// All files have to be of one kind.
+fn check_kinds(files: &[PathBuf], headers: &[Header]) -> Result<(), Error> {
+    for (path, header) in files.iter().zip(headers) {
+        if header.kind() != headers[0].kind() {
+            let (kind, first_kind) = (header.kind().name(), headers[0].kind().name());
+            let (name, first) = (path.display(), files[0].display());
+            return Err(Error::usage(
+                format!("{name} is a {kind} filter, but {first} is a {first_kind} filter"),
+                "merge files of one kind",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Why a kind cannot be merged, and what to do instead.
+fn refuse_kind(kind: Kind, first: &str) -> Error {
+    let (problem, hint) = match kind {
+        Kind::Window => (
+            "a window: which keys are the last ones of several is not known",
+            "add the keys to one window, in their order: mayhap add",
+        ),
+        Kind::Fuse => (
+            "a fuse filter, which never changes",
+            "build one from all keys (mayhap build --layout fuse), or query all: mayhap check -f",
+        ),
+        Kind::Matrix => (
+            "a matrix, which holds many sets",
+            "query several one after the other with mayhap which, or build one matrix of all sets",
+        ),
+        _ => ("of a kind unknown here", "it was made by a newer mayhap: use that one"),
+    };
+    Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
+}
+
+/// Refuses to write a merged filter that holds more keys than it was made for.
+fn check_room(state: &State, overfill: bool) -> Result<(), Error> {
+    match state.expected_items {
+        Some(made_for) if !overfill && state.health == Health::OverCapacity => {
+            Err(Error::Full(over_full(state.items, made_for)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The numbers of a merged plain filter, which nobody has to read again.
+fn state(merged: &Merged) -> State {
+    let fields = merged.header.fields();
+    let params = merged.header.params();
+    let counted = params
+        .as_ref()
+        .map_or(Health::Ok, |params| Health::of_inserted(params, fields.inserted_items));
+    State {
+        layout: params.as_ref().map_or("bloom", |params| params.layout().name()),
+        num_bytes: params.map_or(0, |params| params.num_bytes()),
+        items: fields.inserted_items,
+        distinct_items: whole(merged.estimated_items),
+        expected_items: Some(fields.expected_items),
+        target_fpp: fields.target_fpp,
+        estimated_fpp: merged.estimated_fpp,
+        fill_ratio: merged.fill_ratio,
+        health: merged.estimated_items.health(fields.expected_items).max(counted),
+    }
+}
+
+/// The union of all files, in memory, and how many keys each had.
+fn load_all<F: Insert>(
+    (args, talk): (&Args, Talk),
+    headers: &[Header],
+    key: Option<SecretKey>,
+    union: impl Fn(&mut F, &F) -> Result<(), mayhap::Error>,
+) -> Result<(F, Vec<u64>), Error> {
+    let limit = args.open.max_bytes();
+    let mut sum: Option<F> = None;
+    let (mut bytes, mut items) = (0, Vec::new());
+    for (path, header) in args.files.iter().zip(headers) {
+        check_alike(args, path, header, &headers[0])?;
+        // The sum may have to hold all of them, one beside the other, and the next one is read.
+        bytes = header.body_bytes().saturating_add(bytes);
+        memory::check(bytes, limit)?;
+        let snapshot = file::open_snapshot(path, args.open.without_log, talk)?;
+        let mut more: F = snapshot.image().load(key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut more, record))?;
+        items.push(more.fields().inserted_items);
+        match &mut sum {
+            None => sum = Some(more),
+            Some(sum) => union(sum, &more).map_err(|source| unlike(args, path, &source))?,
+        }
+    }
+    match sum {
+        Some(sum) => Ok((sum, items)),
+        None => Err(Error::usage("which filters? None is named", "name the files to merge")),
+    }
+}
+
+fn unlike(args: &Args, path: &Path, source: &mayhap::Error) -> Error {
+    let (name, first) = (path.display(), args.files[0].display());
+    Error::usage(
+        format!("{name} and {first} cannot be merged: {source}; nothing was written"),
+        "make them alike: with the same -n, -p, --layout and digest",
+    )
+}
+
+fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Result<(), Error> {
+    if header.key_options() == first.key_options() {
+        return Ok(());
+    }
+    let (name, first_name) = (path.display(), args.files[0].display());
+    Err(Error::usage(
+        format!(
+            "{name} and {first_name} cannot be merged: they differ in key options: {:?} against \
+             {:?}; nothing was written",
+            header.key_options(),
+            first.key_options()
+        ),
+        "keys that were cut in different ways cannot be queried together",
+    ))
+}
+
+fn save(
+    (args, lock): (&Args, &FilterLock),
+    header: &Header,
+    mut filter: Box<dyn KeySet>,
+) -> Result<State, Error> {
+    check_room(&filter.state(), args.overfill)?;
+    if let Some(contents) = filter.contents() {
+        let header = contents.header(header.key_options());
+        lock.save(&header, &contents.segments(), args.force)?;
+    }
+    Ok(filter.state())
+}
+
+/// n and p decide nothing about bits, but only one of each can be kept.
+fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
+    let numbers = |header: &Header| {
+        let fields = header.fields();
+        (fields.expected_items, fields.target_fpp)
+    };
+    let first = numbers(&headers[0]);
+    if let Some((items, fpp)) = headers.iter().map(numbers).find(|&numbers| numbers != first) {
+        talk.warn(&format!(
+            "the files were made for different numbers: {} keys at {} and {} keys at {}; the \
+             first ones are kept",
+            grouped(first.0),
+            rate(first.1),
+            grouped(items),
+            rate(fpp),
+        ));
+    }
+}
+
+impl Summary {
+    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        let State { expected_items, health, target_fpp, estimated_fpp, .. } = self.state;
+        if json {
+            Talk::json(self, true)?;
+        } else {
+            let counted = self.merged.iter().map(|part| part.items).fold(0, u64::saturating_add);
+            let after = match self.estimated_items {
+                Some(items) => format!("about {} of them distinct", grouped(items.round() as u64)),
+                None => format!("{} after", grouped(self.state.items)),
+            };
+            let line = format!(
+                "{}: {} filters with {} keys counted, {after} ({:.2} s)",
+                self.file,
+                self.merged.len(),
+                grouped(counted),
+                self.seconds,
+            );
+            talk.report(&line, &self.state.text());
+        }
+        let of = expected_items.map_or(String::new(), |items| {
+            let (now, made_for) = (format_count(self.state.items), format_count(items));
+            format!(" with {now} of {made_for} keys")
+        });
+        if health == Health::OverCapacity {
+            talk.warn(&format!(
+                "the merged filter is over capacity{of}: its rate is {}, its target {}; shards \
+                 have to be made with the -n of all keys together",
+                rate(estimated_fpp),
+                rate(target_fpp),
+            ));
+        } else if health == Health::NearCapacity {
+            talk.warn(&format!("the merged filter is nearly full{of}; above it the rate rises"));
+        }
+        Ok(())
+    }
+}

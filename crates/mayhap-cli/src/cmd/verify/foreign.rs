@@ -1,0 +1,224 @@
+//! Whether a filter of another system is what it says.
+
+use super::presence::Presence;
+use super::report::{RateFound, RateVerdict, Report};
+use crate::args::LineArgs;
+use crate::error::Error;
+use crate::io::input::Source;
+use crate::io::messages::{self, Talk};
+use crate::measure::chance::highest_of_bits;
+use crate::measure::counts::{Count, sample, samples_for};
+use crate::outcome::Outcome;
+use crate::set::foreign::Numbers as State;
+use crate::set::foreign::{ForeignFile, Opener};
+use mayhap::Bitmap;
+use mayhap_formats::KeyType;
+use serde::Serialize;
+use std::convert::Infallible;
+use std::path::Path;
+
+/// The least and the most random keys, unless --samples says otherwise: each costs k hashes or
+/// more.
+const MIN_SAMPLES: u64 = 1 << 17;
+const MAX_SAMPLES: u64 = 1 << 22;
+/// A formula is right that is this near to the truth: some are drawn, and all are rounded.
+const TOLERANCE: f64 = 0.05;
+
+/// A request of `mayhap verify`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Request<'a> {
+    /// Ask for so many random keys.
+    pub samples: Option<u64>,
+    /// Where they begin.
+    pub seed: u64,
+    /// Print JSON.
+    pub json: bool,
+    /// Keys that have to be in it.
+    pub sources: &'a [Source],
+    /// How these are cut.
+    pub lines: &'a LineArgs,
+}
+
+/// What its numbers and its answers say.
+#[derive(Debug, Serialize)]
+struct Found {
+    #[serde(flatten)]
+    state: State,
+    key_type: &'static str,
+    #[serde(flatten)]
+    rate: RateFound,
+}
+
+/// Checks a filter of another system; `None` if the file is none.
+///
+/// # Errors
+///
+/// Those of [`Opener::open`] but for damage; those of [`Presence::of`].
+pub(super) fn run(
+    path: &Path,
+    opener: Opener<'_>,
+    request: &Request<'_>,
+    talk: Talk,
+) -> Result<Option<Outcome>, Error> {
+    let report = match opener.open_for_keys(path) {
+        Ok(None) => return Ok(None),
+        Ok(Some(file)) => check(file, request, talk)?,
+        Err(Error::Foreign { name, source }) if is_damage(&source) => {
+            Report::damaged(name, "none", "structure", source.to_string())
+        }
+        Err(error) => return Err(error),
+    };
+    report.print(request.json, talk).map(Some)
+}
+
+/// Whether a filter was found that does not fit together; else it was none, or too large.
+fn is_damage(error: &mayhap_formats::Error) -> bool {
+    use mayhap_formats::Error as Formats;
+    matches!(
+        error,
+        Formats::Truncated { .. }
+            | Formats::TrailingBytes { .. }
+            | Formats::BadField { .. }
+            | Formats::Zero { .. }
+    )
+}
+
+fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Report<Found>, Error> {
+    let keys_bytes = Source::total_size(request.sources)?;
+    let state = State::of(&file);
+    let (key_type, rate) = (file.key_type().name(), measure(&file, request));
+    let (options, mut bits) = (request.lines.key_options(), Bitmap::new());
+    let cut = (&options, request.lines.reading("verify", talk));
+    let keys = Presence::of(request.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
+        file.query(batch, &mut bits);
+        let not_keys = file.not_keys();
+        let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
+        absent.extend((0..batch.len()).filter(is_absent));
+        Ok(not_keys.len() as u64)
+    })?;
+    file.warn(0, 1, talk);
+    let off = matches!(rate.rate_verdict, RateVerdict::AboveTarget | RateVerdict::AboveFormula);
+    let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
+    let queried = format!("keys ({key_type})");
+    let verdict = match file.target_fpp() {
+        Some(target) => format!("{}, target {}", rate.rate_verdict, messages::rate(target)),
+        None => rate.rate_verdict.to_string(),
+    };
+    rows.extend(rate.rows("by its formula", &queried, verdict));
+    let name = file.name().to_owned();
+    Ok(Report::new(name, "none", (Found { state, key_type, rate }, off, rows), keys))
+}
+
+/// Queries random keys of the filter's type.
+fn measure(file: &ForeignFile, request: &Request<'_>) -> RateFound {
+    let (predicted, key_type) = (file.filter().estimated_fpp(), file.key_type());
+    let samples =
+        request.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let (mut bits, mut hits) = (Bitmap::new(), 0);
+    let (mut bytes, mut ends, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
+    let Ok(()) = sample(request.seed, samples, random_text(key_type), |texts| {
+        bytes.clear();
+        ends.clear();
+        for text in texts {
+            // Texts of this form are keys of the type.
+            if let Ok(key) = key_type.encode(text.as_bytes(), &mut scratch) {
+                bytes.extend_from_slice(key);
+            }
+            ends.push(bytes.len());
+        }
+        let starts = [0].into_iter().chain(ends.iter().copied());
+        let keys: Vec<&[u8]> = starts.zip(&ends).map(|(start, &end)| &bytes[start..end]).collect();
+        file.filter().contains_batch(&keys, &mut bits);
+        hits += bits.count_ones() as u64;
+        Ok::<(), Infallible>(())
+    });
+    let count = Count { samples, hits };
+    let target = file.target_fpp().map(|target| highest(file, target));
+    RateFound::new(request.seed, count, predicted, verdict_of(count, predicted, target))
+}
+
+/// The highest rate of a sound filter with this target: what chance, and the whole k of its system,
+/// add to it with exactly its keys.
+fn highest(file: &ForeignFile, target: f64) -> f64 {
+    let (filter, items) = (file.filter(), file.expected_items());
+    items.map_or(target, |items| {
+        target.max(highest_of_bits(filter.num_bits(), filter.num_hashes(), items))
+    })
+}
+
+/// What a count says of a rate: whether it is above the target, if that is known, and whether it is
+/// that of the formula.
+fn verdict_of(count: Count, predicted: f64, target: Option<f64>) -> RateVerdict {
+    let above = count.is_above(predicted * (1.0 + TOLERANCE));
+    match target {
+        Some(target) if count.is_above(target) => RateVerdict::AboveTarget,
+        Some(_) if above => RateVerdict::AboveFormulaWithinTarget,
+        None if above => RateVerdict::AboveFormula,
+        _ if count.is_below(predicted / (1.0 + TOLERANCE)) => RateVerdict::BelowFormula,
+        _ => RateVerdict::AsPredicted,
+    }
+}
+
+/// How a random number is written as a key of this type.
+fn random_text(key_type: KeyType) -> fn(u64) -> String {
+    const FORMS: [fn(u64) -> String; 3] = [
+        |number| format!("{number:016x}"),
+        |number| number.cast_signed().to_string(),
+        |number| (number as i32).to_string(),
+    ];
+    let is_key = |form: &fn(u64) -> String| {
+        [0x8123_4567_89AB_CDEF, 0xA123_4567_89AB_CDEF]
+            .iter()
+            .all(|&number| key_type.encode(form(number).as_bytes(), &mut Vec::new()).is_ok())
+    };
+    FORMS.into_iter().find(is_key).unwrap_or(FORMS[2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_that_is_too_high_is_never_good() {
+        let count = |hits| Count { samples: 1 << 20, hits };
+        let (low, same, high) = (count(5_000), count(10_486), count(20_000));
+        let of = |count, target| verdict_of(count, 0.01, target);
+        assert_eq!([of(low, None), of(same, None)], [RateVerdict::BelowFormula, RateVerdict::AsPredicted]);
+        assert_eq!([of(high, None), of(high, Some(0.01))], [RateVerdict::AboveFormula, RateVerdict::AboveTarget]);
+        // Above its own formula, but not above what it is for.
+        let within = of(high, Some(0.02));
+        assert_eq!(within, RateVerdict::AboveFormulaWithinTarget);
+        assert_eq!(of(same, Some(0.001)), RateVerdict::AboveTarget);
+        // A formula that is 4 % too low is right.
+        assert_eq!(of(count(10_900), None), RateVerdict::AsPredicted);
+    }
+
+    /// Exactly full filters of k bits anywhere in m, as most systems have them, sized by the textbook
+    /// formula and with the whole k nearest to the best: none of 20,000 is called above.
+    #[test]
+    fn sound_and_exactly_full_filters_are_never_above() {
+        use crate::measure::counts::Numbers;
+        let (mut numbers, mut filters) = (Numbers::new(15), 0);
+        for (items, target) in [(50u64, 0.1), (200, 0.01), (200, 1e-3), (100, 0.4)] {
+            let bits = (-(items as f64) * f64::ln(target) / std::f64::consts::LN_2.powi(2)) as u64;
+            let num_hashes = (-f64::log2(target)).round().max(1.0) as u32;
+            let highest = target.max(highest_of_bits(bits, num_hashes, items));
+            let mut set = vec![false; bits as usize];
+            for _ in 0..5_000 {
+                set.fill(false);
+                for _ in 0..items * u64::from(num_hashes) {
+                    set[(numbers.next().unwrap() % bits) as usize] = true;
+                }
+                let ones = set.iter().filter(|&&set| set).count() as f64;
+                let rate = (ones / bits as f64).powf(f64::from(num_hashes));
+                // As many as are expected: chance in the count is tested with `Count`.
+                let hits = (rate * MAX_SAMPLES as f64) as u64;
+                let count = Count { samples: MAX_SAMPLES, hits };
+                let found = verdict_of(count, rate, Some(highest));
+                assert_eq!(found, RateVerdict::AsPredicted, "{items} at {target}: {rate} of {highest}");
+                filters += 1;
+            }
+        }
+        assert_eq!(filters, 20_000);
+    }
+}

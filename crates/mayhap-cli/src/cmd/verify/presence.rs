@@ -1,0 +1,100 @@
+//! Whether all keys of some input are in a filter: for `verify`.
+
+use crate::error::Error;
+use crate::io::input::{Reading, Source};
+use crate::io::lines::{Batch, LineReader};
+use crate::io::messages::{Talk, grouped};
+use crate::io::progress::Progress;
+use mayhap_keys::KeyOptions;
+use serde::Serialize;
+
+/// Absent lines that are shown, and bytes of each.
+const SHOWN_LINES: usize = 5;
+const SHOWN_BYTES: usize = 80;
+
+/// What became of the keys.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Presence {
+    keys_read: u64,
+    keys_absent: u64,
+    lines_without_key: u64,
+    first_absent: Vec<String>,
+}
+
+impl Presence {
+    /// Reads all lines, if there are sources; `query` gathers those of a batch that has keys which
+    /// are absent, and says how many have no key after all.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LineReader`] and of `query`.
+    pub(super) fn of(
+        sources: Vec<Source>,
+        (options, reading): (&KeyOptions, Reading),
+        (talk, total_bytes): (Talk, Option<u64>),
+        mut query: impl FnMut(&Batch<'_>, &mut Vec<usize>) -> Result<u64, Error>,
+    ) -> Result<Option<Self>, Error> {
+        if sources.is_empty() {
+            return Ok(None);
+        }
+        let mut progress = Progress::new(talk, total_bytes);
+        let mut reader = LineReader::new(sources, options, reading, None)?;
+        let (mut keys, mut absent, mut lines) = (Self::default(), Vec::new(), 0);
+        loop {
+            let raw_bytes = reader.raw_bytes();
+            let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+            lines += batch.len() as u64;
+            if batch.is_keyless() {
+                keys.lines_without_key += batch.len() as u64;
+                continue;
+            }
+            absent.clear();
+            let without_key = query(&batch, &mut absent)?;
+            keys.lines_without_key += without_key;
+            keys.keys_read += batch.len() as u64 - without_key;
+            keys.keys_absent += absent.len() as u64;
+            for &i in absent.iter().take(SHOWN_LINES - keys.first_absent.len()) {
+                let line = batch.lines(i..i + 1);
+                let line = escaped(&line[..line.len() - 1]);
+                keys.first_absent.push(format!("line {}: {line}", batch.first_line() + i as u64));
+            }
+            progress.tick(lines, raw_bytes, String::new);
+        }
+        progress.clear();
+        Ok(Some(keys))
+    }
+
+    /// Whether a key is absent.
+    pub(super) fn any_absent(&self) -> bool {
+        self.keys_absent > 0
+    }
+
+    /// As rows of a report.
+    pub(super) fn rows(&self) -> Vec<(&'static str, String)> {
+        let read = grouped(self.keys_read);
+        let mut rows = vec![(
+            "keys",
+            match self.keys_absent {
+                0 => format!("all {read} are there"),
+                absent => format!("{} of {read} are absent", grouped(absent)),
+            },
+        )];
+        rows.extend(self.first_absent.iter().map(|line| ("absent", line.clone())));
+        if self.lines_without_key > 0 {
+            let lines = grouped(self.lines_without_key);
+            rows.push(("", format!("{lines} lines have no key")));
+        }
+        rows
+    }
+}
+
+/// A line as it can be shown: text as it is, other bytes as `\xFF`; cut if it is long.
+fn escaped(line: &[u8]) -> String {
+    let shown = &line[..line.len().min(SHOWN_BYTES)];
+    let mut text = String::from("\"");
+    for chunk in shown.utf8_chunks() {
+        text.extend(chunk.valid().escape_debug());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02X}")));
+    }
+    text + if shown.len() < line.len() { "\"..." } else { "\"" }
+}

@@ -1,0 +1,121 @@
+//! Filters without room, and filters that would be of no use.
+
+use mayhap_units::number::{format_bytes, format_fpp, grouped};
+use std::fmt;
+
+/// What keeps a filter from holding more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The keys that it was made for.
+    Keys(u64),
+    /// The memory that it may take.
+    Bytes {
+        /// What it would need for the next key.
+        needed: u64,
+        /// What it may take.
+        limit: u64,
+    },
+}
+
+/// Where a command ended for lack of room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// After so many lines were dealt with.
+    After(u64),
+    /// Before anything was written.
+    Unwritten,
+}
+
+/// What became of the keys before, and what to do: for the hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WhenFull {
+    /// What became of the keys before.
+    pub outcome: &'static str,
+    /// What to do where the number of keys is the limit.
+    pub next: &'static str,
+}
+
+/// A filter that is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full {
+    /// Keys that it holds, or would.
+    pub held: u64,
+    /// What keeps it from holding more.
+    pub limit: Limit,
+    /// Where the command ended.
+    pub end: End,
+    /// For the hint.
+    pub advice: WhenFull,
+}
+
+impl Full {
+    /// The next step.
+    pub fn hint(&self) -> String {
+        let next = match self.limit {
+            Limit::Keys(_) => self.advice.next,
+            Limit::Bytes { .. } => "allow more with --max-memory SIZE",
+        };
+        format!("{}; {next}", self.advice.outcome)
+    }
+}
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = match self.held {
+            u64::MAX => "any number".into(),
+            held => grouped(held),
+        };
+        match self.limit {
+            Limit::Keys(keys) => write!(f, "the filter is full ({held} of {} keys)", grouped(keys)),
+            Limit::Bytes { needed, limit } => {
+                let (needed, limit) = (format_bytes(needed), format_bytes(limit));
+                write!(f, "the filter is full ({held} keys; more need {needed}, above {limit})")
+            }
+        }?;
+        match self.end {
+            End::After(lines) => write!(f, "; stopped after {} lines", grouped(lines)),
+            End::Unwritten => f.write_str("; nothing was written"),
+        }
+    }
+}
+
+/// Why what would hold so many keys is not written: it was made for fewer.
+pub fn over_full(held: u64, made_for: u64) -> Full {
+    let advice = WhenFull {
+        outcome: "filters that are merged have to be made with the -n of all keys together",
+        next: "make them so, or go on with --overfill",
+    };
+    Full { held, limit: Limit::Keys(made_for), end: End::Unwritten, advice }
+}
+
+/// A filter that could not keep a useful rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Useless {
+    /// The keys that it was to be for.
+    pub items: u64,
+    /// Its memory.
+    pub bytes: u64,
+    /// The rate that it would have.
+    pub fpp: f64,
+    /// The memory at the default rate, and that rate.
+    pub usual: Option<(u64, f64)>,
+}
+
+impl Useless {
+    /// The next step.
+    pub fn hint(&self) -> String {
+        let usual = self.usual.map(|(bytes, fpp)| {
+            format!("leave --mem out for {} at {}, ", format_bytes(bytes), format_fpp(fpp))
+        });
+        // Rounded up, so that it can be typed.
+        let percent = (self.fpp * 100.0).ceil().min(99.0);
+        format!("{}or name the rate that is wanted: -p {percent}%", usual.unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Useless {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (items, bytes) = (grouped(self.items), format_bytes(self.bytes));
+        write!(f, "{items} keys in {bytes} would have a rate of {}", format_fpp(self.fpp))
+    }
+}

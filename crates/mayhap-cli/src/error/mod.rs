@@ -1,0 +1,312 @@
+//! What can go wrong, what it is called and what to do next.
+//!
+//! `full.rs` is for filters without room, `not_a_list.rs` for input that is no list of keys.
+
+mod full;
+mod not_a_list;
+
+use mayhap_units::number::{format_bytes, grouped};
+use std::{fmt, io};
+
+pub use full::{End, Full, Limit, Useless, WhenFull, over_full};
+pub use not_a_list::NotAList;
+
+/// Why a command stopped. `Display` says what, bound and value; [`Error::hint`] the next step.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The reader of our output went away, as `head` does: not an error to speak of.
+    BrokenPipe,
+    /// SIGINT or SIGTERM came.
+    Stopped {
+        /// The signal's number.
+        signal: i32,
+    },
+    /// The system refused to read, write or open something.
+    Io {
+        /// What was tried: `read`, `write`, `open` …
+        action: &'static str,
+        /// The file.
+        name: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A filter file could not be used.
+    Store(mayhap_store::Error),
+    /// A filter could not be sized or made.
+    Filter(mayhap::Error),
+    /// A file of another system could not be used.
+    Foreign {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        source: mayhap_formats::Error,
+    },
+    /// A filter on a server could not be used.
+    Remote {
+        /// What is wrong, with the URL but without the password.
+        message: String,
+        /// The next step, if there is one.
+        hint: Option<String>,
+    },
+    /// A line is longer than `--max-line`.
+    LineTooLong {
+        /// The file.
+        name: String,
+        /// Number of the line in the whole input, from 1.
+        line: u64,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The filter holds as many keys as it was made for, or as it has memory for.
+    Full(Full),
+    /// A filter could not keep a rate that is of use.
+    Useless(Useless),
+    /// A filter would be larger than the memory.
+    TooMuchMemory {
+        /// Bytes that it needs.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// The keys of an exact set would take more memory than allowed.
+    TooManyKeys {
+        /// Bytes that they need.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+        /// The first line that was not dealt with, from 1.
+        line: u64,
+    },
+    /// Some input is no list of keys.
+    NotAList {
+        /// The file.
+        name: String,
+        /// Whether it is standard input, which has no name to type.
+        is_stdin: bool,
+        /// The verb that was to read it.
+        verb: &'static str,
+        /// What it is.
+        what: NotAList,
+    },
+    /// Two arguments name one file, which one of them would write.
+    SameFile {
+        /// An argument with its file.
+        first: String,
+        /// The other one.
+        second: String,
+        /// Whether one of them is read; else both are written.
+        is_read: bool,
+    },
+    /// The key options of a filter cannot be used, or are not those that were given.
+    Keys(mayhap_keys::Error),
+    /// The arguments contradict each other or a file.
+    Usage {
+        /// What contradicts what.
+        problem: String,
+        /// What to type instead.
+        hint: String,
+    },
+}
+
+impl Error {
+    /// An [`Error::Usage`].
+    pub fn usage(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage { problem: problem.into(), hint: hint.into() }
+    }
+
+    /// Turns an I/O error into one that names what was tried; a closed pipe and a signal keep
+    /// their own meaning.
+    pub fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| match source.kind() {
+            io::ErrorKind::BrokenPipe if action == "write" => Self::BrokenPipe,
+            _ => match source.get_ref().and_then(|inner| inner.downcast_ref::<StoppedBySignal>()) {
+                Some(StoppedBySignal(signal)) => Self::Stopped { signal: *signal },
+                None => Self::Io { action, name: name.into(), source },
+            },
+        }
+    }
+
+    /// Whether the output failed, so that nobody knows how much of it is out.
+    pub fn is_about_output(&self) -> bool {
+        matches!(self, Self::BrokenPipe | Self::Io { action: "write", .. })
+    }
+
+    /// The next step, if there is one.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
+            Self::Keys(source) => source.hint(),
+            Self::Remote { hint, .. } => return hint.clone(),
+            Self::NotAList { name, is_stdin, verb, what } => {
+                what.hint(verb, (!is_stdin).then_some(name))
+            }
+            Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
+            Self::SameFile { .. } => "name two different files".into(),
+            Self::Full(full) => full.hint(),
+            Self::Useless(useless) => useless.hint(),
+            Self::TooMuchMemory { .. } => {
+                "choose fewer keys (-n) or a higher rate (-p), or allow more with --max-memory SIZE"
+                    .into()
+            }
+            Self::TooManyKeys { .. } => {
+                "all lines before are out; allow more with --max-memory SIZE, or leave --exact \
+                 out: a filter takes 2 to 4 bytes a line"
+                    .into()
+            }
+            Self::LineTooLong { .. } => {
+                "raise it with --max-line SIZE; is the input text, with the separator you think?"
+                    .into()
+            }
+            Self::Store(source) => return store_hint(source).map(Into::into),
+            Self::Foreign { source, .. } => return foreign_hint(source).map(Into::into),
+            _ => return None,
+        })
+    }
+
+    /// The exit code: 2, except where a signal or a closed pipe ended the run.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::BrokenPipe => 0,
+            Self::Stopped { signal } => (128 + signal) as u8,
+            _ => 2,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BrokenPipe => f.write_str("the reader of the output closed the pipe"),
+            Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
+            Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
+            Self::Store(source) => source.fmt(f),
+            Self::Keys(source) => source.fmt(f),
+            Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
+            Self::Foreign { name, source } => write!(f, "{name}: {source}"),
+            Self::LineTooLong { name, line, limit } => {
+                let limit = format_bytes(*limit as u64);
+                write!(f, "{name}: line {line} is longer than the limit of {limit}")
+            }
+            Self::Full(full) => full.fmt(f),
+            Self::Useless(useless) => useless.fmt(f),
+            Self::TooMuchMemory { needed, limit } => write!(
+                f,
+                "the filter needs {}, above the limit of {}",
+                format_bytes(*needed),
+                format_bytes(*limit)
+            ),
+            Self::TooManyKeys { needed, limit, line } => write!(
+                f,
+                "the keys need {}, above the limit of {}; stopped at line {}",
+                format_bytes(*needed),
+                format_bytes(*limit),
+                grouped(*line)
+            ),
+            Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
+            Self::SameFile { first, second, is_read } => {
+                let harm = if *is_read {
+                    "it would be overwritten while it is read"
+                } else {
+                    "each would overwrite the other"
+                };
+                write!(f, "{first} and {second} are the same file: {harm}")
+            }
+            Self::Remote { message: problem, .. } | Self::Usage { problem, .. } => {
+                f.write_str(problem)
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<mayhap::Error> for Error {
+    fn from(source: mayhap::Error) -> Self {
+        Self::Filter(source)
+    }
+}
+
+impl From<mayhap_keys::Error> for Error {
+    fn from(source: mayhap_keys::Error) -> Self {
+        Self::Keys(source)
+    }
+}
+
+impl From<mayhap_store::Error> for Error {
+    fn from(source: mayhap_store::Error) -> Self {
+        Self::Store(source)
+    }
+}
+
+/// The next step, where the store's message has none.
+fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
+    use mayhap_store::Error as Store;
+    Some(match error {
+        Store::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            "make a filter with mayhap build or mayhap create"
+        }
+        Store::Foreign { .. } => {
+            "a filter is made by mayhap build or mayhap create; are the arguments in order? One of \
+             another system may need --format FORMAT"
+        }
+        Store::Exists { .. } => "or replace it with --force",
+        Store::Unlike { .. } => {
+            "make them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
+        }
+        Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
+        Store::MissingLog { .. } => {
+            "or go on with what is in the file: --without-log; for good, and without the lost \
+             keys, with mayhap add --without-log FILE /dev/null"
+        }
+        Store::UnreadLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
+        Store::Replaced { .. } => "add again what has to be in the filter that is there now",
+        Store::LogLost { .. } => "go on with what the file has: --without-log",
+        Store::Format { source, .. } => match source {
+            mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
+            mayhap::Error::NotAFilter => {
+                "a filter is made by mayhap build or mayhap create; are the arguments in order? \
+                 One of another system may need --format FORMAT"
+            }
+            mayhap::Error::WrongLength { .. }
+            | mayhap::Error::HeaderDamaged
+            | mayhap::Error::IdentityDamaged
+            | mayhap::Error::BadField { .. }
+            | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// The next step for a file of another system.
+fn foreign_hint(error: &mayhap_formats::Error) -> Option<&'static str> {
+    use mayhap_formats::Error as Formats;
+    Some(match error {
+        Formats::Unsupported { operation: "opening without m and k", .. } => {
+            "give both as its maker has them: --bits M --hashes K"
+        }
+        Formats::NotThisFormat { .. }
+        | Formats::Truncated { .. }
+        | Formats::TrailingBytes { .. }
+        | Formats::BadField { .. }
+        | Formats::Zero { .. } => {
+            "restore it from a copy, unless it is of another format: --format FORMAT says which"
+        }
+        Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
+        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
+        _ => return None,
+    })
+}
+
+/// What a read that a signal ended carries through decoders, inside an [`io::Error`].
+#[derive(Debug)]
+pub struct StoppedBySignal(pub i32);
+
+impl fmt::Display for StoppedBySignal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stopped by signal {}", self.0)
+    }
+}
+
+impl std::error::Error for StoppedBySignal {}

@@ -1,0 +1,81 @@
+//! Input that is no list of keys, and the way out.
+
+use mayhap_units::number::grouped;
+use std::fmt;
+
+/// What some input is that is no list of keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotAList {
+    /// A filter, of mayhap or of another system.
+    Filter {
+        /// The name of its system.
+        system: &'static str,
+        /// How many keys it counts, where that is known.
+        keys: Option<u64>,
+    },
+    /// Files in a file, or one compressed in a way that is not read here.
+    Archive {
+        /// What it is, with its article.
+        what: &'static str,
+        /// What writes its contents to standard output.
+        program: &'static str,
+    },
+    /// Text whose bytes are not those of UTF-8.
+    Text {
+        /// Its encoding, as `iconv` knows it.
+        encoding: &'static str,
+    },
+    /// Something else that is known.
+    Data {
+        /// What it is, with its article.
+        what: &'static str,
+    },
+}
+
+impl NotAList {
+    /// What to do with it instead; `file` is none for standard input.
+    pub fn hint(&self, verb: &str, file: Option<&str>) -> String {
+        let name = file.unwrap_or("FILE");
+        let raw = "--raw takes the bytes as they are";
+        let advice = match (self, verb) {
+            (Self::Filter { .. }, "add" | "build") => {
+                format!("mayhap merge -o FILTER {name} ... makes one filter of several")
+            }
+            (Self::Filter { .. }, "dedup") => {
+                format!("mayhap dedup --state {name} goes on with what it has seen")
+            }
+            (Self::Filter { .. }, "verify") => {
+                format!("filters are verified one at a time: mayhap verify {name}")
+            }
+            (Self::Filter { .. }, _) => {
+                format!("mayhap check -f {name} looks keys up in it, which -f in several")
+            }
+            (Self::Archive { program, .. }, _) => {
+                format!("take its contents: {program} {name} | mayhap {verb} ...")
+            }
+            (Self::Text { encoding }, _) => match file {
+                Some(name) => format!("iconv -f {encoding} -t UTF-8 {name} | mayhap {verb} ..."),
+                None => format!("... | iconv -f {encoding} -t UTF-8 | mayhap {verb} ..."),
+            },
+            (Self::Data { .. }, _) => format!("mayhap {verb} reads one key per line"),
+        };
+        format!("{advice}; {raw}")
+    }
+}
+
+impl fmt::Display for NotAList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Filter { system, keys } => {
+                write!(f, "a {system} filter")?;
+                match keys {
+                    Some(1) => f.write_str(" of 1 key"),
+                    Some(keys) => write!(f, " of {} keys", grouped(*keys)),
+                    None => Ok(()),
+                }
+            }
+            Self::Archive { what, .. } | Self::Data { what } => f.write_str(what),
+            Self::Text { encoding } => write!(f, "text in {encoding}"),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Lines as the verbs get them.
+
+use super::chunk::Chunk;
+use mayhap::{Digest, DigestFunction};
+use std::ops::Range;
+
+/// Lines that stand one after another in memory, each with its separator.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    chunk: &'a Chunk,
+    lines: Range<usize>,
+    keys: Keys,
+    function: Option<DigestFunction>,
+    first_line: u64,
+}
+
+/// What the keys of a batch are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    /// The lines.
+    Lines,
+    /// What was cut of them.
+    Cut,
+    /// There are none.
+    None,
+}
+
+impl<'a> Batch<'a> {
+    /// These lines of a chunk, whose digests are by this function if they are there; the first one
+    /// has this number in the whole input, from 1.
+    pub(super) fn new(
+        chunk: &'a Chunk,
+        lines: Range<usize>,
+        keys: Keys,
+        function: Option<DigestFunction>,
+        first_line: u64,
+    ) -> Self {
+        Self { chunk, lines, keys, function, first_line }
+    }
+
+    /// The number of its first line in the whole input, from 1.
+    pub fn first_line(&self) -> u64 {
+        self.first_line
+    }
+
+    /// The number of lines.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Never: a batch has at least one line.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of some lines with their separators.
+    pub fn lines(&self, range: Range<usize>) -> &[u8] {
+        let (start, bounds) = (self.lines.start, &self.chunk.bounds);
+        &self.chunk.buffer[bounds[start + range.start]..bounds[start + range.end]]
+    }
+
+    /// Whether none of its lines has a key; else all have one.
+    pub fn is_keyless(&self) -> bool {
+        self.keys == Keys::None
+    }
+
+    /// The key of each line; none if the batch is keyless.
+    pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let (chunk, keys) = (self.chunk, self.keys);
+        let lines = if self.is_keyless() { 0..0 } else { self.lines.clone() };
+        lines.map(move |i| match keys {
+            Keys::Cut => chunk.table.key(i),
+            Keys::Lines | Keys::None => chunk.key_line(i),
+        })
+    }
+
+    /// Replaces the contents of `digests` with the digest of each line's key; with nothing if the
+    /// batch is keyless. Only copies them if the function is the one given to the reader.
+    pub fn digest_into(&self, function: &DigestFunction, digests: &mut Vec<Digest>) {
+        digests.clear();
+        if self.is_keyless() {
+            return;
+        }
+        if self.function.as_ref() == Some(function) {
+            digests.extend_from_slice(&self.chunk.digests[self.lines.clone()]);
+        } else {
+            digests.extend(self.keys().map(|key| function.digest(key)));
+        }
+    }
+}

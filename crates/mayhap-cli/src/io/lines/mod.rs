@@ -1,0 +1,15 @@
+//! Input cut into lines and keys, on a thread of its own.
+//!
+//! `cut.rs` runs there: it reads (and decompresses), finds the lines of a chunk, cuts their keys
+//! and digests them. `reader.rs` takes the chunks over, in order, and hands them out as batches
+//! (`batch.rs`), so that a filter and its output never wait for the work that comes before them.
+//! Buffers go back and are used again; lines are never copied but for the one that two chunks
+//! share.
+
+mod batch;
+mod chunk;
+mod cut;
+mod reader;
+
+pub use batch::Batch;
+pub use reader::{LineReader, Pause};

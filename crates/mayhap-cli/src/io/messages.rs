@@ -1,0 +1,157 @@
+//! Talk to the user, on stderr; data never goes here.
+
+use crate::error::Error;
+pub use mayhap_units::number::{format_fpp as rate, grouped};
+use std::borrow::Cow;
+use std::io::{IsTerminal, Write};
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl Color {
+    /// Whether to use it on this stream.
+    pub fn on(self, stream: &impl IsTerminal) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                stream.is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+}
+
+/// How to talk.
+#[derive(Debug, Clone, Copy)]
+pub struct Talk {
+    quiet: bool,
+    color: bool,
+}
+
+impl Talk {
+    /// As the command line says.
+    pub fn new(quiet: bool, color: Color) -> Self {
+        Self { quiet, color: color.on(&std::io::stderr()) }
+    }
+
+    /// Whether only errors are wanted.
+    pub fn is_quiet(self) -> bool {
+        self.quiet
+    }
+
+    /// Says a line, unless quiet.
+    pub fn say(self, text: &str) {
+        if !self.quiet {
+            print(&format!("{}\n", printable(text)));
+        }
+    }
+
+    /// [`Talk::say`] while a progress bar may be on the line: it is drawn again below.
+    pub fn say_over_progress(self, text: &str) {
+        if !self.quiet {
+            let clear = if std::io::stderr().is_terminal() { "\r\x1B[K" } else { "" };
+            print(&format!("{clear}{}\n", printable(text)));
+        }
+    }
+
+    /// One that says nothing but errors.
+    #[must_use]
+    pub fn silent(self) -> Self {
+        Self { quiet: true, ..self }
+    }
+
+    /// Says a line and below it others, of ours alone, unless quiet.
+    pub fn report(self, line: &str, below: &str) {
+        if !self.quiet {
+            print(&format!("{}\n{below}\n", printable(line)));
+        }
+    }
+
+    /// Warns, unless quiet.
+    pub fn warn(self, text: &str) {
+        if !self.quiet {
+            print(&format!("{} {}\n", self.paint("33", "warning:"), printable(text)));
+        }
+    }
+
+    /// Reports why the command stopped, and the next step.
+    pub fn error(self, error: &Error) {
+        let problem = error.to_string();
+        let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(&problem));
+        if let Some(hint) = error.hint() {
+            text.extend([&self.paint("36", "hint:"), " ", &printable(&hint), "\n"]);
+        }
+        print(&text);
+    }
+
+    /// Prints JSON: it was requested, so it comes even when quiet.
+    ///
+    /// # Errors
+    ///
+    /// Those of the write, for stdout.
+    pub fn json(value: &impl serde::Serialize, to_stdout: bool) -> Result<(), Error> {
+        // Our types are plain numbers, texts and lists, which always serialise.
+        let text = serde_json::to_string(value).unwrap_or_default() + "\n";
+        if to_stdout {
+            print_stdout(&text)
+        } else {
+            print(&text);
+            Ok(())
+        }
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
+    }
+}
+
+/// A line in which control characters are written out: names of files may have any, and are not to
+/// move the cursor or to begin a line that looks like ours.
+pub fn printable(line: &str) -> Cow<'_, str> {
+    if !line.contains(char::is_control) {
+        return line.into();
+    }
+    let mut text = String::with_capacity(line.len() + 8);
+    for char in line.chars() {
+        if char.is_control() {
+            text.extend(char.escape_default());
+        } else {
+            text.push(char);
+        }
+    }
+    text.into()
+}
+
+/// A row of a report: what, and what it is.
+pub fn row(name: &str, value: &str) -> String {
+    format!("{name:<12}{}\n", printable(value))
+}
+
+/// Writes to stderr; where that fails nothing can be reported any more.
+pub fn print(text: &str) {
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes a whole report to stdout.
+///
+/// # Errors
+///
+/// [`Error::BrokenPipe`], [`Error::Io`].
+pub fn print_stdout(text: &str) -> Result<(), Error> {
+    let mut stdout = std::io::stdout().lock();
+    stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+        .map_err(Error::io("write", "standard output"))
+}

@@ -1,0 +1,76 @@
+//! Filter files that are read.
+
+use crate::error::Error;
+use crate::io::messages::Talk;
+use crate::set::key_set::KeySet;
+use crate::set::kind;
+use crate::set::session::say_foreign;
+use mayhap::SecretKey;
+use mayhap::native::{Header, Kind};
+use mayhap_store::{LogFound, Snapshot};
+use std::path::Path;
+
+/// Opens a filter file to read it with its log, which may be missing only if that is allowed. Says
+/// so then, and names a log that is none of its.
+///
+/// # Errors
+///
+/// [`Error::Store`].
+pub fn open_snapshot(path: &Path, without_log: bool, talk: Talk) -> Result<Snapshot, Error> {
+    let snapshot = Snapshot::open(path)?;
+    match snapshot.log() {
+        LogFound::Missing { .. } if without_log => {
+            let (name, log) = (path.display(), snapshot.log_path().display());
+            talk.warn(&format!("{name}: read without {log}; what was recorded there is not in it"));
+        }
+        LogFound::Foreign { .. } => say_foreign(talk, snapshot.log_path()),
+        _ => snapshot.check()?,
+    }
+    Ok(snapshot)
+}
+
+/// A filter of a file that is only read, and the header of the file.
+#[derive(Debug)]
+pub struct ReadFile {
+    /// The filter: mapped, or loaded where its log has more than its file or its kind is not plain.
+    pub set: Box<dyn KeySet>,
+    /// What the file says of it.
+    pub header: Header,
+}
+
+impl ReadFile {
+    /// Opens a filter file of any kind, with its log.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`open_snapshot`].
+    pub fn open(
+        path: &Path,
+        key: Option<SecretKey>,
+        without_log: bool,
+        talk: Talk,
+    ) -> Result<Self, Error> {
+        let snapshot = open_snapshot(path, without_log, talk)?;
+        let header = snapshot.header().clone();
+        let is_whole =
+            !matches!(snapshot.log(), LogFound::Records { bytes: 1.. } | LogFound::Missing { .. });
+        if header.kind() == Kind::Bloom && is_whole {
+            return match mayhap_store::open_mapped(path, key) {
+                // A log was begun since.
+                Err(mayhap_store::Error::UnreadLog { .. }) => {
+                    Self::open(path, key, without_log, talk)
+                }
+                mapped => {
+                    let mapped = mapped?;
+                    let header = mapped.header().clone();
+                    Ok(Self { set: Box::new(mapped), header })
+                }
+            };
+        }
+        let mut set = kind::load(snapshot.image(), key)?;
+        if let Some(contents) = set.contents() {
+            snapshot.replay(|record| contents.apply(record))?;
+        }
+        Ok(Self { set, header })
+    }
+}

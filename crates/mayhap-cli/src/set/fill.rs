@@ -1,0 +1,118 @@
+//! Filling a filter from input: what `build` and `add` share.
+
+use crate::error::Error;
+use crate::error::WhenFull;
+use crate::io::input::{Reading, Source};
+use crate::io::lines::LineReader;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::measure::distinct::Distinct;
+use crate::set::inserter::Inserter;
+use mayhap::DigestFunction;
+use mayhap_keys::KeyOptions;
+use std::sync::Arc;
+
+/// What was read and how much of it was new.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Lines dealt with.
+    pub lines: u64,
+    /// Those whose key was not in the filter.
+    pub new: u64,
+    /// Those that have no key.
+    pub without_key: u64,
+}
+
+/// Inserts every line that has a key; `counts` is right even where an error ends it.
+///
+/// # Errors
+///
+/// Those of [`LineReader`] and [`Inserter`]; [`Error::Full`] with this `advice`.
+pub fn fill(
+    reader: &mut LineReader,
+    inserter: &mut Inserter,
+    counts: &mut Counts,
+    (talk, progress): (Talk, &mut Progress),
+    advice: WhenFull,
+) -> Result<(), Error> {
+    reader.digest_by(inserter.set().digest_function());
+    while let Some(batch) = reader.next_batch_in_pauses(|paused| {
+        let due = inserter.due_in_pause(paused);
+        inserter.settle(due).map(|()| due.pause())
+    })? {
+        inserter.ready()?;
+        let mut from = 0;
+        if batch.is_keyless() {
+            from = batch.len();
+            counts.lines += batch.len() as u64;
+            counts.without_key += batch.len() as u64;
+        } else {
+            inserter.digest(&batch);
+        }
+        while from < batch.len() {
+            let (count, new) = inserter.insert(from)?;
+            if count == 0 {
+                return Err(inserter.full(counts.lines, advice));
+            }
+            counts.lines += count as u64;
+            counts.new += new.count_ones() as u64;
+            from += count;
+            inserter.warn_if_near_full(talk, || progress.clear());
+        }
+        let due = inserter.due();
+        inserter.settle(due)?;
+        progress.tick(counts.lines, reader.raw_bytes(), || inserter.load());
+    }
+    Ok(())
+}
+
+/// What is in regular files, seen by reading them once before they are read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Lines.
+    pub lines: u64,
+    /// Distinct keys: see [`Distinct::count`].
+    pub distinct: u64,
+    /// Keys to make room for.
+    pub room: u64,
+}
+
+/// Counts the distinct keys of regular files, compressed ones too; `None` if one is a pipe.
+/// Standard input stands where it stood before.
+///
+/// # Errors
+///
+/// Those of [`Source`] and [`LineReader`].
+pub fn count_distinct(
+    sources: &[Source],
+    options: &KeyOptions,
+    reading: Reading,
+    stop: &Arc<Stop>,
+    (talk, total_bytes): (Talk, Option<u64>),
+) -> Result<Option<Counted>, Error> {
+    let Some(total_bytes) = total_bytes else { return Ok(None) };
+    let mut progress = Progress::new(talk, Some(total_bytes));
+    let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
+    // What there is to say is said when they are read again.
+    let reading = Reading { talk: talk.silent(), ..reading };
+    let stop = Some(Arc::clone(stop));
+    let mut reader = LineReader::new(sources.to_vec(), options, reading, stop)?;
+    reader.digest_by(DigestFunction::default());
+    let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
+    loop {
+        let (lines, raw_bytes) = (reader.lines(), reader.raw_bytes());
+        let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+        if !batch.is_keyless() {
+            batch.digest_into(&DigestFunction::default(), &mut digests);
+            distinct.insert(&digests);
+        }
+        progress.tick(lines, raw_bytes, || ", counting".into());
+    }
+    progress.clear();
+    if let Some(position) = stdin {
+        Source::Stdin.seek(position)?;
+    }
+    let (distinct, room) = distinct.count();
+    Ok(Some(Counted { lines: reader.lines(), distinct, room }))
+}

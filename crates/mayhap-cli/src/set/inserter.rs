@@ -1,0 +1,342 @@
+//! Inserting into a set with an eye on its capacity.
+
+use super::fullness::Forgotten;
+use super::key_set::KeySet;
+use super::room::Room;
+use super::session::{Due, Writer};
+use crate::error::{End, Error, Full, Limit, WhenFull};
+use crate::io::lines::Batch;
+use crate::io::messages::{Talk, rate};
+use crate::measure::loss::{Lost, RateSum};
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
+use mayhap_store::Operation;
+use mayhap_units::number::format_count;
+use std::time::Duration;
+
+/// Inserts batches of lines, stops at capacity, and knows what was lost.
+#[derive(Debug)]
+pub struct Inserter {
+    set: Box<dyn KeySet>,
+    writer: Option<Writer>,
+    overfill: bool,
+    absent_only: bool,
+    /// The [`KeySet::items`] at which it is full.
+    full_at: Option<u64>,
+    /// Those at which there is a warning.
+    warn_at: u64,
+    /// Keys at the start and those inserted as new since: what is forgotten still counts.
+    counted: u64,
+    /// What came and what was counted at the start.
+    first: Option<(Estimate, u64)>,
+    /// What others lost of theirs since.
+    others: Lost,
+    /// Keys that were forgotten early before.
+    forgotten: u64,
+    /// Why a filter that grows does not any more.
+    no_memory: Option<Limit>,
+    rates: RateSum,
+    rate_step: u64,
+    /// Lines since the rate was looked at, where it rises without new keys: on a server.
+    lines_since: u64,
+    digest_function: DigestFunction,
+    digests: Vec<Digest>,
+    new: Bitmap,
+}
+
+impl Inserter {
+    /// An inserter that stops at capacity unless `overfill` is set.
+    pub fn new(set: Box<dyn KeySet>, overfill: bool) -> Self {
+        let items = set.items();
+        let mut inserter = Self {
+            rates: RateSum::starting_at(items, set.expected_fpp()),
+            rate_step: set.rate_step(),
+            lines_since: 0,
+            digest_function: set.digest_function(),
+            // A filter that is past it already warns with its first new key.
+            warn_at: set.warn_at().unwrap_or(u64::MAX),
+            writer: None,
+            overfill,
+            absent_only: false,
+            full_at: None,
+            counted: items,
+            first: None,
+            others: Lost::default(),
+            forgotten: set.forgotten().map_or(0, |forgotten| forgotten.keys),
+            no_memory: None,
+            digests: Vec::new(),
+            new: Bitmap::new(),
+            set,
+        };
+        inserter.look_at_start();
+        inserter
+    }
+
+    fn look_at_start(&mut self) {
+        let (set, absent_only) = (&self.set, self.absent_only);
+        self.full_at = set.full_at(absent_only);
+        self.first = self.look();
+    }
+
+    /// What came and what was counted of it until now.
+    fn look(&self) -> Option<(Estimate, u64)> {
+        let is_overfull = self.full_at.is_some_and(|full_at| self.counted > full_at);
+        // Below that a look at the bits would say no more.
+        let came = if is_overfull {
+            self.set.distinct_items_by_all(self.absent_only)
+        } else {
+            self.set.distinct_items(self.absent_only)
+        };
+        came.map(|came| (came, self.counted))
+    }
+
+    /// No warning at 80 %, where the capacity was counted from the input itself.
+    #[must_use]
+    pub fn without_warning(mut self, counted: bool) -> Self {
+        if counted {
+            self.warn_at = u64::MAX;
+        }
+        self
+    }
+
+    /// Inserts no key that is there already, not even where it would count.
+    #[must_use]
+    pub fn absent_only(mut self) -> Self {
+        self.absent_only = true;
+        self.look_at_start();
+        self
+    }
+
+    /// Keeps the file of the filter in step with it, in turns with others.
+    #[must_use]
+    pub fn with_writer(mut self, writer: Writer) -> Self {
+        self.writer = Some(writer);
+        self
+    }
+
+    /// What remembers the keys.
+    pub fn set(&self) -> &dyn KeySet {
+        &*self.set
+    }
+
+    /// What remembers the keys, to be saved.
+    pub fn set_mut(&mut self) -> &mut dyn KeySet {
+        &mut *self.set
+    }
+
+    /// The new lines that were taken for repeats so far. Reads all bits.
+    pub fn lost(&mut self) -> Lost {
+        let came = self.set.distinct_items_by_all(self.absent_only);
+        if let (Some(first), Some(came)) = (self.first, came) {
+            return Lost::between(first, (came, self.counted)).without(self.others);
+        }
+        self.rates.advance(self.counted, self.set.expected_fpp());
+        self.rates.lost()
+    }
+
+    /// What was forgotten before its time since the start, by what does so.
+    pub fn forgotten(&self) -> Option<Forgotten> {
+        Some(self.set.forgotten()?.since(self.forgotten))
+    }
+
+    /// For the progress bar: how full it is, and the rate.
+    pub fn load(&self) -> String {
+        let items = self.distinct_items();
+        let (keys, fpp) = (format_count(items), rate(self.set.expected_fpp()));
+        match self.set.capacity() {
+            Some(expected) => {
+                let percent = items as f64 / expected as f64 * 100.0;
+                format!(", {percent:.0} % full, p {fpp}")
+            }
+            None => format!(", {keys} keys, p {fpp}"),
+        }
+    }
+
+    /// The distinct keys that came to it, as far as it knows.
+    fn distinct_items(&self) -> u64 {
+        let came = self.set.distinct_items(self.absent_only);
+        came.map_or(self.set.items(), |came| came.rounded())
+    }
+
+    /// Digests the lines that [`Inserter::insert`] then works on.
+    #[inline]
+    pub fn digest(&mut self, batch: &Batch<'_>) {
+        batch.digest_into(&self.digest_function, &mut self.digests);
+    }
+
+    /// The error for a filter that took none of the lines, after so many.
+    pub fn full(&self, lines: u64, advice: WhenFull) -> Error {
+        let made_for = self.set.capacity().unwrap_or(0);
+        let limit = self.no_memory.unwrap_or(Limit::Keys(made_for));
+        Error::Full(Full { held: self.set.items(), limit, end: End::After(lines), advice })
+    }
+
+    /// Inserts lines of the batch from `from` on; how many were dealt with, and for each whether it
+    /// is new. None were if there is no [`Room`] for the next line, or no memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
+    pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
+        let digests = &self.digests[from..];
+        let mut count = digests.len();
+        let items = self.set.items();
+        // On a server it changes with each look at the bits.
+        let full_at =
+            if self.set.is_shared() { self.set.full_at(self.absent_only) } else { self.full_at };
+        if let (Some(full_at), false) = (full_at, self.overfill) {
+            match Room::left(self.set.held(), full_at) {
+                Room::Keys(keys) => {
+                    count = count.min(usize::try_from(keys).unwrap_or(usize::MAX));
+                }
+                Room::Repeats => {
+                    self.set.contains_digests_into(digests, &mut self.new)?;
+                    count = leading_ones(&self.new);
+                }
+                Room::None => {
+                    self.new.clear_to(0);
+                    return Ok((0, &self.new));
+                }
+            }
+        }
+        if items < self.warn_at {
+            // Up to the warning and no further, so that it comes in time.
+            count = count.min(usize::try_from(self.warn_at - items).unwrap_or(usize::MAX));
+        }
+        let batch = &digests[..count];
+        let inserted = if self.absent_only {
+            self.set.insert_absent_into(batch, &mut self.new)
+        } else {
+            self.set.insert_digests_into(batch, &mut self.new)
+        };
+        if let Err(error) = inserted {
+            // What was inserted before the chain could not grow counts; the caller comes back for
+            // the rest, inserts nothing, and then gets the error.
+            count = self.new.iter_ones().last().map_or(0, |last| last + 1);
+            match error {
+                Error::Filter(mayhap::Error::TooLarge { limit, found: needed, .. }) => {
+                    self.no_memory = Some(Limit::Bytes { needed, limit });
+                }
+                error if count == 0 => return Err(error),
+                _ => {}
+            }
+        }
+        if let Some(writer) = &mut self.writer {
+            let time = self.set.now();
+            if self.set.repeats_change_it(self.absent_only) {
+                writer.note(Operation::Insert, time, digests[..count].iter().copied());
+            } else {
+                writer.note(Operation::Insert, time, self.new.iter_ones().map(|i| digests[i]));
+            }
+        }
+        self.counted += self.new.count_ones() as u64;
+        if self.set.is_shared() {
+            // Between two new keys of one that is overfilled the rate rises.
+            self.lines_since += count as u64;
+        }
+        let new_since = self.counted - self.rates.items();
+        if self.first.is_none() && new_since.max(self.lines_since) >= self.rate_step {
+            self.rates.advance(self.counted, self.set.expected_fpp());
+            self.lines_since = 0;
+        }
+        Ok((count, &self.new))
+    }
+
+    /// Warns, once, when 80 % of the capacity are used.
+    pub fn warn_if_near_full(&mut self, talk: Talk, before: impl FnOnce()) {
+        let items = self.set.items();
+        let Some(expected) = self.set.capacity().filter(|_| items >= self.warn_at) else {
+            return;
+        };
+        self.warn_at = u64::MAX;
+        before();
+        let items = self.distinct_items();
+        let percent = items as f64 / expected as f64 * 100.0;
+        let next = match (self.overfill, items < expected) {
+            (true, _) => "above it the rate rises",
+            (false, true) => "it stops when it is full",
+            (false, false) => "it stops at the next new key",
+        };
+        let (items, expected) = (format_count(items), format_count(expected));
+        talk.warn(&format!(
+            "the filter is {percent:.0} % full ({items} of {expected} keys); {next}"
+        ));
+    }
+
+    /// Takes the lock of the filter's file, unless it is held or there is none, and brings the
+    /// filter to where others left it. To be called before [`Inserter::insert`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Writer::ready`].
+    #[inline]
+    pub fn ready(&mut self) -> Result<(), Error> {
+        match &self.writer {
+            Some(writer) if !writer.is_ready() => self.catch_up(),
+            _ => Ok(()),
+        }
+    }
+
+    fn catch_up(&mut self) -> Result<(), Error> {
+        self.rates.advance(self.counted, self.set.expected_fpp());
+        let (items, before) = (self.set.items(), self.look());
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        if writer.ready(&mut *self.set)? {
+            // What others inserted is there, and was not lost here.
+            self.counted += self.set.items().saturating_sub(items);
+            self.full_at = self.set.full_at(self.absent_only);
+            self.rates.go_on_at(self.counted, self.set.expected_fpp());
+            if let (Some(before), Some(after)) = (before, self.look()) {
+                self.others += Lost::between(before, after);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is due after a batch.
+    #[inline]
+    pub fn due(&mut self) -> Due {
+        self.writer.as_mut().map_or(Due::Nothing, Writer::due)
+    }
+
+    /// What is due when the next lines have not been there for so long.
+    pub fn due_in_pause(&self, paused: Duration) -> Due {
+        self.writer.as_ref().map_or(Due::Nothing, |writer| writer.due_in_pause(paused))
+    }
+
+    /// Does what is due: to be called when the lines are out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn settle(&mut self, due: Due) -> Result<(), Error> {
+        match &mut self.writer {
+            Some(writer) => writer.settle(&mut *self.set, due),
+            None => Ok(()),
+        }
+    }
+
+    /// Saves the whole filter, to be called when everything inserted is out; counts the bits of one
+    /// on a server.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`], [`Error::Remote`].
+    pub fn finish(&mut self) -> Result<(), Error> {
+        match self.writer.take() {
+            Some(writer) => writer.finish(&mut *self.set),
+            None => self.set.refresh(),
+        }
+    }
+}
+
+/// How many answers are "yes" before the first "no".
+fn leading_ones(bitmap: &Bitmap) -> usize {
+    let mut count = 0;
+    for word in bitmap.as_words() {
+        count += word.trailing_ones() as usize;
+        if *word != u64::MAX {
+            break;
+        }
+    }
+    count.min(bitmap.len())
+}

@@ -1,0 +1,221 @@
+//! Many sets with names, queried all at once.
+
+use crate::error::Error;
+use crate::io::lines::Batch;
+use crate::io::messages::Talk;
+use crate::set::key_set::KeySet;
+use crate::set::open::{Digests, Queried, keyless_lines};
+use mayhap::native::Kind;
+use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
+use mayhap_keys::KeyOptions;
+use mayhap_store::MappedBlocks;
+use std::path::Path;
+
+/// Fewer filters are queried one by one: each takes one cache line of a key, and a matrix the k
+/// rows (about 8) of as many as 512 sets, of which it takes the memory even if there are fewer.
+const MIN_MATRIX_SETS: usize = 64;
+
+/// Sets with names, and their answers.
+#[derive(Debug)]
+pub struct NamedSets {
+    names: Vec<String>,
+    of: Sets,
+    /// How many lines each set may hold.
+    counts: Vec<u64>,
+    digests: Digests,
+    lines: u64,
+    lines_without_key: u64,
+    /// The sets of each line of the batch, one after another, and where the next line's begin.
+    sets: Vec<u32>,
+    ends: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Sets {
+    Filters {
+        filters: Vec<Box<dyn Queried>>,
+        found: Vec<Bitmap>,
+        /// Lines to query before a matrix pays for itself; `None` if it never does.
+        lines_left: Option<u64>,
+    },
+    Matrix(BloomMatrix),
+}
+
+impl NamedSets {
+    fn new(names: Vec<String>, of: Sets) -> Self {
+        let counts = vec![0; names.len()];
+        Self {
+            names,
+            of,
+            counts,
+            digests: Digests::default(),
+            lines: 0,
+            lines_without_key: 0,
+            sets: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// The sets of a matrix file, named by their numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`]; [`Error::Usage`] for other kinds, and for key options that contradict.
+    pub fn open_matrix(
+        path: &Path,
+        key: Option<SecretKey>,
+        given: &KeyOptions,
+    ) -> Result<(Self, KeyOptions), Error> {
+        let name = path.display().to_string();
+        let header = mayhap_store::read_header(path)?;
+        if header.kind() != Kind::Matrix {
+            return Err(Error::usage(
+                format!("{name} is a {} filter, one set alone", header.kind().name()),
+                "name each filter with -f, or query it with mayhap check",
+            ));
+        }
+        let options = KeyOptions::from_header(&name, header.key_options())?.agree(&name, given)?;
+        let matrix: BloomMatrix = mayhap_store::load_as(path, key)?.filter;
+        let names = (0..matrix.num_sets()).map(|set| set.to_string()).collect();
+        Ok((Self::new(names, Sets::Matrix(matrix)), options))
+    }
+
+    /// Filters with their names; a matrix is built of them if it takes at most `max_bytes`.
+    pub fn of_filters(filters: Vec<(String, Box<dyn Queried>)>, max_bytes: u64) -> Self {
+        let (names, filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
+        let lines_left = matrix_bytes(&filters)
+            .filter(|&bytes| bytes <= max_bytes)
+            // Building it touches all its bytes, querying one by one a cache line of each filter:
+            // go over when as much was spent on queries, which is at most twice the least.
+            .map(|bytes| bytes / 64 / filters.len() as u64);
+        let found = filters.iter().map(|_| Bitmap::new()).collect();
+        Self::new(names, Sets::Filters { filters, found, lines_left })
+    }
+
+    /// How the sets were queried in the end.
+    pub fn queried_as(&self) -> &'static str {
+        match self.of {
+            Sets::Filters { .. } => "filters",
+            Sets::Matrix(_) => "matrix",
+        }
+    }
+
+    /// Lines queried whose text is no key of any of the sets.
+    pub fn lines_without_key(&self) -> u64 {
+        self.lines_without_key
+    }
+
+    /// Warns of what only filters of other systems have: texts that are no keys.
+    pub fn warn(&self, talk: Talk) {
+        let Sets::Filters { filters, .. } = &self.of else { return };
+        for (filter, &found) in filters.iter().zip(&self.counts) {
+            filter.warn(self.lines, found, talk);
+        }
+    }
+
+    /// Each set's name, and how many lines it may hold.
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.names.iter().map(String::as_str).zip(self.counts.iter().copied())
+    }
+
+    /// Queries the lines of a batch.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn query(&mut self, batch: &Batch<'_>) -> Result<&Self, Error> {
+        self.sets.clear();
+        self.ends.clear();
+        if batch.is_keyless() {
+            self.ends.resize(batch.len(), 0);
+            return Ok(self);
+        }
+        self.lines += batch.len() as u64;
+        self.build_matrix(batch.len() as u64);
+        self.digests.clear();
+        match &mut self.of {
+            Sets::Matrix(matrix) => {
+                let digests = self.digests.by(matrix.digest_function(), batch);
+                matrix.which_digests(digests, |_, sets| {
+                    self.sets.extend(sets.iter().map(|set| set as u32));
+                    self.ends.push(self.sets.len());
+                });
+            }
+            Sets::Filters { filters, found, .. } => {
+                for (filter, found) in filters.iter_mut().zip(&mut *found) {
+                    filter.query(batch, &mut self.digests, found)?;
+                    filter.check_unchanged()?;
+                }
+                self.lines_without_key += keyless_lines(filters.iter().map(|filter| &**filter));
+                for i in 0..batch.len() {
+                    let holds = |set: &usize| found[*set].get(i);
+                    let sets = (0..found.len()).filter(holds).map(|set| set as u32);
+                    self.sets.extend(sets);
+                    self.ends.push(self.sets.len());
+                }
+            }
+        }
+        for &set in &self.sets {
+            self.counts[set as usize] += 1;
+        }
+        Ok(self)
+    }
+
+    /// Appends the names of the sets that may hold line `i` of the batch queried last; whether
+    /// there is any.
+    pub fn of_line(&self, i: usize, line: &mut Vec<u8>) -> bool {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        let sets = &self.sets[start..self.ends[i]];
+        for (at, &set) in sets.iter().enumerate() {
+            if at > 0 {
+                line.push(b',');
+            }
+            line.extend_from_slice(self.names[set as usize].as_bytes());
+        }
+        !sets.is_empty()
+    }
+
+    /// Goes over to a matrix when the next lines make it worth it.
+    fn build_matrix(&mut self, lines: u64) {
+        let Sets::Filters { filters, lines_left, .. } = &mut self.of else { return };
+        let Some(left) = lines_left else { return };
+        if let Some(left) = left.checked_sub(lines) {
+            *lines_left = Some(left);
+            return;
+        }
+        *lines_left = None;
+        // Where there is too little memory after all, the filters go on.
+        let matrix =
+            of_one_shape(filters).and_then(|filters| BloomMatrix::from_filters(&filters).ok());
+        // If a file was changed meanwhile, it says so when it is queried next.
+        let matrix =
+            matrix.filter(|_| filters.iter().all(|filter| filter.check_unchanged().is_ok()));
+        if let Some(matrix) = matrix {
+            self.of = Sets::Matrix(matrix);
+        }
+    }
+}
+
+/// The filters, if all are mapped and of one shape and digest.
+fn of_one_shape(filters: &[Box<dyn Queried>]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
+    let mut blocked: Vec<&Filter<Blocked, MappedBlocks>> = Vec::new();
+    for filter in filters {
+        let mapped = filter.key_set()?.as_mapped()?;
+        let AnyFilter::Blocked(filter) = mapped.filter() else { return None };
+        if let Some(first) = blocked.first() {
+            first.check_compatible(filter).ok()?;
+        }
+        blocked.push(filter);
+    }
+    Some(blocked)
+}
+
+/// The bytes of a matrix of these filters; `None` if there are too few, or of several shapes.
+fn matrix_bytes(filters: &[Box<dyn Queried>]) -> Option<u64> {
+    let len = filters.len();
+    if !(MIN_MATRIX_SETS..=BloomMatrix::MAX_SETS).contains(&len) {
+        return None;
+    }
+    let rows = of_one_shape(filters)?.first()?.params().num_bits();
+    rows.checked_mul(64)?.checked_mul(len.div_ceil(512) as u64)
+}

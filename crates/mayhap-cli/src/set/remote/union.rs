@@ -1,0 +1,387 @@
+//! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
+
+use super::connect::wait;
+use super::{Connection, Place, RemoteFile};
+use crate::args::LockArgs;
+use crate::args::ReplicaArgs;
+use crate::args::ServerArgs;
+use crate::error::Error;
+use crate::error::over_full;
+use crate::io::messages::Talk;
+use crate::io::progress::Progress;
+use crate::io::signals::Stop;
+use crate::memory;
+use crate::set::file::open_snapshot;
+use crate::set::key_set::KeySet;
+use crate::set::session::Waiting;
+use crate::set::state::State;
+use mayhap::native::{self, Header, Kind};
+use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
+use mayhap_redis::Error::Switched;
+use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
+use std::path::{Path, PathBuf};
+
+/// Blocks that are sent between looks at the signals: 8 MiB.
+const CHUNK_BLOCKS: usize = (8 << 20) / Block::BYTES;
+
+/// How often a filter may be switched to another one while it is read.
+const MOST_SWITCHES: u32 = 20;
+
+/// How filters are read.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading<'a> {
+    /// The secret key, if one is named.
+    pub key: Option<SecretKey>,
+    /// How servers are spoken to.
+    pub server: &'a ServerArgs,
+    /// The largest filter that is allowed.
+    pub max_bytes: u64,
+    /// Read files without a log that is not there.
+    pub without_log: bool,
+    /// Where messages go.
+    pub talk: Talk,
+}
+
+/// A plain filter in memory, wherever it came from.
+#[derive(Debug)]
+pub struct Whole {
+    /// The file, or the URL without the password.
+    pub name: String,
+    /// How keys are cut, as a header has it.
+    pub key_options: String,
+    /// The filter.
+    pub filter: AnyFilter,
+}
+
+impl Whole {
+    /// Reads a filter into memory: a file with its log, or one on a server.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`], [`Error::Remote`], [`Error::TooMuchMemory`]; [`Error::Usage`] for other
+    /// kinds and systems.
+    pub fn read(
+        path: &Path,
+        how: Reading<'_>,
+        (stop, progress): (&Stop, &mut Progress),
+    ) -> Result<Self, Error> {
+        if crate::args::url::is_url(path) {
+            let connection =
+                Connection::open(Place::of(path)?, how.server, ReplicaArgs::default(), how.talk)?;
+            let filter = connection.attach(how.key)?;
+            return Self::download(&connection, &filter, how.max_bytes, (stop, progress));
+        }
+        let name = path.display().to_string();
+        let header =
+            mayhap_store::read_header(path).map_err(|error| refuse_foreign(&name, error))?;
+        check_kind(&name, &header)?;
+        memory::check(header.body_bytes(), how.max_bytes)?;
+        let snapshot = open_snapshot(path, how.without_log, how.talk)?;
+        let mut filter = snapshot.image().load(how.key, |_, _| {})?;
+        snapshot.replay(|record| mayhap_store::apply(&mut filter, record))?;
+        let key_options = snapshot.header().key_options().to_owned();
+        Ok(Self { name, key_options, filter })
+    }
+
+    /// Copies a filter from a server, with as many keys as its bits speak of. Begins again where it
+    /// is switched to another one meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`], [`Error::TooMuchMemory`], [`Error::Stopped`].
+    pub fn download(
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        (stop, progress): (&Stop, &mut Progress),
+    ) -> Result<Self, Error> {
+        for _ in 1..MOST_SWITCHES {
+            if let Some(whole) =
+                Self::try_download(connection, filter, max_bytes, (stop, &mut *progress), true)?
+            {
+                return Ok(whole);
+            }
+        }
+        let last = Self::try_download(connection, filter, max_bytes, (stop, progress), false)?;
+        last.ok_or_else(|| connection.error(&Switched { name: connection.place.filter.clone() }))
+    }
+
+    /// [`Whole::download`]; `None` if it was switched and `again` is set.
+    fn try_download(
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        (stop, progress): (&Stop, &mut Progress),
+        again: bool,
+    ) -> Result<Option<Self>, Error> {
+        let mut download = connection.wait(filter.download())?;
+        let params = download.params();
+        memory::check(params.num_bytes(), max_bytes)?;
+        let mut blocks = OwnedBlocks::zeroed(params.num_blocks())?;
+        let mut rest = blocks.as_mut();
+        let mut done = 0;
+        loop {
+            let bytes = match wait(download.next())? {
+                Err(Switched { .. }) if again => return Ok(None),
+                next => next.map_err(|source| connection.error(&source))?,
+            };
+            let Some(bytes) = bytes else { break };
+            let bytes = bytes.as_chunks::<{ Block::BYTES }>().0;
+            let (now, later) = rest.split_at_mut(bytes.len());
+            for (block, bytes) in now.iter_mut().zip(bytes) {
+                for (lane, word) in block.0.iter_mut().zip(bytes.as_chunks().0) {
+                    *lane = u64::from_le_bytes(*word);
+                }
+            }
+            stop.check()?;
+            rest = later;
+            done += size_of_val(bytes) as u64;
+            progress.tick_bytes(done);
+        }
+        let function = filter.digest_function();
+        let uncounted = AnyFilter::from_parts(params, function, blocks.as_ref(), 0)?;
+        // Where all bits are set there may be any number of keys.
+        let items = uncounted.estimated_items().rounded().min(params.num_bits());
+        Ok(Some(Self {
+            name: connection.place.name.clone(),
+            key_options: download.key_options().into(),
+            filter: AnyFilter::from_parts(params, function, blocks, items)?,
+        }))
+    }
+
+    /// Adds the keys of another filter.
+    fn add(&mut self, other: &Self) -> Result<(), Error> {
+        self.check_options(&other.name, &other.key_options)?;
+        self.filter.union_with(&other.filter).map_err(|source| {
+            Error::usage(
+                format!("{} and {} cannot be merged: {source}", other.name, self.name),
+                "make them alike: with the same -n, -p, --layout and digest",
+            )
+        })
+    }
+
+    fn check_options(&self, name: &str, options: &str) -> Result<(), Error> {
+        if self.key_options == options {
+            return Ok(());
+        }
+        Err(Error::usage(
+            format!(
+                "{name} and {} cannot be merged: they differ in key options: {options:?} against \
+                 {:?}",
+                self.name, self.key_options
+            ),
+            "keys that were cut in different ways cannot be queried together",
+        ))
+    }
+
+    /// The request to a server to hold it.
+    pub fn native_options(&self) -> NativeOptions {
+        let mut options = NativeOptions::new(*self.filter.params());
+        options.digest_function = *self.filter.digest_function();
+        options.key_options.clone_from(&self.key_options);
+        options
+    }
+
+    /// Sends it to take the place of the filter of this name, or of none, in one step.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`], [`Error::Stopped`]; nothing of it is there then.
+    pub fn upload(
+        &self,
+        connection: &Connection,
+        options: &NativeOptions,
+        (stop, progress): (&Stop, &mut Progress),
+    ) -> Result<NativeFilter, Error> {
+        let (server, name) = (&connection.server, &connection.place.filter);
+        let mut upload = connection.wait(NativeFilter::upload(server, name, options))?;
+        let mut done = 0;
+        for blocks in self.filter.blocks().chunks(CHUNK_BLOCKS) {
+            let sent = stop.check().and_then(|()| connection.wait(upload.write(blocks)));
+            if let Err(error) = sent {
+                // What cannot be deleted expires.
+                let _ = connection.wait(upload.abort());
+                return Err(error);
+            }
+            done += size_of_val(blocks) as u64;
+            progress.tick_bytes(done);
+        }
+        connection.wait(upload.finish())
+    }
+
+    /// Refuses it if it holds more keys than it was made for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`].
+    pub fn check_room(&self, overfill: bool) -> Result<(), Error> {
+        let estimate = self.filter.estimated_items();
+        let made_for = self.filter.params().expected_items();
+        if !overfill && estimate.health(made_for) == Health::OverCapacity {
+            return Err(Error::Full(over_full(estimate.rounded(), made_for)));
+        }
+        Ok(())
+    }
+
+    /// Refuses it if the filter that is there would hold more keys than it was made for with those
+    /// of this one. Which of them it has already is only known from its bits: they are read where
+    /// the numbers of both do not fit into it together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`]; those of [`Whole::download`]; [`Error::Usage`] if the two are not alike.
+    pub fn check_room_in(
+        &self,
+        connection: &Connection,
+        filter: &NativeFilter,
+        max_bytes: u64,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let info = connection.wait(filter.info())?;
+        let there = info.estimated_items.map_or(f64::INFINITY, |items| items);
+        let ours = self.filter.estimated_items().items;
+        if there + ours <= filter.params().expected_items() as f64 {
+            return Ok(());
+        }
+        let mut progress = Progress::new(connection.talk, Some(info.num_bytes));
+        let mut both = Self::download(connection, filter, max_bytes, (stop, &mut progress))?;
+        both.add(self)?;
+        both.check_room(false)
+    }
+
+    /// Adds its keys to a filter that is there, and begins again where that is switched to another
+    /// one meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if the two are not alike; [`Error::Remote`], [`Error::Stopped`], after
+    /// which part of the keys are there.
+    pub fn merge_into(
+        &self,
+        connection: &Connection,
+        filter: &NativeFilter,
+        (stop, progress): (&Stop, &mut Progress),
+    ) -> Result<(), Error> {
+        let name = &connection.place.name;
+        let mut switches = 0;
+        'again: loop {
+            self.check_options(name, &filter.key_options())?;
+            let union = filter.union(&self.filter);
+            let mut union = union.map_err(|source| connection.error(&source))?;
+            loop {
+                stop.check()?;
+                match wait(union.next())? {
+                    Ok(None) => return Ok(()),
+                    Ok(Some(bytes)) => progress.tick_bytes(bytes),
+                    Err(Switched { .. }) if switches < MOST_SWITCHES => {
+                        switches += 1;
+                        continue 'again;
+                    }
+                    Err(source) => return Err(connection.error(&source)),
+                }
+            }
+        }
+    }
+}
+
+/// What `mayhap merge` made: the keys of each part, and the filter that they are in now.
+#[derive(Debug)]
+pub struct Merged {
+    /// Keys of each part.
+    pub items: Vec<u64>,
+    /// By the bits.
+    pub estimated_items: Option<f64>,
+    /// The state of the whole.
+    pub state: State,
+}
+
+/// Where a merge goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Output<'a> {
+    /// A file, or a URL.
+    pub path: &'a Path,
+    /// Replace the file if it exists.
+    pub force: bool,
+    /// Write it even if it holds more keys than it was made for.
+    pub overfill: bool,
+    /// What a write on a server has to reach.
+    pub replicas: ReplicaArgs,
+    /// How long others that change the file are waited for.
+    pub lock: LockArgs,
+}
+
+/// Merges filters in memory into one that is saved, or whose keys go into one on a server, which is
+/// made if it is not there.
+///
+/// # Errors
+///
+/// Those of [`Whole::read`]; [`Error::Usage`] for filters that are not alike; those of the file or
+/// of the server.
+pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<Merged, Error> {
+    let stop = Stop::on_signals()?;
+    // Before anything is read: the output may be one of the inputs.
+    let waiting = Waiting::new("merge", output.lock, how.talk, Some(&stop));
+    let lock =
+        if crate::args::url::is_url(output.path) { None } else { Some(waiting.lock(output.path)?) };
+    let mut progress = Progress::new(how.talk, None);
+    let mut whole: Option<Whole> = None;
+    let mut items = Vec::new();
+    for path in files {
+        let more = Whole::read(path, how, (&stop, &mut progress))?;
+        items.push(more.filter.inserted_items());
+        match &mut whole {
+            None => whole = Some(more),
+            Some(whole) => whole.add(&more)?,
+        }
+    }
+    let Some(whole) = whole else {
+        return Err(Error::usage("which filters? None is named", "name the filters to merge"));
+    };
+    whole.check_room(output.overfill)?;
+    let state = if let Some(lock) = lock {
+        let header = native::Header::of(&whole.filter, &whole.key_options);
+        lock.save(&header, &[whole.filter.blocks()], output.force)?;
+        State::of(&whole.filter)
+    } else {
+        let place = Place::of(output.path)?;
+        let connection = Connection::open(place, how.server, output.replicas, how.talk)?;
+        let filter = if let Some(filter) = connection.find(how.key)? {
+            if !output.overfill {
+                whole.check_room_in(&connection, &filter, how.max_bytes, &stop)?;
+            }
+            whole.merge_into(&connection, &filter, (&stop, &mut progress))?;
+            filter
+        } else {
+            let options = whole.native_options();
+            whole.upload(&connection, &options, (&stop, &mut progress))?
+        };
+        RemoteFile::of(&connection, filter)?.0.state()
+    };
+    let estimate = whole.filter.estimated_items().items;
+    let estimated_items = estimate.is_finite().then_some(estimate);
+    Ok(Merged { items, estimated_items, state })
+}
+
+/// Refuses kinds that cannot be on a server.
+fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
+    if header.kind() == Kind::Bloom {
+        return Ok(());
+    }
+    let kind = header.kind().name();
+    Err(Error::usage(
+        format!("{name} is a {kind} filter, and on a server there are plain ones alone"),
+        "build a plain one of its keys: mayhap build -o FILE KEYS",
+    ))
+}
+
+/// Says of a file that is no filter of ours what could be done.
+fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
+    match error {
+        mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
+            format!("{name}: this looks like {looks_like}, not a mayhap filter"),
+            "a filter of another system keeps its positions, which are not those of mayhap: build \
+             one of its keys with mayhap build -o FILE KEYS",
+        ),
+        error => error.into(),
+    }
+}

@@ -1,0 +1,113 @@
+//! Waiting for others who change a file, and what is said meanwhile.
+
+use crate::args::LockArgs;
+use crate::error::Error;
+use crate::io::messages::Talk;
+use crate::io::signals::Stop;
+use crate::set::key_set::KeySet;
+use mayhap::Block;
+use mayhap::native::Header;
+use mayhap_store::{FilterLock, LockOptions, Wait};
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Nobody wants to read of a wait that is over sooner.
+const WORTH_SAYING: Duration = Duration::from_secs(1);
+
+/// Who waits for a lock, and how.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    verb: &'static str,
+    timeout: Duration,
+    talk: Talk,
+    stop: Option<Arc<Stop>>,
+}
+
+impl Waiting {
+    /// For a verb, until a signal comes if these are looked for.
+    pub fn new(verb: &'static str, args: LockArgs, talk: Talk, stop: Option<&Arc<Stop>>) -> Self {
+        Self { verb, timeout: args.lock_timeout, talk, stop: stop.map(Arc::clone) }
+    }
+
+    /// Says for whom it waits, after a second of each wait.
+    pub(super) fn options(&self) -> LockOptions {
+        let (talk, stop) = (self.talk, self.stop.clone());
+        let mut said = false;
+        let on_wait = move |wait: &Wait<'_>| {
+            if wait.waited < WORTH_SAYING {
+                said = false;
+            } else if !said {
+                said = true;
+                talk.say(&text(wait));
+            }
+            match stop.as_ref().and_then(|stop| stop.signal()) {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        };
+        LockOptions::new(&format!("mayhap {}", self.verb)).timeout(self.timeout).on_wait(on_wait)
+    }
+
+    /// Takes the lock of a filter file that is to be made, replaced or changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] if others hold it for too long; [`Error::Stopped`].
+    pub fn lock(&self, path: &Path) -> Result<FilterLock, Error> {
+        FilterLock::take(path, &mut self.options()).map_err(|error| self.error(error))
+    }
+
+    /// Saves a filter as a file of its own; one that is there is replaced, with its log, only if
+    /// `force` is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::lock`]; [`Error::Store`].
+    pub fn save(
+        &self,
+        path: &Path,
+        header: &Header,
+        segments: &[&[Block]],
+        force: bool,
+    ) -> Result<(), Error> {
+        Ok(self.lock(path)?.save(header, segments, force)?)
+    }
+
+    /// [`Waiting::save`] of a set, with these key options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::save`]; [`Error::Usage`] for sets that cannot be the contents of a file.
+    pub fn save_set(
+        &self,
+        path: &Path,
+        (set, key_options): (&mut dyn KeySet, &str),
+        force: bool,
+    ) -> Result<(), Error> {
+        let Some(contents) = set.contents() else { return Err(not_of_a_file()) };
+        let header = contents.header(key_options);
+        self.save(path, &header, &contents.segments(), force)
+    }
+
+    /// An error of the store; a signal that ended a wait is one.
+    pub(super) fn error(&self, error: mayhap_store::Error) -> Error {
+        match (&error, self.stop.as_ref().and_then(|stop| stop.signal())) {
+            (mayhap_store::Error::WaitStopped { .. }, Some(signal)) => Error::Stopped { signal },
+            _ => error.into(),
+        }
+    }
+}
+
+fn text(wait: &Wait<'_>) -> String {
+    let path = wait.path.display();
+    match wait.holder {
+        Some(holder) => format!("waiting for {holder}, which is changing {path}"),
+        None => format!("waiting for another process, which is changing {path}"),
+    }
+}
+
+pub(super) fn not_of_a_file() -> Error {
+    Error::usage("this filter is not of a file", "name the file of one")
+}

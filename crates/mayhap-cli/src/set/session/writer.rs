@@ -1,0 +1,294 @@
+//! A filter file that is added to or removed from, in turns with others.
+
+use super::memory::OfFile;
+use super::waiting::{Waiting, not_of_a_file};
+use crate::error::Error;
+use crate::io::lines::Pause;
+use crate::io::messages::Talk;
+use crate::set::key_set::KeySet;
+use crate::set::kind;
+use mayhap::native::Kind;
+use mayhap::{Digest, SecretKey};
+use mayhap_store::{Found, Image, LogFound, Memory, Operation, Recovery, Session, SessionOptions};
+use mayhap_units::number::format_count;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Keys after which they are recorded where a log is kept.
+const RECORD_KEYS: usize = 4096;
+
+/// A checkpoint is due when the log is as long as the filter, but not for less than this.
+const MIN_LOG_BYTES: u64 = 64 << 20;
+
+/// A stream is recorded at least so often, and no lock is held for longer while others wait.
+const TURN: Duration = Duration::from_secs(1);
+
+/// Between two looks whether others wait.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Input that does not come for so long pauses: others may have the lock meanwhile. A reader that
+/// is only a little slower than this command is not worth a turn.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// When what was done is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// In a log, after each few keys: what was recorded is not done again, whatever happens.
+    Always,
+    /// When the input, a stream, pauses, and each second.
+    Streams,
+    /// When others wait; else the file is replaced at the end and no log is needed.
+    WhenOthersWait,
+}
+
+/// A filter in memory that others may change too, on disk.
+#[derive(Debug)]
+pub struct Writer {
+    session: Session,
+    waiting: Waiting,
+    key: Option<SecretKey>,
+    recording: Recording,
+    recorded: Instant,
+    looked: Instant,
+}
+
+impl Writer {
+    /// Opens a filter to change it, with its log, and says what that had.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::lock`]; [`Error::Store`]; [`Error::Usage`] for kinds that never change.
+    pub fn open(
+        path: &Path,
+        key: Option<SecretKey>,
+        (recording, without_log): (Recording, bool),
+        waiting: &Waiting,
+        talk: Talk,
+    ) -> Result<(Box<dyn KeySet>, Self), Error> {
+        let name = path.display().to_string();
+        let opening = Session::open(path, options(waiting, recording, without_log));
+        let opening = opening.map_err(|error| waiting.error(error))?;
+        let mut set = load(opening.image(), &name, key)?;
+        let Some(mut memory) = OfFile::of(&mut *set, key) else { return Err(not_of_a_file()) };
+        let (session, recovery) = opening.follow(&mut memory)?;
+        if without_log && session.has_to_be_saved() {
+            talk.warn(&format!("{name}: goes on without its log; what was in that is lost"));
+        }
+        say_recovery(talk, &name, &recovery, session.is_shared());
+        if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
+            say_foreign(talk, session.log_path());
+        }
+        Ok((set, Self::new(session, waiting, key, recording)))
+    }
+
+    /// Makes the file of a filter that is not there yet.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::lock`]; [`Error::Store`].
+    pub fn create(
+        path: &Path,
+        set: &mut dyn KeySet,
+        (options, key): (&str, Option<SecretKey>),
+        waiting: &Waiting,
+    ) -> Result<Self, Error> {
+        let how = self::options(waiting, Recording::Always, false);
+        let Some(mut memory) = OfFile::of(set, key) else { return Err(not_of_a_file()) };
+        let session = Session::create(path, how, &mut memory, options);
+        let session = session.map_err(|error| waiting.error(error))?;
+        Ok(Self::new(session, waiting, key, Recording::Always))
+    }
+
+    fn new(
+        session: Session,
+        waiting: &Waiting,
+        key: Option<SecretKey>,
+        recording: Recording,
+    ) -> Self {
+        let (waiting, now) = (waiting.clone(), Instant::now());
+        Self { session, waiting, key, recording, recorded: now, looked: now }
+    }
+
+    /// Calls the session with the filter in memory.
+    fn with<T>(
+        &mut self,
+        set: &mut dyn KeySet,
+        call: impl FnOnce(&mut Session, &mut dyn Memory) -> Result<T, mayhap_store::Error>,
+    ) -> Result<T, Error> {
+        let Some(mut memory) = OfFile::of(set, self.key) else { return Err(not_of_a_file()) };
+        call(&mut self.session, &mut memory).map_err(|error| self.waiting.error(error))
+    }
+
+    /// Whether the lock is held.
+    #[inline]
+    pub fn is_ready(&self) -> bool {
+        self.session.is_held()
+    }
+
+    /// Takes the lock, unless it is held, and brings the filter to where others left it; whether
+    /// they changed it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::lock`]; [`Error::Store`] if it is another filter by now.
+    pub fn ready(&mut self, set: &mut dyn KeySet) -> Result<bool, Error> {
+        let found = self.with(set, |session, memory| session.ready(memory))?;
+        self.looked = Instant::now();
+        Ok(found == Found::Changed)
+    }
+
+    /// Notes what was done to the filter, to be recorded.
+    #[inline]
+    pub fn note(
+        &mut self,
+        operation: Operation,
+        time: u64,
+        digests: impl IntoIterator<Item = Digest>,
+    ) {
+        self.session.note(operation, time, digests);
+    }
+
+    /// What is due after a batch. Where lines are printed they have to be out before they are
+    /// recorded.
+    #[inline]
+    pub fn due(&mut self) -> Due {
+        let keeps_log = self.recording == Recording::Always || self.session.log_bytes() > 0;
+        if keeps_log && self.session.num_pending() >= RECORD_KEYS {
+            return Due::Record;
+        }
+        let now = Instant::now();
+        if now.duration_since(self.looked) < BETWEEN_LOOKS {
+            return Due::Nothing;
+        }
+        self.looked = now;
+        if self.session.is_wanted_after(TURN) {
+            return Due::Release;
+        }
+        let is_old = now.duration_since(self.recorded) >= TURN;
+        let is_due = self.recording != Recording::WhenOthersWait && is_old;
+        if is_due { Due::Record } else { Due::Nothing }
+    }
+
+    /// What is due when the next lines have not been there for so long.
+    pub fn due_in_pause(&self, paused: Duration) -> Due {
+        if !self.session.is_held() {
+            return Due::Nothing;
+        }
+        let keeps_log = self.recording == Recording::Always || self.session.log_bytes() > 0;
+        let streams = self.recording != Recording::WhenOthersWait;
+        if paused < PAUSE {
+            return if keeps_log { Due::Record } else { Due::Later };
+        }
+        if streams || self.session.is_wanted_after(Duration::ZERO) {
+            Due::Release
+        } else {
+            Due::Later
+        }
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn settle(&mut self, set: &mut dyn KeySet, due: Due) -> Result<(), Error> {
+        match due {
+            Due::Nothing | Due::Later => Ok(()),
+            Due::Record => self.record(set),
+            Due::Release => self.release(set),
+        }
+    }
+
+    /// Records what was noted.
+    fn record(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
+        self.recorded = Instant::now();
+        if !self.session.is_held() {
+            return Ok(());
+        }
+        let limit = MIN_LOG_BYTES.max(set.num_bytes());
+        self.with(set, |session, memory| {
+            session.record(memory)?;
+            if session.log_bytes() > limit { session.checkpoint(memory) } else { Ok(()) }
+        })
+    }
+
+    /// Records, and lets others have the lock.
+    fn release(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
+        self.recorded = Instant::now();
+        if self.recording == Recording::WhenOthersWait && self.session.blocked().is_some() {
+            // What cannot be recorded is not given away either: the others wait, or give up.
+            return Ok(());
+        }
+        self.with(set, |session, memory| session.release(memory))
+    }
+
+    /// Ends it: the file is the whole filter, unless others go on with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Writer::ready`] and [`Writer::settle`].
+    pub fn finish(self, set: &mut dyn KeySet) -> Result<(), Error> {
+        let Some(mut memory) = OfFile::of(set, self.key) else { return Err(not_of_a_file()) };
+        match self.session.finish(&mut memory) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.waiting.error(error)),
+        }
+    }
+}
+
+/// What a writer has to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing.
+    Nothing,
+    /// Nothing yet: to be looked at again soon, in a pause.
+    Later,
+    /// What was done is to be recorded.
+    Record,
+    /// It is to be recorded, and others are to have the lock.
+    Release,
+}
+
+fn options(waiting: &Waiting, recording: Recording, without_log: bool) -> SessionOptions {
+    let options = SessionOptions::new(waiting.options()).without_log(without_log);
+    if recording == Recording::WhenOthersWait { options } else { options.needs_log() }
+}
+
+/// The filter in a file, if it can be changed.
+fn load(image: &Image, name: &str, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Error> {
+    if image.header().kind() == Kind::Fuse {
+        // Nothing of it has to be read to know.
+        return Err(kind::fuse::refuse(name));
+    }
+    let set = kind::load(image, key)?;
+    set.check_insert(name)?;
+    Ok(set)
+}
+
+impl Due {
+    /// What a reader of lines does after this was done.
+    pub fn pause(self) -> Pause {
+        match self {
+            Self::Later | Self::Record => Pause::CallAgain,
+            Self::Nothing | Self::Release => Pause::Wait,
+        }
+    }
+}
+
+/// Says what a run that did not end has left, or what those that go on have done.
+fn say_recovery(talk: Talk, name: &str, recovery: &Recovery, is_shared: bool) {
+    if recovery.replayed_digests == 0 {
+        return;
+    }
+    let lines = format_count(recovery.replayed_digests);
+    talk.say(&if is_shared {
+        format!("{name}: goes on with {lines} lines that other runs have recorded")
+    } else {
+        format!("{name}: recovered {lines} lines from the log of a run that did not end")
+    });
+}
+
+/// Names a log that is none of the filter beside it.
+pub fn say_foreign(talk: Talk, log_path: &Path) {
+    talk.warn(&format!("{} belongs to another filter; left alone", log_path.display()));
+}

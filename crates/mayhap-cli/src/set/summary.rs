@@ -1,0 +1,98 @@
+//! What a verb did to a filter.
+
+use super::fill::Counts;
+use super::fullness::Forgotten;
+use super::state::State;
+use crate::error::Error;
+use crate::io::messages::{Talk, grouped, rate};
+use mayhap::Health;
+use serde::Serialize;
+use std::time::Duration;
+
+/// What `build`, `create` and `add` did, as `--json` prints it; with the state of the filter.
+#[derive(Debug, Serialize)]
+pub struct Summary<S> {
+    file: String,
+    lines_read: u64,
+    new: u64,
+    already_there: u64,
+    lines_without_key: u64,
+    seconds: f64,
+    complete: bool,
+    #[serde(flatten)]
+    forgotten: Option<Forgotten>,
+    #[serde(flatten)]
+    state: S,
+}
+
+impl<S: Serialize> Summary<S> {
+    /// Of a filter in `file` after `counts` lines.
+    pub fn new(file: String, counts: Counts, seconds: Duration, complete: bool, state: S) -> Self {
+        Self {
+            file,
+            lines_read: counts.lines,
+            new: counts.new,
+            already_there: counts.lines - counts.new - counts.without_key,
+            lines_without_key: counts.without_key,
+            seconds: seconds.as_secs_f64(),
+            complete,
+            forgotten: None,
+            state,
+        }
+    }
+
+    /// With the keys that were forgotten before their time, by what does so.
+    #[must_use]
+    pub fn with_forgotten(self, forgotten: Option<Forgotten>) -> Self {
+        Self { forgotten, ..self }
+    }
+
+    /// Prints it: JSON to stdout if requested, else words to stderr, with these for the state.
+    ///
+    /// # Errors
+    ///
+    /// Those of the write.
+    pub fn print_with(&self, text: fn(&S) -> String, talk: Talk, json: bool) -> Result<(), Error> {
+        if json {
+            return Talk::json(self, true);
+        }
+        let line = format!(
+            "{}: {} new, {} already there ({} lines, {:.2} s)",
+            self.file,
+            grouped(self.new),
+            grouped(self.already_there),
+            grouped(self.lines_read),
+            self.seconds,
+        );
+        talk.report(&line, &text(&self.state));
+        Ok(())
+    }
+}
+
+impl Summary<State> {
+    /// [`Summary::print_with`] for mayhap's own filters, and a warning if more came than it was
+    /// made for.
+    ///
+    /// # Errors
+    ///
+    /// Those of the write.
+    pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if let Some(forgotten) = self.forgotten {
+            forgotten.text().inspect(|text| talk.warn(text));
+        } else if self.state.health == Health::OverCapacity {
+            // A window of time of an older version gets here without being full: by keys that come
+            // all at once.
+            talk.warn(&format!(
+                "the rate is {}, its target {}: there are more keys, or more at a time, than the \
+                 filter was made for",
+                rate(self.state.estimated_fpp),
+                rate(self.state.target_fpp)
+            ));
+        }
+        if !json && self.lines_read == 0 && self.state.items == 0 {
+            talk.report(&format!("{}: empty", self.file), &self.state.text());
+            return Ok(());
+        }
+        self.print_with(State::text, talk, json)
+    }
+}

@@ -1,0 +1,82 @@
+//! Key options as text in a filter's header: one `name=value` and a line feed each.
+
+use super::escape::unescape;
+use super::{Error, JsonPointer, KeyOptions, WrongOption, parse_delim, parse_field};
+
+impl KeyOptions {
+    /// As it stands in a header: nothing for the defaults. At most 2048 bytes, as pointers are
+    /// bounded.
+    pub fn to_header(&self) -> String {
+        let line = |entry: &super::options::Entry| format!("{}={}\n", entry.name, entry.value);
+        self.complete().entries().iter().map(line).collect()
+    }
+
+    /// Reads what a header holds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unknown`], [`Error::Wrong`] with the first option that is unknown, that has no such
+    /// value, or that contradicts another.
+    pub fn from_header(name: &str, text: &str) -> Result<Self, Error> {
+        let wrong = |why| Error::Wrong { filter: name.to_owned(), why };
+        let mut options = Self::default();
+        let mut names = Vec::new();
+        for line in text.split_terminator('\n') {
+            let (option, value) = line.split_once('=').unwrap_or((line, ""));
+            let line = line.to_owned();
+            options.set(option, value).map_err(|refused| match refused {
+                Refused::Unknown => Error::Unknown { filter: name.to_owned(), line },
+                Refused::Wrong(why) => wrong(WrongOption::Value { line, why }),
+            })?;
+            if names.contains(&option) {
+                return Err(wrong(WrongOption::Twice(option.to_owned())));
+            }
+            names.push(option);
+        }
+        options.check().map_err(wrong)?;
+        Ok(options)
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), Refused> {
+        match (option, value) {
+            ("separator", "nul") => self.nul = true,
+            ("crlf", "strip") => self.strip_cr = true,
+            ("clock", "unix-ms") => self.unix_ms = true,
+            ("trim", "ascii") => self.trim = true,
+            ("lower", "ascii") => self.lower = true,
+            ("hex", "decode") => self.hex = true,
+            ("normalize-url", "whatwg") => self.normalize_url = true,
+            ("delim", delim) => self.delim = Some(parse_delim(delim).map_err(Refused::Wrong)?),
+            ("field", field) => self.field = Some(parse_field(field).map_err(Refused::Wrong)?),
+            ("json-pointer", pointer) => {
+                let pointer = unescape(pointer).and_then(|bytes| String::from_utf8(bytes).ok());
+                let pointer = pointer.ok_or_else(|| Refused::Wrong("no text".into()))?;
+                self.json_pointer = Some(JsonPointer::parse(&pointer).map_err(Refused::Wrong)?);
+            }
+            _ => return Err(Refused::Unknown),
+        }
+        Ok(())
+    }
+
+    /// Refuses what the command line refuses.
+    fn check(&self) -> Result<(), WrongOption> {
+        if self.delim.is_some() != self.field.is_some() {
+            return Err(WrongOption::Incomplete);
+        }
+        for (are_both, one, other) in [
+            (self.field.is_some() && self.json_pointer.is_some(), "field", "json-pointer"),
+            (self.hex && self.normalize_url, "hex", "normalize-url"),
+            (self.hex && self.lower, "hex", "lower"),
+        ] {
+            if are_both {
+                return Err(WrongOption::Contradiction(one, other));
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Refused {
+    Unknown,
+    Wrong(String),
+}

@@ -1,0 +1,35 @@
+//! Counts and probabilities as people read them.
+
+/// Writes a count with all its digits.
+///
+/// ```
+/// assert_eq!(mayhap_units::number::grouped(1_234_567), "1,234,567");
+/// ```
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Writes a probability: in percent down to 0.1 %, else with two digits.
+///
+/// ```
+/// use mayhap_units::number::format_fpp;
+/// assert_eq!(format_fpp(0.012), "1.2 %");
+/// assert_eq!(format_fpp(9.8e-5), "9.8e-5");
+/// ```
+pub fn format_fpp(fpp: f64) -> String {
+    // From what three digits round to 0.1 %.
+    if fpp == 0.0 || fpp >= 0.000_999_5 {
+        let text = format!("{:.3}", fpp * 100.0);
+        format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    } else {
+        format!("{fpp:.1e}").replace(".0e", "e")
+    }
+}
