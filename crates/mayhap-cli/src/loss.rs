@@ -21,15 +21,16 @@ impl Lost {
         // What was not known at first is not known at the end either, and is no part of the
         // difference.
         let variance = deviation(last).powi(2) - deviation(first).powi(2);
-        let lines = (uncounted(last) - uncounted(first)).max(0.0);
-        Self { lines, deviation: variance.abs().sqrt() }
+        let lines = uncounted(last) - uncounted(first);
+        Self { lines: not_negative(lines), deviation: variance.abs().sqrt() }
     }
 
     /// What is left of it without a part of it.
     #[must_use]
     pub fn without(self, part: Self) -> Self {
         let variance = self.deviation.powi(2) - part.deviation.powi(2);
-        Self { lines: (self.lines - part.lines).max(0.0), deviation: variance.max(0.0).sqrt() }
+        let lines = not_negative(self.lines - part.lines);
+        Self { lines, deviation: not_negative(variance).sqrt() }
     }
 
     /// Never more than were `dropped`.
@@ -40,6 +41,11 @@ impl Lost {
         let known = |number: f64| if number.is_nan() { dropped } else { number.min(dropped) };
         Self { lines: known(self.lines), deviation: known(self.deviation) }
     }
+}
+
+/// At least 0, and still no number where that is not known.
+fn not_negative(number: f64) -> f64 {
+    if number < 0.0 { 0.0 } else { number }
 }
 
 impl AddAssign for Lost {

@@ -166,9 +166,8 @@ proptest! {
             prop_assert_eq!(filter.insert_digest_at(random(key), clock), !was_inside);
             inserted.insert(key, latest);
             prop_assert_eq!(filter.now(), latest);
-            // One of an older file does not know what it forgot.
-            let forgotten = if old { None } else { Some(0) };
-            prop_assert_eq!(filter.forgotten_early(), forgotten);
+            let forgotten_early = if old { None } else { Some(0) };
+            prop_assert_eq!(filter.forgotten_early(), forgotten_early);
             prop_assert_eq!(filter.complete_since(), None);
         }
     }
