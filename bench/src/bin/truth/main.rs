@@ -2,7 +2,8 @@
 //! those that it lost, and the rates and times of windows of time against what they promise.
 //!
 //! Each figure is held against its bound, and the program ends with 1 if one is beyond it. Nothing
-//! here is timed, and all keys and seeds are fixed: a run gives what the last one gave.
+//! here is timed, and all keys and seeds are fixed: a run gives what the last one gave, but for the
+//! order in which batches reach a server.
 
 mod losses;
 mod patterns;
