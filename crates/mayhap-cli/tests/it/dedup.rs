@@ -1,7 +1,8 @@
 //! `mayhap dedup`.
 
 use crate::support::{
-    fail, file, first_of_each, folder, json, lines, numbers, run, start, stderr, succeed,
+    fail, file, first_of_each, folder, json, json_and_talk, lines, numbers, run, start, stderr,
+    succeed,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 
@@ -61,7 +62,7 @@ fn kept_and_dropped_add_up_and_the_loss_is_as_predicted() {
         let input = lines("key", 0..lines_in);
         let output = run(folder.path(), &arguments, &input);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let summary = json(&output.stderr);
+        let summary = json_and_talk(&output.stderr).0;
         let number = |name: &str| summary[name].as_f64().unwrap();
         assert_eq!(number("lines_read"), lines_in as f64);
         assert_eq!(number("lines_kept") + number("lines_dropped"), lines_in as f64);
@@ -111,7 +112,7 @@ fn overfill_goes_on_and_its_numbers_are_those_of_the_lines_and_of_the_filter() {
         let new = ["dedup", "-n", "1000", "-p", "1%", "--overfill", "--json", "--state", &state];
         let output = run(folder.path(), &new, &lines("key", 0..lines_in));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let summary = json(&output.stderr);
+        let summary = json_and_talk(&output.stderr).0;
         let printed = output.stdout.split_inclusive(|&byte| byte == b'\n').count() as u64;
         assert_eq!(summary["lines_read"], lines_in);
         assert_eq!(summary["lines_kept"], printed);
@@ -136,12 +137,12 @@ fn a_file_too_large_for_its_lines_to_fit_grows_instead() {
     let arguments = [&arguments[..], &["in"]].concat();
     // 400,000 lines would fit; with a tenth of the memory only the 1000 distinct ones do.
     let output = run(folder.path(), &arguments, b"");
-    assert_eq!(json(&output.stderr)["expected_items"], 400_000);
+    assert_eq!(json_and_talk(&output.stderr).0["expected_items"], 400_000);
     let input = lines("key", (0..4_000_000).map(|i| i % 1000));
     file(folder.path(), "in", &input);
     let output = run(folder.path(), &arguments, b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(json(&output.stderr)["filter_kind"], "growing");
+    assert_eq!(json_and_talk(&output.stderr).0["filter_kind"], "growing");
     assert_eq!(output.stdout, lines("key", 0..1000));
     let talk = fail(folder.path(), &["dedup", "--layout", "standard"], b"a\n");
     assert!(talk.contains("-n or --mem"), "{talk}");
@@ -151,7 +152,7 @@ fn a_file_too_large_for_its_lines_to_fit_grows_instead() {
 fn memory_alone_sizes_the_filter() {
     let folder = folder();
     let output = run(folder.path(), &["dedup", "--mem", "64KiB", "--json"], b"a\n");
-    assert_eq!(json(&output.stderr)["filter_bytes"], 65_536);
+    assert_eq!(json_and_talk(&output.stderr).0["filter_bytes"], 65_536);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `dedup --exact`: the keys themselves.
 
-use crate::support::{fail, first_of_each, folder, json, lines, numbers, run, stderr, succeed};
+use crate::support::{
+    fail, first_of_each, folder, json_and_talk, lines, numbers, run, stderr, succeed,
+};
 use std::io::Write;
 
 fn mixed_lines() -> Vec<u8> {
@@ -35,7 +37,7 @@ fn exact_says_what_it_costs_and_what_a_filter_would_have() {
     let input = lines("key", (0..300_000).chain(0..100));
     let output = run(folder.path(), &["dedup", "--exact", "--json"], &input);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let summary = json(&output.stderr);
+    let summary = json_and_talk(&output.stderr).0;
     assert_eq!((&summary["items"], &summary["filter_kind"]), (&300_000.into(), &"exact".into()));
     assert_eq!(summary["lines_kept"], 300_000);
     assert_eq!(summary["lines_dropped"], 100);

@@ -1,7 +1,7 @@
 //! `filter`, and what `check` shares with it: `-l` and `--confirm`.
 
 use crate::support::{
-    fail, file, folder, json, lines, mayhap, numbers, run, start, stderr, succeed,
+    fail, file, folder, json, json_and_talk, lines, mayhap, numbers, run, start, stderr, succeed,
 };
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn filter_lets_through_what_may_be_in_the_set_and_writes_the_rest() {
     assert_eq!(std::fs::read(folder.join("r")).unwrap(), b"a\nb\na\n");
     let output = run(folder, &["filter", "--json", "f"], b"x\ny\n");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b""[..]));
-    let summary = json(&output.stderr);
+    let summary = json_and_talk(&output.stderr).0;
     assert_eq!((&summary["let_through"], &summary["held_back"]), (&0.into(), &2.into()));
     assert_eq!(succeed(folder, &["filter", "-q", "f"], input), b"a\nb\na\n");
     file(folder, "in", input);
@@ -103,7 +103,7 @@ fn check_l_prints_the_names_of_filters_that_may_hold_a_line() {
     let all = ["check", "-l", "--json", "-f", "f", "-f", "g"];
     let output = run(folder, &all, b"a\nb\nb\n");
     assert_eq!(output.stdout, b"f\ng\n");
-    assert_eq!(json(&output.stderr)["filters"][0]["maybe_present"], 3);
+    assert_eq!(json_and_talk(&output.stderr).0["filters"][0]["maybe_present"], 3);
     fail(folder, &["check", "-l", "-c", "f"], b"");
 }
 

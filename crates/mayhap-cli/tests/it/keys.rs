@@ -1,6 +1,6 @@
 //! Keys that are not the line itself.
 
-use crate::support::{fail, file, folder, json, run, stderr, succeed};
+use crate::support::{fail, file, folder, json, json_and_talk, run, stderr, succeed};
 use std::path::Path;
 
 /// Runs the verb with what belongs to it, and expects this exit code: standard output and talk.
@@ -86,7 +86,7 @@ fn dedup_loses_no_line_that_has_no_key() {
     assert_eq!(printed, "c\t41\n");
     assert!(talk.contains("printed 1 repeats, left out 2 first ones"), "{talk}");
     let (_, talk) = dedup(&["--json"]);
-    let summary = json(talk.as_bytes());
+    let summary = json_and_talk(talk.as_bytes()).0;
     assert_eq!((&summary["lines_kept"], &summary["lines_without_key"]), (&5.into(), &3.into()));
     assert_eq!((&summary["lines_dropped"], &summary["items"]), (&1.into(), &2.into()));
     assert_eq!(summary["lines_read"], 6);
@@ -96,7 +96,7 @@ fn dedup_loses_no_line_that_has_no_key() {
     let arguments = [&["dedup", "--json", "in"], &SECOND_HEX[..]].concat();
     let (printed, talk) = out(folder.path(), &arguments, b"", 0);
     assert_eq!(printed, "a\t41\nb\nb\ta\nb\nd\t42\n");
-    assert_eq!(json(talk.as_bytes())["expected_items"], 6);
+    assert_eq!(json_and_talk(talk.as_bytes()).0["expected_items"], 6);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn lines_without_a_key_are_not_inserted_and_not_removed() {
         }
         arguments.extend(SECOND_HEX);
         let (summary, talk) = out(folder.path(), &arguments, MIXED, 0);
-        let summary = json(summary.as_bytes());
+        let summary = json_and_talk(summary.as_bytes()).0;
         assert!(talk.contains(SAID), "{layout}: {talk}");
         // A counting filter counts every insertion.
         let items = if layout == "counting" { 3 } else { 2 };
@@ -120,14 +120,14 @@ fn lines_without_a_key_are_not_inserted_and_not_removed() {
     let arguments = [&["build", "-o", "c", "--layout", "counting", "-n", "10"], &SECOND_HEX[..]];
     succeed(folder.path(), &arguments.concat(), MIXED);
     let (summary, talk) = out(folder.path(), &["add", "c", "--json"], MIXED, 0);
-    let summary = json(summary.as_bytes());
+    let summary = json_and_talk(summary.as_bytes()).0;
     assert_eq!((&summary["already_there"], &summary["lines_without_key"]), (&3.into(), &3.into()));
     assert!(talk.contains(SAID), "{talk}");
     let (_, talk) = out(folder.path(), &["remove", "c"], MIXED, 0);
     assert!(talk.contains("3 removed, 0 not there (6 lines"), "{talk}");
     assert!(talk.contains(SAID), "{talk}");
     let (summary, _) = out(folder.path(), &["remove", "--json", "c"], b"x\nx\t41\nx\t43\n", 0);
-    let summary = json(summary.as_bytes());
+    let summary = json_and_talk(summary.as_bytes()).0;
     let counts = ["removed", "not_there", "lines_without_key"];
     assert_eq!(counts.map(|name| summary[name].as_u64().unwrap()), [1, 1, 1]);
 }
@@ -171,7 +171,7 @@ fn lines_without_a_key_are_surely_absent() {
     let (printed, talk) = which(&[]);
     assert_eq!((printed.as_str(), talk.as_str()), ("f\ta\t41\nf\tc\t41\n", SAID));
     assert_eq!(which(&["-a"]).0, "f\ta\t41\n\tb\n\tb\ta\nf\tc\t41\n\tb\n\td\t42\n");
-    assert_eq!(json(which(&["--json"]).1.as_bytes())["lines_without_key"], 3);
+    assert_eq!(json_and_talk(which(&["--json"]).1.as_bytes()).0["lines_without_key"], 3);
     out(folder.path(), &["which", "-f", "f"], b"b\n", 1);
 }
 
@@ -296,7 +296,7 @@ fn runs_of_keyed_and_keyless_lines_of_any_length_keep_their_order() {
     let arguments = ["dedup", "--json", "-n", "1M", "-p", "1e-9", "--field", "2"];
     let (printed, talk) = out(folder.path(), &arguments, input.as_bytes(), 0);
     assert!(printed == expected, "{} bytes, not {}", printed.len(), expected.len());
-    let summary = json(talk.as_bytes());
+    let summary = json_and_talk(talk.as_bytes()).0;
     assert_eq!(summary["lines_without_key"], keyless);
     assert_eq!(summary["bytes_read"], input.len());
     assert!(talk.contains("(first: line 2: no field 2)"), "{talk}");

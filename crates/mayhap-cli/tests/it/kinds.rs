@@ -1,6 +1,6 @@
 //! Files of every kind, and the verbs that make, fill and ask them.
 
-use crate::support::{fail, folder, held, json, lines, run, stderr, succeed};
+use crate::support::{fail, folder, held, json, json_and_talk, lines, run, stderr, succeed};
 use mayhap::{DigestFunction, WindowBloomFilter};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -178,9 +178,12 @@ fn which_answers_the_same_from_many_filters_their_matrix_and_a_matrix_file() {
     let input = lines("key", 0..3000);
     let one_by_one = run(folder, &[&sets[..], &["--json", "--max-memory", "0"]].concat(), &input);
     let at_once = run(folder, &[&sets[..], &["--json"]].concat(), &input);
-    assert_eq!(json(&one_by_one.stderr)["asked_as"], "filters");
-    assert_eq!(json(&at_once.stderr)["asked_as"], "matrix");
-    assert_eq!(json(&one_by_one.stderr)["sets"], json(&at_once.stderr)["sets"]);
+    assert_eq!(json_and_talk(&one_by_one.stderr).0["asked_as"], "filters");
+    assert_eq!(json_and_talk(&at_once.stderr).0["asked_as"], "matrix");
+    assert_eq!(
+        json_and_talk(&one_by_one.stderr).0["sets"],
+        json_and_talk(&at_once.stderr).0["sets"]
+    );
     assert!(at_once.stdout == one_by_one.stdout && !at_once.stdout.is_empty());
     for line in at_once.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         let (sets, key) = std::str::from_utf8(line).unwrap().split_once('\t').unwrap();

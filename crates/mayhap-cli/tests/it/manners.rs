@@ -1,7 +1,8 @@
 //! Command-line manners: any bytes, pipes, exit codes, errors, help.
 
 use crate::support::{
-    closes_after_a_line, fail, file, folder, json, lines, mayhap, run, stderr, succeed,
+    closes_after_a_line, fail, file, folder, json, json_and_talk, lines, mayhap, run, stderr,
+    succeed,
 };
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -137,7 +138,7 @@ fn numbers_are_typed_as_people_do_and_wrong_ones_get_an_answer() {
     let folder = folder();
     for (count, rate) in [("10k", "0.1%"), ("1e4", "1/1000"), ("10_000", "1 in 1k")] {
         let output = run(folder.path(), &["dedup", "--json", "-n", count, "-p", rate], b"a\n");
-        let summary = json(&output.stderr);
+        let summary = json_and_talk(&output.stderr).0;
         assert_eq!(summary["expected_items"], 10_000, "{count}");
         assert_eq!(summary["target_fpp"], 0.001, "{rate}");
     }

@@ -55,6 +55,12 @@ fn of_window(target_fpp: f64) -> f64 {
     (rows * u64::from(window::NUM_COLUMNS)) as f64 / ITEMS as f64
 }
 
+/// Bits per key, whenever they come.
+fn of_time_window(target_fpp: f64) -> f64 {
+    let (rows, _) = window::spans::for_items(ITEMS, target_fpp).unwrap();
+    (rows * u64::from(window::spans::NUM_COLUMNS)) as f64 / ITEMS as f64
+}
+
 /// Bits per key of ten full layers.
 fn of_chain(target_fpp: f64) -> f64 {
     let (mut bits, mut items, mut promised) = (0, 0, 0.0);
@@ -93,16 +99,17 @@ type Kind = (&'static str, fn(f64) -> f64);
 
 #[test]
 fn the_page_says_the_models_bits_per_key() {
-    let kinds: [Kind; 6] = [
-        ("BlockedBloomFilter", |p| sized(Layout::Blocked, ITEMS, p).bits_per_item()),
-        ("BloomFilter", |p| sized(Layout::Standard, ITEMS, p).bits_per_item()),
-        ("ScalableBloomFilter", of_chain),
-        ("WindowBloomFilter", of_window),
-        ("BloomMatrix", of_matrix),
-        ("CountingBloomFilter", |p| sized(Layout::Blocked128, ITEMS, p).bits_per_item() * 4.0),
+    let kinds: [Kind; 7] = [
+        ("`BlockedBloomFilter`", |p| sized(Layout::Blocked, ITEMS, p).bits_per_item()),
+        ("`BloomFilter`", |p| sized(Layout::Standard, ITEMS, p).bits_per_item()),
+        ("`ScalableBloomFilter`", of_chain),
+        ("`WindowBloomFilter` of w keys", of_window),
+        ("`WindowBloomFilter` of w seconds", of_time_window),
+        ("`BloomMatrix`", of_matrix),
+        ("`CountingBloomFilter`", |p| sized(Layout::Blocked128, ITEMS, p).bits_per_item() * 4.0),
     ];
     let cells = |bits: fn(f64) -> f64| format!("{:.1} / {:.1}", bits(0.01), bits(1e-3));
-    assert_in_page(kinds.map(|(name, bits)| format!("| `{name}` | {} |", cells(bits))));
+    assert_in_page(kinds.map(|(name, bits)| format!("| {name} | {} |", cells(bits))));
     let frozen = fuse::FuseWidth::ALL.map(|width| {
         let bits = fuse::num_bits(width, ITEMS).unwrap() as f64 / ITEMS as f64;
         format!("{bits:.1} at {}", rate(fuse::expected_fpp(width, ITEMS)))

@@ -235,7 +235,10 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
     let guava = concat!(env!("CARGO_MANIFEST_DIR"), "/../mayhap-formats/tests/golden/guava");
     let guava = fs::read_dir(guava).unwrap().map(|entry| entry.unwrap().path());
     let guava = guava.filter(|path| path.extension().is_some_and(|end| end == "bin")).min();
-    fs::copy(guava.expect("a golden file of Guava"), folder.join("g")).unwrap();
+    let guava = guava.expect("a golden file of Guava");
+    for name in ["g", "h"] {
+        fs::copy(&guava, folder.join(name)).unwrap();
+    }
     let verbs: [(&str, &[&str]); 9] = [
         ("f", &["add", "f", "in"]),
         ("c", &["remove", "c", "in"]),
@@ -245,7 +248,7 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
         ("f", &["merge", "--force", "-o", "f", "f"]),
         ("f", &["dedup", "--state", "f", "in"]),
         ("g", &["add", "--key-type", "bytes", "g", "in"]),
-        ("g", &["convert", "--force", "g", "--to", "guava-java", "--key-type", "bytes", "-o", "g"]),
+        ("g", &["convert", "--force", "h", "--to", "guava-java", "--key-type", "bytes", "-o", "g"]),
     ];
     for (name, arguments) in verbs {
         let verb = arguments[0];
@@ -270,7 +273,7 @@ fn every_verb_that_changes_a_file_waits_for_its_lock_and_says_for_whom() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{verb}: {}", stderr(&output));
     }
-    assert_eq!(names(folder), ["c", "f", "g", "new"]);
+    assert_eq!(names(folder), ["c", "f", "g", "h", "new"]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `dedup --window`: lines that are remembered for so long, and then forgotten.
 
-use crate::support::{fail, file, folder, json, lines, numbers, run, start, stderr, succeed};
+use crate::support::{
+    fail, file, folder, json, json_and_talk, lines, numbers, run, start, stderr, succeed,
+};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 
@@ -144,7 +146,7 @@ fn the_loss_of_a_window_is_as_predicted() {
     ] {
         let output = run(folder.path(), arguments, &lines("key", 0..400_000));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let summary = json(&output.stderr);
+        let summary = json_and_talk(&output.stderr).0;
         let number = |name: &str| summary[name].as_f64().unwrap();
         let (lost, expected) = (number("lines_dropped"), number("expected_lost_lines"));
         let sigma = number("expected_lost_lines_sigma");

@@ -107,6 +107,9 @@ const OF_FIRST_START: [&str; 15] = [
     "replace.done:manifest",
 ];
 
+/// While the contents of two filters are written for a third one, in three parts.
+const IN_MERGE: [&str; 4] = ["create.part", "create.part*2", "create.part*3", "create.contents*3"];
+
 /// While a folder is repaired whose file of this ending is damaged.
 const IN_REPAIR: [(&str, &str); 13] = [
     ("repair.copying:log", ".log"),
@@ -270,6 +273,34 @@ fn first_starts(policy: &str, ends: &Ends) {
     }
 }
 
+/// Ends the server while it makes a filter of others; nothing of it is seen, and it can be made.
+fn merges(policy: &str, ends: &Ends) {
+    for point in IN_MERGE {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let server = begin(folder, policy, point).unwrap();
+        let mut client = server.connect();
+        for (name, keys) in [("a", "1 2 3"), ("b", "4 5 6")] {
+            assert_eq!(client.ask(&format!("BF.RESERVE {name} 0.01 8000000")), ok());
+            let added = client.ask(&format!("BF.MADD {name} {keys}"));
+            assert_eq!(added, Answer::List(vec![Answer::Number(1); 3]));
+        }
+        client.call("BF.MERGE all a b").unwrap_err();
+        assert!(was_ended(&server.wait(), point), "{point} is never come to");
+        note(ends, point);
+        let server = start(folder, policy, point);
+        let mut client = server.connect();
+        assert_eq!(client.ask("EXISTS all"), Answer::Number(0), "{point}");
+        assert_eq!(client.ask("BF.MERGE all a b"), ok(), "{point}");
+        let found = client.ask("BF.MEXISTS all 1 2 3 4 5 6");
+        assert_eq!(found, Answer::List(vec![Answer::Number(1); 6]), "{point}");
+        server.kill();
+        let server = start(folder, policy, point);
+        assert!(damage::has(&server, "all", "6"), "{point}");
+        server.kill();
+    }
+}
+
 /// Ends a repair, and repairs again.
 fn repairs(ends: &Ends) {
     for (point, damaged) in IN_REPAIR {
@@ -336,6 +367,7 @@ fn nothing_acknowledged_is_lost_wherever_the_server_ends() {
                 run.at_start();
                 *keys.lock().unwrap() += run.end();
                 first_starts(name, ends);
+                merges(name, ends);
                 repairs(ends);
             });
         }

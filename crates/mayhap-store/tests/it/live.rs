@@ -178,3 +178,25 @@ fn the_log_is_as_private_as_its_filter_and_lies_beside_it() {
     drop(live);
     assert_eq!(log_path(&folder.file("b")).unwrap(), folder.file("b.log"));
 }
+
+/// As `cp` puts one state over another one, whose log stays: of equal epochs, so that the id alone
+/// tells them apart.
+#[test]
+fn a_state_does_not_get_the_log_of_another_one_in_whose_place_it_is() {
+    let folder = Folder::new();
+    let (path, other) = (&folder.file("a"), &folder.file("b"));
+    for (path, keys) in [(path, 0..50), (other, 100..150)] {
+        let mut live = LiveFilter::create(path, empty(), "").unwrap();
+        insert_and_record(&mut live, keys);
+    }
+    let epoch = |path: &Path| read_header(path).unwrap().identity().unwrap().epoch;
+    assert_eq!(epoch(path), epoch(other));
+    let theirs = read_header(path).unwrap().identity().unwrap().id;
+    fs::copy(other, path).unwrap();
+    assert_eq!(log_of(path), LogFound::Missing { epoch: epoch(path) });
+    assert!(matches!(load_live(path, None), Err(Error::MissingLog { .. })));
+    // A plain file has no log at all, and names the one that is not its.
+    fs::remove_file(path).unwrap();
+    save(path, &empty(), "").unwrap();
+    assert_eq!(log_of(path), LogFound::Foreign { id: Some(theirs) });
+}

@@ -1,55 +1,45 @@
 //! The worked examples of the texts that explain Bloom filters, as they print them and as filters.
 
-use mayhap::{AnyFilter, BloomFilter, Build, DigestFunction, FilterParams, Key, Layout};
+use mayhap::{
+    AnyFilter, BloomFilter, Build, Digest, DigestFunction, FilterParams, Key, Layout, OwnedBlocks,
+};
 
-/// A filter on paper: the positions of a key are given, not hashed.
-struct Paper(Vec<bool>);
-
-impl Paper {
-    fn new(num_bits: usize) -> Self {
-        Self(vec![false; num_bits])
-    }
-
-    fn insert(&mut self, positions: [usize; 3]) {
-        for position in positions {
-            self.0[position] = true;
-        }
-    }
-
-    fn contains(&self, positions: [usize; 3]) -> bool {
-        positions.iter().all(|&position| self.0[position])
-    }
-
-    fn ones(&self) -> Vec<usize> {
-        (0..self.0.len()).filter(|&i| self.0[i]).collect()
-    }
+/// A key whose three bits are these, of a filter of 64 bits: found by trying, as the positions of the
+/// texts are given and not hashed.
+fn digest_at(expected: [u64; 3]) -> Digest {
+    let params = *tiny(64).params();
+    let is_found = |digest: &Digest| {
+        let mut found: Vec<u64> = params.positions(*digest).collect();
+        found.sort_unstable();
+        found == expected
+    };
+    let golden = 0x9E37_79B9_7F4A_7C15u64;
+    (1..).map(|i: u64| Digest::new(i.wrapping_mul(golden))).find(is_found).unwrap()
 }
 
 #[test]
 fn on_paper_c_is_absent_from_20_bits_that_hold_a_and_b() {
-    let (a, b, c) = ([0, 5, 7], [2, 8, 13], [0, 4, 7]);
-    let mut paper = Paper::new(20);
-    paper.insert(a);
-    paper.insert(b);
-    assert_eq!(paper.ones(), [0, 2, 5, 7, 8, 13]);
-    assert!(paper.contains(a) && paper.contains(b));
-    assert!(!paper.contains(c), "bit 4 is clear");
+    let [a, b, c] = [[0, 5, 7], [2, 8, 13], [0, 4, 7]].map(digest_at);
+    let mut filter = tiny(64);
+    assert!(filter.insert_digest(a) && filter.insert_digest(b));
+    assert_eq!(positions(&filter), [0, 2, 5, 7, 8, 13]);
+    assert!(filter.contains_digest(a) && filter.contains_digest(b));
+    assert!(!filter.contains_digest(c), "bit 4 is clear");
 }
 
 #[test]
 fn on_paper_two_names_share_a_bit_and_a_third_is_absent() {
-    let (baidu, tencent, dianping) = ([1, 4, 7], [3, 4, 8], [1, 5, 8]);
-    let mut paper = Paper::new(16);
-    paper.insert(baidu);
-    paper.insert(tencent);
-    assert_eq!(paper.ones(), [1, 3, 4, 7, 8], "bit 4 belongs to both");
-    assert!(paper.contains(baidu) && paper.contains(tencent));
-    assert!(!paper.contains(dianping), "bit 5 is clear, though 1 and 8 are set");
-    // Deleting one name by clearing its bits would delete the other.
-    for position in baidu {
-        paper.0[position] = false;
-    }
-    assert!(!paper.contains(tencent));
+    let [baidu, tencent, dianping] = [[1, 4, 7], [3, 4, 8], [1, 5, 8]].map(digest_at);
+    let mut filter = tiny(64);
+    assert!(filter.insert_digest(baidu) && filter.insert_digest(tencent));
+    assert_eq!(positions(&filter), [1, 3, 4, 7, 8], "bit 4 belongs to both");
+    assert!(filter.contains_digest(baidu) && filter.contains_digest(tencent));
+    assert!(!filter.contains_digest(dianping), "bit 5 is clear, though 1 and 8 are set");
+    // Deleting one name by clearing its bits deletes the other.
+    let mut blocks = OwnedBlocks::zeroed(1).unwrap();
+    blocks.as_mut()[0].0[0] = filter.storage().as_ref()[0].0[0] & !(1 << 1 | 1 << 4 | 1 << 7);
+    let cleared = BloomFilter::from_parts(*filter.params(), *filter.digest_function(), blocks, 1);
+    assert!(!cleared.unwrap().contains_digest(tencent));
 }
 
 fn tiny(num_bits: u64) -> BloomFilter {
