@@ -3,7 +3,6 @@
 use crate::error::Error;
 use crate::io::lines::Batch;
 use crate::io::messages::Talk;
-use crate::set::key_set::KeySet;
 use crate::set::open::{Digests, Queried, keyless_lines};
 use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};

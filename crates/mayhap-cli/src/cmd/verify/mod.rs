@@ -8,7 +8,6 @@ mod report;
 mod server;
 
 use crate::args::{LineArgs, OpenArgs};
-use crate::chance::{Full, Lanes};
 use crate::error::Error;
 use crate::io::input::{Reading, Source};
 use crate::io::messages::{Talk, grouped};

@@ -4,7 +4,7 @@ use super::fuse;
 use crate::error::Error;
 use crate::set::key_set::KeySet;
 use crate::set::state::State;
-use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams};
 use mayhap_store::MappedFilter;
 
 impl KeySet for MappedFilter {

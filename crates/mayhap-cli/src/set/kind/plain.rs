@@ -5,7 +5,7 @@ use crate::set::fullness::RATE_STEPS;
 use crate::set::key_set::{Contents, KeySet};
 use crate::set::state::State;
 use mayhap::native::{Header, Native};
-use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, SecretKey};
+use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_store::{Image, Record};
 
 impl KeySet for AnyFilter {
