@@ -15,8 +15,9 @@ mkdir -p "$work"
 $cargo test --workspace --locked ${POINTS:-} --no-run --message-format=json-render-diagnostics \
   >"$work/built"
 # The folder of each program's package, the program, and its name as people say it.
-sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"name":"\([^"]*\)","src_path".*"executable":"\([^"]*\)".*/\1 \3 \2/p' \
-  "$work/built" | sort -u >"$work/programs"
+grep '"profile":{[^}]*"test":true' "$work/built" |
+  sed -n 's/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"name":"\([^"]*\)","src_path".*"executable":"\([^"]*\)".*/\1 \3 \2/p' \
+    | sort -u >"$work/programs"
 for except in "$@"; do
   grep -v " $except\$" "$work/programs" >"$work/rest"
   mv "$work/rest" "$work/programs"

@@ -12,6 +12,10 @@ pub mod source;
 use std::path::PathBuf;
 
 /// The top folder of the workspace.
+///
+/// # Panics
+///
+/// If this crate is moved elsewhere.
 pub fn workspace() -> PathBuf {
     let crates = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     crates.ancestors().nth(2).expect("crates/tidy is two folders deep").to_path_buf()

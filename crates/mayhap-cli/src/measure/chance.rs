@@ -106,9 +106,9 @@ impl Lanes {
     ///
     /// The rate R is the mean of what B blocks answer. Those are not independent but negatively
     /// associated, as more keys in one are fewer in others, so that Chernoff's bound holds as for
-    /// independent ones: P(R ≥ r) ≤ exp(−B (θ r − ln E[e^(θ f)])) for every θ > 0, with f the answer
-    /// of one block. So a rate of (ln E[e^(θ f)] + ln(10^9) / B) / θ is reached less than once in
-    /// 10^9, and the lowest over θ is taken.
+    /// independent ones: P(R ≥ r) ≤ exp(−B (θ r − ln E[e^(θ f)])) for every θ > 0, with f the
+    /// answer of one block. So a rate of (ln E[e^(θ f)] + ln(10^9) / B) / θ is reached less than
+    /// once in 10^9, and the lowest over θ is taken.
     pub(crate) fn highest_fpp(self, num_hashes: u32, items: u64) -> f64 {
         let blocks = self.num_blocks as f64;
         let keys = items as f64 / blocks;
@@ -134,8 +134,8 @@ impl Lanes {
     /// What a block with Poisson many keys, `keys` in the mean, answers: the logarithms of
     /// probabilities and answers that have them.
     ///
-    /// Of a block with j keys each lane has a share of bits set that is nearly normal, so that their
-    /// mean is; the answer is at most that to the power of the bits of a key.
+    /// Of a block with j keys each lane has a share of bits set that is nearly normal, so that
+    /// their mean is; the answer is at most that to the power of the bits of a key.
     fn answers(self, num_hashes: u32, keys: f64) -> Vec<(f64, f64)> {
         let lanes = self.of_block as f64;
         let passes = f64::from(num_hashes / self.of_block as u32).max(1.0);

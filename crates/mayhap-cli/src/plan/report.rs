@@ -256,8 +256,8 @@ impl Report {
             rows.push((
                 "remembers",
                 format!(
-                    "all of the time while no more than {keys} keys come in it, in whatever bursts; \
-                     of 2x as many the last {kept}"
+                    "all of the time while no more than {keys} keys come in it, in whatever \
+                     bursts; of 2x as many the last {kept}"
                 ),
             ));
         }

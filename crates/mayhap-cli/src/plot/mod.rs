@@ -2,7 +2,7 @@
 //! number comes from [`mayhap::sizing`] and is drawn in whole pixels.
 //!
 //! `frame.rs` is what all have in common (axes, lines with a label at their end), then a file for
-//! each picture. A further curve is a further row in the table of its picture.
+//! each picture: `fpp.rs`, `bits.rs`, `overfill.rs`. A further curve is a further row in the table of its picture.
 
 mod bits;
 mod fpp;
@@ -27,7 +27,8 @@ pub fn page(svg: &str) -> String {
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>mayhap</title>\n\
-         <style>body {{ margin: 2vw; background: #fff }} svg {{ width: 100%; height: auto }}</style>\n\
+         <style>body {{ margin: 2vw; background: #fff }} svg {{ width: 100%; height: auto \
+         }}</style>\n\
          {svg}</html>\n"
     )
 }

@@ -13,6 +13,10 @@ use mayhap_store::Operation;
 use mayhap_units::number::format_count;
 use std::time::Duration;
 
+/// Lines that a filter on a server is given at once when it holds more keys than it was created
+/// for: one that is far away gets tens of thousands before.
+const OVERFILLED_BATCH: usize = 1024;
+
 /// Inserts batches of lines, stops at capacity, and knows what was lost.
 #[derive(Debug)]
 pub struct Inserter {
@@ -201,6 +205,10 @@ impl Inserter {
         if items < self.warn_at {
             // Up to the warning and no further, so that it comes in time.
             count = count.min(usize::try_from(self.warn_at - items).unwrap_or(usize::MAX));
+        }
+        if self.set.is_shared() && self.set.capacity().is_some_and(|capacity| items >= capacity) {
+            // The rate rises fast, and is looked at between batches.
+            count = count.min(OVERFILLED_BATCH);
         }
         let batch = &digests[..count];
         let inserted = if self.absent_only {

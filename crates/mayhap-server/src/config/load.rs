@@ -31,7 +31,8 @@ pub struct Loaded {
 /// A longer file holds no password.
 const MAX_PASSWORD_BYTES: u64 = 4096;
 /// What else the project asks the environment, none of it a setting.
-const NOT_SETTINGS: [&str; 3] = ["MAYHAP_REQUIRE_SERVERS", "MAYHAP_SOAK", "MAYHAP_CONFIG"];
+const NOT_SETTINGS: [&str; 4] =
+    ["MAYHAP_REQUIRE_SERVERS", "MAYHAP_REQUIRE_TOOLS", "MAYHAP_SOAK", "MAYHAP_CONFIG"];
 
 impl Sources {
     /// Puts all together.

@@ -65,8 +65,8 @@ rate over the new lines. A window of time needs -n, the most keys that come in i
 bursts: where more come it forgets the oldest of them early, and says how many. Time is this \
 machine's clock, read once per batch. Set back, the window stands still until it catches up, and \
 forgets nothing; set ahead, what is older than it says is forgotten. The log has the times too: \
-after kill -9 a line is forgotten when it would have been. (Those in a log of mayhap 0.1, which has \
-none, are as young as the next run.)
+after kill -9 a line is forgotten when it would have been. (Those in a log of mayhap 0.1, which \
+has none, are as young as the next run.)
 
 --exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
 to 23 for each, for a moment 33 while the table grows. At --max-memory it stops (exit code 2).";

@@ -1,8 +1,8 @@
 //! `mayhap serve`: filters for Redis clients and for HTTP.
 //!
-//! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says, `notify.rs`
-//! notifies systemd, `run.rs` runs it, `startup.rs` shows its recovery, `repair.rs` makes a damaged
-//! folder one that opens.
+//! `settings.rs` makes flags of the server's settings, `messages.rs` writes what it says,
+//! `notify.rs` notifies systemd, `run.rs` runs it, `startup.rs` shows its recovery, `repair.rs`
+//! makes a damaged folder one that opens.
 
 mod messages;
 mod notify;
@@ -30,13 +30,13 @@ Examples:
   mayhap serve --hash-password < words.txt      # for password_hash in the file";
 
 const NOTES: &str = "\
-Clients are those of RedisBloom: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 and \
-RESP3. Settings come from the file of --config or MAYHAP_CONFIG, then from MAYHAP_NAME in the \
-environment (MAYHAP_MAX_MEMORY), then from flags; the later wins. In the file a name is max_memory, \
-users are tables [[user]]. Without users or a password everybody on this machine may do everything; \
-another address than loopback needs one, or --insecure-no-password. SIGTERM and SIGINT let requests \
-at hand end; a second one ends at once. Nothing that was acknowledged is lost by any of these. See \
-docs/operations.md.";
+Clients are those of RedisBloom: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 \
+and RESP3. Settings come from the file of --config or MAYHAP_CONFIG, then from MAYHAP_NAME in the \
+environment (MAYHAP_MAX_MEMORY), then from flags; the later wins. In the file a name is \
+max_memory, users are tables [[user]]. Without users or a password everybody on this machine may \
+do everything; another address than loopback needs one, or --insecure-no-password. SIGTERM and \
+SIGINT let requests at hand end; a second one ends at once. Nothing that was acknowledged is lost \
+by any of these. See docs/operations.md.";
 
 /// Serve filters to Redis clients and over HTTP
 #[derive(Debug, clap::Args)]

@@ -3,9 +3,9 @@
 use super::notify::{notify, watchdog};
 use super::startup::Startup;
 use crate::error::Error;
-use crate::memory::physical_bytes;
-use crate::io::signals::Stop;
 use crate::io::messages::Talk;
+use crate::io::signals::Stop;
+use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
 use mayhap_server::config::{Config, KeyFileError};
 use mayhap_server::{Running, Server, ShutdownError, StartError, durable, net};

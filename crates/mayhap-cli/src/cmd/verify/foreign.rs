@@ -183,8 +183,14 @@ mod tests {
         let count = |hits| Count { samples: 1 << 20, hits };
         let (low, same, high) = (count(5_000), count(10_486), count(20_000));
         let of = |count, target| verdict_of(count, 0.01, target);
-        assert_eq!([of(low, None), of(same, None)], [RateVerdict::BelowFormula, RateVerdict::AsPredicted]);
-        assert_eq!([of(high, None), of(high, Some(0.01))], [RateVerdict::AboveFormula, RateVerdict::AboveTarget]);
+        assert_eq!(
+            [of(low, None), of(same, None)],
+            [RateVerdict::BelowFormula, RateVerdict::AsPredicted]
+        );
+        assert_eq!(
+            [of(high, None), of(high, Some(0.01))],
+            [RateVerdict::AboveFormula, RateVerdict::AboveTarget]
+        );
         // Above its own formula, but not above what it is for.
         let within = of(high, Some(0.02));
         assert_eq!(within, RateVerdict::AboveFormulaWithinTarget);
@@ -193,8 +199,8 @@ mod tests {
         assert_eq!(of(count(10_900), None), RateVerdict::AsPredicted);
     }
 
-    /// Exactly full filters of k bits anywhere in m, as most systems have them, sized by the textbook
-    /// formula and with the whole k nearest to the best: none of 20,000 is called above.
+    /// Exactly full filters of k bits anywhere in m, as most systems have them, sized by the
+    /// textbook formula and with the whole k nearest to the best: none of 20,000 is called above.
     #[test]
     fn sound_and_exactly_full_filters_are_never_above() {
         use crate::measure::counts::Numbers;
@@ -215,7 +221,11 @@ mod tests {
                 let hits = (rate * MAX_SAMPLES as f64) as u64;
                 let count = Count { samples: MAX_SAMPLES, hits };
                 let found = verdict_of(count, rate, Some(highest));
-                assert_eq!(found, RateVerdict::AsPredicted, "{items} at {target}: {rate} of {highest}");
+                assert_eq!(
+                    found,
+                    RateVerdict::AsPredicted,
+                    "{items} at {target}: {rate} of {highest}"
+                );
                 filters += 1;
             }
         }
