@@ -79,6 +79,10 @@ pub enum Key {
 
 impl Key {
     /// The bytes to hash.
+    ///
+    /// # Errors
+    ///
+    /// [`Error`] of a key that the type has no bytes for.
     pub fn encode(&self, key_type: KeyType) -> Result<Vec<u8>, Error> {
         let mut scratch = Vec::new();
         match self {

@@ -14,7 +14,10 @@ fn digest_at(expected: [u64; 3]) -> Digest {
         found == expected
     };
     let golden = 0x9E37_79B9_7F4A_7C15u64;
-    (1..).map(|i: u64| Digest::new(i.wrapping_mul(golden))).find(is_found).unwrap()
+    (1..u64::from(u32::MAX))
+        .map(|i: u64| Digest::new(i.wrapping_mul(golden)))
+        .find(is_found)
+        .unwrap()
 }
 
 #[test]
