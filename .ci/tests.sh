@@ -27,7 +27,7 @@ done
 run_one() {
   folder=$1 program=$2
   name=$(basename "$folder")/$3
-  log=$work/$(echo "$name" | tr / -).log
+  log=$work/$(basename "$program").log
   start=$(date +%s)
   status=ok
   (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program") >"$log" 2>&1 || status=FAILED

@@ -2,7 +2,8 @@
 //! number comes from [`mayhap::sizing`] and is drawn in whole pixels.
 //!
 //! `frame.rs` is what all have in common (axes, lines with a label at their end), then a file for
-//! each picture: `fpp.rs`, `bits.rs`, `overfill.rs`. A further curve is a further row in the table of its picture.
+//! each picture: `fpp.rs`, `bits.rs`, `overfill.rs`. A further curve is a further row in the table
+//! of its picture.
 
 mod bits;
 mod fpp;

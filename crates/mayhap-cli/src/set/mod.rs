@@ -4,8 +4,8 @@
 //! server; `file.rs` opens files that are read, `session/` changes them in turns with others,
 //! `open.rs` opens any of them to be queried. `inserter.rs` fills one with an eye on its `room.rs`
 //! and `fullness.rs`, `fill.rs` from input; `sieve.rs` and `named.rs` query many. `exact.rs` and
-//! `confirm.rs` know what filters only may know. `state.rs` has the numbers of all, `summary.rs` what
-//! a verb reports at its end.
+//! `confirm.rs` know what filters only may know. `state.rs` has the numbers of all, `summary.rs`
+//! what a verb reports at its end.
 
 pub mod confirm;
 pub mod exact;

@@ -2,9 +2,9 @@
 //!
 //! `cut.rs` runs there: it reads (and decompresses), finds the lines of a chunk, cuts their keys
 //! and digests them. `reader.rs` takes the chunks over, in order, and hands them out as batches
-//! (`batch.rs`, of the lines of a `chunk.rs`), so that a filter and its output never wait for the work that comes before them.
-//! Buffers go back and are used again; lines are never copied but for the one that two chunks
-//! share.
+//! (`batch.rs`, of the lines of a `chunk.rs`), so that a filter and its output never wait for the
+//! work that comes before them. Buffers go back and are used again; lines are never copied but for
+//! the one that two chunks share.
 
 mod batch;
 mod chunk;
