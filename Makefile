@@ -189,6 +189,8 @@ soak:
 		$(CARGO) test -p mayhap-cli --locked --test serve -- --nocapture
 	MAYHAP_SOAK=1 ROUNDS=$(ROUNDS) \
 		$(CARGO) test -p mayhap-server --locked --lib durable -- --nocapture
+	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-cli --locked --test it rounds:: -- --nocapture
+	MAYHAP_SOAK=1 $(CARGO) test -p mayhap-store --locked --lib model:: -- --nocapture
 	$(MAKE) shuttle SCHEDULES=50000
 
 # What we and others can do, found out by running them.
