@@ -14,7 +14,7 @@ export MAYHAP_REQUIRE_TOOLS
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
 # The long half.
-DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz planted package demo test-interop
+DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz package demo test-interop planted
 
 .PHONY: help demo build test test-deep steps lint doc servers unit doctest rates points planted examples portable neon pairs loom \
 	shuttle miri sanitize fuzz package test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
