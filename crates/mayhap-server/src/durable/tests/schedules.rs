@@ -14,8 +14,8 @@ use super::cache::Cache;
 use super::disk::{Event, Files, MemoryDisk};
 use crate::durable::options::Clock;
 use crate::durable::{
-    Answered, DataFolder, Filters, Image, Log, Operation, Options, Policy, Replay, Saved, Snapshot,
-    State, Tally, read_native, write_native,
+    Answered, DataFolder, Filters, Image, Log, Operation, Options, Policy, Replay, ReplayError,
+    Saved, Snapshot, State, Tally, read_native, write_native,
 };
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use mayhap::{
@@ -255,20 +255,21 @@ impl Found {
 }
 
 impl Replay for Found {
-    fn create(&self, id: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), String> {
+    fn create(&self, id: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), ReplayError> {
         let contents = std::mem::take(&mut *self.contents.lock().unwrap());
         let new = self.filters.lock().unwrap().insert(id, (None, 0)).is_none();
         assert!(new || contents.is_empty(), "created twice");
         self.insert(id, &contents, Answered::New)
     }
 
-    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), String> {
-        let filter = read_native(image, None)?;
+    fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), ReplayError> {
+        let filter =
+            read_native(image, None).map_err(|error| ReplayError::Filters(Box::new(error)))?;
         self.filters.lock().unwrap().insert(id, (Some(filter), mark));
         Ok(())
     }
 
-    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), String> {
+    fn insert(&self, id: u64, digests: &[Digest], answered: Answered) -> Result<(), ReplayError> {
         self.with(id, |filter, items| {
             filter.insert_digests(digests);
             *items += if answered == Answered::New { digests.len() as u64 } else { 0 };
@@ -276,19 +277,19 @@ impl Replay for Found {
         Ok(())
     }
 
-    fn load(&self, _: u64, part: u64, bytes: &[u8]) -> Result<(), String> {
+    fn load(&self, _: u64, part: u64, bytes: &[u8]) -> Result<(), ReplayError> {
         let mut contents = self.contents.lock().unwrap();
         assert_eq!(part as usize, contents.len());
-        let digest = u64::from_le_bytes(bytes.try_into().map_err(|_| "no digest")?);
+        let digest = u64::from_le_bytes(bytes.try_into().expect("a digest"));
         contents.push(Digest::new(digest));
         Ok(())
     }
 
-    fn keys(&self, _: u64, _: &mut dyn Iterator<Item = &[u8]>) -> Result<(), String> {
+    fn keys(&self, _: u64, _: &mut dyn Iterator<Item = &[u8]>) -> Result<(), ReplayError> {
         Ok(())
     }
 
-    fn ordered(&self, _: u64, _: u64, _: u64, _: &[Digest]) -> Result<(), String> {
+    fn ordered(&self, _: u64, _: u64, _: u64, _: &[Digest]) -> Result<(), ReplayError> {
         Ok(())
     }
 
