@@ -4,13 +4,11 @@ use super::contents::same_kind;
 use super::ordered::{Ordered, REMOVAL};
 use super::{Contents, FEWEST_ITEMS, Filter, Home, Plan, Target};
 use crate::Turn;
-use crate::durable::{Snapshot, write_native};
 use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
 use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error};
-use std::io::{self, Write};
 use std::slice::from_ref;
 use std::sync::Mutex;
 
@@ -114,16 +112,6 @@ impl Filter for Counting {
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
         let Ordered { filter, order } = &*locked(&self.ordered);
         Ok(Some(Box::new(Ordered::new(filter.try_clone()?, *order))))
-    }
-}
-
-impl Snapshot for Ordered<CountingBloomFilter> {
-    fn mark(&self) -> u64 {
-        self.order
-    }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_native(&self.filter, out)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Filters to which everything has to be done once and in an order, also after a crash.
 
 use super::Target;
-use crate::durable::Recorder;
+use crate::durable::{Recorder, Snapshot, write_native};
 use mayhap::Digest;
+use mayhap::native::Native;
+use std::io::{self, Write};
 use std::sync::Mutex;
 
 /// Stands in the place of a time in records of removals.
@@ -43,5 +45,15 @@ impl<T> Ordered<T> {
     /// Goes on after digests of the log.
     pub(super) fn replayed(&mut self, order: u64, digests: &[Digest]) {
         self.order = self.order.max(order + digests.len() as u64);
+    }
+}
+
+impl<F: Native> Snapshot for Ordered<F> {
+    fn mark(&self) -> u64 {
+        self.order
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        write_native(&self.filter, out)
     }
 }

@@ -3,13 +3,11 @@
 use super::ordered::Ordered;
 use super::{Contents, Filter, Home, Plan, Target};
 use crate::Turn;
-use crate::durable::{Snapshot, write_native};
 use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
 use mayhap::{Bitmap, Charge, Digest, DigestFunction, Error, WindowBloomFilter};
-use std::io::{self, Write};
 use std::slice::from_ref;
 use std::sync::Mutex;
 
@@ -104,16 +102,6 @@ impl Filter for Window {
     fn snapshot(&self) -> Result<Option<Box<dyn Contents>>, Error> {
         let Ordered { filter, order } = &*locked(&self.ordered);
         Ok(Some(Box::new(Ordered::new(filter.try_clone()?, *order))))
-    }
-}
-
-impl Snapshot for Ordered<WindowBloomFilter> {
-    fn mark(&self) -> u64 {
-        self.order
-    }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        write_native(&self.filter, out)
     }
 }
 
