@@ -2,9 +2,9 @@
 
 use super::{EvenWindow, Plan, Table, Window, column_of};
 use crate::bits::{Block, OwnedBlocks};
+use crate::filter::window::table::bad_field;
 use crate::native::Fields;
-use crate::sizing::MAX_NUM_HASHES;
-use crate::sizing::window::{MAX_NUM_ROWS, MIN_NUM_ROWS, NUM_COLUMNS};
+use crate::sizing::window::{MAX_NUM_ROWS, NUM_COLUMNS};
 use crate::{Error, Layout};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -18,28 +18,9 @@ const USED: usize = 3;
 /// Blocks of the second segment: a count for each column.
 const COUNT_BLOCKS: u64 = 2;
 
-fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
-    Err(Error::BadField { field, found })
-}
-
 /// The window that the fields tell, all of them checked.
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
-    if fields.layout != Layout::Standard.id() {
-        return bad_field("layout", fields.layout.into());
-    }
-    fields.check_extra_is_zero(USED)?;
-    if !fields.layers.is_empty() {
-        return bad_field("layers", fields.layers.len() as u64);
-    }
-    let columns = u64::from(NUM_COLUMNS);
-    let (min, max) = (MIN_NUM_ROWS * columns, MAX_NUM_ROWS * columns);
-    if !(min..=max).contains(&fields.num_bits) || !fields.num_bits.is_multiple_of(columns) {
-        return bad_field("num_bits", fields.num_bits);
-    }
-    if !(1..=MAX_NUM_HASHES).contains(&fields.num_hashes) {
-        return bad_field("num_hashes", fields.num_hashes.into());
-    }
-    crate::sizing::check_fpp(fields.target_fpp)?;
+    Table::<NUM_COLUMNS>::check_fields(fields, Layout::Standard.id(), USED, MAX_NUM_ROWS)?;
     let (items, now) = (fields.expected_items, fields.extra[NOW]);
     let plan = Plan::new(match fields.extra[SPAN] {
         0 => Window::Items(items),

@@ -5,9 +5,8 @@ use super::{
 };
 use crate::Error;
 use crate::bits::{Block, OwnedBlocks};
+use crate::filter::window::table::bad_field;
 use crate::native::Fields;
-use crate::sizing::MAX_NUM_HASHES;
-use crate::sizing::window::MIN_NUM_ROWS;
 use crate::sizing::window::spans::{MAX_NUM_ROWS, NUM_COLUMNS};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,28 +26,10 @@ const USED: usize = 6;
 /// So that numbers of generations never overflow.
 const MOST_GENERATIONS: u64 = 1 << 63;
 
-fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
-    Err(Error::BadField { field, found })
-}
-
 /// The window that the fields tell, all of them checked.
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
-    if fields.layout != LAYOUT {
-        return bad_field("layout", fields.layout.into());
-    }
-    fields.check_extra_is_zero(USED)?;
-    if !fields.layers.is_empty() {
-        return bad_field("layers", fields.layers.len() as u64);
-    }
+    Table::<NUM_COLUMNS>::check_fields(fields, LAYOUT, USED, MAX_NUM_ROWS)?;
     let columns = u64::from(NUM_COLUMNS);
-    let (min, max) = (MIN_NUM_ROWS * columns, MAX_NUM_ROWS * columns);
-    if !(min..=max).contains(&fields.num_bits) || !fields.num_bits.is_multiple_of(columns) {
-        return bad_field("num_bits", fields.num_bits);
-    }
-    if !(1..=MAX_NUM_HASHES).contains(&fields.num_hashes) {
-        return bad_field("num_hashes", fields.num_hashes.into());
-    }
-    crate::sizing::check_fpp(fields.target_fpp)?;
     let [span, next, now, oldest, forgotten, forgotten_until, _] = fields.extra;
     if next >= MOST_GENERATIONS {
         return bad_field("generations", next);
