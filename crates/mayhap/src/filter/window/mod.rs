@@ -2,8 +2,8 @@
 //!
 //! `kind.rs` is what a window remembers, `table.rs` the table of bits; `even/` has generations of
 //! one length, for windows of keys, `spans/` those that end when they are full or old, for windows
-//! of time. `native.rs` is the file; `builder.rs`, `batch.rs` and `stats.rs` are as for the other
-//! filters.
+//! of time. `native.rs` is the file, `fields.rs` the checks of its header that both forms share;
+//! `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
 
 /// Calls a function of the window inside, whichever form it has.
 macro_rules! with_form {
@@ -18,6 +18,8 @@ macro_rules! with_form {
 mod batch;
 mod builder;
 mod even;
+mod fields;
+mod fields;
 mod kind;
 mod native;
 mod spans;

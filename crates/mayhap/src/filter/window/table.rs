@@ -1,10 +1,7 @@
 //! The table: rows of 16 or of 64 bits, one bit per generation.
 
 use crate::bits::{Block, OwnedBlocks, block};
-use crate::native::Fields;
 use crate::positions;
-use crate::sizing::window::MIN_NUM_ROWS;
-use crate::sizing::{MAX_NUM_HASHES, check_fpp};
 use crate::{Digest, Error, simd};
 
 /// Keys whose cache lines are requested together.
@@ -12,10 +9,6 @@ const GROUP: usize = 32;
 /// Rows of a first look at each key; the others are requested only where these say "maybe". With
 /// 15 half-full columns one miss in five gets beyond 6 rows.
 const FIRST_ROWS: usize = 6;
-
-pub(super) fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> {
-    Err(Error::BadField { field, found })
-}
 
 /// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit c · (r
 /// mod 64/c) on of word r / (64/c), on every machine. Sets of columns are the low c bits of a
@@ -33,36 +26,6 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
     const ROWS_PER_BLOCK: u64 = 8 * Self::ROWS_PER_WORD;
     /// All columns.
     const ALL: u64 = u64::MAX >> (64 - COLUMNS);
-
-    /// Checks what the fields of every table have to be: the layout, no more than `used` fields of
-    /// `extra`, no layers, numbers within their ranges.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::BadField`] with the first that is not; [`Error::FppOutOfRange`].
-    pub(super) fn check_fields(
-        fields: &Fields,
-        layout: u16,
-        used: usize,
-        max_rows: u64,
-    ) -> Result<(), Error> {
-        if fields.layout != layout {
-            return bad_field("layout", fields.layout.into());
-        }
-        fields.check_extra_is_zero(used)?;
-        if !fields.layers.is_empty() {
-            return bad_field("layers", fields.layers.len() as u64);
-        }
-        let columns = u64::from(COLUMNS);
-        let (min, max) = (MIN_NUM_ROWS * columns, max_rows * columns);
-        if !(min..=max).contains(&fields.num_bits) || !fields.num_bits.is_multiple_of(columns) {
-            return bad_field("num_bits", fields.num_bits);
-        }
-        if !(1..=MAX_NUM_HASHES).contains(&fields.num_hashes) {
-            return bad_field("num_hashes", fields.num_hashes.into());
-        }
-        check_fpp(fields.target_fpp)
-    }
 
     /// Blocks of so many rows.
     pub(super) const fn blocks_of(num_rows: u64) -> u64 {

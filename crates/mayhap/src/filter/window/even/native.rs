@@ -2,7 +2,7 @@
 
 use super::{EvenWindow, Plan, Table, Window, column_of};
 use crate::bits::{Block, OwnedBlocks};
-use crate::filter::window::table::bad_field;
+use crate::filter::window::fields::{bad_field, check_fields};
 use crate::native::Fields;
 use crate::sizing::window::{MAX_NUM_ROWS, NUM_COLUMNS};
 use crate::{Error, Layout};
@@ -20,7 +20,7 @@ const COUNT_BLOCKS: u64 = 2;
 
 /// The window that the fields tell, all of them checked.
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
-    Table::<NUM_COLUMNS>::check_fields(fields, Layout::Standard.id(), USED, MAX_NUM_ROWS)?;
+    check_fields::<NUM_COLUMNS>(fields, Layout::Standard.id(), USED, MAX_NUM_ROWS)?;
     let (items, now) = (fields.expected_items, fields.extra[NOW]);
     let plan = Plan::new(match fields.extra[SPAN] {
         0 => Window::Items(items),

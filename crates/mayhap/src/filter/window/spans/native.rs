@@ -5,7 +5,7 @@ use super::{
 };
 use crate::Error;
 use crate::bits::{Block, OwnedBlocks};
-use crate::filter::window::table::bad_field;
+use crate::filter::window::fields::{bad_field, check_fields};
 use crate::native::Fields;
 use crate::sizing::window::spans::{MAX_NUM_ROWS, NUM_COLUMNS};
 use alloc::vec;
@@ -28,7 +28,7 @@ const MOST_GENERATIONS: u64 = 1 << 63;
 
 /// The window that the fields tell, all of them checked.
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
-    Table::<NUM_COLUMNS>::check_fields(fields, LAYOUT, USED, MAX_NUM_ROWS)?;
+    check_fields::<NUM_COLUMNS>(fields, LAYOUT, USED, MAX_NUM_ROWS)?;
     let columns = u64::from(NUM_COLUMNS);
     let [span, next, now, oldest, forgotten, forgotten_until, _] = fields.extra;
     if next >= MOST_GENERATIONS {
