@@ -14,9 +14,9 @@ export MAYHAP_REQUIRE_TOOLS
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
 # The long half.
-DEEP_STEPS = rates examples portable neon pairs loom shuttle miri fuzz package demo test-interop planted
+DEEP_STEPS = rates kills examples portable neon pairs loom shuttle miri fuzz package demo test-interop planted
 
-.PHONY: help demo build test test-deep steps lint doc servers unit doctest rates points planted examples portable neon pairs loom \
+.PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs loom \
 	shuttle miri sanitize fuzz package test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
@@ -68,6 +68,11 @@ doctest:
 # Rates of filters of a million keys and more.
 rates:
 	$(CARGO) test --workspace $(POINTS) --locked --test rates_large
+
+# Commands on files and the server, killed 200 times each while they write; nothing may be lost.
+kills:
+	MAYHAP_SOAK=1 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
+	MAYHAP_SOAK=1 KILLS=200 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill::
 
 # Only the ends of the server at points of its own.
 points:
