@@ -19,7 +19,6 @@ mod batch;
 mod builder;
 mod even;
 mod fields;
-mod fields;
 mod kind;
 mod native;
 mod spans;
