@@ -33,8 +33,10 @@ help:
 	@echo 'Steps of make test:      $(TEST_STEPS)'
 	@echo 'Steps of make test-deep: $(DEEP_STEPS)'
 
+# Its symbols are beside it, in mayhap.debug.
 build:
 	$(CARGO) build --release --locked
+	sh packaging/symbols.sh $${CARGO_TARGET_DIR:-target}/release/mayhap
 
 demo: build
 	sh demo/run.sh
