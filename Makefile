@@ -1,5 +1,6 @@
 # `make demo` and `make test` are all a newcomer needs.
-CARGO ?= cargo
+# Without make's own flags, whose job server Cargo cannot reach and warns of.
+CARGO ?= env -u MAKEFLAGS cargo
 FUZZ_SECONDS ?= 10
 # Points at which tests end the server; a release build refuses them.
 POINTS = --features mayhap-cli/fail-points
