@@ -72,35 +72,36 @@ table() { # prefix tools
 cat << 'END'
 # Compared with other tools
 
-What happened when `bench/compare.sh` ran each tool; how fast they are is measured by `bench/cli.sh`
-([bench/README.md](../bench/README.md)). A feature that a tool does not have is tried under the
-names that others give it, and is a "no". Texts in quotes are the first line of what a tool said.
+The results of running each tool with `bench/compare.sh`; `bench/cli.sh` measures their speed
+([bench/README.md](../bench/README.md)). If a tool seems to lack a feature, the options that other
+tools have for it are tried; if none works, the cell is "no". Quotes are the first line of a tool's
+output.
 
 ## Filter files
 
-`bloom` is DCSO's (Debian's golang-github-dcso-bloom-cli), `poppy` is of the crate poppy-filters.
+`bloom` is DCSO's (Debian's golang-github-dcso-bloom-cli), `poppy` is from the crate poppy-filters.
 
 END
 table f 'mayhap bloom poppy' << 'END'
 exit|exit codes of a hit and a miss differ
 overfill|5000 keys into a filter for 100
 truth|rate of a filter with 50 times its keys
-bytes|any bytes are a key (not UTF-8)
+bytes|keys can be any bytes (not UTF-8)
 head|`check` survives `\| head -1`
 nul|keys that end with NUL
-cr|a carriage return at the end is no part of the key
-kept|how keys are cut is kept in the file
+cr|a trailing carriage return is not part of the key
+kept|the file stores how keys are extracted
 fields|a field of the line is the key
 gz|`.gz` input as it is
 zst|`.zst` input as it is
 wrong|a text file instead of a filter
-cut|a cut filter file is refused
+cut|a truncated filter file is rejected
 flip|a flipped bit in a filter file is found (`info`, `show`)
-rate3|rate measured, 1e-3 asked, URLs
-rate6|rate measured, 1e-6 asked, URLs
-numbers|rate measured, 1e-6 asked, numbers
+rate3|measured rate, target 1e-3, URLs
+rate6|measured rate, target 1e-6, URLs
+numbers|measured rate, target 1e-6, numbers
 size|bits per key of the file at 1e-3
-open|one question to a filter for 60 M keys
+open|one query of a filter for 60 M keys
 several|several filters in one run
 invert|prints the lines that are not in it
 count|prints how many lines are in it
@@ -108,14 +109,14 @@ merge|merges filter files
 verify|verifies a filter against its keys
 remove|removes keys
 forget|forgets old keys
-grow|200 times the keys at the same rate
+grow|keeps the rate at 200 times the keys
 stop|SIGTERM while adding 100 keys to 500
 secret|secret key against chosen keys
 five|a rate of 5
 json|JSON
 dcso|reads files of DCSO bloom
 gzfile|compressed filter files
-data|a text of the user's in the file
+data|custom text in the file
 jobs|several threads
 END
 cat << 'END'
@@ -129,13 +130,13 @@ END
 table l 'mayhap huniq runiq runiq-compact xuniq anewer sort mawk' << 'END'
 order|keeps the order
 lost|lines lost of 1 M distinct ones
-said|says how many may be lost
+said|reports how many may be lost
 memory|5 M distinct lines in 100 MB of address space
 head|survives `\| head -1`
-bytes|any bytes are a line
+bytes|lines can be any bytes
 nul|lines that end with NUL
-crlf|CRLF and LF lines are equal, if asked
-last|a last line without its end
+crlf|CRLF and LF lines are equal, on request
+last|a last line without a terminator
 gz|`.gz` input as it is
 zst|`.zst` input as it is
 files|several input files
@@ -147,7 +148,7 @@ repeats|prints the repeats instead
 counts|counts equal lines
 field|a field of the line is the key
 jsonkey|a JSON value is the key
-trim|white space around does not count
+trim|surrounding white space is ignored
 json|JSON summary
 END
 

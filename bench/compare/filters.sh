@@ -149,7 +149,7 @@ f_cr() {
     printf 'a\r\n' | insert "$1" f
     if holds "$1" f a; then
         printf 'b\r\nc\n' | insert "$1" f
-        holds "$1" f b && echo always || echo 'if all lines have one, or asked'
+        holds "$1" f b && echo always || echo 'if all lines have one, or on request'
         return
     fi
     [ "$1" = mayhap ] && rm f && mayhap create -q --crlf f -n 100 -p 1e-6 || { no; return; }

@@ -355,44 +355,35 @@ pub(crate) fn report() -> String {
     let mut out = String::from(
         "# What a growing filter costs\n\n\
          Made by `cargo run -p mayhap --example scalable_cost`; a test compares it.\n\n\
-         Computed from the exact sizes, not measured. n runs from the first guess (1×) to 10,000 \
-         times\n\
-         of it; means are over log-uniform n. Bits per key count all memory, so also the empty \
-         part of\n\
-         the newest layer: at 1× the first layer is full, at the other points the newest one is\n\
-         somewhere on its way, and just after growth it is empty. Lines are different cache lines; \
-         those\n\
-         of old layers are few and stay in the cache. Queries go from the newest and largest layer \
-         to\n\
-         the oldest.\n\n## Against the textbook\n\n",
+         Computed from the exact sizes, not measured. n runs from the first guess (1×) to\n\
+         10,000 times the first guess; means are over log-uniform n. Bits per key count all\n\
+         memory, including the empty part of the newest layer: at 1× the first layer is full,\n\
+         at the other points the newest one is partly full, and just after growth it is empty.\n\
+         Lines are distinct cache lines; those of old layers are few and stay in the cache.\n\
+         Queries go from the newest and largest layer to the oldest.\n\n## Against the textbook\n\n",
     );
     for target in [0.05, 0.01, 0.001] {
         comparison_table(&mut out, target);
     }
     let _ = write!(
         out,
-        "At the first layers the textbook needs fewer bits, as it gives them half of the rate; the \
-         sixth\n\
-         that ours get is what makes the later ones smaller.\n\n\
+        "For the first layers the textbook needs fewer bits, as it gives them half of the rate;\n\
+         they get a sixth here, which makes the later ones smaller.\n\n\
          ## How growth and shares were chosen\n\n\
-         At p = 1 %: the least product of mean bits per key and mean cache lines per miss, among \
-         chains\n\
-         that need at most {} % of the textbook's mean bits per key and {} % of its worst. Layers \
-         are cut\n\
-         into parts as in `mayhap::sizing::scalable`. Faster growth asks fewer layers and leaves \
-         more\n\
-         memory empty.\n\n",
+         At p = 1 %, we chose the smallest product of mean bits per key and mean cache lines\n\
+         per miss among the chains that need at most {} % of the textbook's mean bits per key\n\
+         and {} % of its worst. Layers are divided into parts as in `mayhap::sizing::scalable`.\n\
+         Faster growth means fewer layers to query and more empty memory.\n\n",
         MEAN_LIMIT * 100.0,
         WORST_LIMIT * 100.0
     );
     search_table(&mut out, 0.01);
     let _ = write!(
         out,
-        "\nChosen: growth {}, 1/{:.0} of the rest. Shares of what is left have no end: any number \
-         of layers\n\
-         keeps p. A layer's bits grow with the logarithm of its share: a plan for 46 layers with \
-         1/46 each\n\
-         costs more up to 2,000 times the first guess and less beyond.\n",
+        "\nChosen: growth {}, 1/{:.0} of the rest. Shares of the rest never run out: any number of\n\
+         layers keeps p. A layer's bits grow with the logarithm of the inverse of its share: a\n\
+         plan for 46 layers with 1/46 each costs more up to 2,000 times the first guess and\n\
+         less beyond.\n",
         scalable::GROWTH,
         1.0 / scalable::SHARE
     );

@@ -289,17 +289,17 @@ pub(crate) fn patterns() -> Vec<Pattern> {
 /// The page.
 pub(crate) fn report() -> String {
     let mut page = String::from(
-        "# What a window of time costs
+        "# What a time window costs
 
 Made by `cargo run -p mayhap --example window_cost`; a test compares it.
 
-Computed from the exact sizes and rates, not measured. A window is made for n keys in a span; a
+Computed from the exact sizes and rates, not measured. A window is sized for n keys in a span; a
 generation is a column of its table and ends after a number of keys or a share of the span,
-whichever comes first. Bits per key count all columns; rows are cache lines in large filters.
-\"Kept\" is how long a key is remembered at most, in spans; \"cleared\" are blocks of 64 bytes, in
+whichever comes first. Bits per key include all columns; in large filters a row is a cache line.
+\"Kept\" is the longest time that a key is remembered, in spans; blocks of 64 bytes are cleared in
 order.
 
-| design | bits per key at 1 % | 0.1 % | rows a key at 1 % | looked at for an absent key | cleared a key | kept |
+| design | bits per key at 1 % | 0.1 % | rows per key at 1 % | rows read for an absent key | blocks cleared per key | kept |
 |---|--:|--:|--:|--:|--:|--:|
 ",
     );
@@ -318,9 +318,9 @@ order.
     }
     page.push_str(
         "
-The highest rate at a target of 1 %, as a multiple of it, and the share of keys that were forgotten
-while they were of the span, where there were any. In the first five patterns n keys come in each
-span, in the others more.
+The highest rate at a target of 1 %, as a multiple of the target, and the share of keys that were
+forgotten within the span, if any were. In the first five patterns n keys arrive in each span, in
+the others more.
 
 | pattern |",
     );
@@ -344,10 +344,10 @@ span, in the others more.
     }
     page.push_str(
         "
-The last design is that of `WindowBloomFilter::builder().window_time`. Of 64 columns 54 generations
-end by their keys and 8 by the time at most in a span; one is filled and one is cleared. More keys
-than 55 full generations hold are never remembered, so the rows need not be sized for all 63. A
-twentieth more bits than the fewest make three of twelve rows a key unnecessary.
+The last design is that of `WindowBloomFilter::builder().window_time`. In a span, at most 54 of the
+64 generations end because they are full and 8 because of the time; one is being filled and one is
+being cleared. The filter never remembers more keys than 55 full generations hold, so the rows need
+not be sized for all 63. A twentieth more bits than the minimum save three of twelve rows per key.
 ",
     );
     page

@@ -1,4 +1,4 @@
-//! The errors of this crate: each names what was wrong, the bound and the value found.
+//! The errors of this crate: each reports what is wrong, the bound and the value found.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// `expected_items` is zero: a filter for nothing has no size.
+    /// `expected_items` is zero, for which no size is defined.
     ZeroItems,
     /// `target_fpp` is not strictly between 0 and 1 (NaN included).
     FppOutOfRange {
@@ -23,7 +23,7 @@ pub enum Error {
     FppUnreachable {
         /// The target.
         target_fpp: f64,
-        /// The lowest rate that is possible here.
+        /// The lowest rate that can be reached here.
         lowest_fpp: f64,
     },
     /// A parameter is outside its range.
@@ -37,7 +37,7 @@ pub enum Error {
         /// The value given.
         found: u64,
     },
-    /// A number that need not be whole is outside its range (NaN included).
+    /// A fractional parameter is outside its range (NaN included).
     NumberOutOfRange {
         /// The name of the parameter.
         parameter: &'static str,
@@ -50,7 +50,7 @@ pub enum Error {
     },
     /// A parameter that is needed to size the filter was not given.
     Missing {
-        /// What has to be given.
+        /// The missing parameter.
         parameter: &'static str,
     },
     /// The allocator refused this many bytes.
@@ -58,7 +58,7 @@ pub enum Error {
         /// Bytes requested.
         bytes: u64,
     },
-    /// The filter would be larger than the limit that the caller set.
+    /// The filter would exceed the limit set by the caller.
     TooLarge {
         /// What is too large.
         field: &'static str,
@@ -67,7 +67,8 @@ pub enum Error {
         /// The value found.
         found: u64,
     },
-    /// No seed gave a static filter for these digests: they are no hashes, or chosen against it.
+    /// No seed gave a static filter for these digests: they are not hashes, or were chosen to
+    /// prevent it.
     NoSeedFound {
         /// How many seeds were tried.
         seeds_tried: u32,
@@ -90,7 +91,7 @@ pub enum Error {
         /// The newest version that this crate reads.
         supported: u16,
     },
-    /// The bytes end before the filter does, or go on after it.
+    /// The bytes end before the filter does, or continue after it.
     WrongLength {
         /// What was being read.
         field: &'static str,
@@ -103,7 +104,7 @@ pub enum Error {
     HeaderDamaged,
     /// The checksum of the header's identity does not match its bytes.
     IdentityDamaged,
-    /// A header field holds a value that no filter has.
+    /// A header field holds a value that no filter can have.
     BadField {
         /// The name of the field in `docs/native-format.md`.
         field: &'static str,
@@ -114,9 +115,9 @@ pub enum Error {
     PageDamaged {
         /// The first damaged page, counted from 0.
         page: u64,
-        /// How many pages are damaged.
+        /// The number of damaged pages.
         damaged_pages: u64,
-        /// How many pages the body has.
+        /// The number of pages in the body.
         num_pages: u64,
     },
     /// The file holds a filter of another kind.
@@ -126,7 +127,7 @@ pub enum Error {
         /// The kind of the file.
         found: &'static str,
     },
-    /// The filter was made with another secret key, or the key is missing.
+    /// The filter was created with a different secret key, or the key is missing.
     WrongKey {
         /// The id of the key that the filter needs.
         needed: u64,

@@ -1,7 +1,7 @@
 //! Bloom filters that are fast, keep their promised false-positive rate and prove it.
 //!
-//! A Bloom filter answers "surely not" or "mayhap" about membership in a few bits per key: never
-//! a false negative, a false positive with the probability that you choose.
+//! A Bloom filter answers membership queries with "surely not" or "mayhap" in a few bits per key:
+//! there are no false negatives, and false positives have a probability that you choose.
 //!
 //! ```
 //! use mayhap::BlockedBloomFilter;
@@ -22,13 +22,13 @@
 //! | [`BlockedBloomFilter`] | the default: one cache line per key |
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
-//! | [`CountingBloomFilter`] | keys are removed again |
-//! | [`ClearingFilter`] | a stream without an end: it starts again when it is full |
-//! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | the number of keys is unknown |
-//! | [`WindowBloomFilter`] | old keys shall be forgotten: the last w keys, or the last w seconds |
-//! | [`BloomMatrix`] | which of many sets (caches, shards, days) may hold a key |
-//! | [`BinaryFuse`] | the set never changes: built once, smallest at 1/256 and 1/65,536 |
-//! | [`AnyFilter`] | a file or a command line says which layout it is |
+//! | [`CountingBloomFilter`] | keys that are removed again |
+//! | [`ClearingFilter`] | endless streams: it starts over when it is full |
+//! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |
+//! | [`WindowBloomFilter`] | forgetting old keys: it holds the last w keys, or the last w seconds |
+//! | [`BloomMatrix`] | finding which of many sets (caches, shards, days) may hold a key |
+//! | [`BinaryFuse`] | sets that never change: built once, smallest at 1/256 and 1/65,536 |
+//! | [`AnyFilter`] | a layout known only at run time, from a file or a command line |
 //!
 //! # Data flow
 //!

@@ -173,7 +173,7 @@ impl Tables {
         let mut out = String::new();
         for (title, outcomes) in [
             ("Build a filter file of distinct lines", &self.build),
-            ("Ask it, half of the lines are members", &self.check),
+            ("Query it, half of the lines are members", &self.check),
             ("Merge filter files", &self.merge),
         ] {
             let _ = write!(out, "## {title}\n\n{COST_COLUMNS}\n|---|---|--:|--:|--:|--:|--:|\n");
@@ -186,7 +186,7 @@ impl Tables {
         if self.merge.is_empty() {
             out += "SKIPPED: this mayhap has no `merge`.\n\n";
         }
-        out += "## Rates\n\n| tool | filter MB | rate asked | rate measured | false positives \
+        out += "## Rates\n\n| tool | filter MB | target rate | measured rate | false positives \
                 | false negatives |\n|---|--:|--:|--:|--:|--:|\n";
         for one in &self.contestants {
             let Rate { asked, false_positives, false_negatives } = one.rate;

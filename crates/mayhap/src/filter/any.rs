@@ -1,14 +1,14 @@
-//! A filter whose layout is known at run time only: from a file, or from a command line.
+//! A filter whose layout is known only at run time: from a file, or from a command line.
 
 use super::{Build, Builder, Estimate, Filter, Health};
 use crate::bits::{Bitmap, Block, OwnedBlocks, SharedBlocks, StorageMut};
 use crate::layout::{Blocked, Blocked64, Blocked128, Standard};
 use crate::{Digest, DigestFunction, Error, FilterParams, Key, Layout};
 
-/// A [`crate::BloomFilter`], a [`crate::BlockedBloomFilter`], or what a
-/// [`crate::CountingBloomFilter`] became.
+/// A [`crate::BloomFilter`], a [`crate::BlockedBloomFilter`], or the plain form of a
+/// [`crate::CountingBloomFilter`].
 ///
-/// One match per call stands between it and the filter inside; in batches that is nothing.
+/// Each call matches once on the layout of the inner filter; in batches the cost is negligible.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AnyFilter<S = OwnedBlocks> {
@@ -34,7 +34,7 @@ macro_rules! with_filter {
 }
 
 impl AnyFilter {
-    /// Starts to make a filter.
+    /// Returns a builder for a filter.
     pub fn builder() -> Builder<Self> {
         <Self as Build>::builder()
     }
@@ -110,8 +110,8 @@ impl AnyFilter<SharedBlocks> {
         }
     }
 
-    /// A copy of the bits as they are now, while other threads go on: it holds at least every key
-    /// whose insertion happened before the call.
+    /// A copy of the current bits while other threads continue: it holds at least every key whose
+    /// insertion happened before the call.
     ///
     /// # Errors
     ///
@@ -292,7 +292,7 @@ impl<S: StorageMut> AnyFilter<S> {
         }
     }
 
-    /// Says how many insertions were new, where that is known better than from the bits.
+    /// Sets the number of insertions that were new, if it is known more exactly than from the bits.
     pub fn set_inserted_items(&mut self, inserted_items: u64) {
         with_filter!(self, filter => filter.inserted_items = inserted_items);
     }

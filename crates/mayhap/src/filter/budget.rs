@@ -4,10 +4,10 @@ use crate::Error;
 use crate::sync::{AtomicU64, Ordering};
 use alloc::sync::Arc;
 
-/// The most bytes that several filters may take together.
+/// A limit on the bytes that several filters may take together.
 ///
-/// Memory is charged before it is allocated, so the sum is never above the limit, at
-/// no moment and with any number of threads.
+/// Memory is charged before it is allocated, so the sum never exceeds the limit, with any number of
+/// threads.
 ///
 /// # Examples
 ///
@@ -31,7 +31,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The field of [`Error::TooLarge`] where this limit was in the way.
+    /// The field of [`Error::TooLarge`] when this limit is exceeded.
     pub const FIELD: &'static str = "bytes of all filters";
 
     /// A budget of this many bytes.
@@ -39,14 +39,14 @@ impl Budget {
         Arc::new(Self { used: AtomicU64::new(0), limit })
     }
 
-    /// The most bytes.
+    /// The limit in bytes.
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Bytes that are charged now.
+    /// Bytes currently charged.
     pub fn used(&self) -> u64 {
-        // ORDERING: Relaxed. A number to show; it guards no memory.
+        // ORDERING: Relaxed. A number for display; it guards no memory.
         self.used.load(Ordering::Relaxed)
     }
 
@@ -84,7 +84,7 @@ impl Budget {
     }
 }
 
-/// Bytes of a [`Budget`] that are in use; given back when this is dropped.
+/// Bytes of a [`Budget`] in use; given back when this is dropped.
 #[derive(Debug)]
 pub struct Charge {
     budget: Arc<Budget>,
@@ -94,8 +94,8 @@ pub struct Charge {
 impl Charge {
     /// How many.
     pub fn bytes(&self) -> u64 {
-        // ORDERING: Relaxed. A number that guards no memory. In `drop` nobody else has the charge:
-        // what other threads added was handed over with it.
+        // ORDERING: Relaxed. A number that guards no memory. In `drop` no other thread has the
+        // charge: what others added was handed over with it.
         self.bytes.load(Ordering::Relaxed)
     }
 
@@ -111,16 +111,16 @@ impl Charge {
         Ok(())
     }
 
-    /// Charges more even above the limit: for what is there already, as after a restart with a
-    /// lower one. Nothing else is then granted until enough is given back.
+    /// Charges more even above the limit: for memory already in use, as after a restart with a
+    /// lower limit. Nothing else is granted until enough has been given back.
     pub fn force(&self, bytes: u64) {
-        // ORDERING: Relaxed. Read-modify-writes of two sums, neither of which guards memory: that
-        // `used` covers all charges holds for each moment at which no call is under way.
+        // ORDERING: Relaxed. Read-modify-writes of two sums, neither of which guards memory: `used`
+        // covers all charges whenever no call is in progress.
         self.budget.used.fetch_add(bytes, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What it is charged to.
+    /// The budget that it is charged to.
     pub const fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }
@@ -131,8 +131,8 @@ impl Charge {
     ///
     /// If more is given back than was charged.
     pub fn give_back(&self, bytes: u64) {
-        // ORDERING: Relaxed. The first decides who gives these bytes back, so that no two do; the
-        // memory itself was freed by its owner, which needs no order with a number.
+        // ORDERING: Relaxed. The first one decides which caller gives these bytes back, so that no
+        // two do; the memory itself was freed by its owner, which needs no ordering with a number.
         let before = self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         assert!(before >= bytes, "{bytes} bytes given back of {before}");
         self.budget.used.fetch_sub(bytes, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Making a filter: named numbers in, a sized filter out.
+//! Building a filter: named numbers in, a sized filter out.
 
 use super::{AnyFilter, Filter, Preset};
 use crate::bits::{OwnedBlocks, SharedBlocks};
@@ -6,18 +6,18 @@ use crate::layout::{Layout, LayoutKind};
 use crate::{DigestFunction, Error, FilterParams, sizing};
 use core::marker::PhantomData;
 
-/// Makes a filter of type `F` from the numbers that are known; the others are solved for.
+/// Builds a filter of type `F` from the given numbers; the others are solved for.
 ///
 /// | given | solved |
 /// |---|---|
 /// | n and p | m, k |
 /// | n and m | k and the lowest p |
 /// | m and p | k and the largest n |
-/// | n, p and m | k; refused if m bits cannot keep p |
+/// | n, p and m | k; rejected if m bits cannot keep p |
 ///
 /// m is `num_bits` (or `num_bytes`, or n times the bits of a `preset`); `num_hashes` can be fixed
-/// as well. The digest function is `xxh3` with seed 0 unless said otherwise: use `sip13` with a
-/// secret key where strangers choose the keys.
+/// as well. The digest function defaults to `xxh3` with seed 0: use `sip13` with a secret key if
+/// strangers choose the keys.
 ///
 /// # Examples
 ///
@@ -59,7 +59,7 @@ impl<F: Build> Builder<F> {
         }
     }
 
-    /// n: how many distinct keys the filter will hold.
+    /// n: the number of distinct keys that the filter will hold.
     pub fn expected_items(mut self, expected_items: u64) -> Self {
         self.expected_items = Some(expected_items);
         self
@@ -82,8 +82,8 @@ impl<F: Build> Builder<F> {
         self.num_bits(num_bytes.saturating_mul(8))
     }
 
-    /// m as bits per item, up to whole blocks and at least the smallest filter. Needs
-    /// `expected_items`, and takes the place of `num_bits`.
+    /// m as bits per item, rounded up to whole blocks and at least the smallest filter. Needs
+    /// `expected_items` and replaces `num_bits`.
     pub fn preset(mut self, preset: Preset) -> Self {
         (self.num_bits, self.preset) = (None, Some(preset));
         self
@@ -98,13 +98,13 @@ impl<F: Build> Builder<F> {
 
     digest_setters!();
 
-    /// Refuses filters larger than this, before any memory is allocated. No limit by default.
+    /// Rejects filters larger than this before any memory is allocated. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sizes the filter without making it.
+    /// Sizes the filter without building it.
     ///
     /// # Errors
     ///
@@ -122,7 +122,8 @@ impl<F: Build> Builder<F> {
 
     fn solve(&self) -> Result<FilterParams, Error> {
         let layout = |n, p| self.layout.map_or_else(|| sizing::default_layout(n, p), Ok);
-        // A memory budget alone says nothing of the rate; one cache line a key is then the default.
+        // A memory budget alone does not determine the rate; the default is then one cache line per
+        // key.
         let layout_for_bits = self.layout.unwrap_or(Layout::Blocked);
         let num_bits = match self.preset {
             None => self.num_bits,
@@ -187,7 +188,7 @@ impl<F: Build> Builder<F> {
 }
 
 impl Builder<AnyFilter> {
-    /// Names the layout instead of taking the default for n and p.
+    /// Sets the layout instead of the default for n and p.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = Some(layout);
         self
@@ -199,9 +200,9 @@ fn with_target(params: FilterParams, target_fpp: f64) -> Result<FilterParams, Er
     FilterParams::new(params.layout(), m, k, n, target_fpp)
 }
 
-/// The filter types that a [`Builder`] can make.
+/// The filter types that a [`Builder`] can build.
 pub trait Build: Sized {
-    /// The layout, where the type fixes it.
+    /// The layout, if the type fixes it.
     #[doc(hidden)]
     const LAYOUT: Option<Layout>;
 
@@ -212,7 +213,7 @@ pub trait Build: Sized {
     /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the type fixes another layout.
     fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error>;
 
-    /// Starts to make a filter of this type.
+    /// Returns a builder for a filter of this type.
     fn builder() -> Builder<Self> {
         Builder::new()
     }
@@ -247,7 +248,7 @@ impl<L, S> Filter<L, S>
 where
     Self: Build,
 {
-    /// Starts to make a filter of this type.
+    /// Returns a builder for a filter of this type.
     pub fn builder() -> Builder<Self> {
         Builder::new()
     }

@@ -1,25 +1,25 @@
-//! A filter that starts again when it is full.
+//! A filter that starts over when it is full.
 
 use super::{Filter, for_each_digest_chunk};
 use crate::bits::{OwnedBlocks, Storage, StorageMut};
 use crate::layout::LayoutKind;
 use crate::{Bitmap, Digest, Error, Estimate, Key};
 
-/// A filter that forgets everything when its fill reaches a limit: for streams without an end, in
-/// memory that stays as it is.
+/// A filter that forgets everything when its fill reaches a limit: for endless streams in constant
+/// memory.
 ///
 /// Once the share of set bits ([`Filter::fill_ratio`]) is at or above the limit after an insertion,
-/// the filter is cleared *before the next insertion*; queries between the two see it as it is. A
-/// key is found until that next insertion, and may count as "new" again after it: right after a
-/// clearing everything is new. A window that forgets a part at a time needs more memory and loses
-/// less at a time.
+/// the filter is cleared *before the next insertion*; queries in between still see its keys. A key
+/// is found until that next insertion, and may count as "new" again after it: right after a
+/// clearing every key is new. A window, which forgets a part at a time, needs more memory and loses
+/// less at once.
 ///
-/// The number of set bits is kept up at every insertion and never counted again. Memory and cache
-/// lines per call are those of the filter inside. The rate grows within a round and never exceeds
+/// The number of set bits is updated by every insertion and never recounted. Memory and cache lines
+/// per call are those of the filter inside. The rate grows within a round and never exceeds
 /// [`ClearingFilter::fpp_at_limit`] by more than chance. One thread writes or many read.
 ///
-/// (The use rate of other implementations is `k · insertions / m`, repeated bits and keys counted
-/// again; theirs of 0.8 is a fill of 0.55.)
+/// (The use rate of other implementations is `k · insertions / m`, which counts repeated bits and
+/// keys; a use rate of 0.8 is a fill of 0.55.)
 ///
 /// # Examples
 ///
@@ -45,8 +45,8 @@ pub struct ClearingFilter<L, S = OwnedBlocks> {
 }
 
 impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
-    /// The filter with a limit: it is cleared before an insertion that finds this share of its bits
-    /// set, or more.
+    /// Adds a limit to the filter: an insertion that finds at least this share of the bits set
+    /// clears it first.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
     }
 
     /// Inserts many keys, in order: bit `i` of the result is what [`ClearingFilter::insert`] would
-    /// have said for `keys[i]`.
+    /// have returned for `keys[i]`.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         let digest_function = self.filter.digest_function;
@@ -127,7 +127,7 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         self.filter.contains_digest(digest)
     }
 
-    /// Asks for many digests, as [`Filter::contains_digests_into`].
+    /// Queries many digests, as [`Filter::contains_digests_into`].
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.filter.contains_digests_into(digests, found);
     }
@@ -138,12 +138,12 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         self.ones = 0;
     }
 
-    /// How often the filter was full and cleared itself.
+    /// The number of times that the filter was full and cleared itself.
     pub const fn num_clears(&self) -> u64 {
         self.num_clears
     }
 
-    /// How many distinct keys fill the filter to its limit, by the mean: the length of a round.
+    /// The mean number of distinct keys that fill the filter to its limit: the length of a round.
     pub fn items_at_limit(&self) -> Estimate {
         Estimate::from_ones(&self.filter.params, self.max_ones)
     }
@@ -153,7 +153,7 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         self.filter.expected_fpp(self.items_at_limit().rounded())
     }
 
-    /// The filter as it is, to ask it for anything else or to save it.
+    /// The inner filter, for other queries or to save it.
     pub const fn filter(&self) -> &Filter<L, S> {
         &self.filter
     }

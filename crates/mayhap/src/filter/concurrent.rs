@@ -1,9 +1,9 @@
-//! Filters that many threads ask and fill at once, without locks.
+//! Filters that many threads query and fill at once, without locks.
 //!
-//! An insertion looks first and writes only bits that are missing, so that keys which are already
-//! there cost no write to a shared cache line. Of several threads that insert one new key at once,
-//! at least one gets the answer "new"; each bit is seen clear by exactly one of them, so that two
-//! may both get it when each was the first to set some of the bits.
+//! An insertion reads first and writes only missing bits, so that keys already present cost no
+//! write to a shared cache line. If several threads insert the same new key at once, at least one
+//! gets the answer "new"; exactly one thread sees each bit clear, so two may both get that answer
+//! if each was the first to set some of the bits.
 
 use super::{Filter, for_each_digest_chunk};
 use crate::bits::{OwnedBlocks, SharedBlocks, Storage};
@@ -14,10 +14,10 @@ use crate::{Bitmap, Digest, Error, Key};
 impl<L: LayoutKind> Filter<L, SharedBlocks> {
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
-    /// Lock-free, from any thread; test and insertion are one step ("add if it does not exist"). Of
-    /// threads that insert one new key at the same time at least one gets the answer "new", and
-    /// sometimes more than one. A key that another thread inserted is found once that insertion
-    /// *happened before* this call (by a join, a channel, a lock).
+    /// Lock-free, from any thread; test and insertion are one step ("add if absent"). If several
+    /// threads insert the same new key at once, at least one of them, and sometimes more, gets the
+    /// answer "new". A key inserted by another thread is found if that insertion *happened before*
+    /// this call (through a join, a channel or a lock).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.insert_digest(self.digest_function.digest(key))
@@ -36,7 +36,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         new
     }
 
-    /// [`Filter::insert_batch`] into a bitmap that is used again.
+    /// [`Filter::insert_batch`] into a reused bitmap.
     pub fn insert_batch_into<K: Key>(&self, keys: &[K], new: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
             self.insert_each(digests, words);
@@ -50,7 +50,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         new
     }
 
-    /// [`Filter::insert_digests`] into a bitmap that is used again.
+    /// [`Filter::insert_digests`] into a reused bitmap.
     pub fn insert_digests_into(&self, digests: &[Digest], new: &mut Bitmap) {
         self.insert_each(digests, new.reset(digests.len()));
     }
@@ -67,14 +67,14 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         self.layout.contains_shared(self.blocks.words(), digest)
     }
 
-    /// Asks for many keys, with their cache lines fetched together.
+    /// Queries many keys, with their cache lines fetched together.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut found = Bitmap::new();
         self.contains_batch_into(keys, &mut found);
         found
     }
 
-    /// [`Filter::contains_batch`] into a bitmap that is used again.
+    /// [`Filter::contains_batch`] into a reused bitmap.
     pub fn contains_batch_into<K: Key>(&self, keys: &[K], found: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, found, |digests, words| {
             self.contains_each(digests, words);
@@ -88,7 +88,7 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         found
     }
 
-    /// [`Filter::contains_digests`] into a bitmap that is used again.
+    /// [`Filter::contains_digests`] into a reused bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_each(digests, found.reset(digests.len()));
     }
@@ -111,8 +111,8 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         Ok(())
     }
 
-    /// The same filter for one owner, without copying its bits; the count of inserted items then
-    /// follows from the fill.
+    /// The same filter for one owner, without copying its bits; the count of inserted items is then
+    /// derived from the fill.
     pub fn into_exclusive(self) -> Filter<L, OwnedBlocks> {
         let inserted_items = self.inserted_by_bits();
         let Self { layout, blocks, params, digest_function, .. } = self;
@@ -139,8 +139,9 @@ impl<L: LayoutKind> Filter<L, SharedBlocks> {
         Ok(copy)
     }
 
-    /// Asks for the lines a few keys ahead, to own them: also in small filters, whose lines are in
-    /// the other core's cache when it writes too. (In 2 threads 1.7 times as fast at 1 M keys.)
+    /// Prefetches the lines of the next few keys for writing: even in small filters, whose lines
+    /// are in another core's cache if that core writes too. (1.7 times as fast with 2 threads at 1
+    /// M keys.)
     #[inline(always)]
     pub(super) fn insert_each(&self, digests: &[Digest], new: &mut [u64]) {
         const AHEAD: usize = 8;

@@ -1,4 +1,4 @@
-//! Asking filters whose blocks can be borrowed: owned, mapped or lent.
+//! Queries of filters whose blocks can be borrowed: owned, mapped or lent.
 
 use super::{Filter, for_each_digest_chunk};
 use crate::bits::Block;
@@ -21,7 +21,7 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
         self.layout.contains(self.blocks.as_ref(), digest)
     }
 
-    /// Asks for many keys: as [`Filter::contains`] for each, but with their cache lines fetched
+    /// Queries many keys, as [`Filter::contains`] does for each, but with their cache lines fetched
     /// together, which is several times faster once the filter is larger than the cache.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut found = Bitmap::new();
@@ -49,9 +49,9 @@ impl<L: LayoutKind, S: AsRef<[Block]>> Filter<L, S> {
         self.layout.contains_batch(self.blocks.as_ref(), digests, found.reset(digests.len()));
     }
 
-    /// Insertions that were answered "new" so far: fewer than distinct keys came, since a false
-    /// positive is counted as old ([`Filter::distinct_items`]). Kept in files; after a union or a
-    /// concurrent phase it is what would have been counted of the keys that the fill speaks of.
+    /// The insertions answered "new" so far: fewer than the distinct keys inserted, since a false
+    /// positive counts as old ([`Filter::distinct_items`]). Stored in files; after a union or a
+    /// concurrent phase it is the count expected for the number of keys estimated from the fill.
     pub const fn inserted_items(&self) -> u64 {
         self.inserted_items
     }

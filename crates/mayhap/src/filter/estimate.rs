@@ -1,4 +1,5 @@
-//! How many keys a filter was given: by the bits that are set, and by the insertions that were new.
+//! Estimates of the number of keys in a filter: from the set bits, and from the insertions that
+//! were new.
 
 use crate::sizing::distinct::{Intake, Z_99};
 use crate::sizing::standard::fill_moments;
@@ -7,7 +8,7 @@ use crate::{FilterParams, Layout};
 /// An estimated number of distinct keys with its 99 % confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The most likely number; infinite for a full filter, whose bits tell nothing more.
+    /// The most likely number; infinite for a full filter, whose bits give no more information.
     pub items: f64,
     /// The lower end of the interval.
     pub low: f64,
@@ -16,7 +17,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate from `ones` set bits in a filter of these numbers.
+    /// The estimate from `ones` set bits in a filter with these parameters.
     ///
     /// `standard`: n = ln(1 − X/m) / (k · ln(1 − 1/m)) (Swamidass & Baldi 2007). The blocked
     /// layouts: n = ln(1 − X/m) / ln(1 − (1 − (1 − 1/s)^(k/L)) / B), with B blocks of L lanes of s
@@ -54,11 +55,11 @@ impl Estimate {
         }
     }
 
-    /// The estimate from the insertions that a filter of these numbers answered "new": those, and
-    /// the keys that it swallowed ([`crate::sizing::distinct`]).
+    /// The estimate from the insertions that a filter with these parameters answered "new": those,
+    /// plus the keys that it swallowed ([`crate::sizing::distinct`]).
     ///
-    /// Nearer to the truth than [`Estimate::from_ones`] until a filter is overfilled several times.
-    /// `inserted` is never more than that, so it is the lower end where nothing better is known.
+    /// More precise than [`Estimate::from_ones`] unless a filter is overfilled several times.
+    /// `inserted` never exceeds the true number, so it is the lower end if nothing better is known.
     ///
     /// # Examples
     ///
@@ -81,18 +82,18 @@ impl Estimate {
         let (counted, (items, deviation)) =
             (inserted as f64, intake.distinct_with_deviation(inserted as f64));
         let low = (items - Z_99 * deviation).max(counted);
-        // Infinity less infinity says nothing.
+        // Infinity minus infinity is not a number.
         let low = if low.is_nan() { counted } else { low };
         Self { items, low, high: items + Z_99 * deviation }
     }
 
-    /// The standard deviation, a 2.58th of the way from `items` to `high`; infinite for a full
-    /// filter.
+    /// The standard deviation, which is the distance from `items` to `high` divided by 2.58;
+    /// infinite for a full filter.
     pub fn deviation(&self) -> f64 {
         if self.items.is_infinite() { self.items } else { (self.high - self.items) / Z_99 }
     }
 
-    /// Whether both may speak of one number of keys.
+    /// Whether both may be estimates of the same number of keys.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         self.low <= other.high && other.low <= self.high
     }
@@ -102,11 +103,11 @@ impl Estimate {
         Self::from_lanes(num_blocks, [lanes.into(), 64], num_hashes, ones)
     }
 
-    /// The estimate from `ones` set bits in blocks of so many lanes of s bits.
+    /// The estimate from `ones` set bits in blocks of the given number of lanes of s bits.
     ///
     /// All k/lanes throws of a key into a lane go into one block, so a key leaves a bit clear with
-    /// probability 1 − (1 − (1 − 1/s)^(k/lanes)) / B. Taken as independent throws, n would come out
-    /// 0.8 % too low for k = 16.
+    /// probability 1 − (1 − (1 − 1/s)^(k/lanes)) / B. If the throws were treated as independent, n
+    /// would be 0.8 % too low for k = 16.
     fn from_lanes(num_blocks: u64, lanes: [u64; 2], num_hashes: u32, ones: u64) -> Self {
         let blocks = num_blocks as f64;
         let [num_lanes, lane_bits] = lanes;
@@ -138,8 +139,8 @@ impl Estimate {
         Self { items, low, high: items + Z_99 * deviation }
     }
 
-    /// The health of a filter made for `expected_items` that this is the estimate of: over capacity
-    /// only where the whole interval is, so that a filter with exactly its items is not.
+    /// The health of a filter sized for `expected_items` with this estimate: over capacity only if
+    /// the whole interval is, so that a filter with exactly its items is not.
     pub fn health(&self, expected_items: u64) -> Health {
         match Health::of(self.items, expected_items) {
             Health::OverCapacity => Health::of(self.low, expected_items).max(Health::NearCapacity),
@@ -153,8 +154,8 @@ impl Estimate {
     }
 }
 
-/// Standard deviation of the estimate from blocks of so many lanes of s bits with `passes` throws
-/// per lane and key.
+/// The standard deviation of the estimate from blocks of the given number of lanes of s bits, with
+/// `passes` throws per lane and key.
 ///
 /// Keys per block are Poisson(λ) with a fixed sum; with Y the ones of a block and J its keys,
 /// Var X = B (E[Var(Y|J)] + Var(E[Y|J]) − Cov(Y, J)² / λ), all closed forms of E[q^J] =
@@ -188,7 +189,7 @@ pub enum Health {
 }
 
 impl Health {
-    /// The health of a filter made for `expected_items` that holds `items`.
+    /// The health of a filter sized for `expected_items` that holds `items`.
     pub fn of(items: f64, expected_items: u64) -> Self {
         let load = items / expected_items as f64;
         if load > 1.0 {
@@ -200,8 +201,8 @@ impl Health {
         }
     }
 
-    /// The health of a filter of these numbers that answered "new" to `inserted` keys: by the
-    /// distinct keys that it was given, and over capacity only beyond
+    /// The health of a filter with these parameters that answered "new" for `inserted` keys: by the
+    /// number of distinct keys inserted, and over capacity only beyond
     /// [`FilterParams::inserted_when_full`].
     ///
     /// # Examples

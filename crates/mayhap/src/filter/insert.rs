@@ -1,4 +1,4 @@
-//! Changing filters that one thread owns.
+//! Changes to filters owned by one thread.
 
 use super::{Filter, for_each_digest_chunk};
 use crate::bits::{Block, OwnedBlocks, SharedBlocks, StorageMut};
@@ -8,10 +8,9 @@ use crate::{Bitmap, Digest, Error, Key};
 impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
-    /// Test and insertion are one step ("add if it does not exist").
-    /// `false` means that all its bits were set, so either it was inserted before or it is one of
-    /// the false positives. Inserting never fails; beyond `expected_items` the rate rises
-    /// ([`Filter::health`]).
+    /// Test and insertion are one step ("add if absent"). `false` means that all its bits were set:
+    /// either it was inserted before, or it is a false positive. Inserting never fails; beyond
+    /// `expected_items` the rate rises ([`Filter::health`]).
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let digest = self.digest_function.digest(key);
@@ -27,14 +26,14 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     }
 
     /// Inserts many keys, in order: bit `i` of the result is what [`Filter::insert`] would have
-    /// said for `keys[i]`.
+    /// returned for `keys[i]`.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         self.insert_batch_into(keys, &mut new);
         new
     }
 
-    /// [`Filter::insert_batch`] into a bitmap that is used again.
+    /// [`Filter::insert_batch`] into a reused bitmap.
     pub fn insert_batch_into<K: Key>(&mut self, keys: &[K], new: &mut Bitmap) {
         let blocks = self.blocks.as_mut();
         for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
@@ -50,7 +49,7 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
         new
     }
 
-    /// [`Filter::insert_digests`] into a bitmap that is used again.
+    /// [`Filter::insert_digests`] into a reused bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         self.layout.insert_batch(self.blocks.as_mut(), digests, new.reset(digests.len()));
         self.inserted_items += new.count_ones() as u64;
@@ -58,8 +57,8 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
 
     /// Makes this filter the union of both: it then holds the keys of either.
     ///
-    /// A bitwise OR of the bits, at the speed of memory. [`Filter::inserted_items`] follows from
-    /// the fill then, since keys in both must count once.
+    /// A bitwise OR of the bits, at the speed of memory. [`Filter::inserted_items`] is then derived
+    /// from the fill, since keys in both count only once.
     ///
     /// # Errors
     ///

@@ -1,16 +1,16 @@
 //! The filters. One generic [`Filter`] over layout and storage; the public names are its aliases.
 //!
 //! `insert.rs` and `contains.rs` are the owned and borrowed forms, `concurrent.rs` the shared ones,
-//! `stats.rs` and `estimate.rs` what a filter knows of itself, `builder.rs` and `preset.rs` how one
-//! is built, `any.rs` the layout as a run-time value, `budget.rs` a limit for the memory of many.
+//! `stats.rs` and `estimate.rs` the statistics of a filter, `builder.rs` and `preset.rs` how one is
+//! built, `any.rs` the layout as a run-time value, `budget.rs` a limit on the memory of several.
 //!
 //! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
 //! `scalable/` and `window/`.
 
-/// What every builder says of the digest function.
+/// The setters for the digest function, the same in every builder.
 macro_rules! digest_setters {
     () => {
-        /// How keys become digests: `xxh3` with seed 0 unless said otherwise.
+        /// How keys become digests; `xxh3` with seed 0 by default.
         pub fn digest_function(mut self, digest_function: DigestFunction) -> Self {
             self.digest_function = digest_function;
             self
@@ -125,20 +125,19 @@ pub struct Filter<L, S = OwnedBlocks> {
     blocks: S,
     params: FilterParams,
     digest_function: DigestFunction,
-    /// Insertions that were new; not kept up while the filter is shared.
+    /// Insertions that were new; not maintained while the filter is shared.
     inserted_items: u64,
 }
 
 impl<L: LayoutKind, S: Storage> Filter<L, S> {
-    /// Puts a filter together from its parts, as read from a file.
+    /// Assembles a filter from its parts, as read from a file.
     ///
-    /// `inserted_items` is the count to go on from; 0 if unknown.
+    /// `inserted_items` is the initial count; 0 if unknown.
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`] if the layout is another one; [`Error::WrongLength`] unless there
-    /// are exactly `params.num_blocks()` blocks; [`Error::BadField`] if a bit past `num_bits` is
-    /// set.
+    /// [`Error::Incompatible`] if the layout differs; [`Error::WrongLength`] unless there are
+    /// exactly `params.num_blocks()` blocks; [`Error::BadField`] if a bit past `num_bits` is set.
     pub fn from_parts(
         params: FilterParams,
         digest_function: DigestFunction,
@@ -167,7 +166,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         Ok(Self { layout: L::new(&params), blocks, params, digest_function, inserted_items })
     }
 
-    /// The filter's numbers: layout, m, k, and the n and p it was made for.
+    /// The parameters of the filter: layout, m, k, and the n and p it was sized for.
     pub const fn params(&self) -> &FilterParams {
         &self.params
     }
@@ -179,7 +178,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
 
     /// The instruction set whose hot loops this filter runs: `avx512`, `avx2`, `neon` or `scalar`.
     ///
-    /// Of batches of questions; insertions may have another one.
+    /// This is the one for batched queries; insertions may use another.
     ///
     /// # Examples
     ///
@@ -198,18 +197,18 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         &self.blocks
     }
 
-    /// The digest of a key, for asking several filters of this digest function with one hash.
+    /// The digest of a key, for querying several filters with the same digest function at the cost
+    /// of one hash.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         self.digest_function.digest(key)
     }
 
-    /// [`Error::Incompatible`] with the first parameter in which `other` differs: layout, m, k,
-    /// digest function, seed or key.
+    /// Checks that `other` has the same layout, m, k, digest function, and seed or key.
     ///
     /// # Errors
     ///
-    /// As said.
+    /// [`Error::Incompatible`] with the first parameter that differs.
     pub fn check_compatible<T: Storage>(&self, other: &Filter<L, T>) -> Result<(), Error> {
         self.params.check_same_shape(&other.params)?;
         check_same_digest(&self.digest_function, &other.digest_function)

@@ -1,9 +1,9 @@
-//! Sizes by bits per item, for those who think in memory.
+//! Sizes in bits per item, for memory budgets.
 
-/// Bits per item, and with them the rate: a size for [`super::Builder::preset`].
+/// A size for [`super::Builder::preset`] in bits per item, which determines the rate.
 ///
-/// The k is the best one for the layout. Predicted false-positive probability with `expected_items`
-/// inserted ([`crate::FilterParams::expected_fpp`]), at a million:
+/// k is the best one for the layout. The table has the predicted false-positive probability with
+/// `expected_items` inserted ([`crate::FilterParams::expected_fpp`]), for a million items:
 ///
 /// | preset | `standard` (k) | `blocked` (k) |
 /// |---|---|---|
@@ -12,10 +12,10 @@
 /// | [`Preset::Bits16`] | 4.59e-4 (11) | 9.09e-4 (8) |
 /// | [`Preset::Bits32`] | 2.10e-7 (22) | 5.71e-6 (16) |
 ///
-/// These four are a custom among Bloom filters with one hash function for each bit per item (k = 4,
-/// 8, 16, 32, seeded with the first primes), of which 0.147, 0.0216, 4.66e-4 and 2.12e-7 are
-/// reported. Those rates belong to k = 3, 6, 12 and 24; with 4, 8, 16 and 32 functions, which
-/// [`super::Builder::num_hashes`] can ask for, they are 0.160, 0.0255, 6.50e-4 and 4.22e-7.
+/// These four sizes are customary for Bloom filters with one hash function for each bit per item (k
+/// = 4, 8, 16, 32, seeded with the first primes), for which rates of 0.147, 0.0216, 4.66e-4 and
+/// 2.12e-7 are reported. Those rates belong to k = 3, 6, 12 and 24; with 4, 8, 16 and 32 functions,
+/// which [`super::Builder::num_hashes`] can set, they are 0.160, 0.0255, 6.50e-4 and 4.22e-7.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Preset {
-    /// 4 bits per item: one in seven absent keys is answered "maybe".
+    /// 4 bits per item: the answer for one in seven absent keys is "maybe".
     Bits4,
     /// 8 bits per item: one in 46.
     Bits8,

@@ -1,4 +1,4 @@
-//! The truth about a filter: how full it is, what it holds, how often it is wrong now.
+//! The statistics of a filter: its fill, the number of its keys, and its current rate.
 
 use super::{Estimate, Filter, Health};
 use crate::bits::Storage;
@@ -26,7 +26,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         self.count_ones() as f64 / self.params.num_bits() as f64
     }
 
-    /// How many distinct keys the set bits speak of, with a 99 % interval. Reads every block.
+    /// The number of distinct keys estimated from the set bits, with a 99 % interval. Reads every
+    /// block.
     ///
     /// # Examples
     ///
@@ -43,10 +44,10 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         Estimate::from_ones(&self.params, self.count_ones())
     }
 
-    /// How many distinct keys came, with a 99 % interval: by [`Filter::inserted_items`] and the
-    /// swallowed ([`Estimate::from_inserted`]), or by the bits ([`Filter::estimated_items`]) where
-    /// these say it more closely, as they do of a filter that is overfilled several times, or say
-    /// otherwise. Reads every block.
+    /// The number of distinct keys inserted, with a 99 % interval: from [`Filter::inserted_items`]
+    /// and the swallowed keys ([`Estimate::from_inserted`]), or from the bits
+    /// ([`Filter::estimated_items`]) if that is more precise, as for a filter that is overfilled
+    /// several times, or contradicts the count. Reads every block.
     ///
     /// # Examples
     ///
@@ -69,7 +70,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         }
     }
 
-    /// What the filter would have answered "new" to of the keys that its bits speak of.
+    /// The insertions that the filter would have answered "new" for the keys estimated from its
+    /// bits.
     pub(super) fn inserted_by_bits(&self) -> u64 {
         libm::round(Intake::of(&self.params).counted(self.estimated_items().items)) as u64
     }
@@ -80,12 +82,12 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
         self.params.expected_fpp(items)
     }
 
-    /// The false-positive probability *now*, from the bits as they are. Reads every block.
+    /// The *current* false-positive probability, from the bits themselves. Reads every block.
     ///
-    /// Exact for these contents, whoever put them there: `standard` (X/m)^k; `blocked` the mean
-    /// over blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. Well
-    /// above [`Filter::expected_fpp`] of the estimated items means that the keys were not random
-    /// (a pollution attack, or digests that are no hashes).
+    /// Exact for these contents, whatever their origin: `standard` (X/m)^k; `blocked` the mean over
+    /// blocks of the product over lanes of (ones/64)^(k/8), or of ones/128 for k = 4. A value well
+    /// above [`Filter::expected_fpp`] of the estimated items means that the keys were not random (a
+    /// pollution attack, or digests that are not hashes).
     ///
     /// # Examples
     ///
@@ -102,8 +104,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     }
 
     /// Whether the filter still keeps its promise, by [`Filter::estimated_items`]: over capacity
-    /// only where the whole interval is. Reads every block; where the number of items is known,
-    /// [`Health::of`] reads nothing.
+    /// only if the whole interval is. Reads every block; if the number of items is known,
+    /// [`Health::of`] needs no reading.
     pub fn health(&self) -> Health {
         self.estimated_items().health(self.params.expected_items())
     }

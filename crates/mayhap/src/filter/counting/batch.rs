@@ -6,7 +6,7 @@ use crate::{Bitmap, Digest, Key, Layout, simd};
 
 impl CountingBloomFilter {
     /// Inserts many keys, in order: bit `i` of the result is what [`CountingBloomFilter::insert`]
-    /// would have said for `keys[i]`.
+    /// would have returned for `keys[i]`.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         let blocks = self.blocks.as_mut();
@@ -17,16 +17,16 @@ impl CountingBloomFilter {
         new
     }
 
-    /// [`CountingBloomFilter::insert_batch`] for keys that are already digests, into a bitmap that
-    /// is used again.
+    /// [`CountingBloomFilter::insert_batch`] for keys that are already digests, into a reused
+    /// bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         let (blocks, words) = (self.blocks.as_mut(), new.reset(digests.len()));
         with_lanes!(self, L => simd::for_each_block_mut(blocks, digests, words, L::insert));
         self.inserted_items = self.inserted_items.saturating_add(digests.len() as u64);
     }
 
-    /// Inserts, in order, the digests that are surely not there: bit `i` of `new` tells whether
-    /// `digests[i]` was inserted. So each key counts once, and is gone when it is removed once.
+    /// Inserts, in order, the digests that are surely absent: bit `i` of `new` is set if
+    /// `digests[i]` was inserted. So each key counts once, and a single removal removes it.
     ///
     /// # Examples
     ///
@@ -50,7 +50,7 @@ impl CountingBloomFilter {
     }
 
     /// Removes many keys, in order: bit `i` of the result is what [`CountingBloomFilter::remove`]
-    /// would have said for `keys[i]`.
+    /// would have returned for `keys[i]`.
     #[must_use = "zeros say that keys were absent and not removed"]
     pub fn remove_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut removed = Bitmap::new();
@@ -62,8 +62,8 @@ impl CountingBloomFilter {
         removed
     }
 
-    /// [`CountingBloomFilter::remove_batch`] for keys that are already digests, into a bitmap that
-    /// is used again.
+    /// [`CountingBloomFilter::remove_batch`] for keys that are already digests, into a reused
+    /// bitmap.
     pub fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) {
         let (blocks, words) = (self.blocks.as_mut(), removed.reset(digests.len()));
         with_lanes!(self, L => simd::for_each_block_mut(blocks, digests, words, L::remove));
@@ -74,7 +74,7 @@ impl CountingBloomFilter {
         self.inserted_items = self.inserted_items.saturating_sub(removed.count_ones() as u64);
     }
 
-    /// Asks for many keys: as [`CountingBloomFilter::contains`] for each, but with their cache
+    /// Queries many keys, as [`CountingBloomFilter::contains`] does for each, but with their cache
     /// lines fetched together.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut found = Bitmap::new();
@@ -84,8 +84,8 @@ impl CountingBloomFilter {
         found
     }
 
-    /// [`CountingBloomFilter::contains_batch`] for keys that are already digests, into a bitmap
-    /// that is used again.
+    /// [`CountingBloomFilter::contains_batch`] for keys that are already digests, into a reused
+    /// bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_each(digests, found.reset(digests.len()));
     }

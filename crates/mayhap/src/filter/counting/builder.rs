@@ -1,4 +1,4 @@
-//! Making a counting filter.
+//! Building a counting filter.
 
 use super::CountingBloomFilter;
 use crate::{AnyFilter, DigestFunction, Error, FilterParams, Layout};
@@ -6,10 +6,10 @@ use crate::{AnyFilter, DigestFunction, Error, FilterParams, Layout};
 /// The bits of a counter of a [`CountingBloomFilter`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum CounterBits {
-    /// 4 bits: counts to 14, 15 is saturated. Half of the memory, and enough for distinct keys.
+    /// 4 bits: counts to 14; 15 is saturated. Half the memory, and enough for distinct keys.
     #[default]
     Four,
-    /// 8 bits: counts to 254, 255 is saturated. For keys that are inserted many times.
+    /// 8 bits: counts to 254; 255 is saturated. For keys that are inserted many times.
     Eight,
 }
 
@@ -52,8 +52,8 @@ impl CounterBits {
     }
 }
 
-/// Makes a [`CountingBloomFilter`] from two of n, p and memory; the third is solved for. All three
-/// are checked against each other.
+/// Builds a [`CountingBloomFilter`] from two of n, p and memory; the third is solved for. If all
+/// three are given, they are checked against each other.
 ///
 /// # Examples
 ///
@@ -93,7 +93,7 @@ impl CountingBuilder {
         }
     }
 
-    /// n: how many distinct keys the filter will hold at one time.
+    /// n: the number of distinct keys that the filter will hold at one time.
     pub fn expected_items(mut self, expected_items: u64) -> Self {
         self.expected_items = Some(expected_items);
         self
@@ -111,7 +111,7 @@ impl CountingBuilder {
         self
     }
 
-    /// The bits of a counter, 4 unless said otherwise.
+    /// The bits of a counter, 4 by default.
     pub fn counter_bits(mut self, counter_bits: CounterBits) -> Self {
         self.counter_bits = counter_bits;
         self
@@ -119,13 +119,13 @@ impl CountingBuilder {
 
     digest_setters!();
 
-    /// Refuses filters larger than this, before any memory is allocated. No limit by default.
+    /// Rejects filters larger than this before any memory is allocated. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
     }
 
-    /// Sizes the filter without making it: the numbers of its plain form, with a bit for each
+    /// Sizes the filter without building it: the parameters of its plain form, with a bit for each
     /// counter.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl CountingBuilder {
             plain = plain.target_fpp(fpp);
         }
         if let Some(bytes) = self.num_bytes {
-            // Less than a block has no counters; `sizing` says so.
+            // Less than a block has no counters; `sizing` reports that.
             plain = plain.num_bits((bytes / 64).saturating_mul(layout.block_bits()));
         }
         let params = plain.params()?;

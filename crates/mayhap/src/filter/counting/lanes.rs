@@ -1,7 +1,7 @@
 //! A block as 8 lanes of counters: 16 of 4 bits or 8 of 8 bits in a word.
 //!
-//! Everything is arithmetic on whole lanes. A counter at its maximum ("saturated") stands for "this
-//! many or more": it is neither raised nor lowered, since nobody knows how many to take back.
+//! Everything is arithmetic on whole lanes. A counter at its maximum ("saturated") means "this many
+//! or more": it is neither raised nor lowered, since its true value is unknown.
 
 use crate::bits::Block;
 use crate::positions::{LANE_MULTIPLIERS, lane_slot};
@@ -17,7 +17,7 @@ impl<const BITS: u32> Lanes<BITS> {
     /// Every second counter, so that sums have room above each.
     const EVEN: u64 = if BITS == 4 { 0x0F0F_0F0F_0F0F_0F0F } else { 0x00FF_00FF_00FF_00FF };
 
-    /// How far up in lane `lane` the digest's counter stands, for the digest's product.
+    /// The bit offset of the digest's counter in lane `lane`, for the digest's product.
     #[inline(always)]
     fn shift(product: u64, lane: usize) -> u32 {
         if BITS == 4 {
@@ -56,8 +56,8 @@ impl<const BITS: u32> Lanes<BITS> {
 
     /// Lowers the digest's counters if none is 0; whether that was so.
     ///
-    /// All lanes are written in any case, with what they had where the key is absent: no branch
-    /// depends on the counters.
+    /// All lanes are always written, unchanged if the key is absent: no branch depends on the
+    /// counters.
     #[inline(always)]
     pub(super) fn remove(block: &mut Block, digest: Digest) -> bool {
         let product = Self::product(digest);
@@ -98,7 +98,7 @@ impl<const BITS: u32> Lanes<BITS> {
     fn saturating_add(left: u64, right: u64) -> u64 {
         let half = |left: u64, right: u64| {
             let sums = (left & Self::EVEN) + (right & Self::EVEN);
-            // Bit BITS of a sum says that it is too large; from it, all bits below.
+            // Bit BITS of a sum marks it as too large; all lower bits are derived from it.
             let over = sums >> BITS & Self::EVEN & Self::ONES;
             (sums | (over * Self::MAX)) & Self::EVEN
         };
@@ -149,7 +149,7 @@ impl<const BITS: u32> Lanes<BITS> {
         lanes.fold(0, |bits, &lane| bits << lane_bits | u128::from(Self::gather(lane)))
     }
 
-    /// `occupied`, its bits moved together.
+    /// `occupied`, with its bits packed together.
     #[inline(always)]
     fn gather(lane: u64) -> u64 {
         let bits = Self::occupied(lane);

@@ -1,7 +1,7 @@
-//! A filter that keys can be removed from: counters where others have bits.
+//! A filter from which keys can be removed: counters in place of bits.
 //!
-//! `lanes.rs` is the arithmetic of a block, `batch.rs` the batch calls, `stats.rs` what the filter
-//! knows of itself, `builder.rs` how one is built, `native.rs` the file.
+//! `lanes.rs` is the arithmetic of a block, `batch.rs` the batch calls, `stats.rs` the statistics,
+//! `builder.rs` how one is built, `native.rs` the file.
 
 mod batch;
 mod builder;
@@ -30,26 +30,26 @@ use lanes::Lanes;
 /// | 4 bits | 3.80 / 5.72 / 9.70 | 14 |
 /// | 8 bits | 8.39 / 13.43 / 25.34 | 254 |
 ///
-/// Memory: as the table says. Every call touches one cache line. One thread writes or many read.
+/// Memory: see the table. Every call touches one cache line. One thread writes or many read.
 ///
 /// # What counting means
 ///
-/// Every insertion counts, of a key that is there already too: a key inserted twice is there until
-/// it is removed twice. A key may share counters with others, so:
+/// Every insertion counts, even that of a key that is already present: a key inserted twice is
+/// present until it is removed twice. A key may share counters with others, so:
 ///
-/// * **Removing a key that is there** never makes another one absent.
-/// * **Removing a key that is surely absent** is refused: `remove` says `false`, nothing changes.
+/// * **Removing a key that is present** never makes another one absent.
+/// * **Removing a key that is surely absent** has no effect: `remove` returns `false`.
 /// * **Removing a key that was never inserted but is answered "maybe"** (a false positive) cannot
-///   be distinguished from a removal that is due. It takes counts that belong to other keys, so
-///   that *one or more of them may be answered "surely absent" though they were never removed*. The
-///   same goes for removing a key more often than it was inserted. Remove only what is known to
+///   be distinguished from a legitimate removal. It takes counts that belong to other keys, so that
+///   *one or more of them may be answered "surely absent" though they were never removed*. The same
+///   applies to removing a key more often than it was inserted. Remove only keys that are known to
 ///   have been inserted.
-/// * **A saturated counter** (15, or 255) means "this many or more" and stays for ever, since
-///   lowering it could lose a key: keys that share it can then still be removed but stay "maybe"
-///   where all other counters of theirs are held up as well. With distinct keys that is rare: at
-///   the design load of 1 % a 4-bit counter saturates with probability 2e-15. Repeated insertions
-///   of one key do it at once: 15 of them are never undone.
-///   [`CountingBloomFilter::saturated_counters`] tells how many there are.
+/// * **A saturated counter** (15, or 255) means "this many or more" and stays forever, since
+///   lowering it could lose a key: keys that share it can still be removed, but stay "maybe" if all
+///   their other counters are also kept above 0. With distinct keys that is rare: at the design
+///   load of 1 %, a 4-bit counter saturates with probability 2e-15. Repeated insertions of one key
+///   do it quickly: 15 of them are never undone. [`CountingBloomFilter::saturated_counters`]
+///   returns the number of such counters.
 ///
 /// # Examples
 ///
@@ -66,7 +66,8 @@ use lanes::Lanes;
 #[derive(Debug)]
 pub struct CountingBloomFilter {
     blocks: OwnedBlocks,
-    /// Of the plain filter with a bit for each counter; its layout tells the counters' bits.
+    /// The parameters of the plain filter with a bit for each counter; its layout determines the
+    /// bits of a counter.
     params: FilterParams,
     digest_function: DigestFunction,
     /// Insertions less removals.
@@ -91,7 +92,7 @@ macro_rules! with_lanes {
 use with_lanes;
 
 impl CountingBloomFilter {
-    /// Starts to make a filter.
+    /// Returns a builder for a filter.
     pub fn builder() -> CountingBuilder {
         CountingBuilder::new()
     }
@@ -101,14 +102,14 @@ impl CountingBloomFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the layout is another one.
+    /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the layout differs.
     pub fn empty(params: FilterParams, digest_function: DigestFunction) -> Result<Self, Error> {
         check_layout(&params)?;
         let blocks = OwnedBlocks::zeroed(num_blocks(&params))?;
         Ok(Self { blocks, params, digest_function, inserted_items: 0 })
     }
 
-    /// Puts a filter together from its parts, as read from a file.
+    /// Assembles a filter from its parts, as read from a file.
     ///
     /// # Errors
     ///
@@ -131,7 +132,7 @@ impl CountingBloomFilter {
 
     /// Inserts a key; `true` if it is new: surely not in the filter before.
     ///
-    /// Every call counts, whatever it answers: each needs its own removal.
+    /// Every call counts, whatever it returns: each needs its own removal.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let digest = self.digest_function.digest(key);
@@ -146,10 +147,10 @@ impl CountingBloomFilter {
         with_lanes!(self, L => L::insert(block, digest))
     }
 
-    /// Removes a key, once; `false`, and nothing changed, if it is surely absent.
+    /// Removes a key once; `false`, changing nothing, if it is surely absent.
     ///
-    /// `true` for a key that was never inserted, or more often removed than inserted, means damage:
-    /// see [what counting means](CountingBloomFilter#what-counting-means).
+    /// `true` for a key that was never inserted, or was removed more often than inserted, means
+    /// damage: see [what counting means](CountingBloomFilter#what-counting-means).
     #[inline]
     #[must_use = "`false` says that the key was absent and nothing was removed"]
     pub fn remove<K: Key + ?Sized>(&mut self, key: &K) -> bool {
@@ -180,10 +181,12 @@ impl CountingBloomFilter {
         self.estimated_count_digest(digest) != 0
     }
 
-    /// How often the key was inserted and not removed, as far as its counters tell: their minimum.
+    /// The number of insertions of the key less its removals, estimated as the minimum of its
+    /// counters.
     ///
-    /// Never too low, as long as only present keys are removed, below 15 (or 255); that value is
-    /// saturated and means "this many or more". Too high with the false-positive probability.
+    /// It is never too low as long as only present keys are removed and it is below 15 (or 255),
+    /// which is saturated and means "this many or more". It is too high with the false-positive
+    /// probability.
     #[inline]
     pub fn estimated_count<K: Key + ?Sized>(&self, key: &K) -> u32 {
         self.estimated_count_digest(self.digest_function.digest(key))
@@ -197,8 +200,8 @@ impl CountingBloomFilter {
         with_lanes!(self, L => L::min(block, digest) as u32)
     }
 
-    /// Adds the counters of another filter: the filter then holds the keys of both, a key of both
-    /// twice.
+    /// Adds the counters of another filter: this filter then holds the keys of both, and common
+    /// keys twice.
     ///
     /// Sums beyond the largest count saturate.
     ///
@@ -216,18 +219,18 @@ impl CountingBloomFilter {
         Ok(())
     }
 
-    /// [`Error::Incompatible`] with the first parameter in which `other` differs: layout (counter
-    /// bits), number of counters, digest function, seed or key.
+    /// Checks that `other` has the same layout (counter bits), number of counters, digest function,
+    /// and seed or key.
     ///
     /// # Errors
     ///
-    /// As said.
+    /// [`Error::Incompatible`] with the first parameter that differs.
     pub fn check_compatible(&self, other: &Self) -> Result<(), Error> {
         self.params.check_same_shape(&other.params)?;
         super::check_same_digest(&self.digest_function, &other.digest_function)
     }
 
-    /// Forgets every key; saturated counters too.
+    /// Forgets every key and resets saturated counters.
     pub fn clear(&mut self) {
         self.blocks.as_mut().fill(Block::default());
         self.inserted_items = 0;
@@ -243,12 +246,12 @@ impl CountingBloomFilter {
     }
 
     /// A plain filter with a bit for each counter that is not 0: a quarter (an eighth) of the
-    /// memory, for when nothing is removed any more.
+    /// memory, for when no more keys will be removed.
     ///
-    /// It answers `contains` exactly as this filter does, has its digest function, n and p, and its
-    /// [`AnyFilter::inserted_items`] follows from the fill. It is an [`AnyFilter`] because
-    /// its layout, `blocked128` or `blocked64`, follows from the counter bits, which are known at
-    /// run time; and that is the type that is saved, mapped and united.
+    /// It answers `contains` exactly as this filter does, has the same digest function, n and p,
+    /// and derives [`AnyFilter::inserted_items`] from the fill. It is an [`AnyFilter`] because its
+    /// layout, `blocked128` or `blocked64`, depends on the counter bits, which are known only at
+    /// run time; and because that is the type that can be saved, mapped and united.
     ///
     /// # Errors
     ///

@@ -1,12 +1,12 @@
-//! The truth about a counting filter: how full it is, what it holds, how often it is wrong now.
+//! The statistics of a counting filter: its fill, the number of its keys, and its current rate.
 
 use super::{CounterBits, CountingBloomFilter, Lanes, with_lanes};
 use crate::{Block, Digest, DigestFunction, Estimate, FilterParams, Health, Key, Layout};
 
 impl CountingBloomFilter {
-    /// The numbers of the plain filter with a bit for each counter
-    /// ([`CountingBloomFilter::to_blocked`]), whose rate this filter has: n, p, k = 8, and
-    /// `num_bits` as the number of counters.
+    /// The parameters of the plain filter with a bit for each counter
+    /// ([`CountingBloomFilter::to_blocked`]), which has the same rate: n, p, k = 8, and `num_bits`
+    /// as the number of counters.
     pub const fn params(&self) -> &FilterParams {
         &self.params
     }
@@ -16,13 +16,15 @@ impl CountingBloomFilter {
         &self.digest_function
     }
 
-    /// The digest of a key, for asking several filters of this digest function with one hash.
+    /// The digest of a key, for querying several filters with the same digest function at the cost
+    /// of one hash.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         self.digest_function.digest(key)
     }
 
-    /// The counters: lane `i` of a block holds 16 of 4 bits or 8 of 8 bits, the first one lowest.
+    /// The counters: lane `i` of a block holds 16 counters of 4 bits or 8 of 8 bits, the first one
+    /// lowest.
     pub fn blocks(&self) -> &[Block] {
         self.blocks.as_ref()
     }
@@ -65,14 +67,14 @@ impl CountingBloomFilter {
         self.num_occupied() as f64 / self.num_counters() as f64
     }
 
-    /// How many counters are saturated and will stay so until [`CountingBloomFilter::clear`]. Reads
-    /// every block.
+    /// The number of counters that are saturated and stay so until [`CountingBloomFilter::clear`].
+    /// Reads every block.
     pub fn saturated_counters(&self) -> u64 {
         with_lanes!(self, L => L::count_saturated(self.blocks.as_ref()))
     }
 
-    /// How many distinct keys the counters speak of, with a 99 % interval, by how many are not 0.
-    /// Reads every block.
+    /// The number of distinct keys estimated from the counters that are not 0, with a 99 %
+    /// interval. Reads every block.
     pub fn estimated_items(&self) -> Estimate {
         Estimate::from_ones(&self.params, self.num_occupied())
     }
@@ -80,14 +82,14 @@ impl CountingBloomFilter {
     /// The predicted false-positive probability with `items` distinct keys present.
     ///
     /// `p = Σ_j Binomial(j; n, 1/B) · (1 − (1 − 1/s)^j)^8` with B blocks and s = 16 (4 bits) or 8
-    /// (8 bits) counters a lane ([`crate::sizing::blocked`]). Keys that were removed count no more,
+    /// (8 bits) counters per lane ([`crate::sizing::blocked`]). Removed keys no longer count,
     /// unless they left saturated counters.
     pub fn expected_fpp(&self, items: u64) -> f64 {
         self.params.expected_fpp(items)
     }
 
-    /// The false-positive probability *now*, exact for these counters: the mean over blocks of the
-    /// product over lanes of the share of counters that are not 0. Reads every block.
+    /// The *current* false-positive probability, exact for these counters: the mean over blocks of
+    /// the product over lanes of the share of counters that are not 0. Reads every block.
     pub fn estimated_fpp(&self) -> f64 {
         with_lanes!(self, L => L::fpp(self.blocks.as_ref()))
     }

@@ -1,4 +1,4 @@
-//! The chain that many threads fill while it grows.
+//! A chain that many threads fill while it grows.
 
 use super::layer::{self, CHUNK, Layer, Pending, count_ones};
 use super::{Limits, ScalableBloomFilter};
@@ -12,22 +12,21 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// [`ScalableBloomFilter`] with `insert(&self)`, without locks but where a layer is added.
+/// [`ScalableBloomFilter`] with `insert(&self)`, lock-free except while a layer is added.
 ///
 /// Layers and rates are those of the exclusive form. A thread that finds the newest layer full
-/// makes the next one and publishes it; others that need it too wait for that. It is a moment:
-/// memory is allocated and not written to. A thread that has time can make the layer before it is
-/// needed, and have its memory ready: [`ConcurrentScalableBloomFilter::grow_ahead`].
+/// creates the next one and publishes it; others that need it wait. The wait is short: memory is
+/// allocated but not written to. A background thread can create the layer before it is needed, and
+/// prepare its memory: [`ConcurrentScalableBloomFilter::grow_ahead`].
 ///
-/// A thread reserves room before it inserts, so no layer ever holds more keys than it was made for
-/// and the rate is kept at every moment. At most 512 places a thread are reserved and not used
-/// yet, so a layer may be given up that many keys before it is full.
+/// A thread reserves room before it inserts, so no layer ever holds more keys than it was sized
+/// for, and the rate holds at all times. Each thread has at most 512 reserved places that it has
+/// not used yet, so a layer may be retired that many keys before it is full.
 ///
-/// A key that was inserted is found once that insertion *happened before* the call (by a join, a
-/// channel, a lock). Of several threads that insert one new key at once, at least one gets the
-/// answer "new", also where the chain grows in between; more than one may be. Memory and cache
-/// lines are as those of [`ScalableBloomFilter`]; an insertion of a batch writes one shared counter
-/// per 512 keys.
+/// An inserted key is found if its insertion *happened before* the call (through a join, a channel
+/// or a lock). If several threads insert the same new key at once, at least one of them gets the
+/// answer "new", even if the chain grows in between; several may. Memory and cache lines are those
+/// of [`ScalableBloomFilter`]; a batch insertion writes one shared counter per 512 keys.
 ///
 /// # Examples
 ///
@@ -46,15 +45,15 @@ use alloc::vec::Vec;
 /// ```
 #[derive(Debug)]
 pub struct ConcurrentScalableBloomFilter {
-    /// Filled from the front. `Arc`, since what is in a slot cannot be taken out again.
+    /// Filled from the front. `Arc`, since the contents of a slot cannot be taken out again.
     layers: [Slot<Arc<SharedLayer>>; MAX_LAYERS],
-    /// Layers published so far, or fewer: where to look for more from.
+    /// A lower bound for the number of published layers, from which to look for more.
     num_layers: AtomicU64,
     pub(super) limits: Limits,
     pub(super) digest_function: DigestFunction,
-    /// What all layers take of a budget, if there is one.
+    /// The charge of all layers to a budget, if there is one.
     pub(super) charge: Option<Charge>,
-    /// Held by who makes or publishes a layer.
+    /// Held while a layer is created or published.
     pub(super) growing: Lock,
 }
 
@@ -63,10 +62,10 @@ pub(super) struct SharedLayer {
     pub(super) layer: Layer<ConcurrentBlockedBloomFilter>,
     /// Keys inserted, and places that threads reserved and will use or give back.
     taken: AtomicU64,
-    /// The layer after this one, once it was sized: that takes milliseconds, and where there is no
-    /// memory for it every further key asks.
+    /// The layer after this one, once it has been sized: that takes milliseconds, and if there is
+    /// no memory for it, every further key needs it again.
     pub(super) next: Slot<LayerParams>,
-    /// That layer, once it was made: published as soon as this one is full.
+    /// That layer, once it has been created: published as soon as this one is full.
     pub(super) ahead: Slot<Arc<SharedLayer>>,
     /// Whether a thread was notified that it is time to create it.
     pub(super) notified: AtomicBool,
@@ -116,7 +115,7 @@ impl SharedLayer {
     }
 
     pub(super) fn inserted_items(&self) -> u64 {
-        // ORDERING: Relaxed. A number to show and to compare; it guards no memory.
+        // ORDERING: Relaxed. A number for display and comparison; it guards no memory.
         self.taken.load(Ordering::Relaxed)
     }
 }
@@ -155,7 +154,8 @@ impl ConcurrentScalableBloomFilter {
         let shared: Vec<Arc<SharedLayer>> =
             layers.iter().filter_map(|slot| slot.get().cloned()).collect();
         drop(layers);
-        // With the slots gone, and with each layer its hold on the next, these are the only ones.
+        // The slots are gone, and with each layer its reference to the next, so these are the only
+        // references.
         let owned = shared.into_iter().filter_map(Arc::into_inner).map(|shared| {
             let inserted_items = shared.inserted_items();
             shared.layer.into_exclusive(inserted_items)
@@ -165,11 +165,11 @@ impl ConcurrentScalableBloomFilter {
         ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes }
     }
 
-    /// A copy of all layers as they are now, while other threads go on: it holds at least every key
-    /// whose insertion happened before the call.
+    /// A copy of all current layers while other threads continue: it holds at least every key whose
+    /// insertion happened before the call.
     ///
-    /// Layers that are published later are not in it. Its counts are those of this moment, but for
-    /// keys that are being inserted.
+    /// Layers published later are not in it. Its counts are the current ones, except for keys that
+    /// are being inserted.
     ///
     /// # Errors
     ///
@@ -199,13 +199,13 @@ impl ConcurrentScalableBloomFilter {
         Ok(ScalableBloomFilter { layers, first_items, target_fpp, digest_function, max_bytes })
     }
 
-    /// Refuses to grow beyond this many bytes in all.
+    /// Sets a limit on the total number of bytes, beyond which the filter does not grow.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.limits.max_bytes = max_bytes;
     }
 
-    /// Lets each further layer be charged to the budget of `charge`, which holds the bytes of those
-    /// that there are ([`ConcurrentScalableBloomFilter::num_bytes`]) and is given back with the
+    /// Charges each further layer to the budget of `charge`, which must hold the bytes of the
+    /// existing layers ([`ConcurrentScalableBloomFilter::num_bytes`]) and is given back with the
     /// filter.
     pub fn set_charge(&mut self, charge: Charge) {
         self.charge = Some(charge);
@@ -215,7 +215,7 @@ impl ConcurrentScalableBloomFilter {
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`]; [`Error::TooLarge`] also where a budget is used up.
+    /// As [`ScalableBloomFilter::insert`]; [`Error::TooLarge`] also if a budget is exhausted.
     pub fn insert<K: Key + ?Sized>(&self, key: &K) -> Result<bool, Error> {
         self.insert_digest(self.digest_function.digest(key))
     }
@@ -243,7 +243,7 @@ impl ConcurrentScalableBloomFilter {
         }
     }
 
-    /// Inserts many keys in order: bit `i` of the result tells whether `keys[i]` was new.
+    /// Inserts many keys in order: bit `i` of the result is set if `keys[i]` was new.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl ConcurrentScalableBloomFilter {
         Ok(new)
     }
 
-    /// Inserts many digests in order; bit `i` of `new` tells whether `digests[i]` was new.
+    /// Inserts many digests in order; bit `i` of `new` is set if `digests[i]` was new.
     ///
     /// # Errors
     ///
@@ -271,9 +271,9 @@ impl ConcurrentScalableBloomFilter {
         Ok(())
     }
 
-    /// The newest layer is queried too before room in it is reserved, so that keys which are there
-    /// reserve nothing: threads that insert the same keys would else push each other on to
-    /// new layers.
+    /// The newest layer is also queried before room in it is reserved, so that keys already present
+    /// reserve nothing: otherwise threads that insert the same keys would push each other on to new
+    /// layers.
     fn insert_pending(&self, pending: &mut Pending, new: &mut [u64]) -> Result<(), Error> {
         let (mut searched, mut count) = (0, self.num_layers());
         loop {
@@ -316,7 +316,7 @@ impl ConcurrentScalableBloomFilter {
         newest_first.any(|shared| shared.layer.contains(digest))
     }
 
-    /// Asks for many keys; bit `i` of the result answers for `keys[i]`.
+    /// Queries many keys; bit `i` of the result is the answer for `keys[i]`.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut digests = alloc::vec![Digest::default(); keys.len()];
         self.digest_function.digest_batch(keys, &mut digests);
@@ -325,7 +325,7 @@ impl ConcurrentScalableBloomFilter {
         found
     }
 
-    /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
+    /// Queries many digests; bit `i` of `found` is the answer for `digests[i]`.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         let newest_first = self.published().rev().map(|shared| &shared.layer);
         layer::contains_in(&newest_first, digests, found);
@@ -336,12 +336,12 @@ impl ConcurrentScalableBloomFilter {
         &self.digest_function
     }
 
-    /// The number of layers now.
+    /// The current number of layers.
     pub fn num_layers(&self) -> usize {
-        // ORDERING: Acquire, with the Release of `grow_to`: the slots of the layers that are
-        // counted are seen filled. (Relaxed, a slot could be seen empty on machines that reorder
-        // loads.) One that this thread has to see, since a key was put into it before, and that is
-        // not counted yet, is found by going on.
+        // ORDERING: Acquire, with the Release of `grow_to`: the slots of the counted layers are
+        // seen filled. (With Relaxed, a slot could be seen empty on machines that reorder loads.) A
+        // layer that is not counted yet but that this thread must see, since a key was put into it
+        // before, is found by looking further.
         let mut count = self.num_layers.load(Ordering::Acquire) as usize;
         while count < MAX_LAYERS && self.layers[count].get().is_some() {
             count += 1;
@@ -353,7 +353,7 @@ impl ConcurrentScalableBloomFilter {
         self.limits
     }
 
-    /// All layers now, oldest first.
+    /// All current layers, oldest first.
     pub(super) fn published(&self) -> impl DoubleEndedIterator<Item = &SharedLayer> + Clone {
         self.slice(0, self.num_layers())
     }
@@ -367,13 +367,13 @@ impl ConcurrentScalableBloomFilter {
         self.layers[from..to].iter().filter_map(|slot| slot.get().map(|shared| &**shared))
     }
 
-    /// The last of `count` layers, of which there is always one.
+    /// The last of `count` layers; there is always at least one.
     pub(super) fn newest(&self, count: usize) -> &SharedLayer {
         let newest = self.layers[count - 1].get();
         newest.expect("layers are counted after they are published")
     }
 
-    /// The number of layers, having added one if there are no more than `count`.
+    /// The number of layers, after adding one if there are no more than `count`.
     fn more_than(&self, count: usize) -> Result<usize, Error> {
         if self.num_layers() <= count {
             // Sizing takes longer than the rest, and needs no lock.
@@ -383,14 +383,14 @@ impl ConcurrentScalableBloomFilter {
         Ok(self.num_layers())
     }
 
-    /// Publishes the layer that makes it `count`, unless that was done. With `growing` held.
+    /// Publishes layer number `count`, unless that has been done. Requires that `growing` is held.
     fn grow_to(&self, count: usize) -> Result<(), Error> {
         if self.num_layers() < count {
             let layer = self.layer_after(count - 1)?.clone();
-            // Nobody else fills it.
+            // No other thread fills it.
             let _ = self.layers[count - 1].set(Box::new(layer));
-            // ORDERING: Release, with the Acquire of `num_layers`: who sees the count sees the
-            // layer.
+            // ORDERING: Release, with the Acquire of `num_layers`: a thread that sees the count
+            // sees the layer.
             self.num_layers.fetch_max(count as u64, Ordering::Release);
         }
         Ok(())

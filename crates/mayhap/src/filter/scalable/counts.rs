@@ -1,14 +1,14 @@
-//! Counts for those who keep a log of what was inserted: there they know better than the bits do
-//! which keys were new.
+//! Counts for callers that keep a log of insertions, which knows better than the bits which keys
+//! were new.
 
 use super::ScalableBloomFilter;
 use crate::{Bitmap, Digest, Error};
 
 impl ScalableBloomFilter {
-    /// Counts no more than `most` keys as inserted; what is too many is taken from the newest
-    /// layers first. No bit is changed.
+    /// Limits the count of inserted keys to `most`; any excess is subtracted from the newest layers
+    /// first. No bit is changed.
     ///
-    /// For a copy that was made while others inserted: it counts keys whose bits it does not have
+    /// For a copy taken during insertions: it counts keys whose bits it does not have
     /// ([`snapshot`](super::ConcurrentScalableBloomFilter::snapshot)).
     ///
     /// # Examples
@@ -31,13 +31,13 @@ impl ScalableBloomFilter {
         }
     }
 
-    /// Inserts digests of which each counts as a key, also one that is there already: the layer
-    /// that has it then counts it, or another one with room.
+    /// Inserts digests and counts each of them as a key, even if it is already present: then the
+    /// layer that holds it counts it, or another one with room.
     ///
-    /// For digests that a log says were new when they were inserted into a filter of which this is
-    /// a copy, made then or later. A copy of which [`ScalableBloomFilter::limit_inserted_items`]
-    /// has made what the log began with counts exactly what the log has, whichever of its digests
-    /// the copy has already.
+    /// For digests that were, according to a log, new when they were inserted into the filter of
+    /// which this is a copy, taken then or later. If [`ScalableBloomFilter::limit_inserted_items`]
+    /// has reset the copy to the count at the start of the log, it then counts exactly what the log
+    /// has, whichever of the digests it already holds.
     ///
     /// # Errors
     ///
@@ -66,10 +66,10 @@ impl ScalableBloomFilter {
         Ok(())
     }
 
-    /// Inserts digests of which none counts as a key.
+    /// Inserts digests without counting them as keys.
     ///
-    /// For digests that a log says were there when they were inserted, and that count where the log
-    /// says that they were new.
+    /// For digests that were, according to a log, already present when they were inserted; they
+    /// count where the log has them as new.
     ///
     /// # Errors
     ///
@@ -94,7 +94,7 @@ impl ScalableBloomFilter {
         Ok(())
     }
 
-    /// Counts a key that is there. No layer counts more than it has room for.
+    /// Counts a key that is present. No layer counts more keys than it has room for.
     fn count_again(&mut self, digest: Digest) -> Result<(), Error> {
         let fits = |has_it: bool| {
             let mut newest_first = self.layers.iter().enumerate().rev();

@@ -1,4 +1,4 @@
-//! The next layer of a chain that many threads fill: sized, made, and its memory made ready.
+//! The next layer of a chain that many threads fill: sized, created, and its memory prepared.
 
 use super::concurrent::SharedLayer;
 use super::layer::Layer;
@@ -9,12 +9,12 @@ use crate::sync::Ordering;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 
-/// After a layer of fewer bytes the next one is not made ahead: its memory is there at once.
+/// After a smaller layer the next one is not created ahead: its memory is available at once.
 const LARGE_BYTES: u64 = if cfg!(any(loom, shuttle)) { 0 } else { 2 << 20 };
 
 impl SharedLayer {
-    /// Whether it is so full that the next layer should be made, and large enough for that to
-    /// matter.
+    /// Whether it is full enough that the next layer should be created, and large enough for that
+    /// to matter.
     fn is_nearly_full(&self) -> bool {
         let capacity = self.layer.full_at;
         self.inserted_items() >= capacity - capacity / 8
@@ -23,8 +23,8 @@ impl SharedLayer {
 }
 
 impl ConcurrentScalableBloomFilter {
-    /// Sizes the next layer if the newest is half full, so that the thread which finds it full need
-    /// not: that takes milliseconds. For a thread that has time; nothing depends on it.
+    /// Sizes the next layer if the newest is half full, so that the thread that finds it full does
+    /// not have to: sizing takes milliseconds. For a background thread; nothing depends on it.
     pub fn prepare_growth(&self) {
         let count = self.num_layers();
         let newest = self.newest(count);
@@ -35,28 +35,29 @@ impl ConcurrentScalableBloomFilter {
     }
 
     /// Whether it is time for [`ConcurrentScalableBloomFilter::grow_ahead`]: the newest layer is
-    /// seven eighths full, and has at least 2 MiB. Says so once for each layer.
+    /// seven eighths full and has at least 2 MiB. Returns `true` once per layer.
     ///
-    /// For whoever inserts, to tell the thread that has time; it costs a look at the counter that
-    /// the insertion wrote.
+    /// For inserting threads, to notify the background thread; it costs one read of the counter
+    /// that the insertion wrote.
     #[inline]
     pub fn growth_is_due(&self) -> bool {
         let newest = self.newest(self.num_layers());
-        // ORDERING: Relaxed. The flag only picks one of the threads that come here; the layer was
-        // seen by the Acquire of `num_layers`.
+        // ORDERING: Relaxed. The flag only selects one of the threads that arrive here; the layer
+        // was seen by the Acquire of `num_layers`.
         newest.is_nearly_full()
             && !newest.notified.load(Ordering::Relaxed)
             && !newest.notified.swap(true, Ordering::Relaxed)
     }
 
-    /// Makes the next layer before it is needed, so that the thread which finds the newest full
-    /// only publishes it. For a thread that has time; nothing depends on it.
+    /// Creates the next layer before it is needed, so that the thread that finds the newest one
+    /// full only publishes it. For a background thread; nothing depends on it.
     ///
-    /// Does nothing before the newest layer is seven eighths full and has 2 MiB, and where a limit
-    /// is near: if what is left of the budget is not twice the layer. The layer is charged as
-    /// always, once, and counted in [`ConcurrentScalableBloomFilter::num_bytes`] from then on. Then
-    /// each page of it is written to, so that insertions need not wait for the system to find
-    /// memory; it may be in use by then. `go_on` is called every 2 MiB and ends that with `false`.
+    /// Does nothing until the newest layer is seven eighths full and has 2 MiB, nor when a limit is
+    /// near: if the rest of the budget is less than twice the layer. The layer is charged once, as
+    /// always, and counted in [`ConcurrentScalableBloomFilter::num_bytes`] from then on. Then each
+    /// page of it is written to, so that insertions do not wait for the system to provide memory;
+    /// the layer may already be in use by then. `go_on` is called every 2 MiB and stops the writing
+    /// by returning `false`.
     ///
     /// # Examples
     ///
@@ -89,8 +90,8 @@ impl ConcurrentScalableBloomFilter {
         }
     }
 
-    /// The layer after the first `count`, which may be published or not. With `growing` held, so
-    /// that it is made and charged once.
+    /// The layer after the first `count`, published or not. Requires that `growing` is held, so
+    /// that it is created and charged once.
     pub(super) fn layer_after(&self, count: usize) -> Result<&Arc<SharedLayer>, Error> {
         let newest = self.newest(count);
         if let Some(layer) = newest.ahead.get() {
@@ -112,7 +113,7 @@ impl ConcurrentScalableBloomFilter {
         Ok(newest.ahead.get().expect("it was filled"))
     }
 
-    /// What the layer after the first `count` is made of, when those are full.
+    /// The parameters of the layer after the first `count`, when those are full.
     pub(super) fn next_after(&self, count: usize) -> Result<LayerParams, Error> {
         let newest = self.newest(count);
         if let Some(&params) = newest.next.get() {

@@ -43,7 +43,7 @@ impl Part for Filter<Blocked, SharedBlocks> {
     }
 }
 
-/// The digest that part `index` places: part 0 the digest itself, others an odd multiple of it.
+/// The digest that part `index` uses: part 0 the digest itself, the others an odd multiple of it.
 #[inline(always)]
 pub(super) fn part_digest(digest: Digest, index: usize) -> Digest {
     Digest::new(digest.get().wrapping_mul(PROBE_MULTIPLIERS[index]))
@@ -53,12 +53,12 @@ pub(super) fn part_digest(digest: Digest, index: usize) -> Digest {
 #[derive(Debug)]
 pub(super) struct Layer<F> {
     pub(super) params: LayerParams,
-    /// Which layer of a chain this is; after a union several may be the same.
+    /// The step of this layer in the chain; after a union several layers may have the same.
     pub(super) step: u32,
     pub(super) parts: Vec<F>,
-    /// Keys inserted; a layer that is shared counts elsewhere.
+    /// Keys inserted; a shared layer counts them elsewhere.
     pub(super) inserted_items: u64,
-    /// The count of them at which it is full.
+    /// The count at which it is full.
     pub(super) full_at: u64,
 }
 
@@ -68,12 +68,12 @@ impl<F> Layer<F> {
         Self { params, step, parts, inserted_items, full_at }
     }
 
-    /// The rate with so many keys counted.
+    /// The rate with this many keys counted.
     pub(super) fn expected_fpp_of(&self, inserted_items: u64) -> f64 {
         self.params.expected_fpp(self.params.distinct_items(inserted_items))
     }
 
-    /// The rate when it is full, or with so many counted if they are more.
+    /// The rate when it is full, or with this count if that is higher.
     pub(super) fn promised_fpp_of(&self, inserted_items: u64) -> f64 {
         let distinct = self.params.distinct_items(inserted_items);
         self.params.expected_fpp(distinct.max(self.params.expected_items()))
@@ -110,7 +110,7 @@ impl<F: Part> Layer<F> {
     }
 }
 
-/// At most [`CHUNK`] digests as part `index` places them.
+/// At most [`CHUNK`] digests as used by part `index`.
 #[inline(always)]
 fn part_digests<'a>(
     digests: &'a [Digest],
@@ -127,7 +127,8 @@ fn part_digests<'a>(
 }
 
 impl Layer<Filter<Blocked, SharedBlocks>> {
-    /// Of several threads that insert a key, at least one gets the answer "new", as each bit is.
+    /// If several threads insert a key, at least one of them gets the answer "new", since each bit
+    /// does.
     #[inline]
     pub(super) fn insert_shared(&self, digest: Digest) -> bool {
         let mut new = false;
@@ -152,7 +153,7 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
         self.parts.iter().all(|part| part.blocks.touch(go_on));
     }
 
-    /// A copy, to whose count the caller sees.
+    /// A copy, whose count the caller has to set.
     pub(super) fn snapshot(&self) -> Result<Layer<BlockedBloomFilter>, Error> {
         let parts = self.parts.iter().map(Filter::snapshot).collect::<Result<_, _>>()?;
         let &Self { params, step, inserted_items, full_at, .. } = self;
@@ -171,7 +172,7 @@ impl Layer<Filter<Blocked, SharedBlocks>> {
 }
 
 impl<S: Storage> Layer<Filter<Blocked, S>> {
-    /// The rate now, from the bits.
+    /// The current rate, from the bits.
     pub(super) fn estimated_fpp(&self) -> f64 {
         self.parts.iter().map(Filter::estimated_fpp).product()
     }
@@ -181,7 +182,7 @@ impl<S: Storage> Layer<Filter<Blocked, S>> {
         self.parts.iter().map(|part| part.blocks.count_ones()).sum()
     }
 
-    /// Every part speaks of the same keys, so one is read.
+    /// Every part holds the same keys, so one is read.
     pub(super) fn estimated_items(&self) -> Estimate {
         self.parts[0].estimated_items()
     }
@@ -236,7 +237,7 @@ impl Layer<BlockedBloomFilter> {
         self.full_at.saturating_sub(self.inserted_items)
     }
 
-    /// The rate now, by the number of keys.
+    /// The current rate, from the number of keys.
     pub(super) fn expected_fpp(&self) -> f64 {
         self.expected_fpp_of(self.inserted_items)
     }
@@ -252,7 +253,7 @@ impl Layer<BlockedBloomFilter> {
     }
 }
 
-/// Keys of a chunk that no layer has answered for yet: their digests and where they stand in it.
+/// The keys of a chunk that no layer has found yet: their digests and positions in it.
 pub(super) struct Pending {
     places: [u16; CHUNK],
     digests: [Digest; CHUNK],
@@ -278,7 +279,7 @@ impl Pending {
         &self.digests[self.start..self.end]
     }
 
-    /// Goes on with those that were not found.
+    /// Keeps only those that were not found.
     pub(super) fn keep_absent(&mut self, found: &Answers) {
         if found.iter().all(|&word| word == 0) {
             return;
@@ -292,7 +293,7 @@ impl Pending {
         self.end = kept;
     }
 
-    /// Sets in `words` the bits of the chunk's keys that `answers` says "yes" for.
+    /// Sets in `words` the bits of the chunk's keys for which `answers` is "yes".
     pub(super) fn mark(&self, answers: &Answers, words: &mut [u64]) {
         for i in ones(answers) {
             let place = usize::from(self.places[self.start + i]);
@@ -300,7 +301,7 @@ impl Pending {
         }
     }
 
-    /// The first `count` are dealt with.
+    /// The first `count` are done.
     pub(super) fn advance(&mut self, count: usize) {
         self.start += count;
     }

@@ -1,8 +1,8 @@
 //! A chain of growing layers for an unknown number of keys.
 //!
-//! `layer.rs` is one layer and a batch's way through all, `stats.rs` what a chain knows of itself,
-//! `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form that
-//! many threads fill, `growth.rs` its next layer, `counts.rs` counts that a log knows better.
+//! `layer.rs` is one layer and the path of a batch through all layers, `stats.rs` the statistics of
+//! a chain, `union.rs` two chains as one, `native.rs` the chain in a file, `concurrent.rs` the form
+//! that many threads fill, `growth.rs` its next layer, `counts.rs` counts taken from a log.
 
 mod concurrent;
 mod counts;
@@ -25,19 +25,19 @@ type OwnedLayer = Layer<BlockedBloomFilter>;
 
 /// A Bloom filter that grows with its keys and keeps the promised rate at every size.
 ///
-/// Layer `i` holds n₀ · 2^i keys at a sixth of the rate that the layers before it left:
-/// p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come, and a query, which any layer
-/// may answer wrongly, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable
-/// Bloom Filters*, with shares 1/2, 1/4, …). Layers are blocked filters, at low rates two or three
-/// of a higher rate each that all have to say "maybe" ([`scalable::layer`]). Growth and share come
-/// from a computation of what they cost (`docs/scalable-cost.md`).
+/// Layer `i` holds n₀ · 2^i keys at a sixth of the rate that the layers before it left: p/6, p/6 ·
+/// 5/6, p/6 · (5/6)², … sum to p for any number of layers, and a query, which is wrong if any layer
+/// is, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable Bloom Filters*, with
+/// shares 1/2, 1/4, …). Layers are blocked filters; at low rates, a layer is two or three of them
+/// with a higher rate each, all of which have to answer "maybe" ([`scalable::layer`]). Growth and
+/// share result from a computation of their cost (`docs/scalable-cost.md`).
 ///
-/// Memory: at 1 %, 25 bits a key in the mean over all sizes up to 10,000 times the first guess: 14
+/// Memory: at 1 %, 25 bits per key on average over all sizes up to 10,000 times the first guess: 14
 /// when the first layer is full, 16 to 22 when a later one is, and twice as many just after growth,
-/// while the newest is empty. A query for an absent key touches one cache line a layer and hardly
-/// more, newest and largest layer first: 14 at
-/// 10,000 times the first guess. An insertion touches one to three more. All layers share one
-/// digest. One thread writes or many read; for many writers see [`ConcurrentScalableBloomFilter`].
+/// while the newest is empty. A query for an absent key touches hardly more than one cache line per
+/// layer, newest and largest layer first: 14 at 10,000 times the first guess. An insertion touches
+/// one to three more. All layers share one digest. One thread writes or many read; for many writers
+/// see [`ConcurrentScalableBloomFilter`].
 ///
 /// # Examples
 ///
@@ -64,7 +64,8 @@ pub struct ScalableBloomFilter {
 }
 
 impl ScalableBloomFilter {
-    /// Starts with room for `first_items` keys; `target_fpp` holds overall, whatever comes.
+    /// Starts with room for `first_items` keys; `target_fpp` holds overall, however many keys
+    /// follow.
     ///
     /// # Errors
     ///
@@ -81,13 +82,13 @@ impl ScalableBloomFilter {
         Ok(filter)
     }
 
-    /// [`ScalableBloomFilter::new`] with the first layer that [`scalable::chain_layer`] gave for
-    /// these numbers, so that it need not be computed again.
+    /// [`ScalableBloomFilter::new`] with the first layer that [`scalable::chain_layer`] returned
+    /// for these numbers, so that it need not be computed again.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the layer holds another number of keys
-    /// than `first_items`; as [`scalable::chain_layer`] for a bad target.
+    /// [`Error::OutOfMemory`]; [`Error::Incompatible`] if the layer is not sized for `first_items`
+    /// keys; as [`scalable::chain_layer`] for a bad target.
     pub fn with_first_layer(
         layer: LayerParams,
         first_items: u64,
@@ -103,7 +104,8 @@ impl ScalableBloomFilter {
         Ok(Self { layers, first_items, target_fpp, digest_function, max_bytes: u64::MAX })
     }
 
-    /// Refuses to grow beyond this many bytes in all. No limit by default.
+    /// Sets a limit on the total number of bytes, beyond which the filter does not grow. No limit
+    /// by default.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.max_bytes = max_bytes;
     }
@@ -113,8 +115,8 @@ impl ScalableBloomFilter {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`], [`Error::TooLarge`] above [`ScalableBloomFilter::set_max_bytes`], or
-    /// [`Error::FppUnreachable`] near 2^64 · p keys, if the filter had to grow and could not; the
-    /// key is then not inserted. A key that is there already never needs to grow it.
+    /// [`Error::FppUnreachable`] near 2^64 · p keys, if the filter needs to grow and cannot; the
+    /// key is then not inserted. A key that is already present never requires growth.
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> Result<bool, Error> {
         self.insert_digest(self.digest_function.digest(key))
     }
@@ -137,7 +139,7 @@ impl ScalableBloomFilter {
         Ok(self.newest_mut().insert(digest))
     }
 
-    /// Inserts many keys in order: bit `i` of the result tells whether `keys[i]` was new.
+    /// Inserts many keys in order: bit `i` of the result is set if `keys[i]` was new.
     ///
     /// # Errors
     ///
@@ -150,12 +152,12 @@ impl ScalableBloomFilter {
         Ok(new)
     }
 
-    /// Inserts many digests in order; bit `i` of `new` tells whether `digests[i]` was new.
+    /// Inserts many digests in order; bit `i` of `new` is set if `digests[i]` was new.
     ///
     /// # Errors
     ///
-    /// As [`ScalableBloomFilter::insert`]; digests before the one for which there was no room are
-    /// inserted, and `new` has their answers and zeros for the rest.
+    /// As [`ScalableBloomFilter::insert`]; the digests before the one that did not fit are
+    /// inserted, and `new` has their answers, and zeros for the rest.
     pub fn insert_digests_into(
         &mut self,
         digests: &[Digest],
@@ -165,7 +167,7 @@ impl ScalableBloomFilter {
         let mut pending = Pending::new();
         for (digests, words) in digests.chunks(CHUNK).zip(words) {
             pending.fill(digests);
-            // The largest layer first: it holds most keys, and what it holds need not be looked up
+            // The largest layer first: it holds most of the keys, and those need not be looked up
             // again.
             for layer in self.older().rev() {
                 pending.keep_absent(&layer.contains_batch(pending.digests()));
@@ -179,7 +181,7 @@ impl ScalableBloomFilter {
     fn insert_pending(&mut self, pending: &mut Pending, new: &mut [u64]) -> Result<(), Error> {
         while !pending.digests().is_empty() {
             if self.newest().room() == 0 {
-                // What the full layer holds is no reason to grow.
+                // Keys that the full layer holds are no reason to grow.
                 pending.keep_absent(&self.newest().contains_batch(pending.digests()));
                 if pending.digests().is_empty() {
                     return Ok(());
@@ -206,7 +208,7 @@ impl ScalableBloomFilter {
         self.layers.iter().rev().any(|layer| layer.contains(digest))
     }
 
-    /// Asks for many keys; bit `i` of the result answers for `keys[i]`.
+    /// Queries many keys; bit `i` of the result is the answer for `keys[i]`.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut digests = alloc::vec![Digest::default(); keys.len()];
         self.digest_function.digest_batch(keys, &mut digests);
@@ -215,12 +217,12 @@ impl ScalableBloomFilter {
         found
     }
 
-    /// Asks for many digests; bit `i` of `found` answers for `digests[i]`.
+    /// Queries many digests; bit `i` of `found` is the answer for `digests[i]`.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         layer::contains_in(&self.layers.iter().rev(), digests, found);
     }
 
-    /// Forgets every key and gives back the memory of all layers but the first.
+    /// Forgets every key and frees the memory of all layers but the first.
     pub fn clear(&mut self) {
         self.layers.truncate(1);
         self.newest_mut().clear();
@@ -265,7 +267,7 @@ impl ScalableBloomFilter {
     }
 }
 
-/// What decides on the next layer.
+/// The numbers that determine the next layer.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     first_items: u64,
@@ -274,7 +276,7 @@ struct Limits {
 }
 
 impl Limits {
-    /// The layer to add to `num_layers` ones that take `num_bytes` and promise `promised_fpp`.
+    /// The layer to add to `num_layers` layers that take `num_bytes` and promise `promised_fpp`.
     fn next_layer(
         &self,
         step: u32,

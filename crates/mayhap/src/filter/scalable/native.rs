@@ -62,8 +62,8 @@ fn entries(fields: &Fields) -> Result<Vec<Entry>, Error> {
     if first.step != 0 {
         return bad_field("layer step", first.step.into());
     }
-    // The last layer is the one that keys go into. Nothing follows for the room of layers of one
-    // step: a union puts the one with the most room last, and insertions then fill it.
+    // Keys go into the last layer. That implies nothing about the room in layers of the same step:
+    // a union puts the one with the most room last, and insertions then fill it.
     for pair in entries.windows(2) {
         let (older, newer) = (pair[0].step, pair[1].step);
         if newer != older && newer != older + 1 {

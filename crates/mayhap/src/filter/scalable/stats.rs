@@ -1,4 +1,4 @@
-//! What a chain knows of itself.
+//! The statistics of a chain.
 
 use super::concurrent::SharedLayer;
 use super::{ConcurrentScalableBloomFilter, Layer, OwnedLayer, ScalableBloomFilter};
@@ -15,7 +15,7 @@ impl ScalableBloomFilter {
         self.target_fpp
     }
 
-    /// The keys that the first layer was made for.
+    /// The number of keys that the first layer was sized for.
     pub const fn first_items(&self) -> u64 {
         self.first_items
     }
@@ -30,7 +30,7 @@ impl ScalableBloomFilter {
         self.layers.len()
     }
 
-    /// What each layer is made of and how many keys it holds, oldest first.
+    /// The parameters of each layer and the number of its keys, oldest first.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = (LayerParams, u64)> + '_ {
         self.layers.iter().map(|layer| (layer.params, layer.inserted_items))
     }
@@ -45,20 +45,19 @@ impl ScalableBloomFilter {
         self.layers.iter().map(|layer| layer.params.num_bits()).sum()
     }
 
-    /// Insertions that were answered "new" so far; after a union, keys that both filters had count
-    /// twice where their layers could not be ored.
+    /// The insertions answered "new" so far; after a union, keys that were in both filters count
+    /// twice if their layers could not be ored.
     pub fn inserted_items(&self) -> u64 {
         self.layers.iter().map(|layer| layer.inserted_items).sum()
     }
 
-    /// How many distinct keys came, with a 99 % interval: those that the layers counted, those
-    /// that they swallowed, and those that older layers took for theirs before they came so far.
-    /// Reads no block.
+    /// The number of distinct keys inserted, with a 99 % interval: those that the layers counted,
+    /// those that they swallowed, and those that older layers mistook for theirs. Reads no block.
     ///
-    /// A layer of which T keys came beyond the older ones, whose rates are pᵢ, was the newest for
-    /// T / Π (1 − pᵢ) keys. (Layers are taken as independent. What an older one holds is not in a
-    /// newer one, so that a few more are taken: none that shows up to a target of 0.1, one in two
-    /// hundred of those that are swallowed at 0.3.)
+    /// A layer that T keys reached, past older ones with the rates pᵢ, was the newest for T / Π (1
+    /// − pᵢ) keys. (Layers are treated as independent. Keys of an older one are not in a newer one,
+    /// so that a few more are swallowed: a negligible number up to a target of 0.1, one in two
+    /// hundred of the swallowed keys at 0.3.)
     ///
     /// # Examples
     ///
@@ -75,19 +74,19 @@ impl ScalableBloomFilter {
         distinct_items(self.layers())
     }
 
-    /// The predicted rate now: 1 − Π (1 − pᵢ) over the layers as full as they are.
+    /// The predicted current rate: 1 − Π (1 − pᵢ) over the layers at their current fill.
     pub fn expected_fpp(&self) -> f64 {
         any_of(self.layers.iter().map(OwnedLayer::expected_fpp))
     }
 
-    /// The bound of the rate at every size from now on: [`ScalableBloomFilter::target_fpp`], or
-    /// more after a union that used up what was left for later layers.
+    /// The upper bound of the rate at every size from now on: [`ScalableBloomFilter::target_fpp`],
+    /// or more after a union that used up the share of later layers.
     ///
-    /// The sum of the layers' rates when full, and of what further layers share.
+    /// It is the sum of the layers' rates when full and of the share of further layers.
     pub fn promised_fpp(&self) -> f64 {
         let promised: f64 = self.layers.iter().map(OwnedLayer::promised_fpp).sum();
         let left = left_fpp(self.target_fpp, self.newest().step + 1, promised);
-        // The sum of both is the target but for rounding, unless the floor is in force.
+        // The sum of both is the target except for rounding, unless the floor applies.
         if promised + left <= self.target_fpp * (1.0 + 1e-12) {
             self.target_fpp
         } else {
@@ -95,7 +94,7 @@ impl ScalableBloomFilter {
         }
     }
 
-    /// The false-positive probability *now*, from the bits as they are. Reads every block.
+    /// The *current* false-positive probability, from the bits themselves. Reads every block.
     ///
     /// Exact for these contents: 1 − Π (1 − pᵢ), with a layer's pᵢ the product of its parts' (see
     /// [`crate::Filter::estimated_fpp`]).
@@ -108,9 +107,9 @@ impl ScalableBloomFilter {
         fill_of(self.layers.iter())
     }
 
-    /// How many distinct keys the set bits speak of, with a 99 % interval: the layers' estimates
-    /// summed, their deviations as independent ones. Keys that an older layer took for its own when
-    /// they came are in none and not counted, a share of up to p
+    /// The number of distinct keys estimated from the set bits, with a 99 % interval: the sum of
+    /// the layers' estimates, with independent deviations. Keys that an older layer mistook for its
+    /// own are in no layer and not counted, a share of up to p
     /// ([`ScalableBloomFilter::distinct_items`] counts them too). Reads every layer.
     ///
     /// # Examples
@@ -130,12 +129,13 @@ impl ScalableBloomFilter {
 
     /// Whether the filter keeps its promise. Reads no block.
     ///
-    /// A chain that was never united is [`Health::Ok`] until it can grow no more.
+    /// A chain that was never united is [`Health::Ok`] until it can no longer grow.
     /// [`Health::NearCapacity`]: the newest layer is 80 % full and the next one would be refused,
     /// or a union has used up the rate, which will rise above the target as layers fill
-    /// ([`ScalableBloomFilter::promised_fpp`]). [`Health::OverCapacity`]: it is above the target.
+    /// ([`ScalableBloomFilter::promised_fpp`]). [`Health::OverCapacity`]: the rate is above the
+    /// target.
     pub fn health(&self) -> Health {
-        // The sum of the shares is the target but for rounding.
+        // The sum of the shares is the target except for rounding.
         let bound = self.target_fpp * (1.0 + 1e-9);
         if self.expected_fpp() > bound {
             return Health::OverCapacity;
@@ -161,22 +161,22 @@ impl ConcurrentScalableBloomFilter {
         self.limits().target_fpp
     }
 
-    /// The keys that the first layer was made for.
+    /// The number of keys that the first layer was sized for.
     pub const fn first_items(&self) -> u64 {
         self.limits().first_items
     }
 
-    /// As [`ScalableBloomFilter::layers`], at about this moment.
+    /// As [`ScalableBloomFilter::layers`], approximately now.
     pub fn layers(&self) -> impl Iterator<Item = (LayerParams, u64)> + '_ {
         self.published().map(|shared| (shared.layer.params, shared.inserted_items()))
     }
 
-    /// The keys that the layers were made for, all together.
+    /// The number of keys that all layers together were sized for.
     pub fn capacity(&self) -> u64 {
         self.published().map(|shared| shared.layer.params.expected_items()).sum()
     }
 
-    /// Bytes of memory of all layers, with the one that was made ahead.
+    /// Bytes of memory of all layers, including one created ahead.
     pub fn num_bytes(&self) -> u64 {
         let count = self.num_layers();
         let ahead = self.newest(count).ahead.get().map(|ahead| &**ahead);
@@ -184,19 +184,19 @@ impl ConcurrentScalableBloomFilter {
         layers.map(|shared| shared.layer.params.num_bytes()).sum()
     }
 
-    /// Insertions that were answered "new" so far, with up to 512 more for each thread that is
-    /// inserting at this moment.
+    /// The insertions answered "new" so far, plus up to 512 for each thread that is inserting right
+    /// now.
     pub fn inserted_items(&self) -> u64 {
         self.published().map(SharedLayer::inserted_items).sum()
     }
 
-    /// The [`ConcurrentScalableBloomFilter::inserted_items`] at which all layers are full: fewer
-    /// than the keys that they were made for, by those that are taken for repeats.
+    /// The value of [`ConcurrentScalableBloomFilter::inserted_items`] at which all layers are full:
+    /// lower than the number of keys that they were sized for, since some are taken for repeats.
     pub fn inserted_when_full(&self) -> u64 {
         self.published().map(|shared| shared.layer.full_at).sum()
     }
 
-    /// As [`ScalableBloomFilter::distinct_items`], at about this moment. Reads no block.
+    /// As [`ScalableBloomFilter::distinct_items`], approximately now. Reads no block.
     pub fn distinct_items(&self) -> Estimate {
         distinct_items(self.layers())
     }
@@ -207,23 +207,23 @@ impl ConcurrentScalableBloomFilter {
         any_of(self.published().map(fpp))
     }
 
-    /// As [`ScalableBloomFilter::estimated_fpp`], at about this moment. Reads every block.
+    /// As [`ScalableBloomFilter::estimated_fpp`], approximately now. Reads every block.
     pub fn estimated_fpp(&self) -> f64 {
         any_of(self.published().map(|shared| shared.layer.estimated_fpp()))
     }
 
-    /// As [`ScalableBloomFilter::fill_ratio`], at about this moment. Reads every block.
+    /// As [`ScalableBloomFilter::fill_ratio`], approximately now. Reads every block.
     pub fn fill_ratio(&self) -> f64 {
         fill_of(self.published().map(|shared| &shared.layer))
     }
 
-    /// As [`ScalableBloomFilter::estimated_items`], at about this moment. Reads every layer.
+    /// As [`ScalableBloomFilter::estimated_items`], approximately now. Reads every layer.
     pub fn estimated_items(&self) -> Estimate {
         sum_of(self.published().map(|shared| shared.layer.estimated_items()))
     }
 }
 
-/// How many distinct keys came to layers that counted so many, oldest first.
+/// The number of distinct keys inserted into layers with these counts, oldest first.
 fn distinct_items(layers: impl Iterator<Item = (LayerParams, u64)>) -> Estimate {
     let (mut items, mut variance, mut absent) = (0.0, 0.0, 1.0);
     let (mut rates, mut inserted) = (Vec::new(), 0);
@@ -232,15 +232,15 @@ fn distinct_items(layers: impl Iterator<Item = (LayerParams, u64)>) -> Estimate 
         let intake = params.intake();
         let estimate = Estimate::of_intake(&intake, counted);
         let (come, deviation) = (estimate.items / absent, estimate.deviation() / absent);
-        // Which of those that come are taken is chance too.
+        // Which of the keys are swallowed is random too.
         variance += deviation * deviation + come * (1.0 - absent) / absent;
         items += come;
         let fpp = params.expected_fpp(estimate.rounded());
         rates.push((items, fpp * intake.fpp_deviation(estimate.items)));
         absent *= 1.0 - fpp;
     }
-    // A layer's own rate is a little off from that of all such layers, and so is what it takes
-    // of all keys that come after it was full.
+    // A layer's own rate differs a little from the mean of such layers, and so does the share that
+    // it swallows of all keys that arrive after it was full.
     for (until, deviation) in rates {
         let off = (items - until) * deviation;
         variance += off * off;
@@ -259,7 +259,7 @@ fn fill_of<'a, S: Storage + 'a>(
     ones as f64 / bits as f64
 }
 
-/// The estimate for all layers, whose keys are others in each.
+/// The estimate for all layers, which hold different keys.
 fn sum_of(estimates: impl Iterator<Item = Estimate>) -> Estimate {
     let (mut items, mut below, mut above) = (0.0, 0.0, 0.0);
     let (mut low, mut full) = (0.0, false);

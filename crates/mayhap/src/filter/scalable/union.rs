@@ -6,7 +6,7 @@ use crate::filter::{Estimate, check_same_digest};
 use crate::{Error, Storage};
 use alloc::vec::Vec;
 
-/// What becomes of a layer of the other chain.
+/// What happens to a layer of the other chain.
 enum Plan {
     /// Ored into our layer of this index, which then holds this many keys.
     Or { ours: usize, theirs: usize, items: u64 },
@@ -17,18 +17,17 @@ enum Plan {
 impl ScalableBloomFilter {
     /// Makes this filter the union of both: it then holds the keys of either.
     ///
-    /// Layers of one shape are ored where all their keys fit into one: those of replicas that saw
-    /// the same keys, and newest layers that are not half full. Every other layer of `other` is
-    /// copied and becomes a further layer here, since its keys are gone and cannot be sorted in
-    /// anew.
+    /// Layers of the same shape are ored if all their keys fit into one: those of replicas that saw
+    /// the same keys, and newest layers that are less than half full. Every other layer of `other`
+    /// is copied and becomes an additional layer here, since its keys are gone and cannot be
+    /// redistributed.
     ///
-    /// The promise cannot always be kept: two full chains answer wrongly with the sum of both
-    /// rates, up to 2 p. [`ScalableBloomFilter::expected_fpp`] tells the rate as it is,
+    /// The promise cannot always be kept: the rate of two full chains together is the sum of both,
+    /// up to 2 p. [`ScalableBloomFilter::expected_fpp`] is the current rate,
     /// [`ScalableBloomFilter::promised_fpp`] the bound from then on, and
-    /// [`ScalableBloomFilter::health`] whether either is above the target. What the layers leave of
-    /// p is shared by those to come, so the union of two short chains still keeps p; one that shall
-    /// be the union of c long ones should have p / c as its target. Queries ask the adopted layers
-    /// too.
+    /// [`ScalableBloomFilter::health`] reports whether either is above the target. Further layers
+    /// share the remainder of p, so the union of two short chains still keeps p; for a union of c
+    /// long ones, create each with the target p / c. Queries look into the adopted layers too.
     ///
     /// # Errors
     ///
@@ -67,15 +66,15 @@ impl ScalableBloomFilter {
                 Plan::Adopt(layer) => self.layers.push(layer),
             }
         }
-        // The last one is inserted into: the highest step, of those the one with the most room, in
-        // the sense of the file, which counts up to `expected_items`.
+        // Keys are inserted into the last one: the highest step and, among those, the most room as
+        // defined by the file, which counts up to `expected_items`.
         self.layers.sort_by_key(|layer| {
             (layer.step, layer.params.expected_items().saturating_sub(layer.inserted_items))
         });
         Ok(())
     }
 
-    /// Everything that can fail, and nothing that changes this filter.
+    /// Everything that can fail, without changing this filter.
     fn plan_union(&self, other: &Self) -> Result<Vec<Plan>, Error> {
         let mut free: Vec<bool> = alloc::vec![true; self.layers.len()];
         let (mut count, mut bytes) = (self.layers.len(), self.num_bytes());
@@ -89,7 +88,7 @@ impl ScalableBloomFilter {
                 Some(Plan::Or { ours, theirs, items })
             });
             if let Some(Plan::Or { ours, .. }) = fit {
-                // One layer a layer: a second one would need to know what the first one added.
+                // One layer per layer: a second one would need to know what the first one added.
                 free[ours] = false;
             } else {
                 count += 1;
@@ -106,13 +105,14 @@ impl ScalableBloomFilter {
     }
 }
 
-/// How many keys the OR of two layers of one shape would have counted, if they fit into one.
+/// The number of keys that the OR of two layers of the same shape would have counted, if they fit
+/// into one.
 fn ored_items(ours: &OwnedLayer, theirs: &OwnedLayer) -> Option<u64> {
     if ours.step != theirs.step || ours.params != theirs.params {
         return None;
     }
     let [mut union, mut ours_only, mut theirs_only] = [0u64; 3];
-    // All parts hold the same keys, so the first one tells.
+    // All parts hold the same keys, so the first one is enough.
     let blocks = |layer: &OwnedLayer| layer.parts[0].storage().num_blocks();
     for i in 0..blocks(ours) {
         let (a, b): (Block, Block) =
@@ -124,7 +124,7 @@ fn ored_items(ours: &OwnedLayer, theirs: &OwnedLayer) -> Option<u64> {
         }
     }
     let (left, right) = (ours.inserted_items, theirs.inserted_items);
-    // Where one holds all of the other no estimate is needed, nor could it say so of a full one.
+    // If one holds all of the other, no estimate is needed, and for a full one none is possible.
     match (ours_only, theirs_only) {
         (0, 0) => return Some(left.max(right)),
         (_, 0) => return Some(left),

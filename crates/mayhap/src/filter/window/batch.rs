@@ -7,10 +7,10 @@ use crate::{Bitmap, Digest, Key};
 
 impl WindowBloomFilter {
     /// Inserts many keys, in order: bit `i` of the result is what [`WindowBloomFilter::insert`]
-    /// would have said for `keys[i]`, but their cache lines are fetched together.
+    /// would have returned for `keys[i]`, but their cache lines are fetched together.
     ///
-    /// In a time window they are inserted at the latest time that was passed: call
-    /// [`WindowBloomFilter::advance`] before.
+    /// In a time window they are inserted at the latest time passed in: call
+    /// [`WindowBloomFilter::advance`] first.
     pub fn insert_batch<K: Key>(&mut self, keys: &[K]) -> Bitmap {
         let mut new = Bitmap::new();
         let function = self.digest_function;
@@ -20,8 +20,7 @@ impl WindowBloomFilter {
         new
     }
 
-    /// [`WindowBloomFilter::insert_batch`] for keys that are already digests, into a bitmap that is
-    /// used again.
+    /// [`WindowBloomFilter::insert_batch`] for keys that are already digests, into a reused bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         self.insert_words(digests, new.reset(digests.len()));
     }
@@ -37,8 +36,8 @@ impl WindowBloomFilter {
         ));
     }
 
-    /// Asks for many keys: as [`WindowBloomFilter::contains`] for each, but with their cache lines
-    /// fetched together.
+    /// Queries many keys, as [`WindowBloomFilter::contains`] does for each, but with their cache
+    /// lines fetched together.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut found = Bitmap::new();
         with_form!(&self.form, window => {
@@ -50,8 +49,8 @@ impl WindowBloomFilter {
         found
     }
 
-    /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a bitmap that
-    /// is used again.
+    /// [`WindowBloomFilter::contains_batch`] for keys that are already digests, into a reused
+    /// bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_digests_at_into(digests, self.now(), found);
     }

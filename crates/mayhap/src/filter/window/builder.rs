@@ -1,4 +1,4 @@
-//! How a window is made.
+//! Building a window.
 
 use super::even::{self, EvenWindow};
 use super::spans::{self, SpanWindow};
@@ -7,7 +7,7 @@ use super::{Form, Window, WindowBloomFilter};
 use crate::sizing::window;
 use crate::{DigestFunction, Error};
 
-/// Sizes and makes a [`WindowBloomFilter`]: a window, its rate, and what else.
+/// Sizes and builds a [`WindowBloomFilter`] from a window, its rate and other options.
 ///
 /// # Examples
 ///
@@ -43,12 +43,12 @@ impl WindowBuilder {
         self
     }
 
-    /// Remembers at least the keys of the last `span`, in any unit, for instance milliseconds.
+    /// Remembers at least the keys of the last `span`, in any unit, such as milliseconds.
     ///
-    /// `expected_items` is how many keys come in a span at most, in whatever bursts. With more the
-    /// rate holds and the oldest are forgotten before their time
-    /// ([`WindowBloomFilter::forgotten_early`]); keys that come again within an eighth of the span
-    /// do not count then.
+    /// `expected_items` is the largest number of keys in a span, in bursts of any kind. If more
+    /// arrive, the rate holds and the oldest are forgotten early
+    /// ([`WindowBloomFilter::forgotten_early`]); then keys repeated within an eighth of the span do
+    /// not count.
     pub fn window_time(mut self, span: u64, expected_items: u64) -> Self {
         self.window = Some(Window::Time { span, expected_items });
         self
@@ -62,7 +62,7 @@ impl WindowBuilder {
 
     digest_setters!();
 
-    /// Refuses windows larger than this, before any memory is allocated. No limit by default.
+    /// Rejects windows larger than this before any memory is allocated. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
@@ -72,7 +72,7 @@ impl WindowBuilder {
     ///
     /// # Errors
     ///
-    /// As [`WindowBuilder::build`], but for limits of memory.
+    /// As [`WindowBuilder::build`], except for memory limits.
     pub fn num_bytes(&self) -> Result<u64, Error> {
         Ok(self.solve()?.num_bytes())
     }
@@ -98,7 +98,7 @@ impl WindowBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] without a window or a rate; [`Error::ZeroItems`] for no keys;
+    /// [`Error::Missing`] without a window or a rate; [`Error::ZeroItems`] for zero keys;
     /// [`Error::OutOfRange`] for a span of 0; [`Error::FppOutOfRange`]; [`Error::FppUnreachable`];
     /// [`Error::TooLarge`] above [`WindowBuilder::max_bytes`]; [`Error::OutOfMemory`].
     pub fn build(self) -> Result<WindowBloomFilter, Error> {
@@ -116,14 +116,14 @@ impl WindowBuilder {
     }
 }
 
-/// How a window is cut into generations.
+/// How a window is divided into generations.
 #[derive(Debug, Clone, Copy)]
 enum Cut {
     Even(even::Plan),
     Spans(spans::Plan),
 }
 
-/// A window that was sized and not made.
+/// A window that has been sized but not built.
 #[derive(Debug, Clone, Copy)]
 struct Solved {
     plan: Cut,

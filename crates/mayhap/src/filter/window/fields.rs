@@ -9,12 +9,12 @@ pub(super) fn bad_field<T>(field: &'static str, found: u64) -> Result<T, Error> 
     Err(Error::BadField { field, found })
 }
 
-/// Checks what the fields of every table have to be: the layout, no more than `used` fields of
-/// `extra`, no layers, numbers within their ranges.
+/// Checks the fields common to all tables: the layout, no more than `used` fields of `extra`, no
+/// layers, numbers within their ranges.
 ///
 /// # Errors
 ///
-/// [`Error::BadField`] with the first that is not; [`Error::FppOutOfRange`].
+/// [`Error::BadField`] with the first wrong one; [`Error::FppOutOfRange`].
 pub(super) fn check_fields<const COLUMNS: u32>(
     fields: &Fields,
     layout: u16,

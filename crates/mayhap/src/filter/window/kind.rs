@@ -1,4 +1,4 @@
-//! What a window remembers, and how old a key of it is.
+//! What a window remembers, and the age of its keys.
 
 /// What a [`WindowBloomFilter`](crate::WindowBloomFilter) remembers at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,15 +8,15 @@ pub enum Window {
     Items(u64),
     /// The keys that were inserted at most `span` ago.
     Time {
-        /// How long, in the unit of the times that the caller passes.
+        /// The length, in the unit of the times that the caller passes.
         span: u64,
-        /// The keys that are expected in a span.
+        /// The number of keys expected in a span.
         expected_items: u64,
     },
 }
 
 impl Window {
-    /// The keys of a window, w or as expected.
+    /// The number of keys of a window, w or as expected.
     pub(super) const fn expected_items(self) -> u64 {
         match self {
             Self::Items(items) | Self::Time { expected_items: items, .. } => items,
@@ -24,13 +24,13 @@ impl Window {
     }
 }
 
-/// How old a key is: how long ago it was inserted last.
+/// The age of a key: how long ago it was last inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Age {
-    /// Generations begun since: 0 if it was inserted in the present one.
+    /// Generations begun since then: 0 if it was inserted in the current one.
     pub generations: u32,
-    /// At least so many keys were counted since, or at least so much time has passed.
+    /// At least this many keys were counted since then, or at least this much time has passed.
     pub at_least: u64,
-    /// At most so many keys were counted since, or at most so much time has passed.
+    /// At most this many keys were counted since then, or at most this much time has passed.
     pub at_most: u64,
 }

@@ -1,8 +1,8 @@
 //! A filter that forgets: the last w keys, or the keys of the last w seconds.
 //!
 //! `kind.rs` is what a window remembers, `table.rs` the table of bits; `even/` has generations of
-//! one length, for windows of keys, `spans/` those that end when they are full or old, for windows
-//! of time. `native.rs` is the file, `fields.rs` the checks of its header that both forms share;
+//! one length, for count windows, `spans/` those that end when they are full or old, for time
+//! windows. `native.rs` is the file, `fields.rs` the checks of its header that both forms share;
 //! `builder.rs`, `batch.rs` and `stats.rs` are as for the other filters.
 
 /// Calls a function of the window inside, whichever form it has.
@@ -36,62 +36,63 @@ use spans::SpanWindow;
 /// A Bloom filter that remembers the last w keys, or the keys of the last w seconds, and forgets
 /// older ones.
 ///
-/// The window is cut into generations. The filter is a table of rows, each a word with one bit per
-/// generation; row `i` of a key is `mulhi(digest · A_i, rows)`, as bits are in
-/// [`crate::BloomFilter`]. Inserting sets the present generation's bit in k rows. Asking ANDs the k
-/// rows: the bits that are left are the generations that may hold the key, and the newest of them
-/// tells its [`Age`]. When a generation is over, the next column is taken, and what it held, the
-/// oldest keys, is forgotten. It was cleared until then, a few rows with each insertion.
+/// The window is divided into generations. The filter is a table of rows, each a word with one bit
+/// per generation; row `i` of a key is `mulhi(digest · A_i, rows)`, like the bits of a
+/// [`crate::BloomFilter`]. Inserting sets the current generation's bit in k rows. A query ANDs the
+/// k rows: the remaining bits are the generations that may hold the key, and the newest of them
+/// determines its [`Age`]. When a generation ends, the next column is reused, and its contents, the
+/// oldest keys, are forgotten. By then it has been cleared, a few rows with each insertion.
 ///
-/// A window of *keys* has 16 columns and generations of w/14 keys. A window of *time* has 64, and
-/// its generations end when they have n/54 keys or are w/8 old, whichever comes first, so that its
-/// rate holds whatever comes ([`crate::sizing::window::spans`]).
+/// A *count* window has 16 columns and generations of w/14 keys. A *time* window has 64 columns,
+/// and its generations end when they have n/54 keys or are w/8 old, whichever comes first, so that
+/// its rate holds under any load ([`crate::sizing::window::spans`]).
 ///
-/// # What is remembered
+/// # What a window remembers
 ///
-/// | window | surely remembered | surely forgotten, but for false positives |
+/// | window | surely remembered | surely forgotten, except for false positives |
 /// |---|---|---|
 /// | `window_items(w)` | the keys of the last w insertions | after 15/14 · w counted ones |
-/// | `window_time(w, n)` | what came at most w ago, while it is at most n keys | after 9/8 · w |
+/// | `window_time(w, n)` | keys inserted at most w ago, while there are at most n | after 9/8 · w |
 ///
-/// Where more than n keys come in a span of w, the rate is kept and the oldest go before their
-/// time, so that about n are left. [`WindowBloomFilter::forgotten_early`] counts the others,
-/// [`WindowBloomFilter::complete_since`] says from when on all are there, and
+/// If more than n keys arrive in a span of w, the rate is kept and the oldest are forgotten early,
+/// so that about n remain. [`WindowBloomFilter::forgotten_early`] counts the others,
+/// [`WindowBloomFilter::complete_since`] is the time from which on all are present, and
 /// [`WindowBloomFilter::health`] is over capacity as long as some of the span are missing.
 ///
-/// (w is rounded up to a whole number of generations; small windows are cut more coarsely.) An
-/// insertion counts if it changes the present generation: a key that it has already counts nothing,
-/// however often it comes. A key of an *older* generation is written again, so that its age starts
-/// anew, and counts, since it takes room. So a count window remembers the last w *distinct* keys
-/// where none returns after more than a generation, and fewer distinct keys, but still the keys of
-/// the last w insertions, where many do. Inserting only what is not contained, to save that room,
-/// would lose the false positives among them. (Where more than n insertions come in the span of a
-/// time window, a key that returns within w/8 is not written again: the generation that has it is
-/// kept for longer. So of a stream of many repeats each key counts 9 times in a span at most.)
+/// (w is rounded up to a whole number of generations; small windows are divided more coarsely.) An
+/// insertion counts if it changes the current generation: a key that is already in it does not
+/// count, however often it is repeated. A key of an *older* generation is written again, so that
+/// its age restarts, and counts, since it takes room. So a count window remembers the last w
+/// *distinct* keys if no key returns after more than a generation; if many do, it remembers fewer
+/// distinct keys, but still the keys of the last w insertions. Inserting only keys that are not
+/// contained, to save that room, would lose the false positives among them. (If more than n
+/// insertions arrive in the span of a time window, a key that returns within w/8 is not written
+/// again: the generation that has it is kept longer. So in a stream with many repeats each key
+/// counts at most 9 times per span.)
 ///
 /// The filter has no clock. In a time window the caller passes the time as a `u64` in any unit
 /// ([`WindowBloomFilter::insert_at`], [`WindowBloomFilter::contains_at`],
-/// [`WindowBloomFilter::advance`]); calls without a time mean the latest time that was passed. A
-/// clock that goes backwards is one that stands still: nothing is forgotten early, and keys that
-/// come meanwhile are as young as the latest time. So a time that is far too late forgets all and
-/// holds until it comes; [`WindowBloomFilter::clear`] resets it. In a count window times are
-/// ignored.
+/// [`WindowBloomFilter::advance`]); calls without a time use the latest time passed in. A clock
+/// that goes backwards is treated as standing still: nothing is forgotten early, and keys inserted
+/// meanwhile get the latest time. So a time that is far too late makes the filter forget everything
+/// and stays in force until the clock reaches it; [`WindowBloomFilter::clear`] resets it. In a
+/// count window times are ignored.
 ///
 /// # Cost
 ///
-/// Memory, all columns counted, per key of the window: 17.4 bits at 1 % and 22.9 at 0.1 % for a
-/// window of keys; 22.0 and 28.1 for one of time. The same slack and rate as a window of keys with
-/// 15 separate filters, one at a time cleared at once, are 16.3 bits and 15 times the cache lines;
-/// two filters that take turns are 22.1 bits and remember up to 2 · w keys; keeping the keys'
-/// 64-bit digests in a queue and rebuilding one filter from them is 73.6 bits; rows of one cache
-/// line a key would be 45.2.
+/// Memory per key of the window, including all columns: 17.4 bits at 1 % and 22.9 at 0.1 % for a
+/// count window; 22.0 and 28.1 for a time window. Alternatives to a count window: 15 separate
+/// filters with the same slack and rate, cleared one at a time, take 16.3 bits and 15 times the
+/// cache lines; two filters that take turns take 22.1 bits and remember up to 2 · w keys; keeping
+/// the keys' 64-bit digests in a queue and rebuilding one filter from them takes 73.6 bits; rows
+/// within one cache line per key would take 45.2.
 ///
-/// An insertion touches k cache lines (11 at 1 % in a window of keys, 9 in one of time), a query
-/// up to k, 5.3 on average for an absent key. Clearing adds half a block to a counted insertion in
-/// a window of keys and two and a half in one of time, in order, and no pause. In a time window a
-/// column is cleared as time goes by too; after an idle period what is left, at most one pass over
-/// the table as for [`WindowBloomFilter::clear`], is done in the next call with a time, and
-/// nothing where the column is empty. Queries never write.
+/// An insertion touches k cache lines (11 at 1 % in a count window, 9 in a time window), a query up
+/// to k, 5.3 on average for an absent key. Clearing adds half a block per counted insertion in a
+/// count window and two and a half in a time window, in order, without a pause. In a time window a
+/// column is also cleared as time passes; after an idle period the remainder, at most one pass over
+/// the table as for [`WindowBloomFilter::clear`], is done by the next call with a time; nothing is
+/// done if the column is empty. Queries never write.
 ///
 /// One thread writes or many read.
 ///
@@ -127,14 +128,14 @@ pub struct WindowBloomFilter {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "the numbers of 64 columns, used by every call")]
 enum Form {
-    /// All after one number of keys; or after one time, as in files of older versions.
+    /// All after the same number of keys, or after the same time, as in files of older versions.
     Even(EvenWindow),
     /// After a number of keys or a time, whichever comes first.
     Spans(SpanWindow),
 }
 
 impl WindowBloomFilter {
-    /// Starts to make a window.
+    /// Returns a builder for a window.
     pub fn builder() -> WindowBuilder {
         WindowBuilder::new()
     }
@@ -154,8 +155,8 @@ impl WindowBloomFilter {
 
     /// Inserts a key; `true` if it is new: surely not in the window before.
     ///
-    /// A key that is there becomes as young as if it were new. In a time window the key is inserted
-    /// at the latest time that was passed.
+    /// A key that is already present becomes as young as a new one. In a time window the key is
+    /// inserted at the latest time passed in.
     #[inline]
     pub fn insert<K: Key + ?Sized>(&mut self, key: &K) -> bool {
         let digest = self.digest_function.digest(key);
@@ -182,10 +183,10 @@ impl WindowBloomFilter {
         self.insert_digest(digest)
     }
 
-    /// Says what time it is, in a time window: forgets what has expired.
+    /// Advances the time of a time window and forgets what has expired.
     ///
-    /// A time before the latest one changes nothing. Calling it is never needed, since calls with a
-    /// time do the same; called now and then in idle periods it spreads the work.
+    /// A time before the latest one changes nothing. Calling it is optional, since calls with a
+    /// time do the same; calling it now and then in idle periods spreads the work.
     ///
     /// # Examples
     ///
@@ -208,7 +209,7 @@ impl WindowBloomFilter {
     }
 
     /// Whether the key may be in the window: `false` is certain, `true` is wrong with the filter's
-    /// false-positive probability. In a time window: at the latest time that was passed.
+    /// false-positive probability. In a time window: at the latest time passed in.
     #[inline]
     pub fn contains<K: Key + ?Sized>(&self, key: &K) -> bool {
         self.contains_digest(self.digest_function.digest(key))
@@ -222,8 +223,8 @@ impl WindowBloomFilter {
         })
     }
 
-    /// [`WindowBloomFilter::contains`] at the time `now`: generations that have expired until then
-    /// are not looked at. Changes nothing, so that many threads may ask.
+    /// [`WindowBloomFilter::contains`] at the time `now`: generations that have expired by then are
+    /// ignored. Changes nothing, so many threads may query at once.
     #[inline]
     pub fn contains_at<K: Key + ?Sized>(&self, key: &K, now: u64) -> bool {
         self.contains_digest_at(self.digest_function.digest(key), now)
@@ -237,7 +238,7 @@ impl WindowBloomFilter {
         })
     }
 
-    /// How long ago the key was inserted last, if it may be in the window.
+    /// The time or number of keys since the last insertion of the key, if it may be in the window.
     ///
     /// A false positive in a younger generation makes a key seem younger, with at most the filter's
     /// false-positive probability; none makes it seem older.

@@ -1,16 +1,16 @@
-//! What a window knows of itself.
+//! The statistics of a window.
 
 use super::{Form, Health, Window, WindowBloomFilter};
 use crate::sizing::window;
 use crate::{Digest, DigestFunction, Key};
 
 impl WindowBloomFilter {
-    /// What is remembered at least.
+    /// The window: what is remembered at least.
     pub const fn window(&self) -> Window {
         with_form!(&self.form, window => window.window())
     }
 
-    /// The keys of a window, w or as expected.
+    /// The number of keys of a window, w or as expected.
     pub const fn expected_items(&self) -> u64 {
         self.window().expected_items()
     }
@@ -25,7 +25,8 @@ impl WindowBloomFilter {
         &self.digest_function
     }
 
-    /// The digest of a key, for asking several filters of this digest function with one hash.
+    /// The digest of a key, for querying several filters with the same digest function at the cost
+    /// of one hash.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         self.digest_function.digest(key)
@@ -51,19 +52,19 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.table.num_bytes())
     }
 
-    /// Bits per key of the window, all columns counted.
+    /// Bits per key of the window, including all columns.
     pub fn bits_per_item(&self) -> f64 {
         self.num_bits() as f64 / self.expected_items() as f64
     }
 
-    /// The keys or the time after which a new generation begins at the latest: a 14th of a window
-    /// of keys, an eighth of one of time, rounded up.
+    /// The number of keys or the time after which a new generation begins at the latest: a 14th of
+    /// a count window, an eighth of a time window, rounded up.
     pub const fn generation_size(&self) -> u64 {
         with_form!(&self.form, window => window.generation_size())
     }
 
-    /// Generations that can be queried at most, the present one among them: 15 of a window of keys,
-    /// and fewer below 200 keys; 63 of one of time.
+    /// The largest number of generations that can be queried, including the current one: 15 in a
+    /// count window, fewer below 200 keys; 63 in a time window.
     pub const fn num_generations(&self) -> u32 {
         match &self.form {
             Form::Even(window) => window.num_generations(),
@@ -71,16 +72,16 @@ impl WindowBloomFilter {
         }
     }
 
-    /// How old a key has to be that is surely forgotten: in counted keys, or in time. 15/14 of a
-    /// window of keys (more for fewer than 200); 9/8 of one of time.
+    /// The age at which a key has surely been forgotten, in counted keys or in time: 15/14 of a
+    /// count window (more for fewer than 200 keys); 9/8 of a time window.
     pub const fn max_age(&self) -> u64 {
         with_form!(&self.form, window => window.max_age())
     }
 
-    /// Keys that were forgotten before their time, since more came in a span of time than the
-    /// window was made for: all of them so far, those that had come back in another generation
-    /// counted for each. `None` for a window that never does: one of keys, and one of time from a
-    /// file of an older version, whose rate rises instead.
+    /// The number of keys forgotten early so far, because more arrived in a span of time than the
+    /// window was sized for; a key that was in several generations counts for each. `None` for
+    /// windows that never forget early: count windows, and time windows from files of an older
+    /// version, whose rate rises instead.
     ///
     /// # Examples
     ///
@@ -104,7 +105,8 @@ impl WindowBloomFilter {
         }
     }
 
-    /// From when on the keys are surely remembered, if some of the last span were forgotten early.
+    /// The time from which on all keys are surely remembered, if some of the last span were
+    /// forgotten early.
     pub const fn complete_since(&self) -> Option<u64> {
         match &self.form {
             Form::Even(_) => None,
@@ -112,13 +114,13 @@ impl WindowBloomFilter {
         }
     }
 
-    /// The latest time that was passed; 0 before, and in a count window.
+    /// The latest time passed in; 0 before, and in a count window.
     pub const fn now(&self) -> u64 {
         with_form!(&self.form, window => window.now())
     }
 
-    /// The keys that are remembered, as counted: a key that came back in a later generation counts
-    /// for each.
+    /// The number of remembered keys as counted: a key that is in several generations counts for
+    /// each.
     pub fn inserted_items(&self) -> u64 {
         with_form!(&self.form, window => window.inserted_items())
     }
@@ -129,16 +131,16 @@ impl WindowBloomFilter {
     }
 
     /// The predicted false-positive probability with `items` keys in a window at the highest load:
-    /// just before a generation ends ([`crate::sizing::window::expected_fpp`]), and in a window of
-    /// time with the keys in as few generations as can be ([`crate::sizing::window::spans`]).
+    /// just before a generation ends ([`crate::sizing::window::expected_fpp`]), and in a time
+    /// window with the keys in as few generations as possible ([`crate::sizing::window::spans`]).
     ///
-    /// No window holds so many that it is above the target.
+    /// No window holds so many keys that it is above the target.
     pub fn expected_fpp(&self, items: u64) -> f64 {
         with_form!(&self.form, window => window.expected_fpp(items))
     }
 
-    /// The predicted false-positive probability *now*, from the keys that each live generation has
-    /// counted. Reads no bits, so that it can be called often.
+    /// The predicted *current* false-positive probability, from the keys that each live generation
+    /// has counted. Reads no bits, so that it can be called often.
     ///
     /// # Examples
     ///
@@ -158,15 +160,15 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.expected_fpp_now())
     }
 
-    /// The false-positive probability *now*, from the bits as they are. Reads every block, and
-    /// takes 512 KiB and a millisecond besides.
+    /// The *current* false-positive probability, from the bits themselves. Reads every block, and
+    /// also takes 512 KiB and a millisecond.
     ///
-    /// For a window of keys exact for these contents, whoever put them there: by inclusion and
+    /// For a count window it is exact for these contents, whatever their origin: by inclusion and
     /// exclusion over the sets T of live columns, Σ −(−1)^|T| · (rows with all of T / rows)^k. So
-    /// keys that come in every generation, which set the same bits in each column, count for one
-    /// and not for 15. For the 63 columns of a window of time by sampling queries that are
-    /// answered "maybe" (Karp & Luby 1983): right to a few thousandths, however low it is, in some
-    /// ten milliseconds.
+    /// keys that occur in every generation, and set the same bits in each column, count once and
+    /// not 15 times. For the 63 columns of a time window it is computed by sampling queries that
+    /// are answered "maybe" (Karp & Luby 1983): accurate to a few thousandths, however low the
+    /// rate, in some ten milliseconds.
     ///
     /// # Examples
     ///
@@ -187,12 +189,13 @@ impl WindowBloomFilter {
         with_form!(&self.form, window => window.estimated_fpp())
     }
 
-    /// Whether the filter keeps its promise, by what the generations have counted. Reads no block.
+    /// Whether the filter keeps its promise, from the counts of the generations. Reads no block.
     ///
-    /// A count window always does. A time window is over capacity while keys of the last span are
-    /// forgotten, since more came than it was made for ([`WindowBloomFilter::complete_since`]), and
-    /// near it from 80 % of its keys. (One from a file of an older version forgets none and is over
-    /// capacity where the rate that its generations' counts predict is above `target_fpp`.)
+    /// A count window always does. A time window is over capacity while keys of the last span have
+    /// been forgotten because more arrived than it was sized for
+    /// ([`WindowBloomFilter::complete_since`]), and near capacity from 80 % of its keys on. (One
+    /// from a file of an older version does not forget early and is over capacity if the rate
+    /// predicted from the counts of its generations is above `target_fpp`.)
     pub fn health(&self) -> Health {
         match &self.form {
             Form::Even(window) => window.health(self.target_fpp),

@@ -6,8 +6,8 @@ use crate::{Digest, Error, simd};
 
 /// Keys whose cache lines are requested together.
 const GROUP: usize = 32;
-/// Rows of a first look at each key; the others are requested only where these say "maybe". With
-/// 15 half-full columns one miss in five gets beyond 6 rows.
+/// The rows of the first round for each key; the others are requested only if these answer "maybe".
+/// With 15 half-full columns, one miss in five needs more than 6 rows.
 const FIRST_ROWS: usize = 6;
 
 /// With c columns a word has 64/c rows, the first one lowest: row r is the c bits from bit c · (r
@@ -22,12 +22,12 @@ pub(super) struct Table<const COLUMNS: u32> {
 
 impl<const COLUMNS: u32> Table<COLUMNS> {
     const ROWS_PER_WORD: u64 = 64 / COLUMNS as u64;
-    /// Rows in a block: as many in each of its eight lanes.
+    /// Rows in a block: the same number in each of its eight lanes.
     const ROWS_PER_BLOCK: u64 = 8 * Self::ROWS_PER_WORD;
     /// All columns.
     const ALL: u64 = u64::MAX >> (64 - COLUMNS);
 
-    /// Blocks of so many rows.
+    /// The blocks for this many rows.
     pub(super) const fn blocks_of(num_rows: u64) -> u64 {
         num_rows.div_ceil(Self::ROWS_PER_BLOCK)
     }
@@ -56,15 +56,15 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         &positions::PROBE_MULTIPLIERS[..self.num_hashes as usize]
     }
 
-    /// Where a probe's row is: its word, and how far to shift it right.
+    /// The position of a probe's row: its word, and how far to shift it right.
     #[inline(always)]
     fn position(&self, digest: Digest, multiplier: u64) -> (usize, u32) {
         let row = positions::standard(digest, multiplier, self.num_rows);
         ((row / Self::ROWS_PER_WORD) as usize, (row % Self::ROWS_PER_WORD) as u32 * COLUMNS)
     }
 
-    /// The columns of `mask` that have the digest in the rows of `multipliers`; stops when none is
-    /// left.
+    /// The columns of `mask` that have the digest in the rows of `multipliers`; stops when none
+    /// remains.
     #[inline(always)]
     fn columns_until_none(
         &self,
@@ -98,7 +98,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         })
     }
 
-    /// Puts the digest into the column of `bit`; the columns that had it before.
+    /// Puts the digest into the column of `bit`; returns the columns that had it before.
     #[inline(always)]
     pub(super) fn insert(&mut self, digest: Digest, bit: u64) -> u64 {
         let mut columns = Self::ALL;
@@ -128,7 +128,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
     }
 
     /// Calls `insert` for each digest in order, with the cache lines of a group requested together.
-    /// `table` tells where they are in `filter`, which `insert` changes.
+    /// `table` returns the table of `filter`, which `insert` changes.
     pub(super) fn insert_batch<F>(
         filter: &mut F,
         table: impl Fn(&F) -> &Self,
@@ -151,7 +151,7 @@ impl<const COLUMNS: u32> Table<COLUMNS> {
         }
     }
 
-    /// Sets bit `i` of `found` where a column of `mask` has `digests[i]`.
+    /// Sets bit `i` of `found` if a column of `mask` has `digests[i]`.
     pub(super) fn contains_batch(&self, digests: &[Digest], mask: u64, found: &mut [u64]) {
         if simd::fits_cache(self.blocks.as_ref().len()) {
             for (i, &digest) in digests.iter().enumerate() {

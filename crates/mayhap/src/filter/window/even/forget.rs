@@ -1,5 +1,5 @@
-//! From one generation to the next: what is counted, what the time does, and how columns are
-//! cleared before they are used again.
+//! From one generation to the next: what is counted, the effect of time, and how columns are
+//! cleared before they are reused.
 
 use super::{EvenWindow, Window, column_of};
 use crate::sizing::window::NUM_COLUMNS;
@@ -25,15 +25,15 @@ impl EvenWindow {
         }
     }
 
-    /// How far the next generation's column must be clear at a time of the present one: as far in
-    /// the table as the time is in the generation, and all of it at the last tick.
+    /// How far the next generation's column must be clear at a time of the current one: the same
+    /// share of the table as the time is of the generation, and all of it at the last tick.
     pub(super) fn cursor_of_time(&self, now: u64) -> u64 {
         let step = u128::from(self.plan.step);
         let elapsed = u128::from(now % self.plan.step) + 1;
         (u128::from(self.table.num_blocks()) * elapsed / step) as u64
     }
 
-    /// Where the clearing of the next generation's column stands, from the rest of the state.
+    /// The progress of clearing the next generation's column, derived from the rest of the state.
     pub(super) fn find_cursor(&mut self) {
         if let Window::Time { .. } = self.plan.window {
             self.cursor = self.cursor_of_time(self.now);
@@ -54,8 +54,8 @@ impl EvenWindow {
         }
     }
 
-    /// Whether the present generation of a count window has all its keys. The next one begins with
-    /// the next key that this one has not.
+    /// Whether the current generation of a count window has all its keys. The next one begins with
+    /// the next key that is not in this one.
     #[inline(always)]
     pub(super) fn is_full(&self) -> bool {
         let is_count = matches!(self.plan.window, Window::Items(_));
@@ -67,7 +67,7 @@ impl EvenWindow {
         self.table.columns(digest, 1 << column_of(self.generation)) != 0
     }
 
-    /// The present generation has got a key that it had not.
+    /// The current generation has received a new key.
     #[inline(always)]
     pub(super) fn count_one(&mut self) {
         let count = self.count_mut(column_of(self.generation));
@@ -99,8 +99,8 @@ impl EvenWindow {
         self.cursor = end;
     }
 
-    /// Begins a later generation: its column and those of the generations between, to which no key
-    /// came, must be clear.
+    /// Begins a later generation: its column, and those of the generations in between, which
+    /// received no key, must be clear.
     pub(super) fn begin(&mut self, generation: u64) {
         let passed = generation.wrapping_sub(self.generation);
         if passed == 1 {

@@ -1,7 +1,7 @@
-//! Generations of one length: of so many keys, or of so much time as in files of older versions.
+//! Generations of one length: a number of keys, or a time, as in files of older versions.
 //!
-//! `plan.rs` cuts a window into generations, `forget.rs` goes from one to the next, `stats.rs` is
-//! what the window knows of itself, `native.rs` is the file.
+//! `plan.rs` divides a window into generations, `forget.rs` goes from one to the next, `stats.rs`
+//! has the statistics, `native.rs` is the file.
 
 mod forget;
 mod native;
@@ -21,16 +21,16 @@ pub(super) use plan::Plan;
 pub(super) struct EvenWindow {
     pub(super) table: Table<NUM_COLUMNS>,
     plan: Plan,
-    /// The present generation, from 0; its column is `generation % 16`.
+    /// The current generation, from 0; its column is `generation % 16`.
     generation: u64,
     /// The latest time; 0 in a count window.
     now: u64,
-    /// The keys that each column has counted. Where it is 0 the column is clear.
+    /// The keys that each column has counted. A column with a count of 0 is clear.
     counts: [Block; 2],
-    /// Blocks in which the next generation's column is clear. Follows from `now` or the present
-    /// generation's count; of no meaning where that column is clear.
+    /// Blocks in which the next generation's column is clear. Derived from `now` or the current
+    /// generation's count; meaningless if that column is clear.
     cursor: u64,
-    /// In a count window: `num_blocks` times the present generation's count modulo `step`.
+    /// In a count window: `num_blocks` times the current generation's count modulo `step`.
     cursor_rest: u64,
 }
 
@@ -54,7 +54,7 @@ impl EvenWindow {
 
     #[inline]
     pub(super) fn insert_digest(&mut self, digest: Digest) -> bool {
-        // As `contains` sees it: what is forgotten because of this key was there until now.
+        // As `contains` sees it: keys forgotten because of this one were present until now.
         let live = self.live_columns(0);
         if self.is_full() && !self.is_in_present(digest) {
             self.begin(self.generation.wrapping_add(1));
@@ -72,7 +72,7 @@ impl EvenWindow {
         if columns == 0 {
             return None;
         }
-        // The present generation's column goes to the top, older ones follow below.
+        // The current generation's column goes to the top, older ones follow below.
         let generations = (columns as u16).rotate_left(self.present_to_top()).leading_zeros();
         Some(match self.plan.window {
             Window::Items(_) => {
@@ -92,7 +92,7 @@ impl EvenWindow {
         self.live_columns(self.generations_until(now))
     }
 
-    /// The columns that can be queried, `ahead` generations after the present one.
+    /// The columns that can be queried, `ahead` generations after the current one.
     #[inline(always)]
     fn live_columns(&self, ahead: u64) -> u64 {
         let live = u64::from(self.plan.live).saturating_sub(ahead) as u32;

@@ -18,7 +18,7 @@ const USED: usize = 3;
 /// Blocks of the second segment: a count for each column.
 const COUNT_BLOCKS: u64 = 2;
 
-/// The window that the fields tell, all of them checked.
+/// The window described by the fields, all of them checked.
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
     check_fields::<NUM_COLUMNS>(fields, Layout::Standard.id(), USED, MAX_NUM_ROWS)?;
     let (items, now) = (fields.expected_items, fields.extra[NOW]);
@@ -36,8 +36,8 @@ fn plan_of(fields: &Fields) -> Result<Plan, Error> {
 }
 
 impl EvenWindow {
-    /// What only a wrong writer can have made: counts that do not agree with the rest, and bits
-    /// where the counts say that there are none.
+    /// Rejects what only a faulty writer can have produced: counts that do not agree with the rest,
+    /// and bits set where the counts are 0.
     fn check_contents(&self, fields: &Fields) -> Result<(), Error> {
         let columns = 0..NUM_COLUMNS;
         if let Window::Items(_) = self.plan.window {

@@ -1,18 +1,19 @@
-//! How a window is cut into generations of one length.
+//! How a window is divided into generations of one length.
 
 use crate::Error;
 use crate::filter::window::{Age, Window};
 use crate::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
 
-/// A window cut into generations.
+/// A window divided into generations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::filter::window) struct Plan {
     pub(in crate::filter::window) window: Window,
-    /// Keys or time of a generation: a 14th of the window, rounded up.
+    /// The keys or the time of a generation: a 14th of the window, rounded up.
     pub(in crate::filter::window) step: u64,
-    /// The generations that can be queried: the full ones that hold the window and the present one.
+    /// The generations that can be queried: the full ones that hold the window, and the current
+    /// one.
     pub(in crate::filter::window) live: u32,
-    /// The keys that a generation is made for.
+    /// The keys that a generation is sized for.
     pub(in crate::filter::window) generation_items: u64,
 }
 
@@ -50,14 +51,14 @@ impl Plan {
         }
     }
 
-    /// What a generation gets of `items` keys that are spread evenly over a window, rounded up.
+    /// The share of a generation in `items` keys that are spread evenly over a window, rounded up.
     pub(in crate::filter::window) fn items_of_a_generation(&self, items: u64) -> u64 {
         let share = (u128::from(items) * u128::from(self.step)).div_ceil(self.size().into());
         u64::try_from(share).unwrap_or(u64::MAX)
     }
 
-    /// What `items` of a generation are: a count window ends one when so many were counted, to a
-    /// time window so many come.
+    /// The meaning of the `items` of a generation: a count window ends one when this many have been
+    /// counted; in a time window this many are expected.
     pub(in crate::filter::window) const fn load(&self, items: u64) -> Load {
         match self.window {
             Window::Items(_) => Load::Counted(items),
@@ -70,7 +71,7 @@ impl Plan {
         window::for_items(self.load(self.generation_items), self.live, target_fpp)
     }
 
-    /// The age of a key `generations` back, when the present generation has `items` keys.
+    /// The age of a key `generations` back, when the current generation has `items` keys.
     pub(in crate::filter::window) fn age_in_items(&self, generations: u32, items: u64) -> Age {
         let full = |generations: u32| self.step.saturating_mul(generations.into());
         let at_most = full(generations).saturating_add(items).saturating_sub(1);

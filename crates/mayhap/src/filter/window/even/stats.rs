@@ -1,4 +1,4 @@
-//! What such a window knows of itself.
+//! The statistics of such a window.
 
 use super::{EvenWindow, Window, column_of};
 use crate::Health;
@@ -83,14 +83,14 @@ impl EvenWindow {
         fpp.clamp(0.0, 1.0)
     }
 
-    /// A count window always keeps its promise. One of time is over capacity where the rate that
-    /// its generations' counts predict is above `target_fpp`.
+    /// A count window always keeps its promise. A time window is over capacity if the rate
+    /// predicted from the counts of its generations is above `target_fpp`.
     pub(in crate::filter::window) fn health(&self, target_fpp: f64) -> Health {
         if matches!(self.plan.window, Window::Items(_)) {
             return Health::Ok;
         }
         let made_for = self.plan.generation_items.saturating_mul(self.plan.live.into());
-        // Rounding of a logarithm is not a promise broken.
+        // The rounding of a logarithm does not break a promise.
         if self.expected_fpp_now() > target_fpp * (1.0 + 1e-9) {
             Health::OverCapacity
         } else {

@@ -1,8 +1,8 @@
-//! Windows of time whose generations end when they are full or old, so that the rate holds whatever
-//! comes ([`crate::sizing::window::spans`]).
+//! Time windows whose generations end when they are full or old, so that the rate holds under any
+//! load ([`crate::sizing::window::spans`]).
 //!
-//! `seal.rs` ends generations, forgets and clears, `stats.rs` is what the window knows of itself,
-//! `native.rs` is the file.
+//! `seal.rs` ends generations, forgets and clears, `stats.rs` has the statistics, `native.rs` is
+//! the file.
 
 mod native;
 mod seal;
@@ -17,16 +17,16 @@ use crate::sizing::window::spans::{self, NUM_COLUMNS};
 use crate::{Digest, Error};
 pub(super) use native::LAYOUT;
 
-/// What a window is made for, and how it is cut.
+/// What a window is sized for, and how it is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plan {
     span: u64,
     expected_items: u64,
-    /// A generation ends with so many keys.
+    /// A generation ends after this many keys.
     items: u64,
-    /// Or after so much time.
+    /// Or after this much time.
     time: u64,
-    /// Keys that are remembered at most.
+    /// The largest number of keys remembered.
     most_items: u64,
 }
 
@@ -57,43 +57,43 @@ impl Plan {
 /// A table of 64 columns, each one generation in turn.
 ///
 /// Generations are numbered in the order in which they begin; the column of number i is i mod 64.
-/// Those from `oldest` on are remembered. Column `next` is the one that is taken next: it is
-/// cleared while the present generation, the last that has begun, is filled.
+/// Those from `oldest` on are remembered. Column `next` is used next: it is cleared while the
+/// current generation, the last to begin, is filled.
 #[derive(Debug)]
 pub(super) struct SpanWindow {
     pub(super) table: Table<NUM_COLUMNS>,
     plan: Plan,
     /// The latest time.
     now: u64,
-    /// How many generations have begun.
+    /// The number of generations begun so far.
     next: u64,
-    /// The oldest that is remembered; `next` if none is.
+    /// The oldest one remembered; `next` if there is none.
     oldest: u64,
-    /// The oldest that is not so old that it takes no key; `next` if all are.
+    /// The oldest one that still accepts keys; `next` if none does.
     open: u64,
-    /// Keys counted in those that are remembered, and insertions while these were filled.
+    /// The keys counted in those that are remembered, and the insertions while these were filled.
     items: u64,
     came: u64,
-    /// Of each column four numbers: see [`COUNT`] and the next three.
+    /// Four numbers for each column: see [`COUNT`] and the next three.
     columns: [Block; COLUMN_BLOCKS],
-    /// Keys that were forgotten before their time, and the latest time of one of them.
+    /// The number of keys forgotten early, and the latest time of one of them.
     forgotten: u64,
     forgotten_until: u64,
-    /// Blocks in which column `next` is clear; of no meaning where it is clear altogether.
+    /// Blocks in which column `next` is clear; meaningless if it is completely clear.
     cursor: u64,
 }
 
 /// The first of 64 words in `columns`: keys that changed a column, 0 where it is clear.
 const COUNT: usize = 0;
-/// When a column's generation began.
+/// The time at which a column's generation began.
 const BEGIN: usize = 64;
-/// When a key came last that a column has.
+/// The last time at which a key of a column was inserted.
 const LAST: usize = 128;
-/// Insertions while a column was filled, of keys that it did not have; and those of the generations
-/// before that were forgotten early.
+/// Insertions, while a column was filled, of keys that it did not have; plus those of earlier
+/// generations that were forgotten early.
 const CAME: usize = 192;
 const COLUMN_BLOCKS: usize = 32;
-/// The largest of these: the sum of all is a number too.
+/// The largest of these, so that the sum of all does not overflow.
 const MOST_CAME: u64 = 1 << 57;
 
 /// The generations `from..to` as columns; at most 63.
@@ -144,13 +144,12 @@ impl SpanWindow {
         columns == 0
     }
 
-    /// Whether the newest of these open generations, which have the key, keeps it: then it is
-    /// remembered for a span from now on, and the key is not written again.
+    /// Whether the newest of these open generations, which have the key, keeps it: then the key is
+    /// remembered for a span from now on and is not written again.
     ///
-    /// The present one always does. Others do where more keys come than the window is made for:
-    /// they take no room then when they come again, but a generation with one of them stays for
-    /// longer. As long as no more come each is written again, and no generation stays for longer
-    /// than its own keys.
+    /// The current one always does. Others do if more keys arrive than the window is sized for:
+    /// then repeated keys take no more room, but a generation with one of them stays for longer.
+    /// Otherwise each key is written again, and no generation stays longer than its own keys.
     #[inline]
     fn is_kept_by(&mut self, open: u64) -> bool {
         let (generation, present) = (self.newest_of(open), self.next - 1);
@@ -189,10 +188,10 @@ impl SpanWindow {
         columns_of(oldest, self.next)
     }
 
-    /// The newest of these columns' generations, of which there has to be one.
+    /// The newest of these columns' generations; there must be at least one.
     #[inline(always)]
     const fn newest_of(&self, columns: u64) -> u64 {
-        // The present generation's column goes to the top, older ones follow below.
+        // The current generation's column goes to the top, older ones follow below.
         let to_top = columns.rotate_right((self.next % NUM_COLUMNS as u64) as u32);
         self.next - 1 - to_top.leading_zeros() as u64
     }

@@ -23,10 +23,10 @@ const FORGOTTEN: usize = 4;
 const FORGOTTEN_UNTIL: usize = 5;
 const USED: usize = 6;
 
-/// So that numbers of generations never overflow.
+/// Keeps the numbers of generations from overflowing.
 const MOST_GENERATIONS: u64 = 1 << 63;
 
-/// The window that the fields tell, all of them checked.
+/// The window described by the fields, all of them checked.
 fn plan_of(fields: &Fields) -> Result<Plan, Error> {
     check_fields::<NUM_COLUMNS>(fields, LAYOUT, USED, MAX_NUM_ROWS)?;
     let columns = u64::from(NUM_COLUMNS);
@@ -44,8 +44,8 @@ fn plan_of(fields: &Fields) -> Result<Plan, Error> {
 }
 
 impl SpanWindow {
-    /// What only a wrong writer can have made of the generations' numbers, before anything is
-    /// computed with them.
+    /// Rejects numbers of generations that only a faulty writer can have produced, before anything
+    /// is computed with them.
     fn check_generations(&self, fields: &Fields) -> Result<(), Error> {
         let (mut items, mut before) = (0u64, 0);
         for generation in self.oldest..self.next {
@@ -73,15 +73,14 @@ impl SpanWindow {
         if self.oldest < self.next && self.is_past(self.oldest, self.now) {
             return bad_field("oldest generation", self.oldest);
         }
-        // Of the present one time goes on even where it is forgotten.
+        // For the current one time goes on even if it has been forgotten.
         match self.next.checked_sub(1).map(|present| self.number(BEGIN, present)) {
             Some(begin) if begin > self.now => bad_field("beginning of a generation", begin),
             _ => Ok(()),
         }
     }
 
-    /// What only a wrong writer can have made of the bits: some where the counts say that there are
-    /// none.
+    /// Rejects bits that only a faulty writer can have produced: bits set where the counts are 0.
     fn check_bits(&self) -> Result<(), Error> {
         let spare = self.number(COUNT, self.next);
         if self.cursor == self.table.num_blocks() && spare != 0 {

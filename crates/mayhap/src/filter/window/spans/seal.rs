@@ -1,11 +1,12 @@
-//! How generations begin and end: by their keys or by the time; what is forgotten, and how columns
-//! are cleared before they are taken again.
+//! How generations begin and end, by their keys or by the time; what is forgotten, and how columns
+//! are cleared before they are reused.
 
 use super::{BEGIN, CAME, COLUMN_BLOCKS, COUNT, LAST, MOST_CAME, SpanWindow, columns_of};
 use crate::bits::Block;
 use crate::sizing::window::spans::NUM_COLUMNS;
 
-/// Counted keys after which a little more of a column is cleared: some 20 cache lines, in order.
+/// The number of counted keys after which a little more of a column is cleared: some 20 cache
+/// lines, in order.
 const CLEARED_WITH: u64 = 8;
 
 impl SpanWindow {
@@ -21,14 +22,14 @@ impl SpanWindow {
         }
     }
 
-    /// Whether no key of a generation is of the span until `now`.
+    /// Whether no key of a generation is within the span that ends at `now`.
     #[inline(always)]
     pub(super) fn is_past(&self, generation: u64, now: u64) -> bool {
         self.number(LAST, generation).saturating_add(self.plan.span) < now
     }
 
-    /// Closes the generations that are too old to take a key: one that they have had from their
-    /// beginning would be kept for too long.
+    /// Closes the generations that are too old to accept a key: their first keys would be kept for
+    /// too long.
     pub(super) fn close(&mut self) {
         while self.open < self.next && self.now - self.number(BEGIN, self.open) >= self.plan.time {
             self.open += 1;
@@ -42,12 +43,13 @@ impl SpanWindow {
         self.open = self.open.max(self.oldest);
     }
 
-    /// Forgets the oldest generation before its time.
+    /// Forgets the oldest generation early.
     #[cold]
     fn forget_oldest(&mut self) {
         self.forgotten = self.forgotten.saturating_add(self.number(COUNT, self.oldest));
         self.forgotten_until = self.forgotten_until.max(self.number(LAST, self.oldest));
-        // They came in the span all the same: with the next generation's until that is past.
+        // They arrived within the span nevertheless: they count with the next generation until that
+        // has passed.
         let came = self.number(CAME, self.oldest);
         self.drop_oldest();
         if self.oldest < self.next {
@@ -63,7 +65,7 @@ impl SpanWindow {
         self.came += more;
     }
 
-    /// Begins a generation, with the key that comes now.
+    /// Begins a generation with the key that arrives now.
     pub(super) fn begin(&mut self) {
         // One column is cleared, so 63 can be queried.
         if self.next - self.oldest == u64::from(NUM_COLUMNS) - 1 {
@@ -76,7 +78,7 @@ impl SpanWindow {
         self.cursor = 0;
     }
 
-    /// The present generation has got a key that it had not.
+    /// The current generation has received a new key.
     #[inline(always)]
     pub(super) fn count_one(&mut self) {
         let (now, present) = (self.now, self.next - 1);
@@ -94,8 +96,8 @@ impl SpanWindow {
         }
     }
 
-    /// How far the next column must be clear: as far in the table as the present generation is in
-    /// its keys, in steps of 8, or in its time, whichever is further.
+    /// How far the next column must be clear: the same share of the table as the current generation
+    /// has used of its keys, in steps of 8, or of its time, whichever is more.
     pub(super) fn due(&self) -> u64 {
         let blocks = self.table.num_blocks();
         let Some(present) = self.next.checked_sub(1) else { return blocks };

@@ -1,4 +1,4 @@
-//! What such a window knows of itself.
+//! The statistics of such a window.
 
 use super::{COUNT, SpanWindow, Window, columns_of};
 use crate::Health;
@@ -8,10 +8,11 @@ use crate::positions;
 use crate::sizing::window::spans::{self, NUM_COLUMNS};
 use crate::sizing::window::{self, Load};
 
-/// Queries that are drawn: the share of those that several columns have is known to 0.4 %.
+/// The number of sampled queries: the share of those that several columns have is then known to 0.4
+/// %.
 const SAMPLES: u32 = 1 << 16;
 
-/// A column of which fewer rows are set answers next to nothing.
+/// A column with fewer rows set answers almost no query.
 const SPARSE: f64 = 1.0 / 64.0;
 
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
@@ -68,9 +69,10 @@ impl SpanWindow {
     }
 
     /// The probability of a union, by Karp and Luby 1983, *Monte-Carlo algorithms for enumeration
-    /// and reliability problems*: Σ p(c) · E[1 / N], with p(c) the rate of a column c, and N how
-    /// many columns have all k rows of a query that c has, c being drawn by its rate. Exact where
-    /// no two columns share keys, as N is 1 then, and to a few thousandths whatever they share.
+    /// and reliability problems*: Σ p(c) · E[1 / N], with p(c) the rate of a column c, and N the
+    /// number of columns that have all k rows of a query that c has, where c is drawn with
+    /// probability proportional to its rate. Exact if no two columns share keys, as N is then 1,
+    /// and accurate to a few thousandths whatever they share.
     pub(in crate::filter::window) fn estimated_fpp(&self) -> f64 {
         let live = columns_of(self.oldest, self.next);
         let fills = self.column_fills();
@@ -92,13 +94,13 @@ impl SpanWindow {
             let at = next() as f64 / TWO_TO_64 * sum;
             let column = until.partition_point(|&until| until <= at).min(63);
             if fills[column] < SPARSE {
-                // Its queries share their rows with no other's.
+                // Its queries share their rows with no others.
                 mean += 1.0;
                 continue;
             }
             let mut columns = live;
             for _ in 0..k {
-                // Rows that have the column, drawn evenly.
+                // Rows that have the column, drawn uniformly.
                 let row = loop {
                     let row = self.table.row(positions::mulhi(next(), self.table.num_rows));
                     if row >> column & 1 == 1 {
@@ -126,8 +128,8 @@ impl SpanWindow {
         ones.map(|ones| ones as f64 / self.table.num_rows as f64)
     }
 
-    /// Over capacity while keys of the span are forgotten, since more came than it was made for;
-    /// the rate is kept all the same.
+    /// Over capacity while keys of the span have been forgotten because more arrived than the
+    /// window was sized for; the rate is kept nevertheless.
     pub(in crate::filter::window) fn health(&self) -> Health {
         if self.complete_since().is_some() {
             Health::OverCapacity
