@@ -1,4 +1,4 @@
-//! Bodies of files: read page by page, and every byte checked.
+//! Bodies of files: read page by page, with every byte checked.
 
 use crate::Error;
 use crate::disk::{DiskFile, read_exact_at};
@@ -52,7 +52,7 @@ pub(crate) fn check_bits_past_end(
     }
 }
 
-/// A body that is read page by page and compared with its checksum table on the way.
+/// A body that is read page by page and compared with its checksum table in the process.
 pub(crate) struct Body<'a> {
     file: &'a dyn DiskFile,
     path: &'a Path,
@@ -128,7 +128,7 @@ impl<'a> Body<'a> {
         Ok(())
     }
 
-    /// What was found. A damaged table comes first, since it makes good pages look damaged.
+    /// The result. A damaged table is reported first, since it makes good pages look damaged.
     pub(crate) fn finish(self) -> Result<(), Error> {
         let found = self.table.digest();
         let source = if found != self.header.table_checksum() {

@@ -1,4 +1,4 @@
-//! Files of other systems: bytes, read whole and replaced as a whole.
+//! Files of other systems: bytes, read whole and replaced atomically.
 
 use crate::disk::{How, Real, open_regular, read_exact_at, write_all_at};
 use crate::save::{begin, replaced};
@@ -41,8 +41,8 @@ pub fn read_bytes(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// Saves bytes as [`crate::save()`] does a filter: at any moment the path holds the old file or the
-/// new one. One that is there already is replaced only if `replace` is set.
+/// Saves bytes as [`crate::save()`] saves a filter: at any moment the path holds the old file or
+/// the new one. An existing file is replaced only if `replace` is set.
 ///
 /// # Errors
 ///
@@ -64,12 +64,11 @@ pub fn save_bytes(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Error>
 }
 
 impl FilterLock {
-    /// [`save_bytes`] with the lock that is held. If what is replaced was a state of ours, its log
-    /// is removed.
+    /// [`save_bytes`] with a held lock. If the replaced file was a state, its log is removed.
     ///
     /// # Errors
     ///
-    /// As [`save_bytes`], but for the lock.
+    /// As [`save_bytes`], except for the lock.
     pub fn save_bytes(&self, bytes: &[u8], replace: bool) -> Result<(), Error> {
         let (path, replaced) = (self.path(), replaced(self, replace));
         let temporary = begin(self, false, replace)?;

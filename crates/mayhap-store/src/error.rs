@@ -1,33 +1,33 @@
-//! The errors of this crate: each names the file, what was wrong and what to do next.
+//! The errors of this crate: each reports the file, what is wrong and what to do next.
 
 use crate::{Changed, Holder};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, io};
 
-/// Why a filter's file could not be read, written or kept.
+/// The reason why the file of a filter could not be read, written or maintained.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system refused.
+    /// The operating system returned an error.
     Io {
         /// What was being done: `open`, `write`, …
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
     /// The disk, a quota or a limit on file sizes is full. The old file is untouched.
     NoSpace {
         /// The file that was being written.
         path: PathBuf,
-        /// The bytes that have to be free.
+        /// The bytes that must be free.
         needed_bytes: u64,
-        /// The system's answer.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is no sound filter, or not of the expected kind.
+    /// The file is not a sound filter, or not of the expected kind.
     Format {
         /// The file.
         path: PathBuf,
@@ -48,45 +48,46 @@ pub enum Error {
         /// What it is: `a folder`, …
         kind: &'static str,
     },
-    /// The file exists and was not to be replaced.
+    /// The file exists and must not be replaced.
     Exists {
         /// The file.
         path: PathBuf,
     },
-    /// The file was changed while it was being read where it lies.
+    /// The mapped file was changed while it was being read.
     Changed {
         /// The file.
         path: PathBuf,
         /// What happened to it.
         what: Changed,
     },
-    /// Another process, or another value in this one, changes the filter and did not end in time.
+    /// Another process, or another value in this one, is changing the filter and did not finish in
+    /// time.
     Locked {
         /// The filter.
         path: PathBuf,
         /// The file whose lock is held.
         lock_path: PathBuf,
-        /// Who holds it, as it says itself.
+        /// The holder, as it describes itself.
         holder: Option<Holder>,
-        /// How long it was waited for.
+        /// The time spent waiting.
         waited: Duration,
     },
-    /// The program that waited for a lock was requested to stop.
+    /// The program was requested to stop while it waited for a lock.
     WaitStopped {
         /// The filter.
         path: PathBuf,
     },
-    /// What has the name of a filter's lock is none.
+    /// The file with the name of a filter's lock is not a lock.
     NotALock {
         /// The file.
         path: PathBuf,
     },
-    /// `FILE.log` is not a digest log.
+    /// `FILE.log` is not a log of digests.
     NotALog {
         /// The file.
         path: PathBuf,
     },
-    /// A digest log holds records, but the filter that they belong to is gone.
+    /// A log holds records, but the filter to which they belong is missing.
     OrphanLog {
         /// The log.
         path: PathBuf,
@@ -98,7 +99,7 @@ pub enum Error {
         /// The filter that needs its name.
         filter: PathBuf,
     },
-    /// A log was begun since the file was written, and is not there.
+    /// A log was begun after the file was written, but is missing.
     MissingLog {
         /// The filter's file.
         path: PathBuf,
@@ -118,7 +119,7 @@ pub enum Error {
         /// The number of the file that the log follows.
         log: u64,
     },
-    /// A file was to be read alone that is a state whose log has more.
+    /// A file was to be read without its log, but it is a state whose log has more.
     UnreadLog {
         /// The filter's file.
         path: PathBuf,
@@ -130,7 +131,7 @@ pub enum Error {
         /// The filter's file.
         path: PathBuf,
     },
-    /// A log was removed or cut while it was in use.
+    /// A log was removed or truncated while it was in use.
     LogLost {
         /// The log.
         path: PathBuf,
@@ -140,7 +141,7 @@ pub enum Error {
         /// The filter's file.
         path: PathBuf,
     },
-    /// A digest log belongs to another filter: its digests mean other keys.
+    /// A log belongs to another filter: its digests stand for other keys.
     LogMismatch {
         /// The log.
         path: PathBuf,
@@ -151,16 +152,16 @@ pub enum Error {
         /// Its value in the log.
         log: u64,
     },
-    /// A digest log is damaged before its end: more than a write that was cut off.
+    /// A log is damaged before its end: more than a torn write.
     LogDamaged {
         /// The log.
         path: PathBuf,
-        /// Where the damaged record (0: the header) starts.
+        /// The offset of the damaged record (0: the header).
         offset: u64,
-        /// Where the next sound record starts.
+        /// The offset of the next sound record.
         next_sound_offset: u64,
     },
-    /// After a failure of the log's disk nobody knows what is on it; nothing more is recorded.
+    /// After a disk failure the contents of the log on disk are unknown; nothing more is recorded.
     Poisoned {
         /// The log.
         path: PathBuf,
@@ -178,22 +179,22 @@ pub enum Error {
         /// Its value in `first`.
         expected: String,
     },
-    /// This machine cannot do it.
+    /// This machine does not support the operation.
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What it cannot do, and what to do instead.
+        /// What is not supported, and what to do instead.
         what: &'static str,
     },
 }
 
 impl Error {
-    /// For `map_err`: what was done to which path.
+    /// For `map_err`: the action and its path.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.into(), source }
     }
 
-    /// As [`Error::io`] for writes, where a full disk deserves its own words.
+    /// As [`Error::io`] for writes, for which a full disk is a separate error.
     pub(crate) fn write(path: &Path, needed_bytes: u64) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
             io::ErrorKind::StorageFull
@@ -205,12 +206,12 @@ impl Error {
         }
     }
 
-    /// For `map_err`: what is wrong with the contents of `path`.
+    /// For `map_err`: an error in the contents of `path`.
     pub(crate) fn format(path: &Path) -> impl FnOnce(mayhap::Error) -> Self {
         move |source| Self::Format { path: path.into(), source }
     }
 
-    /// Whether a file was to be opened that is not there.
+    /// Whether the file to be opened does not exist.
     pub(crate) fn is_not_found(&self) -> bool {
         matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
@@ -297,7 +298,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The texts, by what they are about.
+/// The texts, by topic.
 impl Error {
     fn fmt_of_lock(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path().display();

@@ -1,11 +1,11 @@
-//! Paths: where links lead, and names beside a file.
+//! Paths: resolving links, and names beside a file.
 
 use crate::Error;
 use crate::disk::{Disk, folder_of};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Follows symbolic links of the last component, to a file that need not exist.
+/// Follows symbolic links of the last component; the file itself need not exist.
 pub(crate) fn resolve_links(disk: &dyn Disk, path: &Path) -> Result<PathBuf, Error> {
     // As many as Linux follows.
     const MAX_LINKS: usize = 40;

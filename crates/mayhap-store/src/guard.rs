@@ -1,18 +1,17 @@
-//! A page of a mapped file that cannot be had any more is an error of that map, not the end of the
-//! process.
+//! A lost page of a mapped file is an error of that map and does not end the process.
 //!
-//! Touching a page beyond the end of a file that was cut short, or one that the disk fails to read,
-//! raises SIGBUS. A handler, installed with the first map and once for all, looks for the address
-//! among the ranges that are guarded. If it is in one, it puts zeros in the place of the whole
-//! range, notes that it was lost, and returns: the read that faulted is done again and finds zeros.
-//! Whoever reads looks at that note afterwards and throws away what was made of zeros. A fault
-//! anywhere else goes to the handler that was there before, or ends the process as it would have.
+//! Touching a page beyond the end of a truncated file, or one that the disk fails to read, raises
+//! SIGBUS. A handler, installed once with the first map, looks for the address among the guarded
+//! ranges. If it is in one, the handler replaces the whole range by zeros, records the loss, and
+//! returns: the faulting read is repeated and finds zeros. The reader checks that record afterwards
+//! and discards any results computed from zeros. A fault anywhere else goes to the previous
+//! handler, or ends the process as it would have.
 //!
-//! What a signal handler may do is little. This one takes no lock, allocates nothing, and calls
-//! `mmap`, `sigaction` and `raise`: system calls, of which the latter two are async-signal-safe by
-//! POSIX, and `mmap` is on Linux, where the C library only hands it to the kernel. It keeps
-//! `errno`. The table is a list of static and leaked chunks that only ever grows, so that a handler
-//! can walk it at any moment; an entry is read between two looks at its version.
+//! A signal handler may do very little. This one takes no lock, allocates nothing, and calls
+//! `mmap`, `sigaction` and `raise`: the latter two are async-signal-safe by POSIX, and `mmap` is so
+//! on Linux, where the C library only passes it to the kernel. It preserves `errno`. The table is a
+//! list of static and leaked chunks that only ever grows, so a handler can walk it at any moment;
+//! an entry is read between two reads of its version.
 #![expect(unsafe_code, reason = "a signal handler, and memory that it replaces")]
 
 use std::io;
@@ -29,7 +28,7 @@ pub(crate) struct Guard(&'static Slot);
 #[derive(Debug)]
 struct Slot {
     version: AtomicUsize,
-    /// 0 while there is no range.
+    /// 0 if there is no range.
     start: AtomicUsize,
     end: AtomicUsize,
     lost: AtomicBool,
@@ -37,7 +36,7 @@ struct Slot {
 
 const SLOTS: usize = 64;
 
-/// Some entries, and those that follow.
+/// Some entries, and a link to the next ones.
 #[derive(Debug)]
 struct Chunk {
     slots: [Slot; SLOTS],
@@ -45,9 +44,9 @@ struct Chunk {
 }
 
 static TABLE: Chunk = Chunk::new();
-/// Whether our handler was installed, or the system's error.
+/// Whether our handler has been installed, or the system's error.
 static INSTALLED: OnceLock<Result<(), i32>> = OnceLock::new();
-/// What was there before it.
+/// The previous handler.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 
 impl Slot {
@@ -64,8 +63,8 @@ impl Slot {
     fn take(&self, start: usize, end: usize) -> bool {
         // ORDERING: Relaxed. The exchange below decides.
         let version = self.version.load(Ordering::Relaxed);
-        // ORDERING: Acquire, with the Release of `free`: who had it before has done with it. A
-        // handler that reads what is written next sees another version than before.
+        // ORDERING: Acquire, with the Release of `free`: its previous user has finished with it. A
+        // handler that reads what is written next sees a different version than before.
         let taken = version.is_multiple_of(2)
             && self
                 .version
@@ -82,7 +81,7 @@ impl Slot {
     }
 
     fn free(&self) {
-        // ORDERING: Relaxed. Nobody faults in the range any more, and another range in its place
+        // ORDERING: Relaxed. No thread faults in the range any more, and another range in its place
         // has another version.
         self.start.store(0, Ordering::Relaxed);
         // ORDERING: Release, with the Acquire of `take`.
@@ -91,7 +90,7 @@ impl Slot {
 
     /// The range, if it is a range now, and this address is in it.
     fn range_of(&self, address: usize) -> Option<(usize, usize)> {
-        // ORDERING: Acquire, and the fence before the second look: start and end are of one
+        // ORDERING: Acquire, and the fence before the second read: start and end have the same
         // version.
         let version = self.version.load(Ordering::Acquire);
         let start = self.start.load(Ordering::Acquire);
@@ -110,13 +109,13 @@ impl Chunk {
     }
 
     fn following(&self) -> Option<&'static Self> {
-        // ORDERING: Acquire, with the Release that published it: what is in it is seen too.
+        // ORDERING: Acquire, with the Release that published it: its contents are seen too.
         let next = self.next.load(Ordering::Acquire);
         // SAFETY: it is null, or was leaked by `grow` and is never freed or written to as a whole.
         unsafe { next.cast_const().as_ref() }
     }
 
-    /// The chunk after this one, which is made if there is none.
+    /// The chunk after this one, which is created if there is none.
     fn grow(&self) -> &'static Self {
         loop {
             if let Some(next) = self.following() {
@@ -131,7 +130,7 @@ impl Chunk {
                 Ordering::Relaxed,
             );
             if set.is_err() {
-                // SAFETY: it came from `Box::into_raw` above, and nobody else has seen it.
+                // SAFETY: it came from `Box::into_raw` above, and no other thread has seen it.
                 drop(unsafe { Box::from_raw(made) });
             }
         }
@@ -139,11 +138,11 @@ impl Chunk {
 }
 
 impl Guard {
-    /// Guards a range of whole pages, which has to stay mapped until this is dropped.
+    /// Guards a range of whole pages, which must stay mapped until this is dropped.
     ///
     /// # Errors
     ///
-    /// If the system takes no handler.
+    /// If the system rejects the handler.
     pub(crate) fn new(start: usize, bytes: usize) -> io::Result<Self> {
         if let Err(code) = INSTALLED.get_or_init(install) {
             return Err(io::Error::from_raw_os_error(*code));
@@ -158,11 +157,11 @@ impl Guard {
         }
     }
 
-    /// Whether a page could not be had, so that what was read since may be zeros.
+    /// Whether a page was lost, so that data read since may be zeros.
     pub(crate) fn is_lost(&self) -> bool {
-        // ORDERING: Acquire. The handler notes the loss before it replaces the pages. Who has read
-        // a zero of its making has faulted into the kernel after that and sees the note; the fence
-        // keeps this load behind the reads.
+        // ORDERING: Acquire. The handler records the loss before it replaces the pages. A thread
+        // that has read one of its zeros faulted into the kernel after that and sees the record;
+        // the fence keeps this load behind the reads.
         fence(Ordering::Acquire);
         self.0.lost.load(Ordering::Acquire)
     }
@@ -177,8 +176,8 @@ impl Drop for Guard {
 /// Installs the handler, once.
 fn install() -> Result<(), i32> {
     let mut previous = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: `sigaction` is plain data, for which zeros are a value; the handler is a function of
-    // the signature that SA_SIGINFO asks for, and lives for ever.
+    // SAFETY: `sigaction` is plain data, for which zeros are a value; the handler is a function
+    // with the signature that SA_SIGINFO requires, and lives forever.
     unsafe {
         // Known before the handler can run.
         if libc::sigaction(libc::SIGBUS, ptr::null(), previous.as_mut_ptr()) != 0 {
@@ -188,7 +187,7 @@ fn install() -> Result<(), i32> {
         let mut ours: libc::sigaction = MaybeUninit::zeroed().assume_init();
         let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
         ours.sa_sigaction = handler as usize;
-        // On the stack for signals, where a thread has one.
+        // On the alternate signal stack, if a thread has one.
         ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
         libc::sigemptyset(&raw mut ours.sa_mask);
         if libc::sigaction(libc::SIGBUS, &raw const ours, ptr::null_mut()) != 0 {
@@ -214,7 +213,7 @@ extern "C" fn on_fault(
     unsafe { *libc::__errno_location() = errno };
 }
 
-/// Puts zeros in the place of the guarded range that has this address; `false` if none has.
+/// Replaces the guarded range that has this address by zeros; `false` if none has it.
 fn replace_range_of(address: usize) -> bool {
     let mut chunk = Some(&TABLE);
     while let Some(all) = chunk {
@@ -224,9 +223,9 @@ fn replace_range_of(address: usize) -> bool {
                 slot.lost.store(true, Ordering::Release);
                 let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
                 // SAFETY: the range is a map of ours, which the thread that faulted reads at this
-                // moment and so keeps alive. Zeros take the place of bytes that are only ever read,
-                // as numbers, for which zeros are a value. Threads that read it at the same time
-                // find the old page or the new one.
+                // moment and so keeps alive. Zeros replace bytes that are only ever read, as
+                // numbers, for which zeros are valid. Threads that read it at the same time see the
+                // old page or the new one.
                 let zeros = unsafe {
                     libc::mmap(start as *mut _, end - start, libc::PROT_READ, flags, -1, 0)
                 };
@@ -238,17 +237,17 @@ fn replace_range_of(address: usize) -> bool {
     false
 }
 
-/// Does what would have been done without us.
+/// Does what would have happened without this handler.
 fn hand_on(
     signal: libc::c_int,
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
     is_fault: bool,
 ) {
-    // Set before this handler was.
+    // Set before this handler was installed.
     let Some(previous) = PREVIOUS.get() else { return };
     match previous.sa_sigaction {
-        // A fault that is ignored would come again and again.
+        // An ignored fault would be raised again and again.
         libc::SIG_IGN if !is_fault => {}
         libc::SIG_DFL | libc::SIG_IGN => {
             // SAFETY: plain data as above. With the default action the signal, which is pending

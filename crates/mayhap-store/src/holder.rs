@@ -1,13 +1,13 @@
-//! Who holds a lock.
+//! The holder of a lock.
 
 use std::fmt;
 
-/// Who holds a lock, as it says itself.
+/// The holder of a lock, as it describes itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// The id of the process.
     pub process: u32,
-    /// What it is doing: the verb that it gave.
+    /// What it is doing: its verb.
     pub verb: String,
 }
 

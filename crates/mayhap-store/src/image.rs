@@ -1,4 +1,4 @@
-//! An image: a filter file that was opened, whatever its name leads to by now.
+//! An image: an open filter file, whatever its name refers to by now.
 
 use crate::body::{Body, verify_body};
 use crate::disk::{self, Disk, DiskFile, How, open_regular, read_up_to, write_all_at};
@@ -10,11 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often an identity is read that may just be rewritten, and the time in between.
+/// How often an identity is read that may be in the middle of a rewrite, and the time in between.
 const MAX_READS: usize = 5;
 const BETWEEN_READS: Duration = Duration::from_millis(1);
 
-/// An open filter file with a sound header, as long as that says.
+/// An open filter file with a sound header and the length given there.
 #[derive(Debug)]
 pub struct Image {
     file: Box<dyn DiskFile>,
@@ -30,12 +30,12 @@ impl Image {
         Ok(Self { file, path: path.into(), header })
     }
 
-    /// What the file says of its filter.
+    /// The header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The name that it was opened by.
+    /// The name by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -86,9 +86,9 @@ impl Image {
         verify_body(&*self.file, &self.path, &self.header, progress)
     }
 
-    /// The file to rewrite the identity in; `None` where the image has to be replaced as a whole:
-    /// an earlier version, a file of several names, which would all get it, or one that is not to
-    /// be written.
+    /// The file in which to rewrite the identity; `None` if the image must be replaced instead: a
+    /// file of an earlier version, one with several names, which would all get the identity, or one
+    /// that is not writable.
     pub(crate) fn open_to_rewrite(
         &self,
         disk: &dyn Disk,
@@ -121,7 +121,7 @@ impl Image {
     }
 }
 
-/// [`read_header`], again where the identity is just being rewritten.
+/// [`read_header`], repeated while the identity is being rewritten.
 pub(crate) fn read_header_at_rest(
     file: &dyn DiskFile,
     path: &Path,
@@ -129,7 +129,7 @@ pub(crate) fn read_header_at_rest(
 ) -> Result<Header, Error> {
     for _ in 1..MAX_READS {
         match read_header(file, path) {
-            // What a reader sees that comes while the identity is being rewritten.
+            // What a reader sees while the identity is being rewritten.
             Err(Error::Format { source: mayhap::Error::IdentityDamaged, .. }) => {
                 pause(BETWEEN_READS);
             }
@@ -139,13 +139,13 @@ pub(crate) fn read_header_at_rest(
     read_header(file, path)
 }
 
-/// Reads and checks a header, and that the file is as long as it says.
+/// Reads and checks a header, and checks the length of the file against it.
 fn read_header(file: &dyn DiskFile, path: &Path) -> Result<Header, Error> {
     let mut start = [0; HEADER_BYTES];
     let found = read_up_to(file, &mut start, 0).map_err(Error::io("read", path))?;
     let start = &start[..found];
     let header = Header::decode(start).map_err(|source| match source {
-        // Too short to have a whole magic, but what there is of it is right.
+        // Too short for a whole magic, but the part that is there is right.
         mayhap::Error::NotAFilter if found > 0 && MAGIC.starts_with(start) => {
             let (field, expected) = ("header", HEADER_BYTES as u64);
             Error::format(path)(mayhap::Error::WrongLength { field, expected, found: found as u64 })

@@ -1,5 +1,5 @@
-//! Files for [`mayhap`] filters: saved atomically, checked when loaded, mapped in an instant, and
-//! kept alive across crashes.
+//! Files for [`mayhap`] filters: saved atomically, checked when loaded, mapped in constant time,
+//! and kept alive across crashes.
 //!
 //! ```
 //! use mayhap::AnyFilter;
@@ -22,45 +22,45 @@
 //!
 //! # Which call
 //!
-//! | you want | call | reads | memory |
+//! | purpose | call | reads | memory |
 //! |---|---|---|---|
-//! | the numbers in a file | [`read_header`] | 4 KiB | – |
-//! | to ask at once, from many processes | [`open_mapped`] | 4 KiB, then on demand | shared pages |
-//! | to ask fast for long, or to insert | [`load`] | all, checked | the filter, once |
-//! | to ask a filter that others add to | [`load_live`], [`Snapshot`] | all, and its log | the filter, once |
-//! | to know that a file is sound | [`verify()`] | all | 1 MiB |
-//! | to write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
-//! | one file of many | [`merge()`], [`merge_new`] | all of all, checked | 1 MiB |
-//! | bytes of another system's filter | [`read_bytes`], [`save_bytes`] | all | the file, once |
-//! | a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
-//! | a filter that many processes add to | [`Session`] | all, and its log | the filter, once |
-//! | to keep others from changing a file | [`FilterLock`] | – | – |
+//! | read the parameters of a file | [`read_header`] | 4 KiB | – |
+//! | query at once, from many processes | [`open_mapped`] | 4 KiB, then on demand | shared pages |
+//! | query fast, or insert | [`load`] | all, checked | the filter, once |
+//! | query what others add to | [`load_live`], [`Snapshot`] | all, and its log | the filter, once |
+//! | verify a file | [`verify()`] | all | 1 MiB |
+//! | write a file | [`save`], [`save_new`] | – | 1/512 of the filter |
+//! | merge many files into one | [`merge()`], [`merge_new`] | all of all, checked | 1 MiB |
+//! | files of other systems, as bytes | [`read_bytes`], [`save_bytes`] | all | the file, once |
+//! | keep a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
+//! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |
+//! | keep others from changing a file | [`FilterLock`] | – | – |
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! * **Save**: whatever happens (kill -9, full disk, power cut), the path holds the old file or the
-//!   new one, whole. A temporary file `.NAME.mayhap-tmp` in the same folder is written, synced,
-//!   renamed, and the folder is synced. A crash can leave that file behind; it is never read, and
-//!   the next save removes it. If the path is a symbolic link, the file it points to is replaced,
-//!   and the link stays. The permissions of a replaced file are kept, not its owner or attributes.
-//!   A name has at most 243 bytes, where the file system allows 255.
-//! * **One writer at a time**: whoever saves, replaces or adds to a filter holds the lock of the
-//!   file `.NAME.mayhap-lck` ([`FilterLock`]), which is there only meanwhile; after kill -9 it can
-//!   be left behind, and does no harm. Readers need no lock.
+//! * **Save**: whatever happens (kill -9, full disk, power cut), the path holds either the complete
+//!   old file or the complete new one. A temporary file `.NAME.mayhap-tmp` in the same folder is
+//!   written, synced, renamed, and the folder is synced. A crash can leave that file behind; it is
+//!   never read, and the next save removes it. If the path is a symbolic link, the file it points
+//!   to is replaced, and the link stays. The permissions of a replaced file are kept, not its owner
+//!   or attributes. A name has at most 243 bytes, where the file system allows 255.
+//! * **One writer at a time**: a process that saves, replaces or adds to a filter holds the lock of
+//!   the file `.NAME.mayhap-lck` ([`FilterLock`]), which exists only meanwhile; after kill -9 it
+//!   can be left behind, which is harmless. Readers need no lock.
 //! * **Load**: every byte is covered by a checksum. Damage, truncation, foreign files and newer
-//!   versions are errors that say so; nothing is allocated before the header is found sound and the
-//!   file as long as it says.
-//! * **Map**: the header is checked, the body is not, until [`MappedFilter::verify`]. When someone
-//!   else cuts or overwrites the file, or the disk fails, [`MappedFilter::check`] says so, and on
-//!   Linux nothing worse happens ([`open_mapped`]).
-//! * **States**: a digest that was recorded is in the filter after any crash of the process; after
-//!   a power cut too if it was synced. See [`Session`] and [`LiveFilter`]. A log is replayed into
-//!   the one image that it was begun for, and into no other: a file that was replaced, copied or
-//!   put back is never given the keys of another one, and one whose log is missing says so.
+//!   versions are reported as such; nothing is allocated before the header has been found sound and
+//!   the length of the file correct.
+//! * **Map**: the header is checked; the body is only checked by [`MappedFilter::verify`]. If
+//!   another program truncates or overwrites the file, or the disk fails, [`MappedFilter::check`]
+//!   reports it, and on Linux nothing worse happens ([`open_mapped`]).
+//! * **States**: a recorded digest is in the filter after any crash of the process, and also after
+//!   a power cut if it was synced. See [`Session`] and [`LiveFilter`]. A write-ahead log is only
+//!   replayed into the image for which it was begun: a file that was replaced, copied or put back
+//!   never receives the keys of another one, and a missing log is reported.
 //!
-//! A file is never changed in place, but for 32 bytes of its header that say that a log was begun
-//! (`docs/native-format.md`, "States"), so any number of processes may map or load a file while
-//! another one saves it.
+//! A file is never changed in place, except for 32 bytes of its header that record that a log was
+//! begun (`docs/native-format.md`, "States"), so any number of processes may map or load a file
+//! while another one saves it.
 
 mod body;
 mod bytes;

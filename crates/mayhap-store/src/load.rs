@@ -8,10 +8,10 @@ use std::path::Path;
 
 /// Reads a filter into memory (in huge pages if it is large) and checks every byte of it.
 ///
-/// `secret_key` is needed for filters of the `sip13` digest. The file is read straight into the
-/// filter's memory, which is never there twice.
+/// `secret_key` is needed for filters of the `sip13` digest. The file is read directly into the
+/// filter's memory, which exists only once.
 ///
-/// A state whose log has more than its file is refused: see [`crate::load_live`].
+/// A state whose log has more than its file is rejected: see [`crate::load_live`].
 ///
 /// # Errors
 ///
@@ -42,8 +42,8 @@ pub fn load(path: &Path, secret_key: Option<SecretKey>) -> Result<Loaded, Error>
 ///
 /// # Errors
 ///
-/// As [`load`]; if the file holds another kind, [`Error::Format`] says which
-/// ([`mayhap::Error::WrongKind`]).
+/// As [`load`]; if the file holds another kind, [`Error::Format`] with
+/// [`mayhap::Error::WrongKind`].
 ///
 /// # Examples
 ///
@@ -78,22 +78,22 @@ pub fn load_with<F: Native>(
     Ok(Loaded { filter, header: snapshot.header().clone() })
 }
 
-/// Reads and checks the header alone, and that the file is as long as it says. Its log, if it is a
-/// state, is not looked at.
+/// Reads and checks only the header, and checks the length of the file against it. Ignores the log
+/// if the file is a state.
 ///
 /// # Errors
 ///
-/// As [`load`], except for what only body and log can show.
+/// As [`load`], except for errors in the body or the log.
 pub fn read_header(path: &Path) -> Result<Header, Error> {
     image::open(path).map(|image| image.header().clone())
 }
 
 /// Checks a whole file without keeping it, in constant memory, and returns its header. No secret
-/// key is needed. Its log, if it is a state, is not looked at.
+/// key is needed. Ignores the log if the file is a state.
 ///
 /// # Errors
 ///
-/// As [`load`], except for what only the log can show.
+/// As [`load`], except for errors in the log.
 pub fn verify(path: &Path) -> Result<Header, Error> {
     verify_with(path, |_, _| {})
 }
@@ -109,7 +109,7 @@ pub fn verify_with(path: &Path, progress: impl FnMut(u64, u64)) -> Result<Header
     Ok(image.header().clone())
 }
 
-/// Opens a file that is the whole filter, to be mapped.
+/// Opens a file that is the whole filter, for mapping.
 pub(crate) fn open_filter(path: &Path) -> Result<(File, Header), Error> {
     let snapshot = Snapshot::open(path)?;
     snapshot.check_alone()?;

@@ -1,8 +1,9 @@
-//! The lock that writers of one filter take in turns.
+//! The lock that the writers of a filter take in turns.
 //!
-//! It is an exclusive `flock` on the file `.NAME.mayhap-lck` beside the filter, and not on the
-//! filter, which is replaced again and again: the lock of a replaced file is no lock. The lock file
-//! is removed by its holder, so whoever has locked it looks whether its name still leads to it.
+//! It is an exclusive `flock` on the file `.NAME.mayhap-lck` beside the filter, not on the filter
+//! itself, which is replaced again and again: a lock on a replaced file protects nothing. The
+//! holder removes the lock file, so after locking it a process checks that the name still refers to
+//! it.
 //!
 //! ```text
 //! mayhap-lock              so that no other file is taken for one
@@ -23,24 +24,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const MAGIC: &[u8] = b"mayhap-lock\n";
-/// Where waiters write a byte: far behind what a holder writes about itself.
+/// The offset at which waiters write a byte: far behind what a holder writes about itself.
 const MARK: u64 = 4096;
 /// The longest line about the holder that is read.
 const MAX_HOLDER_BYTES: usize = 200;
 
-/// Between two looks at a lock that is taken: at first, and at most.
+/// The time between two attempts on a taken lock: at first, and at most.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// How long a holder that gave way leaves the lock to others before it competes again: two looks
+/// How long a holder that gave way leaves the lock to others before it competes again: two attempts
 /// of a waiter.
 const GIVES_WAY: Duration = Duration::from_millis(100);
 
-/// What somebody who waits for a lock can know.
+/// The information available while waiting for a lock.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait<'a> {
     /// The filter.
     pub path: &'a Path,
-    /// Who holds its lock, unless that was not to be read.
+    /// The holder of its lock, if it could be read.
     pub holder: Option<&'a Holder>,
     /// The time since the wait began.
     pub waited: Duration,
@@ -48,7 +49,7 @@ pub struct Wait<'a> {
 
 type OnWait = Box<dyn FnMut(&Wait<'_>) -> ControlFlow<()> + Send>;
 
-/// How a lock is taken: for what, how long to wait for it, and what to do meanwhile.
+/// How a lock is taken: the purpose, how long to wait for it, and what to do meanwhile.
 ///
 /// # Examples
 ///
@@ -74,8 +75,8 @@ pub struct LockOptions {
 }
 
 impl LockOptions {
-    /// For a purpose that is named to others while they wait; control characters are left
-    /// out. It does not wait.
+    /// Sets the purpose, which is shown to others while they wait; control characters are left out.
+    /// By default it does not wait.
     pub fn new(verb: &str) -> Self {
         let verb = verb.chars().filter(|char| !char.is_control()).take(80).collect();
         Self { verb, timeout: Duration::ZERO, on_wait: None }
@@ -87,7 +88,8 @@ impl LockOptions {
         Self { timeout, ..self }
     }
 
-    /// Calls this some twenty times a second while it waits, and stops waiting if it breaks.
+    /// Calls this about twenty times a second while waiting, and stops waiting if it returns
+    /// `Break`.
     #[must_use]
     pub fn on_wait(
         self,
@@ -104,11 +106,11 @@ impl fmt::Debug for LockOptions {
     }
 }
 
-/// The right to change, make or replace the filter at a path, until this is dropped.
+/// The right to change, create or replace the filter at a path, until this is dropped.
 ///
-/// Readers need none. Every writer of this crate takes it; it does not keep other programs away.
-/// Two names that symbolic links lead to one file share a lock, two hard links do not. On file
-/// systems without locks it is always free.
+/// Readers do not need it. Every writer in this crate takes it; it does not keep other programs
+/// away. Two symbolic links to the same file share a lock, two hard links do not. On file systems
+/// without locks it is always free.
 #[derive(Debug)]
 pub struct FilterLock {
     disk: Arc<dyn Disk>,
@@ -155,7 +157,7 @@ impl FilterLock {
             }
             let (holder, waited) = (read_holder(&*file), disk.now().saturating_sub(started));
             if holder.is_some() {
-                // Best effort: without it the holder keeps the lock for as long as it likes.
+                // Best effort: without it, the holder may keep the lock as long as it wants.
                 let _ = file.write_at(b"w", MARK);
             }
             if waited >= options.timeout {
@@ -175,12 +177,12 @@ impl FilterLock {
         &self.path
     }
 
-    /// Whether somebody waits for the lock. Costs a look at the length of a file.
+    /// Whether another process is waiting for the lock. Costs one query of a file's length.
     pub fn is_wanted(&self) -> bool {
         self.file.look().is_ok_and(|entry| entry.bytes > MARK)
     }
 
-    /// How long it is held.
+    /// How long it has been held.
     pub(crate) fn held_for(&self) -> Duration {
         self.disk.now().saturating_sub(self.since)
     }
@@ -189,11 +191,11 @@ impl FilterLock {
         &self.disk
     }
 
-    /// Gives the lock up for a while: to whoever waits, before the caller takes it again.
+    /// Gives the lock up for a while, to the waiters, before the caller takes it again.
     pub(crate) fn give_way(mut self) -> GaveWay {
         let is_wanted = self.is_wanted();
         if is_wanted {
-            // The name stays, so that the mark does, until another holder takes it away.
+            // The name stays, and with it the mark, until another holder removes it.
             self.is_released = true;
             let _ = self.file.unlock();
         }
@@ -202,8 +204,8 @@ impl FilterLock {
         GaveWay { disk, lock_path, is_wanted }
     }
 
-    /// Says in the file who holds the lock, and takes the marks of waiters away: those who still
-    /// wait make new ones. Only for people to read, so that an error is none of the lock.
+    /// Writes the holder into the file and removes the marks of waiters: those still waiting make
+    /// new ones. It is only information for people, so an error does not affect the lock.
     fn write_holder(&self, verb: &str) {
         let line = format!("{} {verb}\n", std::process::id());
         let text = [MAGIC, line.as_bytes()].concat();
@@ -214,19 +216,19 @@ impl FilterLock {
 impl Drop for FilterLock {
     fn drop(&mut self) {
         if !self.is_released {
-            // A leftover is harmless; another's lock is not ours to remove, should a user have
-            // removed this one.
+            // A leftover is harmless; if a user removed this lock, another process may have one of
+            // that name, which must stay.
             if is_at(&*self.disk, &*self.file, &self.lock_path).unwrap_or(false) {
                 let _ = self.disk.remove(&self.lock_path);
             }
-            // Closing alone does not free the lock while a child process, made by another thread
-            // and not yet a program of its own, has inherited the file.
+            // Closing alone does not free the lock while a child process, forked by another thread
+            // and not yet executing its own program, has inherited the file.
             let _ = self.file.unlock();
         }
     }
 }
 
-/// That a lock was given up.
+/// A lock that was given up.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct GaveWay {
@@ -236,7 +238,7 @@ pub(crate) struct GaveWay {
 }
 
 impl GaveWay {
-    /// Lets one of those who waited be first: until one of them has the lock, but not for long, as
+    /// Lets one of the waiters go first: waits until one of them has the lock, but not for long, as
     /// they may have stopped waiting.
     pub(crate) fn let_others_go_first(self) {
         if !self.is_wanted {
@@ -250,7 +252,7 @@ impl GaveWay {
     }
 }
 
-/// Opens or makes a lock file.
+/// Opens or creates a lock file.
 fn open(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, Error> {
     // Before the open, which would wait for the other end of a pipe, or follow a link.
     if let Some(entry) = look_for(disk, path, false)?
@@ -259,7 +261,7 @@ fn open(disk: &dyn Disk, path: &Path) -> Result<Box<dyn DiskFile>, Error> {
         return Err(Error::NotALock { path: path.into() });
     }
     match disk.open(path, How::Create { private: false }) {
-        // Another user's: it can be locked, though not marked.
+        // It belongs to another user: it can be locked, though not marked.
         Err(error) if error.kind() == ErrorKind::PermissionDenied => disk.open(path, How::Read),
         opened => opened,
     }
@@ -274,11 +276,11 @@ fn try_lock(file: &dyn DiskFile, path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// A file that is neither empty nor a lock is of somebody else, and left alone.
+/// A file that is neither empty nor a lock belongs to another program and is left alone.
 fn check_ours(file: &dyn DiskFile, path: &Path) -> Result<(), Error> {
     let mut start = [0; MAGIC.len()];
     let found = read_up_to(file, &mut start, 0).map_err(Error::io("read", path))?;
-    // A write that was cut short leaves a beginning; a waiter's mark alone leaves zeros.
+    // A torn write leaves a beginning; a waiter's mark alone leaves zeros.
     if MAGIC.starts_with(&start[..found]) || start.iter().all(|&byte| byte == 0) {
         return Ok(());
     }

@@ -10,11 +10,11 @@ use std::io;
 
 /// The blocks of a mapped file, read-only.
 ///
-/// On Linux a page that cannot be had any more, since the file was cut short or the disk fails,
-/// reads as zeros: [`crate::MappedFilter::check`] says so.
+/// On Linux a lost page, because the file was truncated or the disk fails, reads as zeros:
+/// [`crate::MappedFilter::check`] reports it.
 #[derive(Debug)]
 pub struct MappedBlocks {
-    /// Dropped before the map, so that nothing else comes to lie there while it is guarded.
+    /// Dropped before the map, so that no other map takes its place while the range is guarded.
     #[cfg(target_os = "linux")]
     guard: Guard,
     map: Mmap,
@@ -28,8 +28,8 @@ impl MappedBlocks {
         // SAFETY: the map is only read, as `u64`s, for which every bit pattern is a value, and no
         // reference to it is taken for more than a call, so that a change by another process gives
         // old or new bits and no broken invariant. Pages that are lost become zeros (`guard.rs`);
-        // where there is no guard, touching one ends the process. What was made of changed or lost
-        // bytes is thrown away: `MappedFilter::check` says when.
+        // where there is no guard, touching one ends the process. Results computed from changed or
+        // lost bytes are discarded: `MappedFilter::check` reports when.
         let map = unsafe { memmap2::MmapOptions::new().len(end).map(file)? };
         // So that the casts in `as_ref` cannot fail: a map starts at a page, `start` is a whole
         // number of blocks from it, and so is `end`.
@@ -47,7 +47,7 @@ impl MappedBlocks {
         })
     }
 
-    /// Whether a page could not be had, so that zeros were read in its place.
+    /// Whether a page was lost, so that zeros were read in its place.
     #[cfg(target_os = "linux")]
     pub(crate) fn is_lost(&self) -> bool {
         self.guard.is_lost()

@@ -1,4 +1,4 @@
-//! Filters that are queried where they lie: in the file.
+//! Filters that are queried in place: in the file.
 
 use crate::body::verify_body;
 use crate::image::read_header_at_rest;
@@ -13,28 +13,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// How often a file is opened that is being changed at that moment.
+/// How often opening is retried if the file is being changed.
 const ATTEMPTS: usize = 3;
 
-/// A read-only filter in a mapped file: opened without being read, shared by all processes that
+/// A read-only filter in a mapped file, opened without reading it and shared by all processes that
 /// map it.
 ///
-/// What is read of it is worth something once [`MappedFilter::check`], called afterwards, says so:
-/// others may have changed the file.
+/// Answers are valid only once [`MappedFilter::check`], called afterwards, has succeeded: others
+/// may have changed the file.
 #[derive(Debug)]
 pub struct MappedFilter {
     filter: AnyFilter<MappedBlocks>,
     header: Header,
-    /// For reading what the map shows, even if the path leads elsewhere by now.
+    /// For reading what the map shows, even if the path refers to another file by now.
     file: File,
     path: PathBuf,
     /// The file when it was opened, and since its header was last marked ([`Marked`]).
     marked: Mutex<Marked>,
-    /// When [`MappedFilter::changed_at`] looked at the file last.
+    /// When [`MappedFilter::changed_at`] last checked the file.
     looked_at: AtomicU64,
 }
 
-/// The one change of a file that leaves its filter as it is: 32 bytes of its header are written
+/// The only change to a file that does not affect its filter: 32 bytes of its header are written
 /// when a log is begun for it (`docs/native-format.md`, "States").
 #[derive(Debug, Clone, Copy)]
 struct Marked {
@@ -51,19 +51,18 @@ struct Marked {
 /// # When someone else changes the file
 ///
 /// * Replaced by renaming, which is what [`save`](crate::save()) does, or removed: the map keeps
-///   the old file; all answers stay those of the file that was opened.
+///   the old file; all answers remain those of the file that was opened.
 /// * Truncated, overwritten in place, or on a disk that fails to read a page: answers can be wrong.
-///   [`MappedFilter::check`] says so from then on, and whoever calls it after each batch, before it
-///   uses the answers, never uses a wrong one.
+///   [`MappedFilter::check`] reports it from then on; a caller that runs it after each batch,
+///   before using the answers, never uses a wrong one.
 ///
-/// On Linux this installs a handler of SIGBUS, once, which puts zeros in the place of lost pages of
-/// its own maps and hands everything else on to the handler that was there before. Elsewhere, and
-/// where another handler takes its place, touching a lost page ends the process, as it does without
-/// a handler.
+/// On Linux this installs, once, a SIGBUS handler that replaces lost pages of its own maps by zeros
+/// and passes everything else on to the previous handler. Elsewhere, and if another handler
+/// replaces it, touching a lost page ends the process, as it does without a handler.
 ///
 /// # Errors
 ///
-/// As [`load()`], except for damage in the body: that is found by [`MappedFilter::verify`].
+/// As [`load()`], except for damage in the body, which [`MappedFilter::verify`] finds.
 /// [`Error::Unsupported`] on big-endian machines and for files beyond the address space,
 /// [`Error::Changed`] if the file is being written to.
 ///
@@ -90,10 +89,10 @@ pub fn open_mapped(path: &Path, secret_key: Option<SecretKey>) -> Result<MappedF
     Ok(MappedFilter { filter, header, file, path: path.into(), marked, looked_at })
 }
 
-/// Opens a file whose header was not changed while it was read.
+/// Opens a file whose header does not change while it is read.
 fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
     for _ in 0..ATTEMPTS {
-        // Opening reports what is wrong with the path.
+        // Opening reports any problem with the path.
         let before = FileStamp::at(path).ok();
         let (file, header) = open_filter(path)?;
         let stamp = FileStamp::of(&file).map_err(Error::io("look at", path))?;
@@ -105,8 +104,8 @@ fn open_still(path: &Path) -> Result<(File, Header, FileStamp), Error> {
 }
 
 impl MappedFilter {
-    /// The filter, for queries. Its answers are worth something once [`MappedFilter::check`] says
-    /// so afterwards.
+    /// The filter, for queries. Its answers are valid once [`MappedFilter::check`] has succeeded
+    /// afterwards.
     ///
     /// # Examples
     ///
@@ -130,7 +129,7 @@ impl MappedFilter {
         &self.filter
     }
 
-    /// What the file says of it, with the key options.
+    /// The header, with the key options.
     pub const fn header(&self) -> &Header {
         &self.header
     }
@@ -140,10 +139,10 @@ impl MappedFilter {
         self.marked.lock().unwrap_or_else(PoisonError::into_inner).stamp
     }
 
-    /// Whether all that was read of the filter until now was read of the file that was opened, as
-    /// it was then. Once it is not, it never is again.
+    /// Checks that everything read from the filter so far came from the file as it was when it was
+    /// opened. Once this fails, it fails forever.
     ///
-    /// A system call, of some tenths of a microsecond: for a batch.
+    /// It costs a system call of some tenths of a microsecond: call it per batch.
     ///
     /// # Errors
     ///
@@ -153,9 +152,9 @@ impl MappedFilter {
         self.changed().map_or(Ok(()), changed)
     }
 
-    /// What [`MappedFilter::check`] says, without the path.
+    /// The result of [`MappedFilter::check`], without the path.
     pub fn changed(&self) -> Option<Changed> {
-        // First, since what was lost is best explained by what became of the file.
+        // First, since what happened to the file best explains lost pages.
         let is_lost = self.blocks().is_lost();
         let mut marked = self.marked.lock().unwrap_or_else(PoisonError::into_inner);
         match FileStamp::of(&self.file) {
@@ -168,14 +167,14 @@ impl MappedFilter {
         }
     }
 
-    /// Whether all that was written to the file is another mark of a log; then that is what it has
-    /// from now on.
+    /// Whether the only change to the file is a new mark of a log; then this is its state from now
+    /// on.
     fn is_marked(&self, marked: &mut Marked, found: FileStamp) -> bool {
         let Ok(header) = read_header_at_rest(&self.file, &self.path, thread::sleep) else {
             return false;
         };
         let identity = header.identity();
-        // Read before the stamp: what was written in between is another change.
+        // Read before the stamp: anything written in between is another change.
         let is_mark = FileStamp::of(&self.file).is_ok_and(|stamp| stamp == found)
             && identity != marked.identity
             && self.header.is_same_image(&header);
@@ -185,12 +184,11 @@ impl MappedFilter {
         is_mark
     }
 
-    /// [`MappedFilter::changed`] for one question at a time: looks whether pages were lost, and at
-    /// the file itself only if `now` is another time than when it was looked at last. So an
-    /// overwritten file is noticed when the time has changed, and a shortened one at once where it
-    /// matters.
+    /// [`MappedFilter::changed`] for single queries: checks whether pages were lost, and checks the
+    /// file itself only if `now` differs from the time of the last check. So an overwritten file is
+    /// noticed when the time has changed, and a shortened one at once if it matters.
     pub fn changed_at(&self, now: u64) -> Option<Changed> {
-        // ORDERING: Relaxed. It guards nothing: two threads may both look.
+        // ORDERING: Relaxed. It guards nothing: two threads may both check.
         if self.looked_at.load(Ordering::Relaxed) == now && !self.blocks().is_lost() {
             return None;
         }

@@ -1,4 +1,4 @@
-//! Files → one file that holds the keys of all, in one pass and constant memory.
+//! Files → one file with the keys of all, in one pass and constant memory.
 
 use crate::body::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::disk::{DiskFile, Writer};
@@ -14,40 +14,40 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 const CHUNK_BLOCKS: usize = CHUNK_BYTES / Block::BYTES;
 
-/// What a merge made, known without reading it again.
+/// The result of a merge, known without reading it again.
 #[derive(Debug, Clone)]
 pub struct Merged {
     /// The header of the new file.
     pub header: Header,
-    /// The insertions that each input had counted, with its log.
+    /// The insertions counted by each input, including its log.
     pub inserted_items: Vec<u64>,
-    /// How many keys the bits speak of.
+    /// The number of keys estimated from the bits.
     pub estimated_items: Estimate,
     /// The share of bits that are set.
     pub fill_ratio: f64,
-    /// The false-positive probability now, as [`mayhap::Filter::estimated_fpp`].
+    /// The current false-positive probability, as [`mayhap::Filter::estimated_fpp`].
     pub estimated_fpp: f64,
 }
 
-/// Makes a file that holds the keys of all `inputs`, replacing what is at `output`.
+/// Writes a file with the keys of all `inputs`, replacing the file at `output`.
 ///
-/// The bits are ored, 256 KiB of every input at a time; all inputs are open at once, so there can
-/// be as many as the system lets a process open. Every byte of every input is checked. An input
-/// that is live state counts with its log: that one is loaded, for which `secret_key` is needed if
-/// it is keyed; the others need none.
+/// The bits are ored, 256 KiB of every input at a time; all inputs are open at once, so their
+/// number is limited by the files that a process may open. Every byte of every input is checked. An
+/// input that is a live state includes its log: it is loaded, for which `secret_key` is needed if
+/// it is keyed; the others need no key.
 ///
-/// Inputs have to agree in what bits mean: layout, m, k, digest function, seed or key, and key
-/// options. Of n and p, which decide nothing about bits, those of the first input are kept.
-/// [`Header::inserted_items`] becomes what one filter would have counted of the keys that the bits
-/// speak of, taken as no fewer than came to one input and no more than came to all, where the
-/// estimate's interval allows it.
-/// `output` may be one of the inputs. `progress` receives the bytes done and the bytes in all.
+/// Inputs must agree in everything that determines bits: layout, m, k, digest function, seed or
+/// key, and key options. n and p, which do not, are those of the first input.
+/// [`Header::inserted_items`] becomes the count that a single filter would have for the number of
+/// keys estimated from the bits, which is assumed to be at least that of the fullest input and at
+/// most the sum of all, as far as the interval of the estimate allows. `output` may be one of the
+/// inputs. `progress` receives the bytes done and the bytes in all.
 ///
 /// # Errors
 ///
 /// [`Error::Unlike`]; [`Error::MissingLog`] and [`Error::OlderCopy`] for an input that is a part of
-/// a state; as [`crate::load()`] of each input and as [`crate::save()`]. After an error the path
-/// holds what it held before.
+/// a state; as [`crate::load()`] for each input and as [`crate::save()`]. After an error the path
+/// is unchanged.
 ///
 /// # Panics
 ///
@@ -88,7 +88,7 @@ pub fn merge(
     )
 }
 
-/// [`merge()`] that never replaces a file, not even one that appears while it writes.
+/// [`merge()`] that never replaces a file, not even one created while it writes.
 ///
 /// # Errors
 ///
@@ -112,25 +112,25 @@ pub fn merge_new(
     )
 }
 
-/// How filters are merged.
+/// Options for merging filters.
 #[derive(Debug, Clone, Copy)]
 pub struct MergeOptions {
     /// For inputs that are read with their log, if they are keyed.
     pub secret_key: Option<SecretKey>,
-    /// Replace the file that is there.
+    /// Replace an existing file.
     pub replace: bool,
-    /// Take the files alone of inputs whose log was begun and is not there.
+    /// Merge only the files of inputs whose log was begun and is missing.
     pub without_log: bool,
 }
 
 impl FilterLock {
     /// [`merge()`] into the file whose lock is held, so that it may be one of the inputs while
-    /// others add to it. It asks `accept` when it knows what the file would hold; nothing is
-    /// written where that refuses.
+    /// others add to it. It calls `accept` with the contents of the new file; nothing is written if
+    /// that refuses.
     ///
     /// # Errors
     ///
-    /// As [`merge()`] and [`merge_new`], but for the lock.
+    /// As [`merge()`] and [`merge_new`], except for the lock.
     ///
     /// # Panics
     ///
@@ -194,9 +194,9 @@ impl FilterLock {
     }
 }
 
-/// The count to go on from: what one filter would have counted of the keys that the bits speak of,
-/// unless the counters say better within the interval. At least the keys of the fullest input came,
-/// at most those of all.
+/// The initial count: what a single filter would have counted for the number of keys estimated from
+/// the bits, unless the counters are more precise within the interval. There are at least the keys
+/// of the fullest input, and at most those of all.
 fn items_of(params: &FilterParams, estimate: &Estimate, counted: &[u64]) -> u64 {
     let came = counted.iter().map(|&counted| params.distinct_items(counted));
     let most = came.clone().fold(0, u64::saturating_add);
@@ -222,7 +222,7 @@ struct Input<'a> {
 
 enum Bits {
     File(Image),
-    /// What file and log are together.
+    /// The contents of file and log together.
     Memory(AnyFilter),
 }
 
@@ -281,7 +281,7 @@ fn check_alike(first: &Input<'_>, input: &Input<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// Where the next bits of an input come from.
+/// The source of an input's next bits.
 enum Pages<'a> {
     File(Box<Body<'a>>),
     Memory(&'a [Block]),
@@ -297,7 +297,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Fills whole pages with the next ones, of which `used` bytes are blocks.
+    /// Fills whole pages with the next ones; `used` bytes of them are blocks.
     fn read(&mut self, pages: &mut [u8], used: usize) -> Result<(), Error> {
         match self {
             Self::File(body) => body.read(pages, used),
@@ -319,7 +319,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// The OR while it is made.
+/// The OR in progress.
 struct Union<'a> {
     params: FilterParams,
     output: &'a Path,
@@ -396,11 +396,11 @@ impl Union<'_> {
         out.write_all(checksums)
     }
 
-    /// Counts what these blocks say, while they are in the cache.
+    /// Counts the bits of these blocks while they are in the cache.
     fn count(&mut self, blocks: &[Block]) -> Result<(), Error> {
-        // With the zeros after the last bit, which say nothing.
+        // Including the zeros after the last bit, which add nothing.
         let bits = blocks.len() as u64 * Block::BITS;
-        // A filter of these blocks alone: the core knows how to count them and what they mean.
+        // A filter with only these blocks: the core knows how to count and evaluate them.
         let (layout, k) = (self.params.layout(), self.params.num_hashes());
         let part = FilterParams::new(layout, bits, k, 1, self.params.target_fpp())
             .and_then(|params| AnyFilter::from_parts(params, DigestFunction::default(), blocks, 0))

@@ -13,21 +13,21 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Blocks that are checksummed and written together: whole pages, small enough for the cache.
 const CHUNK_BLOCKS: usize = (256 << 10) / Block::BYTES;
 
-/// Saves a filter so that the path holds, at any moment and after any crash, the old file or the
-/// new one.
+/// Saves a filter so that the path holds either the old file or the new one, at any moment and
+/// after any crash.
 ///
-/// `key_options` says how keys are cut from input lines ([`Header::key_options`]); empty means "as
-/// they are". A symbolic link is followed and stays. A replaced file's permissions are kept; a new
-/// file of a keyed (`sip13`) filter is readable by its owner only. If the replaced file was a
-/// state, its log is removed; the new file is none.
+/// `key_options` records how keys are extracted from input lines ([`Header::key_options`]); empty
+/// if the key is the whole line. A symbolic link is followed and stays. A replaced file's
+/// permissions are kept; a new file of a keyed (`sip13`) filter is only readable by its owner. If
+/// the replaced file was a state, its log is removed; the new file is not a state.
 ///
 /// # Errors
 ///
 /// [`Error::Io`], [`Error::NoSpace`], [`Error::NotRegular`] for folders, pipes and devices,
 /// [`Error::Locked`] while another process changes the filter at the path (see [`FilterLock::save`]
 /// to wait), [`Error::Format`] if `key_options` is longer than [`MAX_KEY_OPTIONS_BYTES`]. After an
-/// error the path holds what it held before; only if the *folder* could not be synced, or the log
-/// not removed, can it be the new file already.
+/// error the path is unchanged; only if the *folder* could not be synced, or the log not removed,
+/// may it already be the new file.
 ///
 /// # Examples
 ///
@@ -44,7 +44,7 @@ pub fn save<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<(),
     lock.save(&header_of(path, filter, key_options)?, &filter.segments(), true)
 }
 
-/// [`save`] that never replaces a file, not even one that appears while it writes.
+/// [`save`] that never replaces a file, not even one created while it writes.
 ///
 /// # Errors
 ///
@@ -65,12 +65,12 @@ fn header_of<F: Native>(path: &Path, filter: &F, key_options: &str) -> Result<He
 }
 
 impl FilterLock {
-    /// [`save`] with the lock that is held: of a filter with this header and body. The file there
-    /// is replaced, and its log removed, only if `replace`.
+    /// [`save`] with a held lock, for a filter with this header and body. An existing file is
+    /// replaced, and its log removed, only if `replace`.
     ///
     /// # Errors
     ///
-    /// As [`save`] and [`save_new`], but for the lock.
+    /// As [`save`] and [`save_new`], except for the lock.
     ///
     /// # Examples
     ///
@@ -101,7 +101,7 @@ pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Option<Header> {
     image.ok().map(|image| image.header().clone())
 }
 
-/// Saves a filter with its identity at the path of the lock, whatever log is there.
+/// Saves a filter with its identity at the path of the lock, regardless of any log.
 pub(crate) fn save_image(
     lock: &FilterLock,
     header: &Header,
@@ -114,8 +114,7 @@ pub(crate) fn save_image(
     temporary.commit(replace)
 }
 
-/// The file that is to become the one at the path of the lock, with the permissions that it is to
-/// have.
+/// The file that will replace the one at the path of the lock, with its final permissions.
 pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Temporary, Error> {
     let path = lock.path();
     let old = look_for(&**lock.disk(), path, true)?;

@@ -1,6 +1,6 @@
-//! What a file is that is no filter of ours: a guess from its first bytes.
+//! The kind of a file that is not one of our filters: a guess from its first bytes.
 
-/// First bytes and what they speak of.
+/// First bytes and the kind of file that they indicate.
 const MAGICS: &[(&[u8], &str)] = &[
     (b"\x1F\x8B", "gzip data"),
     (b"\x28\xB5\x2F\xFD", "zstd data"),
@@ -21,8 +21,8 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"\xEF\xBF\xBDmayhap", "a mayhap filter that was converted to UTF-8 as if it were text"),
 ];
 
-/// A name for the kind of file that starts with `start`, which is no filter of ours, if it has one:
-/// a guess from a few bytes, for messages.
+/// A name for the kind of file that starts with `start` and is not one of our filters, if it is
+/// known: a guess from a few bytes, for messages.
 ///
 /// # Examples
 ///

@@ -1,16 +1,16 @@
-//! Whether a file is the one that was opened, as it was.
+//! Whether a file is the one that was opened, unchanged.
 
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// What tells a file that was written to from the same file before, and from another one: device
-/// and inode where the system has them, length, time of the last change of its bytes.
+/// The values that distinguish a file from other files, and from itself after a write: device and
+/// inode if the system has them, length, and the time of the last change of its bytes.
 ///
-/// Removing, renaming or linking a file leaves it as it is, as does a change of its rights. The
-/// time is as fine as the file system's, some milliseconds: two changes within one of them are one.
-/// Who sets the time back by hand after a change of the same length is not noticed.
+/// Removing, renaming or linking a file does not change it, nor does a change of permissions. The
+/// time has the resolution of the file system, some milliseconds: two changes within it count as
+/// one. A change of the same length is not detected if its time is set back by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
     file: (u64, u64),
@@ -20,20 +20,20 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// Of an open file, whatever its path leads to by now.
+    /// The stamp of an open file, whatever its path refers to by now.
     ///
     /// # Errors
     ///
-    /// If the system does not tell.
+    /// If the system does not report them.
     pub fn of(file: &File) -> io::Result<Self> {
         file.metadata().map(|metadata| Self::from(&metadata))
     }
 
-    /// Of the file that a path leads to.
+    /// The stamp of the file to which a path refers.
     ///
     /// # Errors
     ///
-    /// If there is none, or the system does not tell.
+    /// If there is no file, or the system does not report its values.
     ///
     /// # Examples
     ///
@@ -87,7 +87,7 @@ impl From<&Metadata> for FileStamp {
 /// What happened to a file while it was mapped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
-    /// It was cut short.
+    /// It was truncated.
     Shortened,
     /// It was written to.
     Overwritten,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 /// A new, empty file beside its target, removed unless [`Temporary::commit`] is called.
 ///
-/// The name follows from the target, so that a crash leaves one file at most, which the next save
-/// removes. The lock of the target is held meanwhile, so that nobody else uses the name.
+/// The name is derived from the target, so that a crash leaves at most one file, which the next
+/// save removes. The lock of the target is held meanwhile, so no other process uses the name.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     disk: Arc<dyn Disk>,
@@ -21,7 +21,7 @@ pub(crate) struct Temporary {
 }
 
 impl Temporary {
-    /// Creates the file for the target of the lock, readable for nobody else if `private`.
+    /// Creates the file for the target of the lock, readable only by its owner if `private`.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl Temporary {
     pub(crate) fn create(lock: &FilterLock, private: bool) -> Result<Self, Error> {
         let (disk, target) = (Arc::clone(lock.disk()), lock.path().to_path_buf());
         let path = rename_with(&target, ".", ".mayhap-tmp")?;
-        // What a save that crashed has left. It is never opened for writing: after a crash of
+        // The leftover of a crashed save. It is never opened for writing: after a crash of
         // `save_new` it can be a second name of a good file.
         if let Some(leftover) = look_for(&*disk, &path, false)? {
             leftover.check_regular(&path)?;

@@ -42,9 +42,9 @@ pub(crate) const fn standard(digest: Digest, multiplier: u64, num_bits: u64) -> 
 ///
 /// The first is 2^64 / φ, rounded to an odd number (Knuth, *The Art of Computer Programming*,
 /// volume 3, 6.4, and the increment of splitmix64). The second is the multiplier of the published
-/// mixer degski64. Neither was searched for: what speaks for them is that measured rates of every k
-/// agree with a model in which block and lanes are independent (`tests/rates`). Frozen: files
-/// depend on them.
+/// mixer degski64. Neither is the result of a search; the evidence for them is that the measured
+/// rates for every k agree with a model in which block and lanes are independent (`tests/rates`).
+/// Frozen, since files depend on them.
 pub(crate) const LANE_MULTIPLIERS: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
 
 /// How far to shift a product right for lane `i`'s 6 bits: they come from the top.
@@ -67,8 +67,8 @@ pub(crate) const fn lane_slots<const K: u32>() -> u64 {
     if K == 4 { 128 } else { 64 }
 }
 
-/// The bit in word `word` of a block for a product of the digest and a lane multiplier: none if
-/// k = 4 and it is in the lane's other word.
+/// The bit in word `word` of a block for a product of the digest and a lane multiplier; 0 if k = 4
+/// and the bit is in the lane's other word.
 #[inline(always)]
 pub(crate) const fn word_bit<const K: u32>(product: u64, word: usize) -> u64 {
     let slot = product >> word_shifts::<K>()[word] & (lane_slots::<K>() - 1);
@@ -88,23 +88,23 @@ pub(crate) fn word_bits<const K: u32>(digest: Digest, word: usize) -> u64 {
     })
 }
 
-/// The mask of a digest in its block: with k = 4 one bit in each two words, else one or two in each
-/// word.
+/// The mask of a digest in its block: with k = 4 one bit in every two words, otherwise one or two
+/// in each word.
 #[inline(always)]
 pub(crate) fn block_mask<const K: u32>(digest: Digest) -> [u64; 8] {
     core::array::from_fn(|word| word_bits::<K>(digest, word))
 }
 
-/// Where lane `lane`'s slot is among `1 << SLOT_BITS` in blocks with lanes of that many slots, for
-/// a product of the digest and a lane multiplier: `SLOT_BITS` bits a lane, from the top.
+/// The slot in lane `lane`, out of `1 << SLOT_BITS`, for a product of the digest and a lane
+/// multiplier: `SLOT_BITS` bits per lane, from the top.
 #[inline(always)]
 pub(crate) const fn lane_slot<const SLOT_BITS: u32>(product: u64, lane: usize) -> u32 {
     (product >> (64 - SLOT_BITS * (lane as u32 + 1))) as u32 & ((1 << SLOT_BITS) - 1)
 }
 
-/// Bit `i` of a digest in a filter with these numbers, in the order of the formulas.
+/// Bit `i` of a digest in a filter with these parameters, in the order of the formulas.
 ///
-/// The definition for those who keep bits elsewhere; filters have loops of their own.
+/// The definition for callers that keep the bits elsewhere; filters have loops of their own.
 #[inline]
 pub(crate) fn position(
     layout: Layout,

@@ -1,5 +1,6 @@
-//! What threads share: atomics, a slot that is filled once, a lock. From `core` and `std`, or from
-//! the checkers loom and shuttle under `--cfg loom` and `--cfg shuttle`.
+//! The means by which threads share data: atomics, a slot that is filled once, a lock. They come
+//! from `core` and `std`, or from the model checkers loom and shuttle under `--cfg loom` and `--cfg
+//! shuttle`.
 
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,11 +9,11 @@ pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 #[cfg(shuttle)]
 pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A place that is filled once: what is in it was written before it is seen.
+/// A slot that is filled once: its contents are complete before they can be seen.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) type Slot<T> = once_cell::race::OnceBox<T>;
 
-/// The same for the checkers: the flag is what they see of it.
+/// The same for the model checkers, which see only the flag.
 #[cfg(any(loom, shuttle))]
 #[derive(Debug)]
 pub(crate) struct Slot<T> {
@@ -31,13 +32,14 @@ impl<T> Slot<T> {
     }
 
     pub(crate) fn get(&self) -> Option<&T> {
-        // ORDERING: Acquire, with the Release of `set`: who sees the flag sees the value.
+        // ORDERING: Acquire, with the Release of `set`: a thread that sees the flag sees the value.
         let filled = self.filled.load(Ordering::Acquire);
         filled.then(|| self.value.get().map(|value| &**value)).flatten()
     }
 
     pub(crate) fn set(&self, value: alloc::boxed::Box<T>) -> Result<(), alloc::boxed::Box<T>> {
-        // No other thread runs between the two: switches are at what the checker sees.
+        // No other thread runs between the two: the checker switches threads only at operations
+        // that it sees.
         self.value.set(value)?;
         // ORDERING: Release, with the Acquire of `get`.
         self.filled.store(true, Ordering::Release);
@@ -51,11 +53,11 @@ type Inner = std::sync::Mutex<()>;
 type Inner = loom::sync::Mutex<()>;
 #[cfg(shuttle)]
 type Inner = shuttle::sync::Mutex<()>;
-/// Without `std` a thread cannot sleep, so it asks again and again.
+/// Without `std` a thread cannot sleep, so it spins.
 #[cfg(not(any(feature = "std", loom, shuttle)))]
 type Inner = AtomicBool;
 
-/// A lock for what is done by one thread at a time.
+/// A lock for work that one thread does at a time.
 #[derive(Debug)]
 pub(crate) struct Lock(Inner);
 
@@ -67,7 +69,7 @@ impl Lock {
     pub(crate) fn with<R>(&self, f: impl FnOnce() -> R) -> R {
         #[cfg(any(feature = "std", loom, shuttle))]
         {
-            // It guards no data, so that a panic elsewhere leaves nothing that is half done.
+            // It guards no data, so a panic elsewhere leaves nothing in an inconsistent state.
             let _held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             f()
         }
@@ -76,12 +78,12 @@ impl Lock {
             struct Held<'a>(&'a AtomicBool);
             impl Drop for Held<'_> {
                 fn drop(&mut self) {
-                    // ORDERING: Release, with the Acquire of the next holder, who sees what was
+                    // ORDERING: Release, with the Acquire of the next holder, which sees the work
                     // done.
                     self.0.store(false, Ordering::Release);
                 }
             }
-            // ORDERING: Acquire, with the Release of the holder before.
+            // ORDERING: Acquire, with the Release of the previous holder.
             while self.0.swap(true, Ordering::Acquire) {
                 core::hint::spin_loop();
             }

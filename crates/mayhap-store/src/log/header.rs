@@ -1,4 +1,4 @@
-//! The log's header: whose records follow, and what their digests mean.
+//! The log's header: the image that the records follow, and the meaning of their digests.
 
 use crate::Error;
 use crate::disk::{DiskFile, read_up_to};
@@ -7,11 +7,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 pub(crate) const MAGIC: &[u8; 8] = b"\x89mhplog\n";
 pub(crate) const HEADER_BYTES: usize = 64;
-/// The newest version, which is written.
+/// The newest version, which is the one written.
 pub(super) const VERSION: u16 = 2;
 const CHECKSUM: usize = HEADER_BYTES - 8;
 
-/// What the digests of a log mean: their function, and the way keys are cut.
+/// The meaning of the digests of a log: their function, and how keys are extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Meaning {
     digest_id: u16,
@@ -20,12 +20,13 @@ pub(crate) struct Meaning {
 }
 
 impl Meaning {
-    /// Of digests by the function with this id and parameter.
+    /// The meaning of digests by the function with this id and parameter.
     pub(crate) fn of(digest_id: u16, digest_parameter: u64, key_options: &str) -> Self {
         Self { digest_id, digest_parameter, key_options_hash: xxh3_64(key_options.as_bytes()) }
     }
 
-    /// [`Error::LogMismatch`] unless digests mean the same in both; `self` is the filter's side.
+    /// [`Error::LogMismatch`] unless digests have the same meaning in both; `self` is the filter's
+    /// side.
     pub(crate) fn check_same(&self, log: &Self, path: &Path) -> Result<(), Error> {
         for (parameter, filter, log) in [
             ("digest function", self.digest_id.into(), log.digest_id.into()),
@@ -40,15 +41,15 @@ impl Meaning {
     }
 }
 
-/// Which image the records follow.
+/// The image that the records follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
-    /// Version 1: any image with keys of the same meaning, or the one file of this checksum.
+    /// Version 1: any image with keys of the same meaning, or only the file with this checksum.
     Unnamed {
         /// Makes the checksums of two logs differ, so that records cannot stray between them.
         log_id: u64,
         /// XXH3-64 of the header of the one file that lacks the records; 0 if adding them again
-        /// changes nothing, so that any will do.
+        /// changes nothing, so that any file will do.
         checkpoint: u64,
     },
     /// Version 2: the image of this state and epoch.
@@ -60,7 +61,7 @@ pub(crate) enum Owner {
     },
 }
 
-/// What stands at the front of a log.
+/// The header of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) meaning: Meaning,
@@ -123,23 +124,25 @@ impl Header {
             key_options_hash: u64_at(24),
         };
         let header = Self { meaning, owner };
-        // What it means written again must be what is there: version, reserved bytes and checksum.
+        // Encoding its meaning again must give the same bytes: version, reserved bytes and
+        // checksum.
         if header.encode() == *bytes { Ok(header) } else { Err(mayhap::Error::HeaderDamaged) }
     }
 }
 
-/// What stands where a log would.
+/// The contents of a file with the name of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Front {
     /// A log's header.
     Header(Header),
-    /// What 0.1 left where a creation was cut short: a log in which nothing was ever recorded.
+    /// What 0.1 left behind after an interrupted creation: a log in which nothing was ever
+    /// recorded.
     Unfinished,
-    /// Something of the user's.
+    /// A file of the user's.
     NotALog,
 }
 
-/// Reads the front of a file that has the name of a log.
+/// Reads the start of a file that has the name of a log.
 ///
 /// # Errors
 ///
@@ -150,7 +153,7 @@ pub(crate) fn read_front(file: &dyn DiskFile, path: &Path) -> Result<Front, Erro
     let start = &bytes[..found.min(MAGIC.len())];
     let is_zero = bytes[..found].iter().all(|&byte| byte == 0);
     let is_ours = MAGIC.starts_with(start) || is_zero && found <= HEADER_BYTES;
-    // An empty file may be what the output of a command goes to.
+    // An empty file may be the output of a command.
     if found == 0 || !is_ours {
         return Ok(Front::NotALog);
     }
@@ -160,7 +163,7 @@ pub(crate) fn read_front(file: &dyn DiskFile, path: &Path) -> Result<Front, Erro
     };
     match decoded {
         Ok(header) => Ok(Front::Header(header)),
-        // A header is on the disk before there is a record.
+        // A header is on disk before there is a record.
         Err(mayhap::Error::HeaderDamaged) if found == HEADER_BYTES => Ok(Front::Unfinished),
         Err(source) => Err(Error::format(path)(source)),
     }

@@ -1,14 +1,15 @@
-//! The write-ahead log of a state: what changed since its image (its last checkpoint), each batch a
-//! checksummed record chained to the one before.
+//! The write-ahead log of a state: the changes since its image (its last checkpoint), with each
+//! batch as a checksummed record chained to the previous one.
 //!
 //! `docs/native-format.md`, "States", is the specification, byte by byte. In short: a header names
 //! the image (id and epoch) that the records follow; a record has an operation, a time and digests.
-//! Each epoch's log is a file of its own, which is removed when the next image has its records.
+//! The log of each epoch is a separate file, which is removed when the next image includes its
+//! records.
 //!
-//! A record tells by itself whether it is sound, and by `previous` and `sequence` whether it is the
-//! next one. So a bad record can be classified: nothing sound after it, or zeros where a sector was
-//! to be, and it is a torn write, the end that a crash left; something sound after it, and it is
-//! damage.
+//! The checksum of a record shows whether it is sound, and `previous` and `sequence` show whether
+//! it is the next one. So a bad record can be classified: if nothing sound follows it, or a missing
+//! sector reads as zeros, it is a torn write, the end left by a crash; if something sound follows
+//! it, it is damage.
 
 mod header;
 mod record;
@@ -27,30 +28,30 @@ use record::MAX_DIGESTS;
 use std::fs::Permissions;
 use std::path::{Path, PathBuf};
 
-/// An open log that records are appended to.
+/// A log open for appending.
 ///
-/// After [`Log::append`] returned, the digests survive the death of the process; after
-/// [`Log::sync`] returned, a power cut as well. Memory: 8 bytes per digest of the largest append.
+/// Once [`Log::append`] has returned, the digests survive the death of the process; once
+/// [`Log::sync`] has returned, also a power cut. Memory: 8 bytes per digest of the largest append.
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Box<dyn DiskFile>,
     path: PathBuf,
     header: Header,
     end: Position,
-    /// Records of a lower number are on the disk.
+    /// Records with a lower number are on disk.
     safe: u64,
     poisoned: bool,
     buffer: Vec<u8>,
 }
 
 impl Log {
-    /// Makes an empty log of the filter whose lock is held, safe from power cuts, for its owner
-    /// alone if `private`. It has its name only once its header is on the disk, so that a file of
-    /// that name in which there is nothing is somebody else's.
+    /// Creates an empty log for the filter whose lock is held, safe from power cuts, readable only
+    /// by its owner if `private`. It gets its name only once its header is on disk, so an empty
+    /// file with that name belongs to another program.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], [`Error::NoSpace`]: then there is none, or one without records.
+    /// [`Error::Io`], [`Error::NoSpace`]: then there is no log, or one without records.
     pub(crate) fn create(
         lock: &FilterLock,
         path: &Path,
@@ -67,7 +68,7 @@ impl Log {
         Ok(Self::at(file, path, header, first(&header)))
     }
 
-    /// A log whose last sound record ends there; what stands after it is cut off.
+    /// A log whose last sound record ends there; the rest is truncated.
     ///
     /// # Errors
     ///
@@ -84,13 +85,14 @@ impl Log {
     }
 
     fn at(file: Box<dyn DiskFile>, path: &Path, header: Header, end: Position) -> Self {
-        // Tells others that this process goes on with the log; a process that ends, however it
-        // does, gives it up. On file systems without locks nobody looks.
+        // Shows others that this process uses the log; a process that ends, in any way, gives it
+        // up. On file systems without locks no process checks.
         let _ = file.try_lock(Lock::Shared);
         Self { file, path: path.into(), header, end, safe: 0, poisoned: false, buffer: Vec::new() }
     }
 
-    /// Goes on after what others have appended, and cuts off what one that was killed has left.
+    /// Continues after the records appended by others, and truncates a torn write left by a killed
+    /// process.
     ///
     /// # Errors
     ///
@@ -104,7 +106,7 @@ impl Log {
         Ok(())
     }
 
-    /// Hands the records that others appended since to `apply`.
+    /// Passes the records appended by others since to `apply`.
     ///
     /// # Errors
     ///
@@ -122,13 +124,13 @@ impl Log {
         Ok(replayed)
     }
 
-    /// Appends records of digests: all of them or, after an error, none. One `write` to the kernel,
-    /// done before it returns.
+    /// Appends records of digests: all of them or, after an error, none. It makes one `write` to
+    /// the kernel before it returns.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSpace`] or [`Error::Io`], after which the log is as it was and can be used again
-    /// once the cause is gone; [`Error::Poisoned`].
+    /// [`Error::NoSpace`] or [`Error::Io`], after which the log is unchanged and can be used again
+    /// once the cause is removed; [`Error::Poisoned`].
     pub(crate) fn append<'a>(
         &mut self,
         runs: impl Iterator<Item = (Operation, u64, &'a [Digest])>,
@@ -152,12 +154,12 @@ impl Log {
         Ok(())
     }
 
-    /// Makes all that was appended survive a power cut.
+    /// Makes everything appended so far survive a power cut.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], after which the log is poisoned: what the kernel could not write it may have
-    /// forgotten, so nothing is acknowledged any more. [`Error::Poisoned`] then.
+    /// [`Error::Io`], after which the log is poisoned: the kernel may have dropped what it could
+    /// not write, so nothing more is acknowledged. [`Error::Poisoned`] from then on.
     pub(crate) fn sync(&mut self) -> Result<(), Error> {
         self.check_sound()?;
         self.file.sync_data().map_err(|source| {
@@ -182,11 +184,11 @@ impl Log {
         is_at(disk, &*self.file, &self.path)
     }
 
-    /// Whether another process goes on with this log. Called by one that holds the filter's lock,
-    /// so that nobody begins to meanwhile.
+    /// Whether another process uses this log. The caller holds the filter's lock, so that none
+    /// starts to meanwhile.
     pub(crate) fn has_others(&self) -> bool {
         let has_others = matches!(self.file.try_lock(Lock::Exclusive), Ok(false));
-        // A lock that is changed is given up first, and that can fail after it.
+        // Changing a lock gives it up first, and taking it again can fail.
         let _ = self.file.try_lock(Lock::Shared);
         has_others
     }

@@ -13,7 +13,7 @@ const OPERATION: usize = 24;
 const TIME: usize = 32;
 const SAFE: usize = 40;
 
-/// What is done with the digests of a record.
+/// The operation on the digests of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operation {
@@ -23,35 +23,35 @@ pub enum Operation {
     Remove = 2,
 }
 
-/// What a record of a log says.
+/// The contents of a record.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// When, in the unit of a window of time; `None` in logs of version 1, which do not say.
+    /// The time, in the unit of a time window; `None` in logs of version 1, which have none.
     pub time: Option<u64>,
-    /// With what, in order.
+    /// The digests, in order.
     pub digests: &'a [Digest],
 }
 
 /// The end of a sound record, or of the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Where the next record begins.
+    /// The offset of the next record.
     pub(crate) bytes: u64,
-    /// The checksum of the record or header before.
+    /// The checksum of the preceding record or header.
     pub(crate) previous: u64,
     /// The number of the next record.
     pub(crate) sequence: u64,
 }
 
-/// Where the digests of a record begin in this version of the log.
+/// The offset of the digests in a record of this version of the log.
 const fn digests_at(version: u16) -> usize {
     if version == 1 { 24 } else { 48 }
 }
 
-/// Whether the 8 bytes at this place of a record may be zeros: its number if it is the first one,
-/// its time, and what is safe before it. Checksums and digests are not, but once in 2^64.
+/// Whether the 8 bytes at this offset of a record may be zeros: its number if it is the first one,
+/// its time, and `safe`. Checksums and digests are zero only once in 2^64.
 pub(super) const fn may_be_zero(at: u64, sequence: u64) -> bool {
     at == SEQUENCE as u64 && sequence == 0 || at == TIME as u64 || at == SAFE as u64
 }
@@ -63,11 +63,11 @@ pub(super) struct Sound<'a> {
     pub(super) checksum: u64,
     /// Bytes in the whole record.
     pub(super) bytes: usize,
-    /// Unknown to this version, if only its number.
+    /// Only its number if it is unknown to this version.
     pub(super) operation: Result<Operation, u64>,
-    /// When; version 1 does not say.
+    /// The time; version 1 has none.
     pub(super) time: Option<u64>,
-    /// Records of a lower number were on the disk when this one was written.
+    /// Records with a lower number were on disk when this one was written.
     pub(super) safe: u64,
     digests: &'a [[u8; 8]],
 }
@@ -100,7 +100,7 @@ pub(super) fn encode(
     checksum
 }
 
-/// The record at the start of `bytes`, if a sound one is there as a whole.
+/// The record at the start of `bytes`, if it is complete and sound.
 pub(super) fn decode(bytes: &[u8], version: u16) -> Option<Sound<'_>> {
     let digests_at = digests_at(version);
     let (prefix, rest) = bytes.split_at_checked(digests_at)?;

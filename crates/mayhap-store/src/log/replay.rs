@@ -1,4 +1,4 @@
-//! Log → digests: up to the end, or to a write that was cut off, or to damage.
+//! Log → digests: up to the end, a torn write or damage.
 
 use super::header::{HEADER_BYTES, Header};
 use super::record::{self, MAX_RECORD_BYTES, Position, Record};
@@ -9,24 +9,24 @@ use std::path::Path;
 /// Bytes of the log in memory: room for several of the longest records.
 const WINDOW_BYTES: usize = 4 * MAX_RECORD_BYTES;
 
-/// What a disk writes whole or not at all.
+/// The size that a disk writes atomically.
 const SECTOR_BYTES: u64 = 512;
 
-/// Where a replay ended, and how.
+/// Where and how a replay ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replayed {
     /// After the last sound record.
     pub(crate) end: Position,
-    /// Bytes after them that are no sound record.
+    /// Bytes after it that are not a sound record.
     pub(crate) dropped_bytes: u64,
 }
 
-/// Hands all records from `start` on to `apply`, in order, each with its end; changes nothing.
+/// Passes all records from `start` on to `apply`, in order, each with its end; changes nothing.
 ///
 /// # Errors
 ///
-/// [`Error::LogDamaged`], [`Error::Format`] for an operation that is unknown here, [`Error::Io`],
-/// those of `apply`.
+/// [`Error::LogDamaged`], [`Error::Format`] for an unknown operation, [`Error::Io`], and those of
+/// `apply`.
 pub(crate) fn replay(
     file: &dyn DiskFile,
     path: &Path,
@@ -63,17 +63,17 @@ pub(crate) fn replay(
     Ok(Replayed { end, dropped_bytes })
 }
 
-/// The place of the first record.
+/// The offset of the first record.
 pub(crate) fn first(header: &Header) -> Position {
     Position { bytes: HEADER_BYTES as u64, previous: header.checksum(), sequence: 0 }
 }
 
-/// The offset of a sound record that shows that what stands at `end` is damage; `None` if it is the
-/// end that a crash left.
+/// The offset of a sound record that proves the bytes at `end` to be damage; `None` if they are a
+/// torn write.
 ///
-/// A write that a kill cut off has nothing sound after it. When the power fails, a disk may have a
-/// later write and lack an earlier one: then the sectors that it lacks are zeros. Records that a
-/// later one says were on the disk are lost by neither.
+/// A write torn by a kill has nothing sound after it. After a power failure a disk may have a later
+/// write and lack an earlier one: then the missing sectors are zeros. Neither can lose records
+/// that, according to a later one, were on disk.
 fn find_damage(window: &mut Window<'_>, end: Position, version: u16) -> Result<Option<u64>, Error> {
     let mut first = None;
     let mut candidate = end.bytes + 1;
@@ -92,8 +92,8 @@ fn find_damage(window: &mut Window<'_>, end: Position, version: u16) -> Result<O
     Ok(None)
 }
 
-/// Whether one of the sectors between the end and the next sound record was never written whole:
-/// what stands last in it are zeros, beyond those that a record may have there.
+/// Whether one of the sectors between the end and the next sound record was never completely
+/// written: it ends with zeros, more of them than a record may have there.
 fn is_lost(window: &mut Window<'_>, end: Position, next: u64) -> Result<bool, Error> {
     let mut boundary = (end.bytes + 1).next_multiple_of(SECTOR_BYTES);
     while boundary <= next {
@@ -131,7 +131,7 @@ impl Window<'_> {
             self.buffer.truncate(found);
             self.start = offset;
         }
-        // Past the end only if the file became shorter meanwhile.
+        // Past the end only if the file has become shorter.
         Ok(self.buffer.get((offset - self.start) as usize..).unwrap_or_default())
     }
 }

@@ -1,4 +1,4 @@
-//! How a log begins and how an image takes its place: the order in which files are written.
+//! How a log begins and how an image replaces another: the order in which files are written.
 
 use super::memory::Memory;
 use super::relation::{LogFound, examine};
@@ -27,10 +27,10 @@ impl Session {
     }
 
     /// Begins the log of the image, so that records can be appended: first the log, then the mark
-    /// in the image, both on the disk before there is a record. A cut in between leaves a log
-    /// without records, which says nothing, whosever it is.
+    /// in the image, both on disk before there is a record. A crash in between leaves a log without
+    /// records, which means nothing, whatever filter it belongs to.
     pub(super) fn begin_log(&mut self, memory: &mut dyn Memory) -> Result<(), Error> {
-        // Whatever came there since: no file of somebody else is replaced.
+        // Whatever has been created there since: files of other programs are never replaced.
         let found = examine(&*self.disk, (&self.log_path, How::Read), self.image.header())?.0;
         if matches!(found, LogFound::Foreign { .. } | LogFound::NotALog) {
             self.blocked = Some(found);
@@ -41,15 +41,15 @@ impl Session {
             let log = self.create_log(identity)?;
             let identity = Identity { log_begun: true, ..identity };
             if let Err(error) = self.image.rewrite_identity(&*file, identity) {
-                // Nobody knows what is on the disk, and a second sync of this file would not say:
-                // another file has to take its place.
+                // The contents of the disk are unknown, and a second sync of this file would not
+                // reveal them: another file has to replace it.
                 self.must_save = true;
                 return Err(error);
             }
             (self.log, self.identity) = (Some(log), Some(identity));
             return Ok(());
         }
-        // The image is replaced by one that has the mark, and all that was noted.
+        // The image is replaced by one that has the mark and everything noted so far.
         let identity = self.next_identity();
         let log = self.create_log(identity)?;
         self.replace_image(memory, Some(Identity { log_begun: true, ..identity }))?;
@@ -67,8 +67,8 @@ impl Session {
         Log::create(self.held(), &self.log_path, Header { meaning, owner }, access)
     }
 
-    /// Saves the filter as the next image of its state, or of a new one if `named`; else as a file
-    /// that is no state. Then the log goes, since the image has its records.
+    /// Saves the filter as the next image of its state, or of a new one if `named`; otherwise as a
+    /// file that is not a state. Then the log is removed, since the image includes its records.
     pub(super) fn save(&mut self, memory: &mut dyn Memory, named: bool) -> Result<(), Error> {
         let named = named || self.identity.is_some() || self.log_of_version_1.is_some();
         let identity = named.then(|| self.next_identity());
@@ -77,7 +77,7 @@ impl Session {
         let is_in_image = if let Some(log) = self.log.take() {
             log.is_at_its_name(&*self.disk).unwrap_or(false)
         } else {
-            // One of an image before that, or of version 1.
+            // The log of an earlier image, or of version 1.
             let found = examine(&*self.disk, (&self.log_path, How::Read), self.image.header());
             matches!(found, Ok((LogFound::Stale | LogFound::Empty, _)))
         };
@@ -88,7 +88,7 @@ impl Session {
         Ok(())
     }
 
-    /// Puts the filter in memory in the place of the image, synced.
+    /// Replaces the image by the filter in memory, synced.
     fn replace_image(
         &mut self,
         memory: &mut dyn Memory,
@@ -100,8 +100,8 @@ impl Session {
         let header = header.with_identity(identity).map_err(Error::format(&path))?;
         let saved = crate::save::save_image(self.held(), &header, &memory.segments(), true);
         if let Err(error) = saved {
-            // It can have its place already, though nobody knows for how long. Then the log belongs
-            // to what a power cut may bring back, and nothing more is appended to it.
+            // It may already be in place, though not durably. Then the log belongs to the image
+            // that a power cut may bring back, and nothing more is appended to it.
             let there = Image::open(&*self.disk, &path);
             if there.is_ok_and(|there| there.header().identity() == identity) && identity.is_some()
             {
@@ -117,7 +117,7 @@ impl Session {
         Ok(())
     }
 
-    /// Digests in the log have to mean the same as those of the filter that takes its place.
+    /// Digests in the log must have the same meaning as those of the replacing filter.
     fn check_same_digests(&self, header: &native::Header) -> Result<(), Error> {
         let meaning = |header: &native::Header| {
             Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options())
@@ -125,8 +125,8 @@ impl Session {
         meaning(header).check_same(&meaning(self.image.header()), &self.log_path)
     }
 
-    /// The identity of a state that begins. One that had a log of version 1 has that one's id in
-    /// its own, so that the log is known to be its own if a crash leaves it behind.
+    /// The identity of a new state. If it had a log of version 1, its id includes that log's id, so
+    /// that the log is recognised if a crash leaves it behind.
     fn new_identity(&self) -> Identity {
         let random = self.disk.random();
         let id = match self.log_of_version_1 {

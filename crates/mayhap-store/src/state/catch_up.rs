@@ -1,4 +1,4 @@
-//! Bringing the filter in memory to where others left its files.
+//! Bringing the filter in memory up to date with changes by others.
 
 use super::log_file::{Recovery, check_log};
 use super::memory::Memory;
@@ -25,7 +25,7 @@ impl Session {
                 (self.identity, self.must_save) = (None, true);
             }
             LogFound::Stale | LogFound::Empty => {
-                // As long as a power cut can bring back the image before, it is not stale.
+                // As long as a power cut can bring back the previous image, it is not stale.
                 self.settle()?;
                 // If it stays, it is ignored.
                 let _ = self.disk.remove(&self.log_path);
@@ -50,13 +50,14 @@ impl Session {
         Ok(recovery)
     }
 
-    /// Takes the lock if it is not held, and brings the filter in memory to where others left it.
+    /// Takes the lock if it is not held, and brings the filter in memory up to date with changes by
+    /// others.
     ///
     /// # Errors
     ///
-    /// As [`FilterLock::take`]; [`Error::Replaced`] if the filter is another one now, or gone;
-    /// [`Error::LogLost`]; as [`Session::open`]. What this session had recorded was part of what is
-    /// gone.
+    /// As [`FilterLock::take`]; [`Error::Replaced`] if the filter has been replaced or removed;
+    /// [`Error::LogLost`]; as [`Session::open`]. Then the records of this session are gone with the
+    /// old filter.
     pub fn ready(&mut self, memory: &mut dyn Memory) -> Result<Found, Error> {
         if self.lock.is_some() {
             return Ok(Found::AsLeft);
@@ -81,7 +82,7 @@ impl Session {
         let (header, before) = (image.header(), self.image.header());
         let numbers = |identity: Identity| (identity.id, identity.epoch);
         let (ours, theirs) = (self.identity.map(numbers), header.identity().map(numbers));
-        // Without a contribution nothing is lost by starting anew from what is there.
+        // Without a contribution, starting over from the current file loses nothing.
         let is_same =
             header.is_same_image(before) && (ours == theirs || ours.is_none() && !self.contributed);
         let is_next = match (ours, theirs) {
@@ -90,7 +91,7 @@ impl Session {
             }
             _ => false,
         };
-        // From here on an error leaves memory neither here nor there.
+        // From here on an error leaves memory in an undefined state.
         let is_behind = std::mem::replace(&mut self.is_behind, true);
         if is_same && !is_behind {
             self.image = image;
@@ -109,7 +110,7 @@ impl Session {
         Ok(Found::Changed)
     }
 
-    /// The image is the one in memory: adds what others appended to its log.
+    /// The image is the one in memory: adds the records appended to its log by others.
     fn catch_up_log(&mut self, memory: &mut dyn Memory) -> Result<Found, Error> {
         let mut recovery = Recovery::default();
         if let Some(log) = &mut self.log {
@@ -125,7 +126,7 @@ impl Session {
     }
 }
 
-/// Does what a record says, and counts it.
+/// Applies a record and counts it.
 fn apply_to(
     memory: &mut dyn Memory,
     record: &Record<'_>,

@@ -9,26 +9,26 @@ use mayhap::{AnyFilter, Digest, SecretKey};
 use std::path::Path;
 
 /// A filter in memory with its state on disk: `FILE`, the image, is an ordinary filter file;
-/// `FILE.log` holds the digests recorded since. For one process at a time: the filter's lock is
-/// held until this is dropped. [`Session`] is for several that take turns.
+/// `FILE.log` holds the digests recorded since. It is for one process at a time: the filter's lock
+/// is held until this is dropped. For several processes that take turns, use [`Session`].
 ///
 /// # The contract
 ///
-/// The caller inserts digests into the filter, does what they stand for (prints the lines), and
-/// then [records](LiveFilter::record) them. Then after kill -9 no line is lost and at most the last
-/// unrecorded chunk comes again; after an end with [`LiveFilter::checkpoint`] (Ctrl-C included)
-/// nothing comes again, and the file alone is the whole filter. Two rules follow: record after
+/// The caller inserts digests into the filter, acts on them (prints the lines), and then
+/// [records](LiveFilter::record) them. Then after kill -9 no line is lost and at most the last
+/// unrecorded chunk is repeated; after an end with [`LiveFilter::checkpoint`] (including Ctrl-C)
+/// nothing is repeated, and the file alone is the whole filter. Two rules follow: record after
 /// acting, never before; and call `checkpoint` only when everything in the filter has been acted
-/// on, since it saves all that is in there.
+/// on, since it saves the whole filter.
 ///
-/// | event | what was recorded is there again after |
+/// | event | survived by the digests of |
 /// |---|---|
 /// | kill -9, crash, panic | every [`LiveFilter::record`] |
 /// | power cut | every [`LiveFilter::sync`] and [`LiveFilter::checkpoint`] |
 ///
-/// A crash at any point of a checkpoint is harmless: the log is removed only after the new image
-/// is safe on disk, and is of no other image than the one that it names. Records are done again
-/// exactly as they were, in kinds that count or forget too.
+/// A crash at any point of a checkpoint is harmless: the log is removed only after the new image is
+/// safe on disk, and belongs only to the image that it names. Records are replayed exactly, even in
+/// kinds that count or forget.
 ///
 /// # Examples
 ///
@@ -82,13 +82,12 @@ impl<F: Insert> LiveFilter<F> {
         Ok(Self { memory, session })
     }
 
-    /// Opens a live filter, or makes an ordinary filter file one: loads the image, lets `prepare`
-    /// change it, and adds what the log has.
+    /// Opens a live filter, or turns an ordinary filter file into one: loads the image, lets
+    /// `prepare` change it, and replays the log.
     ///
-    /// A log of version 1, as earlier releases wrote it, has no times. To a window of time
-    /// `prepare` has to tell what time it is ([`mayhap::WindowBloomFilter::advance`]): what is
-    /// replayed is as young as that, so it is remembered longer than without the crash, and never
-    /// shorter.
+    /// A log of version 1, as written by earlier releases, has no times. `prepare` must set the
+    /// time of a time window ([`mayhap::WindowBloomFilter::advance`]): replayed keys get that time,
+    /// so they are remembered longer than without the crash, and never shorter.
     ///
     /// # Errors
     ///
@@ -132,13 +131,13 @@ impl<F: Insert> LiveFilter<F> {
         &self.memory.filter
     }
 
-    /// The filter, to be inserted into. It may be replaced by another one, say a larger one, if
-    /// that has the same digest function; follow that with a checkpoint.
+    /// The filter, for insertions. It may be replaced by another one, say a larger one, with the
+    /// same digest function; follow that with a checkpoint.
     pub const fn filter_mut(&mut self) -> &mut F {
         &mut self.memory.filter
     }
 
-    /// How keys are cut from input lines.
+    /// How keys are extracted from input lines.
     pub fn key_options(&self) -> &str {
         self.session.key_options()
     }
@@ -148,12 +147,12 @@ impl<F: Insert> LiveFilter<F> {
         self.session.path()
     }
 
-    /// Records digests that the caller has inserted and acted on: one `write` to the kernel, which
-    /// keeps them whatever happens to the process.
+    /// Records digests that the caller has inserted and acted on: one `write` to the kernel, after
+    /// which they survive the death of the process.
     ///
-    /// For plain and growing filters the digests that were new are enough. To a counting filter or
-    /// a window every insertion does something, so each has to be recorded, in order; in a window
-    /// of time those of one time together.
+    /// For plain and growing filters the digests that were new are enough. In a counting filter or
+    /// a window every insertion has an effect, so each has to be recorded, in order; in a time
+    /// window, those of the same time together.
     ///
     /// # Errors
     ///
@@ -162,8 +161,7 @@ impl<F: Insert> LiveFilter<F> {
         self.record_as(Operation::Insert, digests)
     }
 
-    /// [`LiveFilter::record`] of digests that were removed from a counting filter: those that were
-    /// there.
+    /// [`LiveFilter::record`] for digests removed from a counting filter: those that were present.
     ///
     /// # Errors
     ///
@@ -178,7 +176,7 @@ impl<F: Insert> LiveFilter<F> {
         self.session.record(&mut self.memory).inspect_err(|_| self.session.forget_pending())
     }
 
-    /// Makes all that was recorded survive a power cut.
+    /// Makes all recorded digests survive a power cut.
     ///
     /// # Errors
     ///
@@ -192,13 +190,13 @@ impl<F: Insert> LiveFilter<F> {
         self.session.log_bytes()
     }
 
-    /// Saves the filter as it is, safe from power cuts, and then removes the log.
+    /// Saves the current filter, safe from power cuts, and then removes the log.
     ///
     /// # Errors
     ///
     /// As [`crate::save()`], before which nothing has changed; [`Error::LogMismatch`] if the filter
-    /// was replaced by one of another digest function. A log whose disk failed before is no error
-    /// here: the image has everything, and the next record begins another log.
+    /// was replaced by one of another digest function. An earlier failure of the log's disk is not
+    /// an error here: the image has everything, and the next record begins a new log.
     pub fn checkpoint(&mut self) -> Result<(), Error> {
         self.session.checkpoint(&mut self.memory)
     }

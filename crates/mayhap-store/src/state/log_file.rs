@@ -1,4 +1,4 @@
-//! The log of a filter as a file: where it is, whether it has to be read, and how it goes.
+//! The log of a filter as a file: its path, whether it has to be read, and its removal.
 
 use super::relation::{LogFound, examine};
 use crate::Error;
@@ -6,23 +6,23 @@ use crate::disk::{Disk, How, sync_folder};
 use crate::file::resolve_links;
 use std::path::{Path, PathBuf};
 
-/// What a log added to a filter.
+/// The additions of a log to a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Recovery {
-    /// Digests in the records that were done: 0 after a clean end.
+    /// Digests in the records applied: 0 after a clean shutdown.
     pub replayed_digests: u64,
     /// Those of them that were new.
     pub new_items: u64,
-    /// Bytes of a torn write: a record that a crash had cut short.
+    /// Bytes of a torn write: a record cut short by a crash.
     pub dropped_bytes: u64,
 }
 
-/// The log of the filter at `path`: its name with `.log` after it, beside the file that symbolic
-/// links lead to.
+/// The log of the filter at `path`: its name with `.log` appended, beside the file to which
+/// symbolic links lead.
 ///
 /// # Errors
 ///
-/// [`Error::NotRegular`] if `path` names no file, as `..` does; [`Error::Io`] for too many links.
+/// [`Error::NotRegular`] if `path` does not name a file, as `..`; [`Error::Io`] for too many links.
 ///
 /// # Examples
 ///
@@ -36,12 +36,12 @@ pub fn log_path(path: &Path) -> Result<PathBuf, Error> {
     log_path_of(&resolve_links(&crate::disk::Real, path)?)
 }
 
-/// [`log_path`] of a path whose links are followed.
+/// [`log_path`] for a path with its links already followed.
 pub(super) fn log_path_of(path: &Path) -> Result<PathBuf, Error> {
     crate::file::rename_with(path, "", ".log")
 }
 
-/// Checks that an image and what was found of its log are the whole filter.
+/// Checks that an image and its log as found are the whole filter.
 pub(super) fn check_log(found: LogFound, path: &Path, log_path: &Path) -> Result<(), Error> {
     match found {
         LogFound::Missing { epoch } => {
@@ -54,7 +54,7 @@ pub(super) fn check_log(found: LogFound, path: &Path, log_path: &Path) -> Result
     }
 }
 
-/// Removes the log of a filter that was just replaced, if it was the log of that filter.
+/// Removes the log of a filter that has just been replaced, if it belonged to that filter.
 pub(crate) fn remove_log_of(
     disk: &dyn Disk,
     path: &Path,
@@ -66,13 +66,13 @@ pub(crate) fn remove_log_of(
         Ok((found, _)) => {
             matches!(found, LogFound::Records { .. } | LogFound::Stale | LogFound::Empty)
         }
-        // A damaged log, or one of other keys: nobody can say whose it is, so it stays.
+        // A damaged log, or one of other keys: its filter is unknown, so it stays.
         Err(_) => false,
     };
     if !is_its {
         return Ok(());
     }
     disk.remove(&log_path).map_err(Error::io("remove", &log_path))?;
-    // A log that came back would stand in the way of the next one.
+    // A log that reappeared would block the next one.
     sync_folder(disk, path)
 }

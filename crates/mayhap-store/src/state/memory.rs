@@ -7,62 +7,62 @@ use mayhap::{
     WindowBloomFilter,
 };
 
-/// A filter in memory that a [`crate::Session`] keeps in step with its files.
+/// A filter in memory that a [`crate::Session`] keeps in sync with its files.
 pub trait Memory {
-    /// Replaces the filter by the one of an image that another process has made since, of the same
-    /// kind and digest function.
+    /// Replaces the filter by that of an image written since by another process, of the same kind
+    /// and digest function.
     ///
     /// # Errors
     ///
     /// As [`Image::load`].
     fn load(&mut self, image: &Image) -> Result<(), Error>;
 
-    /// Does what a record says, exactly as whoever wrote it did; returns how many keys were new.
+    /// Applies a record, exactly as its writer did; returns the number of new keys.
     ///
     /// # Errors
     ///
-    /// Those of kinds that grow and cannot.
+    /// Those of growing kinds that cannot grow.
     fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error>;
 
-    /// What a file says of the filter, for keys that are cut in this way.
+    /// The header for a file of the filter, with these key options.
     fn header(&mut self, key_options: &str) -> Header;
 
-    /// The body of the file, as long as the header says.
+    /// The body of the file, with the length in the header.
     fn segments(&self) -> Vec<&[Block]>;
 }
 
-/// A kind that digests can be inserted into one by one, so that a log of them can be kept.
+/// A kind into which digests can be inserted one by one, so that a log of them can be kept.
 pub trait Insert: Native {
-    /// Inserts many digests in order; bit `i` of `new` tells whether `digests[i]` was new.
+    /// Inserts many digests in order; bit `i` of `new` is set if `digests[i]` was new.
     ///
     /// # Errors
     ///
-    /// Those of kinds that grow and cannot.
+    /// Those of growing kinds that cannot grow.
     fn insert_digests_into(
         &mut self,
         digests: &[Digest],
         new: &mut Bitmap,
     ) -> Result<(), mayhap::Error>;
 
-    /// Removes many digests in order, if the kind can; bit `i` of `removed` tells whether
-    /// `digests[i]` was there. Other kinds do nothing.
+    /// Removes many digests in order, if the kind supports it; bit `i` of `removed` is set if
+    /// `digests[i]` was present. Other kinds do nothing.
     fn remove_digests_into(&mut self, digests: &[Digest], removed: &mut Bitmap) {
         let _ = (digests, removed);
     }
 
-    /// The latest time that a window of time was given; 0 for all others.
+    /// The latest time passed to a time window; 0 for all other kinds.
     fn now(&self) -> u64 {
         0
     }
 
-    /// Lets time go on, in a window of time; nothing for all others.
+    /// Advances the time of a time window; does nothing for other kinds.
     fn advance(&mut self, time: u64) {
         let _ = time;
     }
 }
 
-/// Does what a record says to a filter; returns how many keys were new. One without a time is done
-/// at the latest time that the filter was given.
+/// Applies a record to a filter; returns the number of new keys. A record without a time is applied
+/// at the latest time passed to the filter.
 ///
 /// # Errors
 ///
@@ -146,7 +146,7 @@ impl Insert for ScalableBloomFilter {
     }
 }
 
-/// In a window of time at the latest time that it was given.
+/// In a time window at the latest time passed to it.
 impl Insert for WindowBloomFilter {
     fn insert_digests_into(
         &mut self,

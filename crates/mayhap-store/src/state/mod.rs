@@ -1,15 +1,15 @@
 //! Filters that change over time: an image, and a log of what changed since.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `log_file.rs` | where the log of a filter is, and when it is removed |
-//! | `relation.rs` | what a log is to an image: its records, stale, another's, missing |
+//! | `log_file.rs` | the path of a filter's log, and when it is removed |
+//! | `relation.rs` | the relation of a log to an image: current, stale, another's, missing |
 //! | `snapshot.rs` | reading both at one moment, without a lock |
-//! | `memory.rs` | the filter in memory, and how records come back into it |
+//! | `memory.rs` | the filter in memory, and how records are applied to it |
 //! | `session.rs`, `options.rs` | changing a state in turns with other processes |
-//! | `catch_up.rs` | what others have changed between two turns |
+//! | `catch_up.rs` | changes by others between two turns |
 //! | `begin.rs` | how a log begins: the order in which image and log are written |
-//! | `pending.rs` | what is in memory and not yet in the log |
+//! | `pending.rs` | digests in memory that are not yet in the log |
 //! | `live.rs` | a session with its filter, for one process alone |
 
 mod begin;

@@ -1,8 +1,8 @@
-//! How a session is opened, and what its calls return.
+//! The options of a session, and the results of its calls.
 
 use crate::LockOptions;
 
-/// How a session opens its files.
+/// The options with which a session opens its files.
 #[derive(Debug)]
 pub struct SessionOptions {
     pub(super) lock: LockOptions,
@@ -11,31 +11,31 @@ pub struct SessionOptions {
 }
 
 impl SessionOptions {
-    /// With this lock; the other methods set the rest.
+    /// Options with this lock; the other methods set the rest.
     pub fn new(lock: LockOptions) -> Self {
         Self { lock, needs_log: false, without_log: false }
     }
 
-    /// Refuses, at once, a state whose log cannot be begun since another file has its name.
+    /// Immediately rejects a state whose log cannot be begun because another file has its name.
     #[must_use]
     pub fn needs_log(self) -> Self {
         Self { needs_log: true, ..self }
     }
 
-    /// Goes on without a log that was begun and is not there. What it had is lost; the filter
-    /// becomes another state, so that the log is not replayed into it should it come back.
+    /// Continues without a log that was begun and is missing. Its records are lost; the filter
+    /// becomes a new state, so that the log is not replayed into it should it reappear.
     #[must_use]
     pub fn without_log(self, without_log: bool) -> Self {
         Self { without_log, ..self }
     }
 }
 
-/// Whether a filter in memory is as it was left, when the lock is taken again.
+/// Whether a filter in memory is unchanged when the lock is taken again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
-    /// Nobody else has changed anything.
+    /// No other process has changed anything.
     AsLeft,
-    /// It has what others did meanwhile.
+    /// It includes the changes by others.
     Changed,
 }
 
@@ -46,6 +46,7 @@ pub enum Finished {
     Saved,
     /// There was nothing to save.
     Unchanged,
-    /// All is in the log, on the disk: other processes go on with it, and the last one will save.
+    /// Everything is in the log, on disk: other processes continue with it, and the last one will
+    /// save.
     LeftToOthers,
 }

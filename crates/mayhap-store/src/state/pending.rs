@@ -1,13 +1,13 @@
-//! What is in memory and not yet in the log.
+//! The digests in memory that are not yet in the log.
 
 use crate::Operation;
 use mayhap::Digest;
 
-/// Digests that were done in memory since the last record, with when and how.
+/// Digests applied in memory since the last record, with time and operation.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     digests: Vec<Digest>,
-    /// What is done with the digests from there on.
+    /// The operation on the digests from there on.
     runs: Vec<Run>,
 }
 
@@ -23,7 +23,7 @@ impl Pending {
         self.digests.len()
     }
 
-    /// Adds digests that are done after all others.
+    /// Adds digests that are applied after all others.
     pub(super) fn push(
         &mut self,
         operation: Operation,
@@ -43,7 +43,7 @@ impl Pending {
         self.runs.clear();
     }
 
-    /// The runs of digests of one operation and time, in order.
+    /// The runs of digests with the same operation and time, in order.
     pub(super) fn runs(&self) -> impl Iterator<Item = (Operation, u64, &[Digest])> {
         let ends = self.runs.iter().skip(1).map(|run| run.start).chain([self.digests.len()]);
         let run = |(run, end): (&Run, usize)| (run.operation, run.time, run.start..end);

@@ -1,4 +1,5 @@
-//! How a log stands to an image: is it of that filter, and does the image have its records?
+//! The relation of a log to an image: whether it belongs to that filter, and whether the image has
+//! its records.
 
 use crate::Error;
 use crate::disk::{Disk, DiskFile, How, open_regular};
@@ -8,21 +9,21 @@ use std::io::ErrorKind;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What stands where the log of a filter would, and what it is to the filter's file.
+/// The file with the name of a filter's log, and its relation to the filter's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LogFound {
     /// There is no log: the file is the whole filter.
     None,
-    /// A log without records, of whatever filter: it says nothing. A crash came before the first
-    /// one.
+    /// A log without records, of any filter: it means nothing. A crash came before the first
+    /// record.
     Empty,
-    /// The file lacks what these records say.
+    /// The file lacks these records.
     Records {
-        /// Bytes of them, with what an unfinished write may have left behind them.
+        /// Their bytes, including a torn write after them.
         bytes: u64,
     },
-    /// The file has its records: a crash came before it was removed.
+    /// The file includes its records: a crash came before it was removed.
     Stale,
     /// The log of another filter.
     Foreign {
@@ -31,12 +32,13 @@ pub enum LogFound {
     },
     /// A file of another kind.
     NotALog,
-    /// A log was begun and is not there, so that the file lacks nobody knows what.
+    /// A log was begun and is missing, so the file lacks an unknown number of records.
     Missing {
         /// The number of the image whose log it is.
         epoch: u64,
     },
-    /// The log is of a newer image of the same filter: the file is an older copy that was put back.
+    /// The log belongs to a newer image of the same filter: the file is an older copy that was put
+    /// back.
     Newer {
         /// The number of the file.
         image: u64,
@@ -45,14 +47,14 @@ pub enum LogFound {
     },
 }
 
-/// A log that was opened to be read.
+/// A log opened for reading.
 #[derive(Debug)]
 pub(crate) struct OpenLog {
     pub(crate) file: Box<dyn DiskFile>,
     pub(crate) header: Header,
 }
 
-/// Looks at the log of the filter with this header; opened in this way if its records are to be
+/// Examines the log of the filter with this header; opened in this mode if its records are to be
 /// read.
 pub(crate) fn examine(
     disk: &dyn Disk,
@@ -60,7 +62,7 @@ pub(crate) fn examine(
     image: &native::Header,
 ) -> Result<(LogFound, Option<OpenLog>), Error> {
     let identity = image.identity();
-    // Without a log of its own: whole, unless one was begun.
+    // Without its own log: complete, unless one was begun.
     let without = |found| match identity {
         Some(identity) if identity.log_begun => LogFound::Missing { epoch: identity.epoch },
         _ => found,
@@ -73,7 +75,7 @@ pub(crate) fn examine(
         Err(Error::NotRegular { .. }) => return Ok((without(LogFound::NotALog), None)),
         Err(error) => return Err(error),
     };
-    // No log of this filter was begun, so that a damaged one is none of its.
+    // No log of this filter was begun, so a damaged one does not belong to it.
     let is_none_of_its =
         image.version() >= native::VERSION && !identity.is_some_and(|identity| identity.log_begun);
     let header = match read_front(&*file, log_path) {
@@ -99,7 +101,7 @@ pub(crate) fn examine(
                 LogFound::Records { bytes }
             }
             Some(ours) if ours.id == id && epoch < ours.epoch => without(LogFound::Stale),
-            // One without records says nothing, whosever it is.
+            // One without records means nothing, whatever filter it belongs to.
             _ if bytes == 0 => without(LogFound::Empty),
             Some(ours) if ours.id == id => LogFound::Newer { image: ours.epoch, log: epoch },
             _ => without(LogFound::Foreign { id: Some(id) }),
@@ -113,18 +115,18 @@ pub(crate) fn examine(
     Ok((found, Some(OpenLog { file, header })))
 }
 
-/// What a log of version 1 is to a file: such logs name none, and belong to files of earlier
-/// versions.
+/// The relation of a log of version 1 to a file: such logs name no file, and belong to files of
+/// earlier versions.
 fn of_version_1(image: &native::Header, (log_id, checkpoint): (u64, u64), bytes: u64) -> LogFound {
     if bytes == 0 {
         return LogFound::Empty;
     }
     if image.version() >= native::VERSION {
-        // The state that it became has its id in its own.
+        // The id of the resulting state includes the log's id.
         let was_its = image.identity().is_some_and(|identity| (identity.id >> 64) as u64 == log_id);
         return if was_its { LogFound::Stale } else { LogFound::Foreign { id: None } };
     }
-    // Kinds that change with every insertion name the one file that lacks the records.
+    // For kinds that change with every insertion, it names the one file that lacks the records.
     let adds_once = matches!(image.kind(), Kind::Counting | Kind::Window);
     if adds_once && checkpoint != file_id(image) {
         LogFound::Stale
@@ -133,8 +135,8 @@ fn of_version_1(image: &native::Header, (log_id, checkpoint): (u64, u64), bytes:
     }
 }
 
-/// What tells a filter file of earlier versions from all others: the checksum of its header, which
-/// has those of all pages. Never 0.
+/// The value that identifies a filter file of earlier versions: the checksum of its header, which
+/// covers those of all pages. Never 0.
 fn file_id(header: &native::Header) -> u64 {
     xxh3_64(&header.encode(header.table_checksum())).max(1)
 }

@@ -15,31 +15,31 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Digests that are kept to be recorded while there is no log. Beyond that, what has to be safe
-/// before the lock is given up is saved as a whole.
+/// The number of digests kept for recording while there is no log. Beyond that, the whole filter is
+/// saved before the lock is given up.
 const MAX_PENDING: usize = 1 << 20;
 
-/// Whether the name of an image is on the disk.
+/// Whether the name of an image is on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
-    /// A power cut may bring back the image before: whoever wrote this one may have been killed
+    /// A power cut may bring back the previous image: the writer of this one may have been killed
     /// before the folder was synced.
     MayBeLost,
     Synced,
 }
 
-/// A turn, or many turns, at changing a state whose filter is in memory elsewhere.
+/// One or more turns at changing a state whose filter is in memory elsewhere.
 ///
 /// # The contract
 ///
-/// Whoever changes the filter holds the lock, from [`Session::ready`] on, and says what was done by
-/// [`Session::note`]. [`Session::record`] appends that to the log. Before anything that may take
-/// long, such as waiting for input, [`Session::release`] records and gives the lock up; the next
-/// `ready` takes it again, with all that others have done meanwhile. So any number of processes
-/// change one state together, exactly as if one after the other did: a key is new for one of them
-/// only.
+/// A process that changes the filter holds the lock, from [`Session::ready`] on, and reports its
+/// changes with [`Session::note`]. [`Session::record`] appends them to the log. Before anything
+/// that may take long, such as waiting for input, [`Session::release`] records and gives the lock
+/// up; the next `ready` takes it again and applies the changes made by others meanwhile. So any
+/// number of processes can change one state together, exactly as if they did so one after the
+/// other: a key is new for only one of them.
 ///
-/// | event | what was noted is there again after |
+/// | event | survived by the digests noted before |
 /// |---|---|
 /// | kill -9, crash, panic | every [`Session::record`] and [`Session::release`] |
 /// | power cut | every [`Session::sync`], [`Session::checkpoint`] and [`Session::finish`] |
@@ -102,28 +102,29 @@ pub struct Session {
     pub(super) key_options: String,
     /// The image that memory and log follow.
     pub(super) image: Image,
-    /// Which state that is; `None` if it was none so far.
+    /// The identity of that state; `None` if it is not a state yet.
     pub(super) identity: Option<Identity>,
-    /// The log of that image, at the place up to which memory has it.
+    /// The log of that image, at the position up to which memory has it.
     pub(super) log: Option<Log>,
-    /// What else has the name of the log.
+    /// Another file that has the name of the log.
     pub(super) blocked: Option<LogFound>,
-    /// The id of the log of version 1 that is in memory and has to be saved before it is removed.
+    /// The id of the log of version 1 whose records are in memory and must be saved before it is
+    /// removed.
     pub(super) log_of_version_1: Option<u64>,
     pub(super) pending: Pending,
     /// Memory has more than image, log and `pending` together.
     pub(super) must_save: bool,
     pub(super) name: Name,
-    /// Memory was being brought up to date, and that failed.
+    /// Bringing memory up to date failed.
     pub(super) is_behind: bool,
-    /// Others may rely on what this session recorded or saved.
+    /// Others may rely on records or saves of this session.
     pub(super) contributed: bool,
     pub(super) lock: Option<FilterLock>,
     pub(super) gave_way: Option<GaveWay>,
 }
 
 impl Session {
-    /// Takes the lock of a filter, and opens it to be loaded.
+    /// Takes the lock of a filter and opens it for loading.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl Session {
         Ok(Opening { session: Self::of(disk, options, (log_path, image), lock) })
     }
 
-    /// Takes the lock of a filter that is not there yet, and saves its first image.
+    /// Takes the lock of a filter that does not exist yet and saves its first image.
     ///
     /// # Errors
     ///
@@ -220,7 +221,7 @@ impl Session {
         &self.key_options
     }
 
-    /// The file that the filter in memory was loaded from or saved to last, open.
+    /// The open file from which the filter in memory was loaded, or to which it was last saved.
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -230,18 +231,18 @@ impl Session {
         self.image.path()
     }
 
-    /// The path of its log, be there one or not.
+    /// The path of its log, whether it exists or not.
     pub fn log_path(&self) -> &Path {
         &self.log_path
     }
 
-    /// The length of the log; 0 if none was begun. It grows by 8 bytes a digest and shrinks at a
+    /// The length of the log; 0 if none was begun. It grows by 8 bytes per digest and shrinks at a
     /// checkpoint: when it is as long as the filter, a checkpoint costs no more than the log did.
     pub fn log_bytes(&self) -> u64 {
         self.log.as_ref().map_or(0, Log::bytes)
     }
 
-    /// What stands in the way of a log, if anything does.
+    /// The file that blocks the log's name, if there is one.
     pub fn blocked(&self) -> Option<LogFound> {
         self.blocked
     }
@@ -251,13 +252,13 @@ impl Session {
         self.lock.is_some()
     }
 
-    /// Whether another process goes on with the same log at present.
+    /// Whether another process currently uses the same log.
     pub fn is_shared(&self) -> bool {
         self.log.as_ref().is_some_and(Log::has_others)
     }
 
-    /// Whether the filter in memory has more than its files, and no log to put that in: one whose
-    /// log is lost, or of an earlier version.
+    /// Whether the filter in memory has more than its files, and no log for it: one whose log is
+    /// lost, or has an earlier version.
     pub fn has_to_be_saved(&self) -> bool {
         self.must_save
     }
@@ -267,14 +268,14 @@ impl Session {
         self.pending.len()
     }
 
-    /// Whether the lock is held for this long or longer, and somebody waits for it.
+    /// Whether the lock has been held for at least this long while another process waits for it.
     pub fn is_wanted_after(&self, held: Duration) -> bool {
         self.lock.as_ref().is_some_and(|lock| lock.held_for() >= held && lock.is_wanted())
     }
 
-    /// Notes what was done to the filter in memory, in order, at a time that windows of time have.
-    /// For plain and growing filters the digests that were new are enough, for removals those that
-    /// were there. To a counting filter or a window every insertion does something.
+    /// Notes changes to the filter in memory, in order, with a time for time windows. For plain and
+    /// growing filters the digests that were new are enough, for removals those that were present.
+    /// In a counting filter or a window every insertion has an effect.
     pub fn note(
         &mut self,
         operation: Operation,
@@ -291,14 +292,14 @@ impl Session {
         }
     }
 
-    /// Records all that was noted: one `write` to the kernel, which keeps it whatever happens to
-    /// the process. The first record begins the log, or saves the filter where too much was noted.
+    /// Records everything noted: one `write` to the kernel, after which it survives the death of
+    /// the process. The first record begins the log, or saves the filter if too much was noted.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSpace`] or [`Error::Io`], after which the log is as it was and can be used again
-    /// once the cause is gone; [`Error::Poisoned`]; [`Error::ForeignLog`], [`Error::NotALog`]; as
-    /// [`Session::checkpoint`]. The filter still has the digests, and a checkpoint saves them.
+    /// [`Error::NoSpace`] or [`Error::Io`], after which the log is unchanged and can be used again
+    /// once the cause is removed; [`Error::Poisoned`]; [`Error::ForeignLog`], [`Error::NotALog`];
+    /// as [`Session::checkpoint`]. The filter still has the digests, and a checkpoint saves them.
     ///
     /// # Panics
     ///
@@ -321,23 +322,23 @@ impl Session {
         Ok(())
     }
 
-    /// Forgets what was noted and could not be recorded: the caller does it again, or saves.
+    /// Forgets everything noted that could not be recorded: the caller repeats it, or saves.
     pub(super) fn forget_pending(&mut self) {
         self.pending.clear();
     }
 
-    /// Makes all that was recorded survive a power cut.
+    /// Makes everything recorded survive a power cut.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], after which nothing more is recorded: what the kernel could not write it may
-    /// have forgotten. [`Error::Poisoned`] then.
+    /// [`Error::Io`], after which nothing more is recorded: the kernel may have dropped what it
+    /// could not write. [`Error::Poisoned`] from then on.
     pub fn sync(&mut self) -> Result<(), Error> {
         self.settle()?;
         self.log.as_mut().map_or(Ok(()), Log::sync)
     }
 
-    /// Makes the image's name survive a power cut, if that is not known of it.
+    /// Makes the image's name survive a power cut, unless it is known to.
     pub(super) fn settle(&mut self) -> Result<(), Error> {
         if self.name == Name::MayBeLost {
             disk::sync_folder(&*self.disk, self.image.path())?;
@@ -346,7 +347,7 @@ impl Session {
         Ok(())
     }
 
-    /// Records, and gives the lock up until [`Session::ready`]. Whoever waits is first.
+    /// Records, and gives the lock up until [`Session::ready`]. Waiters go first.
     ///
     /// # Errors
     ///
@@ -356,14 +357,14 @@ impl Session {
         if let Some(log) = &self.log
             && !log.is_at_its_name(&*self.disk)?
         {
-            // Somebody has removed it. Memory has all of it, as long as the lock is held.
+            // It was removed by another program. Memory has all of it, as long as the lock is held.
             self.save(memory, true)?;
         }
         self.gave_way = self.lock.take().map(FilterLock::give_way);
         Ok(())
     }
 
-    /// Saves the filter as it is, safe from power cuts, and then removes the log.
+    /// Saves the current filter, safe from power cuts, and then removes the log.
     ///
     /// # Errors
     ///
@@ -376,11 +377,12 @@ impl Session {
         self.save(memory, self.identity.is_some())
     }
 
-    /// Ends the session: saves the filter if there is anything to save, unless other processes go
-    /// on with the log.
+    /// Ends the session: saves the filter if there is anything to save, unless other processes
+    /// continue with the log.
     ///
-    /// Then what is in the log is enough: each of them has it in memory, and the last one to end
-    /// saves it. If that one is killed, the log stays, and the next to open the state replays it.
+    /// In that case the log is enough: each of them has its records in memory, and the last one to
+    /// end saves them. If that one is killed, the log stays, and the next process to open the state
+    /// replays it.
     ///
     /// # Errors
     ///
@@ -390,7 +392,7 @@ impl Session {
             if self.log.is_none() {
                 return self.leave(Finished::Unchanged);
             }
-            // All is recorded. Whoever holds the lock has it, and will save it.
+            // Everything is recorded. The holder of the lock has it and will save it.
             let mut at_once = LockOptions::new("");
             std::mem::swap(&mut self.options.lock, &mut at_once);
             self.options.lock = at_once.timeout(Duration::ZERO);
@@ -418,7 +420,7 @@ impl Session {
     }
 }
 
-/// A state that is locked and open, to be loaded.
+/// A state that is locked and open for loading.
 #[derive(Debug)]
 #[must_use]
 pub struct Opening {
@@ -431,7 +433,7 @@ impl Opening {
         &self.session.image
     }
 
-    /// Adds what the log has to the filter in memory, which was loaded from [`Opening::image`].
+    /// Replays the log into the filter in memory, which was loaded from [`Opening::image`].
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A state as it is at one moment, while others may change it: read without a lock.
+//! A consistent view of a state while others may change it, read without a lock.
 
 use super::log_file::{Recovery, check_log, log_path_of};
 use super::memory::{Insert, apply};
@@ -13,15 +13,16 @@ use mayhap::{AnyFilter, SecretKey};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Looks at files that somebody replaces meanwhile. Each is lost to a checkpoint that came between.
+/// The number of attempts on files that are being replaced. Each fails because of a checkpoint in
+/// between.
 const MAX_LOOKS: usize = 100;
 
 /// A log that is appended to, or cut back after a failed append, while it is read can look damaged.
 const MAX_READS: usize = 4;
 const BETWEEN_READS: Duration = Duration::from_millis(1);
 
-/// An image and the log that belongs to it, both open: what they say is the filter at the moment of
-/// [`Snapshot::open`] or later, whatever becomes of the files.
+/// An image and its log, both open: together they are the filter at the time of [`Snapshot::open`]
+/// or later, whatever happens to the files.
 ///
 /// # Examples
 ///
@@ -52,13 +53,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Opens the filter file at `path` and looks at its log. Nothing is locked or changed.
+    /// Opens the filter file at `path` and its log. Nothing is locked or changed.
     ///
     /// # Errors
     ///
     /// As [`crate::read_header`]; [`Error::LogMismatch`]; [`Error::Format`] for a log of a newer
-    /// version and for one with a damaged header. That a log is missing, or of a newer image, is
-    /// none: see [`Snapshot::check`].
+    /// version and for one with a damaged header. A missing log, or one of a newer image, is not an
+    /// error here: see [`Snapshot::check`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::open_on(&disk::Real, path)
     }
@@ -75,8 +76,8 @@ impl Snapshot {
                 LogFound::Missing { .. } | LogFound::Newer { .. } | LogFound::Foreign { .. }
             );
             if may_have_changed {
-                // Between the two looks a checkpoint may have taken the log away, another filter
-                // may have taken the place of this one, or both.
+                // Between the two reads a checkpoint may have removed the log, another filter may
+                // have replaced this one, or both.
                 let again = Image::open(disk, &path)?;
                 if again.header() != image.header() {
                     image = again;
@@ -92,7 +93,7 @@ impl Snapshot {
         Err(Error::Busy { path })
     }
 
-    /// What the file says of the filter, without what the log adds.
+    /// The header of the file, without the additions of the log.
     pub fn header(&self) -> &Header {
         self.image.header()
     }
@@ -102,17 +103,17 @@ impl Snapshot {
         &self.image
     }
 
-    /// The open file, for one that needs no more.
+    /// Converts into the open file.
     pub(crate) fn into_image(self) -> Image {
         self.image
     }
 
-    /// What stands where its log would.
+    /// The file with the name of its log, if any.
     pub fn log(&self) -> LogFound {
         self.found
     }
 
-    /// The path of the log, be there one or not.
+    /// The path of the log, whether it exists or not.
     pub fn log_path(&self) -> &Path {
         &self.log_path
     }
@@ -141,9 +142,9 @@ impl Snapshot {
         }
     }
 
-    /// Hands what the log adds to `apply`, which returns how many keys were new. The log may be
-    /// read more than once if another process appends to it meanwhile, but each record is handed
-    /// over once.
+    /// Passes the records of the log to `apply`, which returns the number of new keys. The log may
+    /// be read more than once if another process appends to it meanwhile, but each record is passed
+    /// only once.
     ///
     /// # Errors
     ///
@@ -184,8 +185,8 @@ impl Snapshot {
         unreachable!("the last attempt returns")
     }
 
-    /// The filter in memory, with what the log adds. `prepare` gets it before that: a window of
-    /// time whose log is of version 1, which has no times, needs the time as an argument.
+    /// The filter in memory, including the log. `prepare` gets it before the log is applied: a time
+    /// window whose log has version 1, which has no times, must be advanced to a time there.
     ///
     /// # Errors
     ///
@@ -203,8 +204,8 @@ impl Snapshot {
     }
 }
 
-/// Loads the filter at `path` with what its log adds, without locking or changing either: for
-/// asking a live filter, in use or after a crash. Without a log it is [`load()`](crate::load()).
+/// Loads the filter at `path` including its log, without locking or changing either: for querying a
+/// live filter, in use or after a crash. Without a log this is [`load()`](crate::load()).
 ///
 /// # Errors
 ///
@@ -213,7 +214,7 @@ pub fn load_live(path: &Path, secret_key: Option<SecretKey>) -> Result<(Loaded, 
     load_live_as::<AnyFilter>(path, secret_key, |_| {})
 }
 
-/// [`load_live`] of a filter of any kind; `prepare` as for [`Snapshot::load`].
+/// [`load_live`] for a filter of any kind; `prepare` as for [`Snapshot::load`].
 ///
 /// # Errors
 ///

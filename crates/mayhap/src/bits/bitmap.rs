@@ -68,14 +68,14 @@ impl Bitmap {
         &self.words
     }
 
-    /// Makes it `len` answers of "no".
+    /// Resets it to `len` answers of "no".
     ///
-    /// For filters of other crates; the batch calls of this one do it themselves.
+    /// For filters of other crates; the batch calls of this crate do it themselves.
     pub fn clear_to(&mut self, len: usize) {
         self.reset(len);
     }
 
-    /// Makes the answer for key `index` "yes".
+    /// Sets the answer for key `index` to "yes".
     ///
     /// # Panics
     ///
@@ -95,8 +95,8 @@ impl Bitmap {
         self.words[index / 64] |= 1 << (index % 64);
     }
 
-    /// Makes the answers for keys 64 `index` to 64 `index` + 63 those of the bits of `word`; bits
-    /// past the end are dropped.
+    /// Sets the answers for keys 64 `index` to 64 `index` + 63 to the bits of `word`; bits past the
+    /// end are dropped.
     ///
     /// # Panics
     ///
@@ -117,7 +117,7 @@ impl Bitmap {
         self.words[index] = word & u64::MAX >> (64 - keys);
     }
 
-    /// Makes it `len` zero bits and hands out the words to fill.
+    /// Resets it to `len` zero bits and returns the words to fill.
     pub(crate) fn reset(&mut self, len: usize) -> &mut [u64] {
         self.words.clear();
         self.words.resize(len.div_ceil(64), 0);
@@ -126,7 +126,7 @@ impl Bitmap {
     }
 }
 
-/// The indices of the bits that are set, in order.
+/// The indices of the set bits, in order.
 pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(i, &word)| {
         core::iter::successors((word != 0).then_some(word), |w| {

@@ -1,4 +1,4 @@
-//! Where the bits are: 64-byte blocks, owned, shared between threads, or borrowed from a file.
+//! The storage of the bits: 64-byte blocks, owned, shared between threads, or borrowed from a file.
 
 mod bitmap;
 pub(crate) mod block;
@@ -25,7 +25,7 @@ pub trait Storage {
 
     /// The number of set bits in all blocks. Reads them all.
     fn count_ones(&self) -> u64 {
-        // A plain loop: an iterator's `fold` may stay a function of its own, without the
+        // A plain loop: an iterator's `fold` may remain a separate function, compiled without the
         // instruction.
         crate::simd::with_popcount(
             #[inline(always)]

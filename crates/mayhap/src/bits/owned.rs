@@ -1,4 +1,4 @@
-//! Memory of a filter's own: zeroed, cache-line aligned, in huge pages when it is big.
+//! The memory owned by a filter: zeroed, cache-line aligned, in huge pages if it is large.
 #![expect(unsafe_code, reason = "raw allocation: no safe one is zeroed lazily and aligned")]
 
 use super::Block;
@@ -8,15 +8,15 @@ use core::alloc::Layout;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// From this size on memory is aligned to huge pages and the kernel is requested to use them.
+/// From this size on, memory is aligned to huge pages and the kernel is advised to use them.
 const HUGE_THRESHOLD: usize = 1 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed, 64-byte aligned blocks that a filter owns.
 ///
-/// Above 4 MiB they are aligned to 2 MiB and, on Linux with `std`, requested to be backed by huge
-/// pages: a filter of 1 GiB then needs 512 TLB entries instead of 262,144. Pages are not
-/// touched before they are written.
+/// Above 4 MiB they are aligned to 2 MiB and, on Linux with `std`, the kernel is advised to back
+/// them with huge pages: a filter of 1 GiB then needs 512 TLB entries instead of 262,144. Pages are
+/// not touched before they are written.
 pub struct OwnedBlocks {
     blocks: NonNull<Block>,
     len: usize,
@@ -34,7 +34,7 @@ impl OwnedBlocks {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] if the allocator refuses or the size does not fit the machine.
+    /// [`Error::OutOfMemory`] if the allocator fails or the size exceeds the address space.
     pub fn zeroed(num_blocks: u64) -> Result<Self, Error> {
         let bytes = num_blocks.saturating_mul(Block::BYTES as u64);
         let out_of_memory = Error::OutOfMemory { bytes };
@@ -49,8 +49,8 @@ impl OwnedBlocks {
             });
         }
         let align = if size >= HUGE_THRESHOLD { HUGE_PAGE } else { Block::BYTES };
-        // Asking the allocator for the alignment would make it write the zeros itself, page by
-        // page, before we can ask for huge ones; so take more and align by hand.
+        // If the allocator aligned the memory, it would write the zeros itself, page by page,
+        // before huge pages can be requested; so allocate more and align by hand.
         let allocation = size
             .checked_add(align)
             .and_then(|padded| Layout::from_size_align(padded, 16).ok())
@@ -61,7 +61,7 @@ impl OwnedBlocks {
         // SAFETY: `padding < align` and the allocation is `align` bytes larger than `size`, so
         // `padding .. padding + size` lies in it.
         let start = unsafe { base.add(padding) };
-        // SAFETY: as above; the memory is ours alone, and may be anything.
+        // SAFETY: as above; no other code has the memory, and any contents are valid.
         advise_huge_pages::<u8>(unsafe {
             core::slice::from_raw_parts_mut(start.as_ptr().cast(), size)
         });
@@ -89,7 +89,7 @@ impl AsRef<[Block]> for OwnedBlocks {
     #[inline]
     fn as_ref(&self) -> &[Block] {
         // SAFETY: `blocks` points to `len` zero-initialised, aligned blocks that live as long as
-        // `self`, and they are written through `&mut self` only.
+        // `self`, and they are only written through `&mut self`.
         unsafe { core::slice::from_raw_parts(self.blocks.as_ptr(), self.len) }
     }
 }
@@ -115,11 +115,11 @@ impl core::fmt::Debug for OwnedBlocks {
     }
 }
 
-/// Asks the kernel for huge pages behind memory that is going to hold bits, if there is at least
-/// 1 MiB of it: whole aligned 2 MiB of it can be such pages.
+/// Advises the kernel to use huge pages for memory that will hold bits, if there is at least 1 MiB
+/// of it: aligned stretches of 2 MiB can be such pages.
 ///
-/// For memory that was not written to yet, such as the spare capacity of a `Vec`. Only advice, on
-/// Linux with `std`; elsewhere it does nothing.
+/// For memory that has not been written to yet, such as the spare capacity of a `Vec`. It is only
+/// advice, on Linux with `std`; elsewhere it does nothing.
 ///
 /// # Examples
 ///
@@ -137,8 +137,8 @@ pub fn advise_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
         if size < HUGE_THRESHOLD || padding >= size {
             return;
         }
-        // SAFETY: the range is in `memory`, which is the caller's alone. Advice changes no
-        // contents; refusal is harmless, so the result is not looked at.
+        // SAFETY: the range is in `memory`, which only the caller has. Advice changes no contents;
+        // a refusal is harmless, so the result is ignored.
         unsafe {
             libc::madvise(start.add(padding).cast(), size - padding, libc::MADV_HUGEPAGE);
         }

@@ -29,7 +29,7 @@ impl SharedBlocks {
         let len = self.blocks.as_ref().len() * 8;
         // SAFETY: the pointer is valid for `len` initialised words of `AtomicU64`'s size and
         // alignment, and comes from the allocation itself, not from a reference. While `self` is
-        // shared the memory is reached through these atomics only: no other method hands it out.
+        // shared the memory is only reached through these atomics: no other method exposes it.
         unsafe { core::slice::from_raw_parts(self.blocks.as_ptr().cast(), len) }
     }
 }
@@ -53,19 +53,19 @@ impl SharedBlocks {
     }
 }
 
-/// Words in the smallest page that systems have.
+/// The words of the smallest page size in use.
 const PAGE_WORDS: usize = 4096 / 8;
-/// Pages that are touched between two questions whether to go on: up to a huge page.
+/// The number of pages touched between two checks whether to go on: up to a huge page.
 const PAGES_AT_ONCE: usize = 512;
 
 impl SharedBlocks {
-    /// Writes to each page, so that no later write has to wait for the system to find one; `false`
-    /// if `go_on` said so before the end. Changes nothing, and others may set bits meanwhile.
+    /// Writes to each page, so that no later write has to wait for the system to provide one;
+    /// `false` if `go_on` stopped it. Changes no bits, and other threads may set bits meanwhile.
     pub(crate) fn touch(&self, go_on: &dyn Fn() -> bool) -> bool {
         self.words().chunks(PAGE_WORDS * PAGES_AT_ONCE).all(|words| {
             for page in words.chunks(PAGE_WORDS) {
-                // A write even where nothing changes, unlike "or with 0", which compilers make a
-                // read of. ORDERING: Relaxed, as it publishes nothing; a word that is not 0 was
+                // A write even if nothing changes, unlike an "or with 0", which compilers turn into
+                // a read. ORDERING: Relaxed, as it publishes nothing; a word that is not 0 has been
                 // written to.
                 let _ = page[0].compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
             }
@@ -81,7 +81,7 @@ impl Storage for SharedBlocks {
 
     fn block(&self, index: usize) -> Block {
         let words = &self.words()[index * 8..][..8];
-        // ORDERING: Relaxed. Statistics of a moment; no other memory belongs to a bit.
+        // ORDERING: Relaxed. A momentary statistic; no other memory belongs to a bit.
         Block(core::array::from_fn(|lane| words[lane].load(Ordering::Relaxed)))
     }
 }

@@ -5,8 +5,8 @@ use crate::simd;
 
 /// A 128-bit secret for the `sip13` digest.
 ///
-/// It never stands in a filter file; the file holds [`SecretKey::id`], so that a wrong key is
-/// noticed. `Debug` prints the id only. Fill it from the operating system's random source.
+/// It is never stored in a filter file; the file holds [`SecretKey::id`], so that a wrong key is
+/// detected. `Debug` prints only the id. Fill it from the operating system's random source.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SecretKey([u8; 16]);
 
@@ -16,14 +16,14 @@ impl SecretKey {
         Self(bytes)
     }
 
-    /// The bytes, for writing the key to a file of its own.
+    /// The bytes, for writing the key to a separate file.
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0
     }
 
     /// A public name for the key: SipHash-1-3 of the text `mayhap key id` under it.
     ///
-    /// It tells nothing of the key and little of the digests (one key out of 2^64).
+    /// It reveals nothing about the key and little about the digests (one key in 2^64).
     pub fn id(self) -> u64 {
         sip13::digest(b"mayhap key id", &self.0)
     }
@@ -37,8 +37,8 @@ impl core::fmt::Debug for SecretKey {
 
 /// Which function turns a key into its [`Digest`].
 ///
-/// Both give the same digests on every platform for ever. Filters can be queried, united or
-/// compared only when their functions are equal, parameter included.
+/// Both give the same digests on every platform, now and in future versions. Filters can be queried
+/// together, united or compared only if their functions are equal, including the parameter.
 ///
 /// | id | name | function | choose it when |
 /// |---|---|---|---|
@@ -103,7 +103,7 @@ impl DigestFunction {
         }
     }
 
-    /// The number that tells two functions of one id apart: the seed, or the key's id.
+    /// The number that distinguishes two functions with the same id: the seed, or the key's id.
     pub fn parameter(self) -> u64 {
         match self {
             Self::Xxh3 { seed } => seed,
@@ -125,7 +125,7 @@ impl DigestFunction {
         })
     }
 
-    /// Hashes `keys[i]` into `digests[i]`, several at a time where the machine can.
+    /// Hashes `keys[i]` into `digests[i]`, several at a time if the machine can.
     ///
     /// # Panics
     ///
@@ -134,7 +134,7 @@ impl DigestFunction {
     pub fn digest_batch<K: Key>(&self, keys: &[K], digests: &mut [Digest]) {
         assert_eq!(keys.len(), digests.len(), "one digest per key");
         match self {
-            // The match stands outside the loop so that the loop can be vectorised.
+            // The match is outside the loop so that the loop can be vectorised.
             Self::Xxh3 { seed } => simd::digest_batch(keys, digests, |key| {
                 key.with_bytes(|bytes| Digest::new(xxh3::digest(bytes, *seed)))
             }),
@@ -152,8 +152,8 @@ mod tests {
 
     /// `(length, seed, digest)` of the bytes 0, 1, 2, … mod 256.
     ///
-    /// Made by xxHash's own C code: `xxhash.xxh3_64_intdigest(data, seed)` of the Python package
-    /// `xxhash` 3, which wraps it.
+    /// Computed by xxHash's own C code: `xxhash.xxh3_64_intdigest(data, seed)` of the Python
+    /// package `xxhash` 3, which wraps it.
     const XXH3_GOLDEN: &[(usize, u64, u64)] = &[
         (0, 0, 0x2D06_8005_38D3_94C2),
         (0, 1, 0x4DC5_B0CC_826F_6703),
@@ -196,8 +196,8 @@ mod tests {
 
     /// `(key, length, digest)` of the bytes 0, 1, 2, … mod 256.
     ///
-    /// Made by `CPython` 3.11, whose `hash(bytes)` is SipHash-1-3: `PYTHONHASHSEED=0` is the zero
-    /// key, `PYTHONHASHSEED=42` the other one (its generator's first 16 bytes).
+    /// Computed by `CPython` 3.11, whose `hash(bytes)` is SipHash-1-3: `PYTHONHASHSEED=0` is the
+    /// zero key, `PYTHONHASHSEED=42` the other one (its generator's first 16 bytes).
     const SIP13_GOLDEN: &[([u8; 16], usize, u64)] = &[
         (ZERO, 1, 0x68A9_1412_8E01_E473),
         (ZERO, 7, 0x2F09_8AB0_C751_325A),

@@ -1,8 +1,8 @@
-//! What a key's bytes are: the same in every language that opens our filters.
+//! The bytes of a key: the same in every language that opens our filters.
 
 use alloc::{borrow::Cow, string::String, vec::Vec};
 
-/// A value that can be a filter's key: it says which bytes are hashed.
+/// A value that can be a key: it provides the bytes to hash.
 ///
 /// | value | bytes |
 /// |---|---|

@@ -1,4 +1,4 @@
-//! Bytes → digest: a key is hashed once, here, and never again.
+//! Bytes → digest: a key is hashed only once, here.
 
 mod function;
 mod key;
@@ -8,11 +8,11 @@ mod xxh3;
 pub use function::{DigestFunction, SecretKey};
 pub use key::Key;
 
-/// A key's 64-bit hash: all that a filter ever sees of the key.
+/// A key's 64-bit hash, which is all that a filter sees of the key.
 ///
-/// Make one with [`DigestFunction::digest`]; ask any number of filters of the same digest function
-/// with it. Two keys with equal digests cannot be distinguished, which adds n / 2^64 to the
-/// false-positive probability of a filter with n items.
+/// Compute it with [`DigestFunction::digest`] and use it to query any number of filters with the
+/// same digest function. Two keys with equal digests cannot be distinguished, which adds n / 2^64
+/// to the false-positive probability of a filter with n items.
 ///
 /// # Examples
 ///
@@ -29,7 +29,7 @@ pub use key::Key;
 pub struct Digest(u64);
 
 impl Digest {
-    /// Wraps 64 bits that are already a good hash: every bit as good as a coin flip.
+    /// Wraps 64 bits that are already a good hash, in which every bit is as random as a coin flip.
     ///
     /// Counters, ids and other structured numbers are not; hash them as keys instead.
     #[inline]

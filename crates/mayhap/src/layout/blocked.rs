@@ -128,13 +128,13 @@ impl LayoutKind for Blocked {
     }
 }
 
-/// The product of the lanes' ones, of the product of their bits.
+/// The product of the lanes' ones, divided by the product of their bits.
 #[inline(always)]
 fn share(ones: impl IntoIterator<Item = u32>, bits: u64) -> f64 {
     ones.into_iter().fold(1.0, |product, ones| product * f64::from(ones)) / bits as f64
 }
 
-/// Looks first, so that keys which are there cost no write to a line that others read, and then
+/// Reads first, so that keys already present cost no write to a line that others read, and then
 /// sets all bits without a branch per word.
 #[inline(always)]
 fn insert_pairs<const K: u32>(pairs: simd::Pairs, words: &[AtomicU64], digest: Digest) -> bool {
@@ -146,8 +146,8 @@ fn insert_pairs<const K: u32>(pairs: simd::Pairs, words: &[AtomicU64], digest: D
     missing != 0 && pairs.fetch_or(lanes, before, bits) != 0
 }
 
-/// As [`insert_pairs`] with one locked instruction per word, and only where a bit is missing: half
-/// of the bits of a new key are set already.
+/// As [`insert_pairs`] with one locked instruction per word, and only if a bit is missing: half of
+/// the bits of a new key are already set.
 #[inline(always)]
 fn insert_words<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
     let mask = positions::block_mask::<K>(digest);
@@ -155,7 +155,7 @@ fn insert_words<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
     let mut missing = 0u32;
     for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
         // ORDERING: Relaxed. A stale word only shows a bit as missing that another thread has set;
-        // `fetch_or` below finds that out.
+        // `fetch_or` below detects that.
         missing |= u32::from(bits & !lane.load(Ordering::Relaxed) != 0) << i;
     }
     let mut new = 0;

@@ -1,4 +1,4 @@
-//! Which layouts there are: their ids, names and shapes.
+//! The list of layouts: their ids, names and shapes.
 
 /// How a digest becomes bits.
 ///
@@ -9,9 +9,9 @@
 /// | 3 | `blocked128` | 6.22 / 11.43 / 19.40 / 32.48 | 1 |
 /// | 4 | `blocked64` | 6.71 / 13.43 / 25.34 / 48.51 | 1 |
 ///
-/// Those of `blocked` are with the best k of three: 4 from a rate of 1.86 % up, 16 from 1.8e-4
-/// down, and 8 between them ([`crate::sizing::blocked`] has a table).
-/// The last two are what counting filters of 4 and 8 bits become when nothing more is removed
+/// The figures for `blocked` are for the best of three values of k: 4 for rates of 1.86 % and
+/// above, 16 for 1.8e-4 and below, and 8 in between ([`crate::sizing::blocked`] has a table). The
+/// last two layouts are the plain forms of counting filters with 4 and 8 bits
 /// ([`crate::CountingBloomFilter::to_blocked`]); no default chooses them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -67,8 +67,8 @@ impl Layout {
         }
     }
 
-    /// The bits of a block, which all bits of a key share and of which m is a multiple: 1 for
-    /// `standard`, whose keys share nothing.
+    /// The bits of a block, which holds all bits of a key and divides m: 1 for `standard`, which
+    /// has no blocks.
     pub const fn block_bits(self) -> u64 {
         match self {
             Self::Standard => 1,
@@ -78,7 +78,8 @@ impl Layout {
         }
     }
 
-    /// The k of a layout with blocks, from the fewest on; none for `standard`, which has many.
+    /// The possible k of a layout with blocks, in ascending order; empty for `standard`, which has
+    /// many.
     pub(crate) const fn num_hashes(self) -> &'static [u32] {
         match self {
             Self::Standard => &[],

@@ -1,32 +1,32 @@
-//! The trait of layouts, by which filters use them.
+//! The trait through which filters use layouts.
 
 use super::Layout;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
 use crate::{Digest, FilterParams};
 
-/// What a layout does with digests and blocks. Sealed: [`crate::Standard`], [`crate::Blocked`] and
-/// [`crate::NarrowBlocked`] are all.
+/// The operations of a layout on digests and blocks. Sealed: [`crate::Standard`],
+/// [`crate::Blocked`] and [`crate::NarrowBlocked`] are the only ones.
 ///
 /// Batch results are words of bits, key `i` at bit `i % 64` of word `i / 64`; callers pass
 /// zeroed words, as many as needed.
 #[doc(hidden)]
 pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
     const LAYOUT: Layout;
-    /// `params` must be of this layout.
+    /// `params` must have this layout.
     fn new(params: &FilterParams) -> Self;
     /// The instruction set of the hot loops.
     fn kernel_name(&self) -> &'static str;
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool;
     fn insert(&self, blocks: &mut [Block], digest: Digest) -> bool;
-    /// Inserts and returns how many bits were clear before.
+    /// Inserts and returns the number of bits that were clear before.
     fn insert_counted(&self, blocks: &mut [Block], digest: Digest) -> u32;
-    /// Asks for the cache lines that the digest needs.
+    /// Prefetches the cache lines that the digest needs.
     fn prefetch(&self, blocks: &[Block], digest: Digest);
     fn contains_batch(&self, blocks: &[Block], digests: &[Digest], found: &mut [u64]);
     fn insert_batch(&self, blocks: &mut [Block], digests: &[Digest], new: &mut [u64]);
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
-    /// Of up to 64 digests: digest `i` is bit `i` of the answer.
+    /// Queries up to 64 digests: digest `i` is bit `i` of the answer.
     #[inline(always)]
     fn contains_shared_group(&self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
         let answers = digests.iter().enumerate();
@@ -35,13 +35,13 @@ pub trait LayoutKind: Copy + core::fmt::Debug + Send + Sync + sealed::Sealed {
         })
     }
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool;
-    /// Asks for the cache lines that the digest needs, to read or to write them.
+    /// Prefetches the cache lines that the digest needs, for reading or writing.
     fn prefetch_shared<const WRITE: bool>(&self, words: &[AtomicU64], digest: Digest);
     /// The probability that an absent key is answered "maybe" by blocks with these contents.
     fn fpp_of(&self, params: &FilterParams, blocks: &impl crate::Storage) -> f64;
 }
 
 pub(crate) mod sealed {
-    /// Only layouts of this crate are [`super::LayoutKind`]s.
+    /// Only layouts of this crate implement [`super::LayoutKind`].
     pub trait Sealed {}
 }

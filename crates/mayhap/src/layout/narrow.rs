@@ -1,4 +1,5 @@
-//! `blocked128` and `blocked64`: what counting filters become, one bit for each counter.
+//! `blocked128` and `blocked64`: the plain forms of counting filters, with one bit for each
+//! counter.
 
 use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage, block};
@@ -14,9 +15,9 @@ pub type Blocked64 = NarrowBlocked<1>;
 /// key each, k = 8.
 ///
 /// A query touches one cache line. Block = `mulhi(digest, num_blocks)`; lane `i`'s bit is 4 (3)
-/// bits of `digest · 0x9E3779B97F4A7C15` from the top, so that it is the very slot of a counting
-/// filter with 4-bit (8-bit) counters. Narrow blocks differ more in their load than wide ones, so
-/// these layouts need more bits than `blocked` and are never a default.
+/// bits of `digest · 0x9E3779B97F4A7C15` from the top, so it is the same slot as in a counting
+/// filter with 4-bit (8-bit) counters. The load of narrow blocks varies more than that of wide
+/// ones, so these layouts need more bits than `blocked` and are never a default.
 #[derive(Debug, Clone, Copy)]
 pub struct NarrowBlocked<const WORDS: usize> {
     num_blocks: u64,
@@ -70,7 +71,7 @@ impl<const WORDS: usize> NarrowBlocked<WORDS> {
         set
     }
 
-    /// Calls `answer(i, digest)` for each digest, its line requested 64 to 128 keys before.
+    /// Calls `answer(i, digest)` for each digest, with its line requested 64 to 128 keys earlier.
     #[inline(always)]
     fn for_each_digest<B>(
         self,
@@ -195,7 +196,7 @@ impl<const WORDS: usize> LayoutKind for NarrowBlocked<WORDS> {
         let lane_mask = (1u64 << Self::LANE_BITS) - 1;
         let mut sum = 0.0;
         for i in 0..blocks.num_blocks() {
-            // The last 512 bits may be in use in part only; the product of zeros adds nothing.
+            // The last 512 bits may be only partly in use; the product of zeros adds nothing.
             for words in blocks.block(i).0.chunks_exact(WORDS) {
                 let lanes = words.iter().flat_map(|word| {
                     (0..Self::WORD_LANES)

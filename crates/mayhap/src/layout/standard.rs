@@ -8,7 +8,7 @@ use crate::{Digest, FilterParams, positions, simd};
 
 /// The `standard` layout: the classic Bloom filter, any m ≥ 64 and k from 1 to 32.
 ///
-/// Probe `i` is bit `mulhi(digest · A_i, m)` with its own odd multiplier `A_i`, never double
+/// Probe `i` is bit `mulhi(digest · A_i, m)` with its own odd multiplier `A_i`, instead of double
 /// hashing. A query touches up to k cache lines, 2 on average for an absent key.
 #[derive(Debug, Clone, Copy)]
 pub struct Standard {
@@ -17,7 +17,8 @@ pub struct Standard {
 
 /// Keys whose cache lines are requested together.
 const GROUP: usize = 32;
-/// Probes of a first look at each key; the others are requested only where these say "maybe".
+/// The probes of the first round for each key; the others are requested only if these answer
+/// "maybe".
 const FIRST_PROBES: usize = 2;
 
 impl Standard {
@@ -81,7 +82,7 @@ impl LayoutKind for Standard {
     fn contains(&self, blocks: &[Block], digest: Digest) -> bool {
         let words = block::words(blocks);
         if simd::fits_cache(blocks.len()) {
-            // All at once: a mispredicted branch costs more than the probes that it saves.
+            // All at once: a mispredicted branch costs more than the probes it saves.
             self.probes.contains(words, digest)
         } else {
             self.probes.has_all(words, digest, self.multipliers())

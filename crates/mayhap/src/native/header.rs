@@ -1,4 +1,4 @@
-//! The 4 KiB header: what the filter is, with a checksum of its own.
+//! The 4 KiB header: the description of the filter, with its own checksum.
 //!
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
@@ -36,7 +36,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub const HEADER_BYTES: usize = 4096;
 /// The first eight bytes: not ASCII, so no text; with a line feed, so damage by text tools shows.
 pub const MAGIC: [u8; 8] = *b"\x89mayhap\n";
-/// The newest version of the format that this crate reads, and the one that it writes.
+/// The newest version of the format that this crate reads, and the version that it writes.
 pub const VERSION: u16 = 3;
 /// The longest text of key options.
 pub const MAX_KEY_OPTIONS_BYTES: usize = 2048;
@@ -47,13 +47,13 @@ const LAYERS: usize = KEY_OPTIONS + MAX_KEY_OPTIONS_BYTES;
 const NUM_LAYERS: usize = LAYERS + 32 * MAX_LAYERS;
 const CHECKSUM: usize = HEADER_BYTES - 8;
 const IDENTITY_END: usize = IDENTITY_OFFSET + IDENTITY_BYTES;
-/// Version 3 has the identity in place of the last entry.
+/// Version 3 has the identity in place of the last layer entry.
 const MAX_LAYERS_WITH_IDENTITY: usize = MAX_LAYERS - 1;
 const _: () = assert!(IDENTITY_END == NUM_LAYERS);
-/// Far above any file, and far below where its length would wrap.
+/// Far above any file, and far below the point where its length would wrap.
 const MAX_PAGES: u64 = 1 << 46;
 
-/// What a file says of its filter: everything but the bits.
+/// The description of a filter in a file: everything but the bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Header {
     version: u16,
@@ -90,13 +90,14 @@ impl Header {
         }
     }
 
-    /// The same filter as in a new file: of the version that is written, and of no state.
+    /// The same header for a new file: with the version that this crate writes, and without an
+    /// identity.
     #[must_use]
     pub fn renewed(self) -> Self {
         Self { version: version_for(&self.fields), identity: None, ..self }
     }
 
-    /// The same header with another count of insertions, as of a file that is made of files.
+    /// The same header with another count of insertions, for a file merged from others.
     #[must_use]
     pub fn with_inserted_items(mut self, inserted_items: u64) -> Self {
         self.fields.inserted_items = inserted_items;
@@ -108,7 +109,7 @@ impl Header {
     /// # Errors
     ///
     /// [`Error::TooLarge`] for a chain of 59 layers, whose header has no room for one, and
-    /// [`Error::BadField`] for a header of an earlier version that was read from a file.
+    /// [`Error::BadField`] for a header read from a file of an earlier version.
     pub fn with_identity(mut self, identity: Option<Identity>) -> Result<Self, Error> {
         if identity.is_some() && self.version < VERSION {
             let found = self.fields.layers.len() as u64;
@@ -123,14 +124,14 @@ impl Header {
         Ok(self)
     }
 
-    /// Which state the file is an image of; `None` for a file that is no state.
+    /// The state of which the file is an image; `None` for a file that is not a state.
     pub const fn identity(&self) -> Option<Identity> {
         self.identity
     }
 
-    /// Whether both are headers of files with the same contents, but for the identity.
+    /// Whether both are headers of files with the same contents except for the identity.
     ///
-    /// The checksums of all pages are part of the comparison.
+    /// The comparison includes the checksums of all pages.
     pub fn is_same_image(&self, other: &Self) -> bool {
         let without = |header: &Self| Self { identity: None, ..header.clone() };
         without(self) == without(other)
@@ -141,12 +142,12 @@ impl Header {
         self.kind
     }
 
-    /// The filter's numbers, whose meaning is the kind's.
+    /// The fields of the filter, whose meaning depends on the kind.
     pub const fn fields(&self) -> &Fields {
         &self.fields
     }
 
-    /// The numbers of a plain Bloom filter.
+    /// The parameters of a plain Bloom filter.
     ///
     /// # Errors
     ///
@@ -173,8 +174,8 @@ impl Header {
         &self.segment_blocks
     }
 
-    /// The version of the format: of the file that the header was read from, else the one that is
-    /// written.
+    /// The version of the format: that of the file from which the header was read, otherwise the
+    /// one that is written.
     pub const fn version(&self) -> u16 {
         self.version
     }
@@ -199,10 +200,11 @@ impl Header {
         self.table_checksum
     }
 
-    /// How key bytes are cut from input lines: `name=value` lines; empty means "as they are".
+    /// How keys are extracted from input lines: `name=value` lines; empty if the key is the whole
+    /// line.
     ///
-    /// The core carries the text and gives it no meaning. A reader that finds a name it does not
-    /// know must refuse the file, since it would ask for other keys than were inserted.
+    /// The core stores the text without interpreting it. A reader that finds an unknown name must
+    /// reject the file, since it would query other keys than were inserted.
     pub fn key_options(&self) -> &str {
         &self.key_options
     }
@@ -211,7 +213,7 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`Error::WrongKey`] if the filter is keyed and `secret_key` is absent or another one.
+    /// [`Error::WrongKey`] if the filter is keyed and `secret_key` is absent or different.
     pub fn digest_function(&self, secret_key: Option<SecretKey>) -> Result<DigestFunction, Error> {
         match (self.digest_id, secret_key) {
             (1, _) => Ok(DigestFunction::xxh3(self.digest_parameter)),
@@ -252,7 +254,7 @@ impl Header {
         }
     }
 
-    /// The header as it stands in files.
+    /// The header as stored in files.
     pub fn encode(&self, table_checksum: u64) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         let mut put = |offset: usize, field: &[u8]| {
@@ -280,7 +282,7 @@ impl Header {
             put(LAYERS + 8 * i, &number.to_le_bytes());
         }
         put(NUM_LAYERS, &(fields.layers.len() as u16).to_le_bytes());
-        // Before the identity, which is not part of it: so that can be rewritten alone.
+        // Computed without the identity, so that the identity can be rewritten alone.
         let checksum = xxh3_64(&bytes[..CHECKSUM]);
         bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
         if let Some(identity) = self.identity {
@@ -290,13 +292,13 @@ impl Header {
         bytes
     }
 
-    /// Reads the header at the start of `bytes`, which may go on after it.
+    /// Reads the header at the start of `bytes`, which may continue after it.
     ///
     /// # Errors
     ///
     /// [`Error::NotAFilter`], [`Error::NewerVersion`], [`Error::WrongLength`] if there are fewer
     /// than [`HEADER_BYTES`], [`Error::HeaderDamaged`], [`Error::IdentityDamaged`], and
-    /// [`Error::BadField`] or a sizing error for values that no filter has.
+    /// [`Error::BadField`] or a sizing error for values that no filter can have.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::NotAFilter);
@@ -319,7 +321,7 @@ impl Header {
         Self::decode_fields(&header, Identity::decode(&identity)?)
     }
 
-    /// Reads a header whose identity is taken out.
+    /// Reads a header from which the identity has been removed.
     fn decode_fields(
         header: &[u8; HEADER_BYTES],
         identity: Option<Identity>,
@@ -376,7 +378,7 @@ impl Header {
             let found = segment_blocks.iter().fold(0u64, |sum, &more| sum.saturating_add(more));
             return Err(Error::TooLarge { field: "blocks", limit: MAX_PAGES * 64, found });
         }
-        // Earlier versions were the oldest that would do.
+        // Earlier writers used the oldest sufficient version.
         let is_first = kind == Kind::Bloom && fields.layout <= 2;
         if !has_identity && version != if is_first { 1 } else { 2 } {
             return bad_field("version", version.into());
@@ -395,7 +397,7 @@ impl Header {
     }
 }
 
-/// The version that is written. A chain of 59 layers, which only unions make, leaves no room for an
+/// The version to write. A chain of 59 layers, which only unions create, leaves no room for an
 /// identity.
 const fn version_for(fields: &Fields) -> u16 {
     if fields.layers.len() > MAX_LAYERS_WITH_IDENTITY { VERSION - 1 } else { VERSION }

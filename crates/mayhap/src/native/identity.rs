@@ -1,4 +1,4 @@
-//! Which state a file is an image of: the 32 bytes of a header that can be rewritten in place.
+//! The state of which a file is an image: the 32 bytes of a header that can be rewritten in place.
 //!
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
@@ -6,12 +6,12 @@
 //! | 4048 | 8 | `epoch` | bits 0 to 62: 1 or more; bit 63: a log was begun |
 //! | 4056 | 8 | `identity_checksum` | XXH3-64 of bytes 4032–4055 |
 //!
-//! All 32 bytes are 0 in a file that is no state.
+//! All 32 bytes are 0 in a file that is not a state.
 
 use crate::Error;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Where the identity stands in a header, all of it in one disk sector of 512 bytes.
+/// The offset of the identity in a header, all of it in one disk sector of 512 bytes.
 pub const IDENTITY_OFFSET: usize = 4032;
 /// Bytes of an identity.
 pub const IDENTITY_BYTES: usize = 32;
@@ -22,8 +22,9 @@ const LOG_BEGUN: u64 = 1 << 63;
 /// The identity of a state: a filter that changes over time, as an image and a log of the changes
 /// since.
 ///
-/// Two images with one `id` are of one state, the one with the higher `epoch` is newer, and two
-/// with the same epoch are the same filter. A log names the image that its records follow.
+/// Two images with the same `id` belong to the same state; the one with the higher `epoch` is
+/// newer, and two with the same epoch are the same filter. A log names the image that its records
+/// follow.
 ///
 /// # Examples
 ///
@@ -38,7 +39,7 @@ const LOG_BEGUN: u64 = 1 << 63;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Identity {
-    /// What all images and logs of one state share: a random number, never 0.
+    /// The number shared by all images and logs of a state: random, never 0.
     pub id: u128,
     /// The number of the image, from 1.
     pub epoch: u64,
@@ -47,7 +48,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The identity as it stands in a header; zeros for `None`.
+    /// The identity as stored in a header; zeros for `None`.
     ///
     /// # Panics
     ///
@@ -68,9 +69,9 @@ impl Identity {
     ///
     /// # Errors
     ///
-    /// [`Error::IdentityDamaged`]: also what a reader sees that comes while the bytes are being
-    /// rewritten, so that it has to read them again before it believes that.
-    /// [`Error::BadField`] for an id or epoch of 0 under a right checksum.
+    /// [`Error::IdentityDamaged`]: a reader may also see this while the bytes are being rewritten,
+    /// so it has to read them again to be sure. [`Error::BadField`] for an id or epoch of 0 under a
+    /// correct checksum.
     pub fn decode(bytes: &[u8; IDENTITY_BYTES]) -> Result<Option<Self>, Error> {
         if *bytes == [0; IDENTITY_BYTES] {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! What every filter kind says of itself in a file, and how it comes back from one.
+//! How every kind of filter is represented in a file and restored from one.
 
 use super::PAGE_BYTES;
 use crate::bits::{Block, OwnedBlocks};
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 pub enum Kind {
     /// [`crate::BloomFilter`], [`crate::BlockedBloomFilter`] or [`AnyFilter`].
     Bloom = 1,
-    /// A filter that deletes.
+    /// [`crate::CountingBloomFilter`].
     Counting = 2,
     /// [`ScalableBloomFilter`].
     Scalable = 3,
@@ -24,7 +24,7 @@ pub enum Kind {
     Window = 4,
     /// [`BloomMatrix`].
     Matrix = 5,
-    /// A frozen set.
+    /// [`crate::BinaryFuse`].
     Fuse = 6,
 }
 
@@ -72,16 +72,16 @@ impl Kind {
     }
 }
 
-/// The most entries of [`Fields::layers`]. With 59 there is no room for an identity, and the file
-/// is of version 2.
+/// The largest number of entries in [`Fields::layers`]. With 59 there is no room for an identity,
+/// and the file has version 2.
 pub const MAX_LAYERS: usize = 59;
 
-/// What a header says of a filter, beyond version, digest, key options and checksums.
+/// The fields of a header apart from version, digest, key options and checksums.
 ///
-/// `docs/native-format.md` says for each kind what its fields mean.
+/// `docs/native-format.md` defines their meaning for each kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fields {
-    /// The id of the [`crate::Layout`], 0 for kinds that have but one.
+    /// The id of the [`crate::Layout`], 0 for kinds that have only one.
     pub layout: u16,
     /// m.
     pub num_bits: u64,
@@ -95,12 +95,12 @@ pub struct Fields {
     pub inserted_items: u64,
     /// The kind's own numbers, 0 where unused.
     pub extra: [u64; 7],
-    /// Four numbers for each layer of a chain, at most [`MAX_LAYERS`].
+    /// Four numbers for each layer of a chain, at most [`MAX_LAYERS`] layers.
     pub layers: Vec<[u64; 4]>,
 }
 
 impl Fields {
-    /// The numbers that all kinds have; nothing in `extra` and `layers`.
+    /// The fields common to all kinds, with empty `extra` and `layers`.
     pub fn new(layout: u16, params: &FilterParams, inserted_items: u64) -> Self {
         Self {
             layout,
@@ -114,12 +114,12 @@ impl Fields {
         }
     }
 
-    /// The numbers as those of a plain Bloom filter.
+    /// The fields as parameters of a plain Bloom filter.
     ///
     /// # Errors
     ///
     /// [`Error::BadField`] for an unknown layout, or for `extra` numbers or layers, which a plain
-    /// filter has not; as [`FilterParams::new`].
+    /// filter does not have; as [`FilterParams::new`].
     pub fn bloom_params(&self) -> Result<FilterParams, Error> {
         let bad_field = |field, found| Err(Error::BadField { field, found });
         let Some(layout) = crate::Layout::from_id(self.layout) else {
@@ -146,36 +146,35 @@ impl Fields {
     }
 }
 
-/// A filter kind that has a native form: a header and a body of one or more segments of blocks,
-/// each filled up with zeros to whole pages.
+/// A kind of filter that has a native form: a header and a body of one or more segments of blocks,
+/// each padded with zeros to whole pages.
 pub trait Native: Sized {
-    /// Which kind it is.
+    /// The kind.
     const KIND: Kind;
 
     /// How keys become digests.
     fn digest_function(&self) -> &DigestFunction;
 
-    /// What the header says.
+    /// The fields of the header.
     fn fields(&self) -> Fields;
 
-    /// Checks every field and says how many blocks each segment of the body has.
+    /// Checks every field and returns the number of blocks of each segment of the body.
     ///
     /// Allocates nothing whose size a forged header could choose.
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] or a sizing error for values that no filter of this kind has.
+    /// [`Error::BadField`] or a sizing error for values that no filter of this kind can have.
     fn segment_blocks(fields: &Fields) -> Result<Vec<u64>, Error>;
 
-    /// The body, as long as [`Native::segment_blocks`] says.
+    /// The body, with the lengths of [`Native::segment_blocks`].
     fn segments(&self) -> Vec<&[Block]>;
 
-    /// The filter with these fields and this body: it answers and goes on like the one that was
-    /// saved.
+    /// The filter with these fields and this body: it behaves like the one that was saved.
     ///
     /// # Errors
     ///
-    /// As [`Native::segment_blocks`], and for contents that no filter of this kind has.
+    /// As [`Native::segment_blocks`], and for contents that no filter of this kind can have.
     fn from_segments(
         fields: &Fields,
         digest_function: DigestFunction,
@@ -183,11 +182,11 @@ pub trait Native: Sized {
     ) -> Result<Self, Error>;
 }
 
-/// The one segment of kinds whose body is one.
+/// The only segment of kinds whose body has one.
 ///
 /// # Errors
 ///
-/// [`Error::WrongLength`] if there is another number of them.
+/// [`Error::WrongLength`] if their number is not one.
 pub(crate) fn only_segment(mut segments: Vec<OwnedBlocks>) -> Result<OwnedBlocks, Error> {
     let found = segments.len() as u64;
     match (segments.pop(), found) {
@@ -254,7 +253,7 @@ impl<L: LayoutKind> Native for Filter<L, OwnedBlocks> {
     }
 }
 
-/// The pages of a segment of `num_blocks` blocks; `None` if no file could have so many.
+/// The pages of a segment of `num_blocks` blocks; `None` if no file could have that many.
 pub(super) fn segment_pages(num_blocks: u64) -> Option<u64> {
     num_blocks.checked_mul(Block::BYTES as u64).map(|bytes| bytes.div_ceil(PAGE_BYTES as u64))
 }

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 pub const PAGE_BYTES: usize = 4096;
 const PAGE_BLOCKS: usize = PAGE_BYTES / Block::BYTES;
 
-/// The blocks as they stand in files; borrowed on little-endian machines.
+/// The blocks as stored in files; borrowed on little-endian machines.
 pub fn body_bytes(blocks: &[Block]) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") {
         Cow::Borrowed(bytemuck::cast_slice(blocks))
@@ -20,16 +20,16 @@ pub fn body_bytes(blocks: &[Block]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Turns blocks whose memory was filled with file bytes into blocks of this machine: nothing on
-/// little-endian ones.
+/// Converts blocks whose memory was filled with file bytes to this machine's byte order; does
+/// nothing on little-endian ones.
 pub fn body_from_le(blocks: &mut [Block]) {
     if cfg!(target_endian = "big") {
         blocks.iter_mut().flat_map(|b| &mut b.0).for_each(|lane| *lane = u64::from_le(*lane));
     }
 }
 
-/// The checksum of each body page: XXH3-64, seed 0, of its 4096 bytes (the last page with the zeros
-/// that fill it up).
+/// The checksum of each body page: XXH3-64, seed 0, of its 4096 bytes (the last page including its
+/// padding).
 pub fn page_checksums(blocks: &[Block]) -> Vec<u64> {
     let checksum = |page: &[Block]| {
         let bytes = body_bytes(page);
@@ -52,13 +52,13 @@ pub fn table_checksum(page_checksums: &[u64]) -> u64 {
     hasher.digest()
 }
 
-/// Compares every page of `body` with `table`, both as they stand in the file.
+/// Compares every page of `body` with `table`, both as stored in the file.
 ///
 /// # Errors
 ///
-/// [`Error::WrongLength`] if either is not as long as the header says; [`Error::BadField`] if the
-/// table itself is damaged or what fills up the last page is not zero; [`Error::PageDamaged`] with
-/// the number of damaged pages and the first.
+/// [`Error::WrongLength`] if either does not have the length in the header; [`Error::BadField`] if
+/// the table itself is damaged or the padding of the last page is not zero; [`Error::PageDamaged`]
+/// with the number of damaged pages and the first.
 pub fn verify_pages(header: &Header, body: &[u8], table: &[u8]) -> Result<(), Error> {
     for (field, bytes, expected) in
         [("body", body, header.body_bytes()), ("checksum table", table, header.num_pages() * 8)]
@@ -97,8 +97,8 @@ fn check_segments_padding(header: &Header, mut body: &[u8]) -> Result<(), Error>
     Ok(())
 }
 
-/// Checks that what fills up the last page is zeros, even under right checksums: one filter has one
-/// encoding.
+/// Checks that the padding of the last page is zero, even under correct checksums: every filter has
+/// exactly one encoding.
 ///
 /// # Errors
 ///

@@ -16,13 +16,13 @@ pub(super) fn candidate(layout: Layout, wish: &Wish) -> Result<Candidate, Reason
             CacheLines { hit: 1.0, miss: 1.0 }
         }
         Layout::Standard => {
-            // A small filter has fewer lines than probes: expected number of different ones.
+            // A small filter has fewer lines than probes: the expected number of distinct ones.
             let lines = num_bits.div_ceil(512) as f64;
             let different = |probes: f64| {
                 if lines <= 1.0 {
                     1.0
                 } else {
-                    // At least one, whatever is rounded.
+                    // At least one, despite rounding.
                     (-libm::expm1(probes * libm::log1p(-1.0 / lines)) * lines).max(1.0)
                 }
             };
@@ -37,7 +37,7 @@ pub(super) fn candidate(layout: Layout, wish: &Wish) -> Result<Candidate, Reason
     Ok(Candidate::new(KindName::bloom(layout), size, cache_lines))
 }
 
-/// The numbers of a plain filter of this layout for the wish.
+/// The parameters of a plain filter of this layout for the wish.
 pub(super) fn params(layout: Layout, wish: &Wish) -> Result<FilterParams, Error> {
     match *wish {
         Wish::Bits { items, target_fpp } => sizing::for_items(layout, items, target_fpp),

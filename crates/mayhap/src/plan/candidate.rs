@@ -1,4 +1,4 @@
-//! What one kind offers.
+//! The offer of one kind.
 
 use super::MemorySizes;
 use super::size::Size;
@@ -6,17 +6,17 @@ use crate::Layout;
 use crate::native::Kind;
 use crate::sizing::window::spans;
 
-/// Cache lines that a question touches, on average.
+/// Cache lines that a query touches, on average.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheLines {
-    /// For a key that is there.
+    /// For a key that is present.
     pub hit: f64,
     /// For a key that is absent.
     pub miss: f64,
 }
 
 impl CacheLines {
-    /// The mean, when this share of the questions is about absent keys.
+    /// The mean, if this share of the queries is for absent keys.
     pub fn mean(&self, absent_share: f64) -> f64 {
         absent_share * self.miss + (1.0 - absent_share) * self.hit
     }
@@ -36,7 +36,7 @@ pub enum Fits {
 }
 
 impl Fits {
-    /// Where so many bytes fit.
+    /// The memory in which this many bytes fit.
     pub const fn of(bytes: u64, memory: &MemorySizes) -> Self {
         if bytes <= memory.l2_bytes {
             Self::L2
@@ -50,7 +50,7 @@ impl Fits {
     }
 }
 
-/// Which kind of filter, and which of its layouts.
+/// A kind of filter and its layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KindName {
     /// The kind.
@@ -65,12 +65,12 @@ impl KindName {
         Self { kind: Kind::Bloom, layout: Some(layout) }
     }
 
-    /// A kind that has but one layout.
+    /// A kind that has only one layout.
     pub const fn only(kind: Kind) -> Self {
         Self { kind, layout: None }
     }
 
-    /// `standard` and `blocked` for the layouts of the plain filter, else the kind's name.
+    /// `standard` and `blocked` for the layouts of the plain filter, otherwise the kind's name.
     pub const fn name(self) -> &'static str {
         match self.layout {
             Some(layout) => layout.name(),
@@ -79,35 +79,35 @@ impl KindName {
     }
 }
 
-/// A kind, sized for what is wished.
+/// A kind, sized for the wish.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// Which kind.
+    /// The kind.
     pub kind: KindName,
-    /// n, per set; of [`Kind::Scalable`] the keys of its first layer.
+    /// n, per set; for [`Kind::Scalable`] the keys of its first layer.
     pub items: u64,
-    /// p: the rate it is made for. Only [`Kind::Scalable`] keeps it beyond n keys.
+    /// p: the rate it is sized for. Only [`Kind::Scalable`] keeps it beyond n keys.
     pub target_fpp: f64,
-    /// Bits of memory, per set: m, or 4 m of [`Kind::Counting`]. [`Kind::Scalable`] grows: see
+    /// Bits of memory, per set: m, or 4 m for [`Kind::Counting`]. [`Kind::Scalable`] grows: see
     /// [`Candidate::num_bytes_after`].
     pub num_bits: u64,
     /// k: bits (or counters) of a key, or the 3 slots of [`Kind::Fuse`].
     pub num_hashes: u32,
-    /// Sets: this many filters side by side, or in one matrix.
+    /// The number of sets: this many filters side by side, or in one matrix.
     pub sets: u64,
     /// Bytes of memory, all sets together.
     pub num_bytes: u64,
     /// The predicted rate with n keys, per set.
     pub expected_fpp: f64,
-    /// Of [`Kind::Window`]: whether it is a window of time.
+    /// For [`Kind::Window`]: whether it is a time window.
     pub by_time: bool,
-    /// The rate with 2 n keys, `None` for a kind that takes no more than n.
+    /// The rate with 2 n keys, `None` for a kind that accepts no more than n.
     pub fpp_at_2x: Option<f64>,
     /// The rate with 10 n keys, likewise.
     pub fpp_at_10x: Option<f64>,
-    /// Cache lines per question, all sets together.
+    /// Cache lines per query, all sets together.
     pub cache_lines: CacheLines,
-    /// Where it fits.
+    /// The memory in which it fits.
     pub fits: Fits,
 }
 
@@ -132,13 +132,13 @@ impl Candidate {
         }
     }
 
-    /// The same as a window of time.
+    /// The same as a time window.
     pub(super) fn of_time(self) -> Self {
         Self { by_time: true, ..self }
     }
 
-    /// How many of `items` keys that come in the span of a window of time are remembered, as
-    /// counted, in the best case: all up to n, and hardly more than that. `None` for other kinds.
+    /// The number of keys, as counted, that a time window remembers in the best case out of `items`
+    /// that arrive in its span: all up to n, and hardly more than that. `None` for other kinds.
     ///
     /// # Examples
     ///
@@ -165,7 +165,7 @@ impl Candidate {
         self.num_bits as f64 / self.items as f64
     }
 
-    /// Wrong sets that a question about an absent key finds, on average: p · sets.
+    /// The mean number of sets wrongly found for an absent key: p · sets.
     pub fn expected_wrong_sets(&self) -> f64 {
         self.expected_fpp * self.sets as f64
     }

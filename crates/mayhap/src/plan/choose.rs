@@ -9,26 +9,27 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// A candidate may take this many times the bits of the smallest one if it touches fewer cache
-/// lines: the rule of [`crate::sizing::default_layout`] for all kinds.
+/// lines: the rule of [`crate::sizing::default_layout`], for all kinds.
 const BITS_FOR_SPEED: f64 = 1.25;
 
-/// The share of questions about absent keys when nothing is known of it.
+/// The assumed share of queries for absent keys if it is unknown.
 const ABSENT_SHARE: f64 = 0.5;
 
 /// The answer of [`plan`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The kind to take, or to take if one insists on a filter; `None` if none serves.
+    /// The best kind, even if [`Plan::no_filter`] advises against any; `None` if no kind meets the
+    /// needs.
     pub best: Option<Candidate>,
     /// Why no filter should be used at all, if so.
     pub no_filter: Option<Reason>,
-    /// The kinds that could have been taken and why not; the runner-up first.
+    /// The other kinds that meet the needs and why they were not chosen; the runner-up first.
     pub rejected: Vec<(Candidate, Reason)>,
-    /// The kinds that do not serve the needs, and why.
+    /// The kinds that do not meet the needs, and why.
     pub unfit: Vec<(KindName, Reason)>,
-    /// The costs of one question with the best kind, if [`Needs::costs`] are known.
+    /// The costs of one query with the best kind, if [`Needs::costs`] are known.
     pub cost: Option<Cost>,
-    /// Questions per second that go to the disk for nothing, if [`Needs::queries_per_second`] and
+    /// Queries per second that go to disk needlessly, if [`Needs::queries_per_second`] and
     /// [`Needs::costs`] are known.
     pub false_positives_per_second: Option<f64>,
     /// Bytes of a hash set of the keys, if [`Needs::key_bytes`] is known.
@@ -37,16 +38,16 @@ pub struct Plan {
 
 /// Finds the kind, layout and size of filter for these needs.
 ///
-/// Of the kinds that serve, the one with the fewest cache lines per question is taken (half of them
-/// about absent keys, unless [`Needs::costs`] says how many), among those within 1.25 times the
-/// bits of the smallest (with the memory given: 0.8 times the bits of information log2 1/p of the
-/// lowest rate; or 0.8 times the most keys).
+/// Among the kinds that meet the needs, the one with the fewest cache lines per query is chosen
+/// (assuming that half of the queries are for absent keys, unless [`Needs::costs`] has the share)
+/// out of those within 1.25 times the bits of the smallest (for a given memory: 0.8 times the
+/// information, log2 1/p, of the lowest rate, or 0.8 times the largest number of keys).
 ///
 /// # Errors
 ///
 /// [`Error::Missing`] unless two of `items`, `target_fpp` and `max_bytes` are given;
-/// [`Error::ZeroItems`], [`Error::FppOutOfRange`]; [`Error::OutOfRange`] for no sets;
-/// [`Error::NumberOutOfRange`] for costs, bytes of a key or questions per second that are negative,
+/// [`Error::ZeroItems`], [`Error::FppOutOfRange`]; [`Error::OutOfRange`] for zero sets;
+/// [`Error::NumberOutOfRange`] for costs, bytes of a key or queries per second that are negative,
 /// infinite or NaN, and for a share above 1.
 ///
 /// # Examples
@@ -102,9 +103,9 @@ pub fn plan(needs: &Needs) -> Result<Plan, Error> {
     Ok(Plan { best, no_filter, rejected, unfit, cost, false_positives_per_second, hash_set_bytes })
 }
 
-/// Every kind, sized or refused. A new kind is one more line here and one more file.
+/// Every kind, sized or rejected. A new kind is one more line here and one more file.
 ///
-/// A kind that can more than is needed is left out: it would be a plain filter of more bits.
+/// A kind with more abilities than needed is left out: it would be a plain filter with more bits.
 fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)> {
     let plain = |layout| {
         let sized = lacks(needs, Kind::Bloom).and_then(|()| bloom::candidate(layout, wish));
@@ -133,7 +134,7 @@ fn all(needs: &Needs, wish: &Wish) -> Vec<(KindName, Result<Candidate, Reason>)>
     kinds
 }
 
-/// What is needed and this kind cannot, if anything.
+/// The need that this kind does not meet, if there is one.
 fn lacks(needs: &Needs, kind: Kind) -> Result<(), Reason> {
     if needs.delete && kind != Kind::Counting {
         Err(Reason::CannotDelete)
@@ -142,7 +143,7 @@ fn lacks(needs: &Needs, kind: Kind) -> Result<(), Reason> {
     } else if needs.unknown_items && kind != Kind::Scalable {
         Err(Reason::CannotGrow)
     } else if !needs.frozen && kind == Kind::Fuse {
-        // Built again for every change.
+        // Rebuilt for every change.
         Err(Reason::CannotInsert)
     } else {
         Ok(())
@@ -169,7 +170,7 @@ fn within_budget(mut candidate: Candidate, needs: &Needs) -> Result<Candidate, R
     }
 }
 
-/// What is to be small, whatever was wished: the bits, or 1 / log2(1/p), or 1 / n.
+/// The quantity to minimise, depending on the wish: the bits, or 1 / log2(1/p), or 1 / n.
 fn size(candidate: &Candidate, wish: &Wish) -> f64 {
     match wish {
         Wish::Bits { .. } => candidate.num_bytes as f64,
@@ -178,7 +179,7 @@ fn size(candidate: &Candidate, wish: &Wish) -> f64 {
     }
 }
 
-/// Takes the best out of the candidates.
+/// Removes the best of the candidates.
 fn choose(
     served: &mut Vec<Candidate>,
     wish: &Wish,
@@ -196,7 +197,8 @@ fn choose(
     Some(served.swap_remove(index))
 }
 
-/// Why `best` and not this one: it is larger, or not enough smaller for its cache lines.
+/// Why `best` was chosen over this one: it is larger, or not small enough to make up for its cache
+/// lines.
 fn why_not(
     other: &Candidate,
     best: &Candidate,
@@ -215,7 +217,8 @@ fn why_not(
     }
 }
 
-/// Whether to do without: no kind serves, the keys are smaller, or the disk is not slow enough.
+/// Whether to do without a filter: no kind meets the needs, the keys are smaller, or the disk is
+/// not slow enough.
 fn no_filter(
     needs: &Needs,
     best: Option<&Candidate>,

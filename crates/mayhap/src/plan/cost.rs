@@ -1,19 +1,19 @@
-//! The cost model: what a question costs with a filter, with a set of all keys, with neither.
+//! The cost model: the cost of a query with a filter, with a set of all keys, and with neither.
 
 use crate::Error;
 
-/// What answers cost, in any one unit (seconds, requests, money).
+/// The costs of answers, in any one unit (seconds, requests, money).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Costs {
-    /// C1: an answer without the disk or database: the look into the filter or set alone.
+    /// C1: an answer without the disk or database: only the lookup in the filter or set.
     pub without_disk: f64,
     /// C2: an answer with both.
     pub with_disk: f64,
-    /// The share of questions about absent keys, P1 + P2, from 0 to 1.
+    /// The share of queries for absent keys, P1 + P2, from 0 to 1.
     pub absent_share: f64,
 }
 
-/// Costs of one question on average, in the unit of [`Costs`].
+/// The mean costs of one query, in the unit of [`Costs`].
 ///
 /// P1 = absent and answered so, P2 = a false positive, P3 = present; P1 + P2 is the share of absent
 /// keys and P2 = p times it.
@@ -29,9 +29,9 @@ pub struct Cost {
     pub with_filter: f64,
     /// With all keys in memory (a hash map): (P1 + P2) · C1 + P3 · C2.
     pub with_hash_map: f64,
-    /// What false positives cost, the difference of the two: P2 · (C2 − C1).
+    /// The cost of false positives, the difference between the two: P2 · (C2 − C1).
     pub of_false_positives: f64,
-    /// With neither, each question goes to the disk: C2 − C1.
+    /// With neither, each query goes to disk: C2 − C1.
     pub without_filter: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The filter that keys can be removed from, with counters of 4 bits.
+//! The filter from which keys can be removed, with counters of 4 bits.
 
 use super::size::Size;
 use super::wish::Wish;
@@ -6,7 +6,7 @@ use super::{CacheLines, Candidate, KindName, Reason, bloom};
 use crate::native::Kind;
 use crate::{CounterBits, Layout, sizing};
 
-/// The plain filter with a bit for each counter, whose rate it has.
+/// The plain filter with a bit for each counter, which has the same rate.
 const LAYOUT: Layout = Layout::Blocked128;
 
 /// Bits of memory for each bit of the plain filter.

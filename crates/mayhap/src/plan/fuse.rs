@@ -1,4 +1,4 @@
-//! The frozen filter.
+//! The static filter.
 
 use super::size::Size;
 use super::wish::Wish;
@@ -6,10 +6,10 @@ use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
 use crate::sizing::fuse::{FuseWidth, expected_fpp, max_items, num_bits};
 
-/// Slots, and so cache lines, of a question.
+/// The slots, and so the cache lines, of a query.
 const NUM_SLOTS: u32 = 3;
 
-/// A frozen filter for the wish.
+/// A static filter for the wish.
 pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     let bits = |width, items| num_bits(width, items).map_err(|error| wish.refusal(&error));
     let (items, num_bits) = match *wish {
@@ -51,7 +51,7 @@ pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     Ok(Candidate::new(KindName::only(Kind::Fuse), size, cache_lines))
 }
 
-/// The rate it has; it cannot be overfilled.
+/// Its rate; it cannot be overfilled.
 pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
     if items > candidate.items {
         return None;

@@ -9,7 +9,7 @@ use crate::sizing::matrix;
 /// Sets in a panel, whose rows are one cache line each.
 const PANEL_SETS: u64 = 512;
 
-/// Panels for so many sets.
+/// The panels for this many sets.
 pub(super) const fn panels(sets: u64) -> u64 {
     sets.div_ceil(PANEL_SETS)
 }
@@ -34,11 +34,11 @@ pub(super) fn candidate(needs: &Needs, wish: &Wish) -> Result<Candidate, Reason>
     Ok(candidate)
 }
 
-/// The lowest rate below 1 in so many bits, whatever the number of rows.
+/// The lowest rate below 1 with this many bits, for any number of rows.
 ///
-/// Not through `matrix::solve`: it spends up to a tenth of the bits on fewer rows, so its bits fall
-/// with the rate where it goes from k to k + 1 rows, and a search for the rate ends at the first
-/// such step.
+/// This does not use `matrix::solve`, which spends up to a tenth of the bits on fewer rows: its
+/// bits fall with the rate at the step from k to k + 1 rows, and a search for the rate would end at
+/// the first such step.
 fn lowest_rate(items: u64, max_bits: u64) -> Option<Size> {
     let max_bits = max_bits.min(matrix::MAX_NUM_BITS);
     let of_rows = |num_hashes: u32| {

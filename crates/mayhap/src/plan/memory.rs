@@ -1,6 +1,6 @@
-//! What the alternatives to a filter take, by the formulas of textbooks.
+//! The memory of alternatives to a filter, by textbook formulas.
 
-/// Bytes of the keys alone, without any structure to find them: n · bytes.
+/// Bytes of the keys alone, without any structure for lookups: n · bytes.
 ///
 /// # Examples
 ///
@@ -14,9 +14,9 @@ pub fn keys_bytes(items: u64, key_bytes: f64) -> f64 {
 }
 
 /// Bytes of a hash set of keys of a fixed size, as Rust's `HashSet` lays it out: a power of two of
-/// places, at most 7/8 full, each a key and one byte.
+/// slots, at most 7/8 full, each with a key and one byte.
 ///
-/// Keys of other sizes are counted as stored in place, without a pointer: a lower bound.
+/// Keys of variable size are counted as stored in place, without a pointer: a lower bound.
 ///
 /// # Examples
 ///

@@ -1,11 +1,12 @@
-//! The planner: from what is known and needed to which filter, how big, and whether it pays.
+//! The planner: from requirements to the kind of filter, its size, and whether it pays off.
 //!
-//! `needs.rs` is the question and `wish.rs` what follows from it for one set, to which a kind finds
-//! its `size.rs`. `candidate.rs` is what one kind offers, `rates.rs` what it becomes with more
-//! keys, `reason.rs` why not. `cost.rs` is the cost model, `memory.rs` what the alternatives
-//! without a filter take, `choose.rs` the choice. One file per kind: `bloom.rs`, `counting.rs`,
-//! `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with `candidate(&Wish)` (the kind
-//! sized for what is wished) and `fpp_after` (its rate with any number of keys, also too many).
+//! `needs.rs` is the input and `wish.rs` what follows from it for one set, for which a kind finds
+//! its `size.rs`. `candidate.rs` is the offer of one kind, `rates.rs` its rate with more keys,
+//! `reason.rs` why it is not chosen. `cost.rs` is the cost model, `memory.rs` the memory of
+//! alternatives without a filter, `choose.rs` the choice. One file per kind: `bloom.rs`,
+//! `counting.rs`, `fuse.rs`, `matrix.rs`, `scalable.rs` and `window.rs`, each with
+//! `candidate(&Wish)` (the kind sized for the wish) and `fpp_after` (its rate with any number of
+//! keys, even too many).
 //!
 //! ```
 //! use mayhap::plan::{Needs, plan};

@@ -1,8 +1,8 @@
-//! The question: what is known, and what the filter must be able to do.
+//! The input: what is known, and what the filter must be able to do.
 
 use super::Costs;
 
-/// What is known and needed; unset is unknown or not needed.
+/// What is known and needed; unset fields are unknown or not needed.
 ///
 /// Of `items`, `target_fpp` and `max_bytes` two are needed: the third is solved from them. If all
 /// are given, kinds that keep the rate only above the budget are rejected.
@@ -21,32 +21,32 @@ use super::Costs;
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent yes-or-no needs, not states")]
 pub struct Needs {
-    /// n: how many distinct keys there will be, per set; a first guess if `unknown_items`.
+    /// n: the number of distinct keys per set; a first guess if `unknown_items`.
     pub items: Option<u64>,
-    /// Whether `items` is but a guess and the filter has to grow.
+    /// Whether `items` is only a guess and the filter has to grow.
     pub unknown_items: bool,
     /// p: the false-positive probability to keep.
     pub target_fpp: Option<f64>,
     /// The memory for all sets together, before growth if `unknown_items`.
     pub max_bytes: Option<u64>,
-    /// Whether keys are removed one by one.
+    /// Whether single keys are removed.
     pub delete: bool,
-    /// Whether old keys have to be forgotten, `items` being how many are remembered.
+    /// Whether old keys have to be forgotten; `items` is then the number remembered.
     pub forget: bool,
-    /// Whether what is forgotten is what is older than a time, of which `items` keys come in any at
-    /// most; else all but the last `items`. Only with `forget`.
+    /// Whether keys older than a span of time are forgotten, with at most `items` keys in any span;
+    /// otherwise all but the last `items`. Only with `forget`.
     pub by_time: bool,
-    /// Whether all keys are there before the first question and never change.
+    /// Whether all keys are known before the first query and never change.
     pub frozen: bool,
-    /// How many sets there are of which each question asks "which hold it?".
+    /// The number of sets in which each key is looked up.
     pub sets: u64,
-    /// Bytes of a key on average, for the comparison with a set that holds the keys.
+    /// The mean bytes of a key, for the comparison with a set that holds the keys.
     pub key_bytes: Option<f64>,
-    /// What answers cost with and without the filter.
+    /// The costs of answers with and without the filter.
     pub costs: Option<Costs>,
-    /// Questions per second.
+    /// Queries per second.
     pub queries_per_second: Option<f64>,
-    /// How big the machine's memories are.
+    /// The sizes of the machine's memories.
     pub memory: MemorySizes,
 }
 
@@ -71,7 +71,7 @@ impl Default for Needs {
 }
 
 impl Needs {
-    /// Needs of which only the number of keys is known yet.
+    /// Needs with only the number of keys set.
     pub fn for_items(items: u64) -> Self {
         Self { items: Some(items), ..Self::default() }
     }

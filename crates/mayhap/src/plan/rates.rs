@@ -1,10 +1,10 @@
-//! What a candidate becomes with any number of keys: each kind answers for itself.
+//! The rate and size of a candidate with any number of keys, by kind.
 
 use super::{Candidate, bloom, counting, fuse, matrix, scalable, window};
 use crate::native::Kind;
 
 impl Candidate {
-    /// The same with the rates that its kind predicts.
+    /// The same, with the rates predicted by its kind.
     pub(super) fn predicted(mut self) -> Self {
         let fpp_after = |times: u64| self.fpp_after(self.items.saturating_mul(times));
         let (fpp, at_2x, at_10x) = (fpp_after(1), fpp_after(2), fpp_after(10));
@@ -14,9 +14,9 @@ impl Candidate {
         self
     }
 
-    /// The rate with `items` keys, also more than it is made for; `None` where it takes no more.
+    /// The rate with `items` keys, even more than it is sized for; `None` if it accepts no more.
     ///
-    /// The curve of "what overfilling does", by kind.
+    /// This is the overfilling curve of each kind.
     ///
     /// # Examples
     ///
@@ -42,8 +42,8 @@ impl Candidate {
     }
 
     /// Bytes of memory with `items` keys in each set, all sets together: more than
-    /// [`Candidate::num_bytes`] only of [`Kind::Scalable`], the one kind that grows. `None` where
-    /// it cannot grow so far.
+    /// [`Candidate::num_bytes`] only for [`Kind::Scalable`], the only kind that grows. `None` if it
+    /// cannot grow that far.
     ///
     /// # Examples
     ///

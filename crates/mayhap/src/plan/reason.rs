@@ -1,27 +1,27 @@
-//! Why a kind is not taken, or no filter at all.
+//! Why a kind, or any filter at all, is not chosen.
 
 use core::fmt;
 
-/// Why not; short texts by `Display`.
+/// The reason; `Display` gives a short text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Keys have to be removed, and it cannot.
+    /// Keys have to be removed, which it does not support.
     CannotDelete,
-    /// Old keys have to be forgotten, and it cannot.
+    /// Old keys have to be forgotten, which it does not support.
     CannotForget,
-    /// The number of keys is unknown, and it cannot grow.
+    /// The number of keys is unknown, but it cannot grow.
     CannotGrow,
-    /// Keys come later, and it is built once.
+    /// Keys are inserted later, but it is built once.
     CannotInsert,
     /// No size of it reaches the rate.
     RateUnreachable {
-        /// The lowest that it reaches.
+        /// The lowest rate that it reaches.
         lowest_fpp: f64,
     },
     /// It would be larger than any filter can be.
     TooLarge,
-    /// Nothing of it fits in the memory.
+    /// Even its smallest size does not fit in the memory.
     BudgetTooSmall {
         /// The memory for one set.
         max_bytes: u64,
@@ -36,7 +36,7 @@ pub enum Reason {
         /// Its bits as a multiple of the best one's.
         times: f64,
     },
-    /// Another one of the same memory has a lower rate.
+    /// Another one has a lower rate in the same memory.
     HigherRate {
         /// Its rate as a multiple of the best one's.
         times: f64,
@@ -48,7 +48,7 @@ pub enum Reason {
     },
     /// Another one touches fewer cache lines.
     MoreCacheLines {
-        /// Lines that it touches per question.
+        /// Lines that it touches per query.
         lines: f64,
         /// Lines that the best one touches.
         best: f64,
@@ -58,14 +58,14 @@ pub enum Reason {
         /// Bytes of a hash set of the keys.
         num_bytes: u64,
     },
-    /// What the filter saves is less than it costs to ask it.
+    /// The filter saves less than its queries cost.
     SavesTooLittle {
-        /// P1 · (C2 − C1): disk accesses saved, per question.
+        /// P1 · (C2 − C1): the cost of the disk accesses saved, per query.
         saved: f64,
-        /// C1: asking it, per question.
+        /// C1: the cost of querying it, per query.
         spent: f64,
     },
-    /// No kind serves the needs.
+    /// No kind meets the needs.
     NothingServes,
 }
 

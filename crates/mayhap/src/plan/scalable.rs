@@ -13,14 +13,14 @@ pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
     })?;
     let first = chain_layer(size.items, size.target_fpp, 0, 0.0);
     let first = first.map_err(|error| wish.refusal(&error))?;
-    // A present key is looked up in all parts; an absent one of the next only after a "maybe".
+    // A present key is looked up in all parts; an absent one in the next part only after a "maybe".
     let (parts, part_fpp) = (first.num_parts(), first.part().expected_fpp(size.items));
     let miss = (0..parts).fold(0.0, |lines, _| 1.0 + part_fpp * lines);
     let lines = CacheLines { hit: parts.into(), miss };
     Ok(Candidate::new(KindName::only(Kind::Scalable), size, lines))
 }
 
-/// The rate of the chain when it has grown to `items` keys: 1 − Π (1 − pᵢ).
+/// The rate of the chain after growing to `items` keys: 1 − Π (1 − pᵢ).
 pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
     let mut none_of = 0.0;
     let grown = for_each_layer(candidate, items, |layer, items| {
@@ -29,7 +29,7 @@ pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> Option<f64> {
     grown.then(|| -libm::expm1(none_of))
 }
 
-/// The bits of the chain when it has grown to `items` keys.
+/// The bits of the chain after growing to `items` keys.
 pub(super) fn num_bits_after(candidate: &Candidate, items: u64) -> Option<u64> {
     let mut num_bits = 0u64;
     let grown = for_each_layer(candidate, items, |layer, _| {
@@ -38,8 +38,8 @@ pub(super) fn num_bits_after(candidate: &Candidate, items: u64) -> Option<u64> {
     grown.then_some(num_bits)
 }
 
-/// Visits the layers that `items` distinct keys need, each with those of them that come to it:
-/// older ones take some for theirs. `false` if the chain cannot grow so far.
+/// Visits the layers that `items` distinct keys need, each with the number of keys that reach it:
+/// older ones mistake some for theirs. `false` if the chain cannot grow that far.
 fn for_each_layer(
     candidate: &Candidate,
     items: u64,

@@ -1,4 +1,4 @@
-//! The filter that forgets: a window of the last n keys, or one of time in which n keys come.
+//! The filter that forgets: a window of the last n keys, or of a time span in which n keys arrive.
 
 use super::size::Size;
 use super::wish::Wish;
@@ -8,7 +8,7 @@ use crate::sizing::window::{
     Load, MAX_OLDER_GENERATIONS, NUM_COLUMNS, expected_fpp, for_items, spans,
 };
 
-/// A window that remembers the last n keys; or what comes in a time, n keys at most.
+/// A window that remembers the last n keys, or the keys of a time span, at most n.
 pub(super) fn candidate(wish: &Wish, by_time: bool) -> Result<Candidate, Reason> {
     if by_time {
         let size = wish.solve(wish.max_bits(), |items, target_fpp| {
@@ -27,7 +27,7 @@ pub(super) fn candidate(wish: &Wish, by_time: bool) -> Result<Candidate, Reason>
 }
 
 fn of_size(size: Size) -> Candidate {
-    // A miss ends where no column is left; without a model of that, all k rows: an upper bound.
+    // A miss ends when no column remains; without a model of that, all k rows are an upper bound.
     let lines = f64::from(size.num_hashes);
     let lines = CacheLines { hit: lines, miss: lines };
     Candidate::new(KindName::only(Kind::Window), size, lines)
@@ -38,13 +38,13 @@ const fn step(items: u64) -> u64 {
     items.div_ceil(MAX_OLDER_GENERATIONS as u64)
 }
 
-/// Generations that so many keys fill.
+/// The number of generations that this many keys fill.
 fn live(items: u64, step: u64) -> u32 {
     items.div_ceil(step) as u32
 }
 
-/// The rate after `items` keys, each generation begun taken as full: it stays, once the window is
-/// full. Of a window of time after so many in one span, in whatever bursts.
+/// The rate after `items` keys, counting each generation begun as full: it is constant once the
+/// window is full. For a time window, after this many keys in one span, in bursts of any kind.
 pub(super) fn fpp_after(candidate: &Candidate, items: u64) -> f64 {
     if candidate.by_time {
         let rows = candidate.num_bits / u64::from(spans::NUM_COLUMNS);

@@ -1,4 +1,4 @@
-//! What every kind is sized for, out of the [`Needs`].
+//! The sizing input for every kind, derived from the [`Needs`].
 
 use super::cost::check_number;
 use super::size::Size;
@@ -6,7 +6,7 @@ use super::{Needs, Reason};
 use crate::Error;
 use crate::sizing::{self, MAX_NUM_BITS};
 
-/// What every kind is sized for: two of n, p and bytes, of one set, checked.
+/// The sizing input for every kind: two of n, p and bytes, for one set, checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Wish {
     /// The fewest bits; the budget, if any, is compared later.
@@ -48,7 +48,7 @@ impl Wish {
         }
     }
 
-    /// The wish of a filter that gets but one in `times` of the bytes.
+    /// The wish for a filter that gets only one in `times` of the bytes.
     pub(super) const fn with_share_of_bytes(self, times: u64) -> Self {
         match self {
             Self::Bits { .. } => self,
@@ -59,7 +59,7 @@ impl Wish {
         }
     }
 
-    /// The budget of one set in bits, if the bits are not to be found.
+    /// The budget of one set in bits, if the bits are given.
     pub(super) const fn max_bits(&self) -> u64 {
         match *self {
             Self::Bits { .. } => 0,
@@ -67,8 +67,8 @@ impl Wish {
         }
     }
 
-    /// The size by a kind's `bits_and_hashes(n, p)`, which grows with n and with 1/p
-    /// (where it does so with steps back, what is found fits but may not be the best).
+    /// The size by a kind's `bits_and_hashes(n, p)`, which grows with n and with 1/p (if it does so
+    /// with steps back, the result fits but may not be the best).
     pub(super) fn solve(
         &self,
         max_bits: u64,
@@ -99,7 +99,7 @@ impl Wish {
         }
     }
 
-    /// Why a kind that sizing refuses cannot be had.
+    /// The reason for a kind that sizing rejects.
     pub(super) fn refusal(&self, error: &Error) -> Reason {
         match (error, self) {
             (&Error::FppUnreachable { lowest_fpp, .. }, _) => {

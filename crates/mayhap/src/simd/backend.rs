@@ -1,11 +1,11 @@
-//! Which kernel runs: the fastest that the CPU at hand has.
+//! The choice of the kernel: the fastest one that the CPU at hand has.
 
 use super::kernel::{Kernel, of_k};
 use crate::Digest;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
 
-/// A kernel that this CPU can run: only detection makes one, so calling it is sound.
+/// A kernel that this CPU can run: only detection creates one, so calling it is sound.
 #[derive(Clone, Copy)]
 pub(crate) struct Backend(&'static Kernel);
 
@@ -59,11 +59,11 @@ impl Backend {
         unsafe { (self.0.insert_batch)(blocks, digests, new) }
     }
 
-    /// Which of up to 64 digests are in blocks that other threads may be inserting into.
+    /// Queries up to 64 digests in blocks into which other threads may be inserting.
     ///
     /// # Panics
     ///
-    /// If the words are not aligned to 64 bytes, as blocks are, and if there are more digests.
+    /// If the words are not aligned to 64 bytes, as blocks are, or if there are more digests.
     pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
         unsafe { (self.0.contains_shared)(words, digests) }

@@ -1,5 +1,5 @@
-//! The loops around a kernel: groups of 64 keys, the next group's cache lines requested while this
-//! one is answered.
+//! The loops around a kernel: groups of 64 keys, with the next group's cache lines requested while
+//! this one is answered.
 
 use super::{fits_cache, prefetch};
 use crate::Digest;
@@ -10,8 +10,8 @@ use crate::sync::AtomicU64;
 /// Keys per group: one word of answers, and as many lines in flight as a core can have.
 pub(super) const GROUP: usize = 64;
 
-/// Calls `answer(group, digests)` for each group of 64, having requested its lines one group
-/// before.
+/// Calls `answer(group, digests)` for each group of 64, after requesting its lines one group
+/// earlier.
 ///
 /// `inline(always)`, and so are the closures: they become part of the caller, which may be compiled
 /// for more instructions than this crate.
@@ -47,8 +47,8 @@ fn prefetch_group(blocks: &[Block], digests: &[Digest]) {
     }
 }
 
-/// Asks `contains` of each digest and its block, and sets the digest's bit of `found` if it says
-/// so.
+/// Calls `contains` for each digest and its block, and sets the digest's bit of `found` if it
+/// returns `true`.
 #[inline(always)]
 pub(crate) fn contains(
     blocks: &[Block],
@@ -71,7 +71,7 @@ pub(crate) fn contains(
     );
 }
 
-/// As `contains`, with blocks to write.
+/// As `contains`, with writable blocks.
 #[inline(always)]
 pub(crate) fn insert(
     blocks: &mut [Block],
@@ -94,7 +94,7 @@ pub(crate) fn insert(
     );
 }
 
-/// Asks `contains` of up to 64 digests and their blocks, which are aligned to 64 bytes and which
+/// Calls `contains` for up to 64 digests and their blocks, which are aligned to 64 bytes and which
 /// other threads may be writing to.
 #[inline(always)]
 pub(super) fn contains_shared(

@@ -5,10 +5,10 @@
 )]
 
 /// Runs a computation compiled for AVX-512 or AVX2, whichever the CPU at hand has: the same code,
-/// in which the compiler may use more instructions than the target promises.
+/// for which the compiler may use more instructions than the target guarantees.
 ///
-/// Gains only if the closure and all that it calls are `#[inline(always)]`. Looking at the CPU
-/// takes a nanosecond, so that it is for loops over many items.
+/// This helps only if the closure and everything that it calls are `#[inline(always)]`. Detecting
+/// the CPU takes a nanosecond, so it is meant for loops over many items.
 ///
 /// # Examples
 ///

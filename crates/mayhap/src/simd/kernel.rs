@@ -37,7 +37,7 @@ macro_rules! kernels {
 }
 pub(super) use kernels;
 
-/// Which of the `KERNELS` is for this k: 4, 8 or 16.
+/// The index into `KERNELS` for this k: 4, 8 or 16.
 pub(super) const fn of_k(num_hashes: u32) -> usize {
     match num_hashes {
         4 => 0,

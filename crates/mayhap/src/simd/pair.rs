@@ -1,7 +1,6 @@
 //! A block changed two lanes at a time: half of the locked instructions.
 //!
-//! Under `--cfg no_pairs` there is none of it, as on all machines but x86-64: `make pairs` tests
-//! so.
+//! Disabled under `--cfg no_pairs`, as on all machines but x86-64; `make pairs` tests that.
 #![cfg_attr(
     all(target_arch = "x86_64", not(any(loom, shuttle, miri, no_pairs))),
     expect(unsafe_code, reason = "an instruction that Rust has no stable name for")
@@ -9,7 +8,8 @@
 
 use crate::sync::AtomicU64;
 
-/// Proof that this CPU has `cmpxchg16b`, as 64-bit x86 CPUs since 2006: only detection makes one.
+/// Proof that this CPU has `cmpxchg16b`, as 64-bit x86 CPUs do since 2006: only detection creates
+/// one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pairs(());
 
@@ -33,12 +33,12 @@ impl Pairs {
         has_features!("cmpxchg16b").then_some(Self(()))
     }
 
-    /// Sets `bits` in the lanes, as one `fetch_or` per lane would; bits that this call set, over
-    /// all lanes, or-ed.
+    /// Sets `bits` in the lanes, as one `fetch_or` per lane would; returns the bits that this call
+    /// set, or-ed over all lanes.
     ///
-    /// `before` is what the lanes held a moment ago: a guess that is checked. Pairs that lack
-    /// nothing are written too, since no predictor knows which they are and a wrong guess costs
-    /// more than the write.
+    /// `before` is what the lanes held a moment ago: a guess that is checked. Pairs that already
+    /// have all bits are written too, since they are unpredictable and a misprediction costs more
+    /// than the write.
     ///
     /// # Panics
     ///
@@ -66,8 +66,8 @@ impl Pairs {
     }
 }
 
-/// If the two lanes at `lanes` hold `expected`, makes them `wanted`; else puts what they hold into
-/// `expected`.
+/// If the two lanes at `lanes` hold `expected`, replaces them by `wanted`; otherwise stores their
+/// contents in `expected`.
 ///
 /// To Rust's memory model, which has no atomics of two lanes, the first is a compare-exchange of
 /// each lane and the second a load of each, with no step of another thread in between, as that
@@ -81,8 +81,8 @@ impl Pairs {
 #[inline(always)]
 unsafe fn compare_exchange(lanes: *mut u64, expected: &mut [u64; 2], wanted: [u64; 2]) -> bool {
     let is_done: u8;
-    // SAFETY: as the caller says. `rbx`, which holds the low half and cannot be named, is kept in
-    // `rsi` meanwhile.
+    // SAFETY: as the caller promises. `rbx`, which holds the low half and cannot be named, is kept
+    // in `rsi` meanwhile.
     unsafe {
         core::arch::asm!(
             "xchg rbx, rsi",
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn pairs_equal_one_fetch_or_per_lane_whatever_the_guess() {
         let Some(pairs) = Pairs::detect() else {
-            // Not by `println!`, which is not shown of a test that passes.
+            // Not by `println!`, whose output is hidden for a test that passes.
             let _ =
                 std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no cmpxchg16b here\n");
             return;
@@ -137,7 +137,7 @@ mod tests {
         }
     }
 
-    /// Each bit is set by exactly one of the threads that try, and none is lost.
+    /// Each bit is set by exactly one of the competing threads, and none is lost.
     #[test]
     fn no_bit_is_lost_or_claimed_twice_among_threads() {
         let Some(pairs) = Pairs::detect() else { return };

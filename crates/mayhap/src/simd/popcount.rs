@@ -4,9 +4,9 @@
     expect(unsafe_code, reason = "calls to functions with target features")
 )]
 
-/// Runs `count`, a loop over blocks, with the CPU's own bit counting if it has it: the closure
-/// becomes part of a function that is compiled for it. Without, a count takes 12 instructions a
-/// word.
+/// Runs `count`, a loop over blocks, with the CPU's population count instruction if it has one: the
+/// closure becomes part of a function that is compiled for it. Otherwise a count takes 12
+/// instructions per word.
 #[inline]
 pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]

@@ -5,8 +5,8 @@ use crate::bits::Block;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 use core::arch::asm;
 
-/// Filters up to 2 MiB, about the second-level cache of a core, are taken to be in a near cache,
-/// where prefetching only costs.
+/// Filters of up to 2 MiB, about the second-level cache of a core, are assumed to be in a near
+/// cache, where prefetching only adds cost.
 const CACHED_BLOCKS: usize = (2 << 20) / Block::BYTES;
 
 /// Whether a filter of this many blocks needs no prefetching.
@@ -19,8 +19,8 @@ pub(crate) fn fits_cache(num_blocks: usize) -> bool {
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
-    // SAFETY: a prefetch of any address, mapped or not, has no effect but on caches; `prfm` writes
-    // neither memory nor flags.
+    // SAFETY: a prefetch of any address, mapped or not, only affects caches; `prfm` writes neither
+    // memory nor flags.
     #[cfg(not(miri))]
     unsafe {
         #[cfg(target_arch = "x86_64")]
@@ -33,12 +33,12 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
 }
 
 /// Requests the cache line of `slice[index]`, to write it: one transfer from another core instead
-/// of one to look and one to own. Does nothing on other architectures.
+/// of one to read and one to own. Does nothing on other architectures.
 #[inline(always)]
 pub(crate) fn prefetch_write<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
-    // SAFETY: as in `prefetch`. `prefetchw` is a no-op on the 64-bit CPUs that do not know it; the
-    // intrinsic would become a prefetch to read unless the crate is compiled for newer ones.
+    // SAFETY: as in `prefetch`. `prefetchw` is a no-op on the 64-bit CPUs that do not support it;
+    // the intrinsic would become a prefetch to read unless the crate is compiled for newer ones.
     #[cfg(not(miri))]
     unsafe {
         #[cfg(target_arch = "x86_64")]

@@ -42,7 +42,7 @@ fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mu
     batch::insert(blocks, digests, new, |block, digest| set_all(block, block_mask::<K>(digest)));
 }
 
-/// Also of instruction sets that load no word of another thread.
+/// Also used by instruction sets that have no load for words shared with other threads.
 pub(super) fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
     batch::contains_shared(words, digests, |block, digest| {
         // ORDERING: Relaxed. A bit carries no data but itself.

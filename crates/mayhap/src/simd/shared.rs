@@ -4,11 +4,11 @@
 use crate::sync::AtomicU64;
 use core::arch::x86_64::__m128i;
 
-/// The words of a block, two a register.
+/// The words of a block, two per register.
 ///
-/// To Rust's memory model a relaxed load of each word. CPUs with AVX carry out an aligned load of
-/// 16 bytes as one (Intel, *Software Developer's Manual*, volume 3, 9.1.1; AMD, volume 2, 7.3.2),
-/// so a word is never seen in parts.
+/// To Rust's memory model a relaxed load of each word. CPUs with AVX execute an aligned load of 16
+/// bytes as one (Intel, *Software Developer's Manual*, volume 3, 9.1.1; AMD, volume 2, 7.3.2), so a
+/// word is never seen partially written.
 ///
 /// # Safety
 ///
@@ -27,8 +27,8 @@ pub(super) unsafe fn pairs(words: &[AtomicU64; 8]) -> [__m128i; 4] {
         #[cfg(not(miri))]
         {
             let pair: __m128i;
-            // SAFETY: words `2 i` and `2 i + 1` are in the block and, as the caller says, aligned;
-            // they are read and nothing else.
+            // SAFETY: words `2 i` and `2 i + 1` are in the block and, as the caller promises,
+            // aligned; they are only read.
             unsafe {
                 core::arch::asm!(
                     "vmovdqa {pair}, xmmword ptr [{words}]",

@@ -1,6 +1,6 @@
 //! The rate model of `blocked`, `blocked128` and `blocked64`: n keys thrown into blocks of 8 lanes
-//! of s = 64, 16 or 8 bits, or for k = 4 of 4 lanes of 128. It is the model of counting filters
-//! too, with counters for bits.
+//! of s = 64, 16 or 8 bits, or for k = 4 of 4 lanes of 128. It is also the model of counting
+//! filters, with counters in place of bits.
 //!
 //! | k of `blocked` | bits per key at 20 % | 10 % | 5 % | 3 % | 1 % | 0.1 % | 1e-4 | 1e-5 |
 //! |---|---|---|---|---|---|---|---|---|
@@ -8,31 +8,31 @@
 //! | 8 | 4.76 | 5.88 | 7.05 | 7.96 | 10.10 | 15.72 | 23.61 | 34.98 |
 //! | 16 | 6.95 | 8.21 | 9.45 | 10.36 | 12.40 | 17.15 | 22.88 | 30.01 |
 //!
-//! So k = 4 is the best from a rate of 1.86 % up, and k = 16 from 1.8e-4 down.
+//! So k = 4 is the best for rates of 1.86 % and above, and k = 16 for 1.8e-4 and below.
 //!
-//! The number j of keys in a block is Binomial(n, 1/B) (Poisson with λ = n/B = 8 s n/m as B
-//! grows), and given j the lanes are independent, so p is the mean over j of what a block of j
-//! keys answers (Putze, Sanders & Singler 2007, *Cache-, Hash- and Space-Efficient Bloom
-//! Filters*). Blocks with many keys weigh most: the textbook formula ignores them and
-//! under-sizes (for a target of 1 %, got 1.29 %).
+//! The number j of keys in a block is Binomial(n, 1/B) (Poisson with λ = n/B = 8 s n/m as B grows),
+//! and given j the lanes are independent, so p is the mean over j of the rate of a block with j
+//! keys (Putze, Sanders & Singler 2007, *Cache-, Hash- and Space-Efficient Bloom Filters*). Blocks
+//! with many keys have the most weight: the textbook formula ignores them and gives too small a
+//! size (1.29 % for a target of 1 %).
 
 use super::search::fewest;
 use super::{MAX_NUM_BITS, with_digest_collisions};
 use crate::{Error, Layout};
 
-/// The most lanes in a block: a k below it has a lane for each bit.
+/// The largest number of lanes in a block: a smaller k has a lane for each bit.
 const LANES: u32 = 8;
-/// Above this many keys per block every lane is full to the last digit of an `f64`.
+/// Above this many keys per block every lane is full to the precision of an `f64`.
 const FULL_BLOCK_ITEMS: f64 = 8192.0;
-/// Terms this much smaller than the sum cannot show in it.
+/// Terms this much smaller than the sum do not affect it.
 const NEGLIGIBLE: f64 = 1e-20;
 
 /// The false-positive probability of `num_blocks` blocks of `blocked` with `items` distinct keys.
 ///
 /// `p = Σ_j Binomial(j; n, 1/B) · f(j)^8`, where f(j) is the probability that a lane with j keys
-/// answers "maybe": 1 − (63/64)^j for k = 8; for k = 16, where two throws a key go into a lane
-/// and two bits are tested, 1/64 · (1 − q1) + 63/64 · (1 − 2·q1 + q2) with q1 = (63/64)^(2j) and
-/// q2 = (62/64)^(2j). For k = 4, with 4 lanes of 128 bits, it is the mean of (1 − (127/128)^j)^4.
+/// answers "maybe": 1 − (63/64)^j for k = 8; for k = 16, where each key throws twice into a lane
+/// and two bits are tested, 1/64 · (1 − q1) + 63/64 · (1 − 2·q1 + q2) with q1 = (63/64)^(2j) and q2
+/// = (62/64)^(2j). For k = 4, with 4 lanes of 128 bits, it is the mean of (1 − (127/128)^j)^4.
 /// Digest collisions (n / 2^64) are added.
 ///
 /// # Examples
@@ -48,8 +48,8 @@ pub fn expected_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
 }
 
 /// [`expected_fpp`] for lanes of s = `lane_bits`: s stands for 64 in its formulas. Parquet's
-/// split-block filters have 8 lanes of 32 bits. Blocks of k < 8 have k lanes, as the groups of a
-/// [`crate::BloomMatrix`] have, and `f(j)` has the power k.
+/// split-block filters have 8 lanes of 32 bits. Blocks with k < 8 have k lanes, like the groups of
+/// a [`crate::BloomMatrix`], and `f(j)` is raised to the power k.
 pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, items: u64) -> f64 {
     if items == 0 || num_blocks == 0 {
         return if items == 0 { 0.0 } else { 1.0 };
@@ -64,7 +64,7 @@ pub fn expected_fpp_of_lanes(num_blocks: u64, lane_bits: u64, num_hashes: u32, i
     with_digest_collisions(fpp, items)
 }
 
-/// What a block answers to an absent key, by the keys that it holds.
+/// The rate of a block, by the number of its keys.
 fn block_fpp(lane_bits: f64, num_hashes: u32) -> impl Fn(f64) -> f64 {
     let log_miss = libm::log1p(-1.0 / lane_bits);
     let log_miss_both = libm::log1p(-2.0 / lane_bits);
@@ -82,15 +82,15 @@ fn block_fpp(lane_bits: f64, num_hashes: u32) -> impl Fn(f64) -> f64 {
     }
 }
 
-/// `Σ_j Binomial(j; n, 1/B) g(j)`, by the ratio of neighbouring terms from the mode outward: no
-/// factorials, so no loss of digits at n = 1e13.
+/// `Σ_j Binomial(j; n, 1/B) g(j)`, by the ratio of neighbouring terms from the mode outward:
+/// without factorials, so no digits are lost at n = 1e13.
 pub(super) fn mean_over_blocks(n: f64, num_blocks: f64, g: impl Fn(f64) -> f64) -> f64 {
     let odds = 1.0 / (num_blocks - 1.0);
     let mode = libm::floor((n + 1.0) / num_blocks).min(n);
     let (mut weights, mut sum) = (1.0, g(mode));
     let (mut weight, mut j) = (1.0, mode);
     // A block's rate grows with its keys up to 1, so here a term is at most its weight, and below
-    // the mode at most as much of the sum as its weight.
+    // the mode its share of the sum is at most its weight.
     while j < n && weight > NEGLIGIBLE * sum {
         weight *= (n - j) / (j + 1.0) * odds;
         j += 1.0;
@@ -107,14 +107,15 @@ pub(super) fn mean_over_blocks(n: f64, num_blocks: f64, g: impl Fn(f64) -> f64) 
     sum / weights
 }
 
-/// The k, 4, 8 or 16, with the lowest rate for this many blocks and items; of equals the lowest k.
+/// The k (4, 8 or 16) with the lowest rate for this many blocks and items; the lowest k if rates
+/// are equal.
 pub fn best_num_hashes(num_blocks: u64, items: u64) -> u32 {
     let fpp = |k| expected_fpp(num_blocks, k, items);
     [8, 16].into_iter().fold(4, |best, k| if fpp(k) < fpp(best) { k } else { best })
 }
 
-/// The fewest bits for n items at p or less in a layout with blocks, and which of the `num_hashes`
-/// needs them; of equals the lowest.
+/// The fewest bits for n items at p or less in a layout with blocks, and the k out of `num_hashes`
+/// that needs them; the lowest if several do.
 pub(super) fn solve_bits(
     layout: Layout,
     num_hashes: &[u32],

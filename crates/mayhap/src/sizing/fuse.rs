@@ -1,14 +1,14 @@
 //! The size and rate of a binary fuse filter: the set is fixed, so the rate is too.
 //!
-//! An absent key is answered "maybe" if its fingerprint of w bits equals the exclusive or of three
-//! slots. The fingerprint is independent of the slots, so whatever they hold this happens with
-//! probability 2^−w: exactly, for every filter, without a spread between filters.
+//! The answer for an absent key is "maybe" if its fingerprint of w bits equals the exclusive or of
+//! three slots. The fingerprint is independent of the slots, so whatever they hold, this happens
+//! with probability 2^−w: exactly, for every filter, without variation between filters.
 
 use super::search::largest;
 use super::{MAX_NUM_BITS, with_digest_collisions};
 use crate::Error;
 
-/// How many bits a fingerprint of a [`crate::BinaryFuse`] has: this alone decides its rate.
+/// The number of bits of a fingerprint of a [`crate::BinaryFuse`], which alone determines its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FuseWidth {
@@ -39,7 +39,7 @@ impl FuseWidth {
         }
     }
 
-    /// 2^−bits, the rate that the width alone gives.
+    /// 2^−bits, the rate determined by the width.
     pub fn fpp(self) -> f64 {
         libm::ldexp(1.0, -self.bits().cast_signed())
     }
@@ -59,15 +59,15 @@ impl FuseWidth {
     }
 }
 
-/// The longest segment, as a power of two: what keeps three segments near the processor.
+/// The longest segment, as a power of two: three of them stay in a near cache.
 pub(crate) const MAX_LOG2_SEGMENT: u32 = 18;
 
-/// Where the slots are: `count + 2` segments of `2^log2_length` slots, of which a key has one in
-/// each of three neighbouring ones.
+/// The arrangement of the slots: `count + 2` segments of `2^log2_length` slots; a key has one slot
+/// in each of three neighbouring segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Segments {
     pub(crate) log2_length: u32,
-    /// Segments in which a key's first slot can be.
+    /// The number of segments in which a key's first slot can be.
     pub(crate) count: u64,
 }
 
@@ -76,10 +76,10 @@ impl Segments {
     ///
     /// Length `2^floor(log_3.33 n + 2.25)` and n · max(1.125, 0.875 + 0.25 ln 10^6 / ln n) slots
     /// (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, section 4),
-    /// rounded up to whole segments. And at most 0.898 keys (0.91 in long segments) for each slot
-    /// that can be a key's first: with few segments the paper's numbers alone go up to 0.97 (at n =
-    /// 3961, 11,500, 12,300, 39,100 and others), where 64 seeds in a row may fail: the limit for
-    /// large n is 0.918 (Walzer 2021, *Peeling Close to the Orientability Threshold*).
+    /// rounded up to whole segments. In addition, at most 0.898 keys (0.91 in long segments) per
+    /// slot that can be a key's first: with few segments the paper's numbers alone go up to 0.97
+    /// (at n = 3961, 11,500, 12,300, 39,100 and others), where 64 seeds in a row may fail: the
+    /// limit for large n is 0.918 (Walzer 2021, *Peeling Close to the Orientability Threshold*).
     pub(crate) fn for_items(items: u64) -> Self {
         let n = items.max(2) as f64;
         let log2_length = libm::log(n) / libm::log(3.33) + 2.25;
@@ -118,7 +118,7 @@ impl Segments {
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 pub fn num_bits(width: FuseWidth, items: u64) -> Result<u64, Error> {
-    // More keys than bits cannot be; and so nothing below overflows.
+    // There cannot be more keys than bits, so nothing below overflows.
     let num_bits = if items > MAX_NUM_BITS {
         items
     } else {
@@ -130,8 +130,8 @@ pub fn num_bits(width: FuseWidth, items: u64) -> Result<u64, Error> {
     Ok(num_bits)
 }
 
-/// The probability that an absent key is answered "maybe": 2^−w and digest collisions (n / 2^64);
-/// 0 for an empty filter.
+/// The probability that the answer for an absent key is "maybe": 2^−w plus digest collisions (n /
+/// 2^64); 0 for an empty filter.
 pub fn expected_fpp(width: FuseWidth, items: u64) -> f64 {
     if items == 0 {
         return 0.0;
@@ -139,7 +139,7 @@ pub fn expected_fpp(width: FuseWidth, items: u64) -> f64 {
     with_digest_collisions(width.fpp(), items)
 }
 
-/// How many keys a filter of at most `max_bits` holds, 0 if not one.
+/// The number of keys that a filter of at most `max_bits` holds; 0 if it holds none.
 ///
 /// # Examples
 ///

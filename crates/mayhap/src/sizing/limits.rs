@@ -1,8 +1,8 @@
-//! The sizes and rates that filters may have, and how near to 0 digests let a rate come.
+//! The sizes and rates that filters may have, and the lower bound that digests set for a rate.
 
 use crate::{Error, Layout};
 
-/// The largest `num_hashes`: beyond it a lower rate comes from more bits alone.
+/// The largest `num_hashes`: beyond it, a lower rate is only reached by more bits.
 ///
 /// 32 hashes are optimal at p = 2.3e-10; at 1e-12 the cap costs 2 % more bits.
 pub const MAX_NUM_HASHES: u32 = 32;

@@ -12,7 +12,7 @@
 //! | at 0.1 % | 32.7 | 22.7 | 18.9 | 17.2 | 16.2 | 15.7 | 17.2 |
 //! | at 0.01 % | 85.8 | 46.5 | 34.0 | 28.4 | 25.4 | 23.6 | 22.9 |
 //!
-//! The time of a query is that of its rows, each a cache line of its own, so [`solve`] takes the
+//! The time of a query depends on its rows, each of which is a cache line, so [`solve`] chooses the
 //! fewest rows that cost at most a tenth more bits.
 
 use super::search::fewest;
@@ -25,10 +25,10 @@ pub(crate) const LANE_ROWS: u64 = 64;
 /// The largest number of bits per set: 2^40, which is a panel of 64 TiB.
 pub const MAX_NUM_BITS: u64 = 1 << 40;
 
-/// The rows per key that a matrix can have.
+/// The possible numbers of rows per key.
 pub(crate) const NUM_HASHES: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 16];
 
-/// Fewer rows are taken where they cost at most this many times the fewest bits.
+/// Fewer rows are chosen if they cost at most this many times the fewest bits.
 const BITS_RATIO_LIMIT: f64 = 1.1;
 
 /// The lanes of a group: one for each of up to 8 rows per key, and 8 for 16.
@@ -50,7 +50,7 @@ pub(crate) fn check_num_hashes(num_hashes: u32) -> Result<(), Error> {
     Err(Error::OutOfRange { parameter, min: 1, max: 16, found: num_hashes.into() })
 }
 
-/// The probability that a key which is not in a set of `items` keys is answered "maybe" for it.
+/// The probability that the answer for a key that is not in a set of `items` keys is "maybe".
 ///
 /// # Examples
 ///
@@ -133,7 +133,7 @@ mod tests {
                 let found = num_bits(groups, k) as f64 / 1e6;
                 let digits = if target < 0.01 { 0.051 } else { 0.0051 };
                 assert!((found - expected).abs() < digits, "{target} k {k}: {found}");
-                // The fewest: one group less does not keep the target.
+                // The fewest: one group fewer does not keep the target.
                 assert!(expected_fpp(groups, k, 1_000_000) <= target);
                 assert!(expected_fpp(groups - 1, k, 1_000_000) > target);
             }

@@ -1,8 +1,8 @@
 //! Sizing: bits m, hashes k, rate p and items n, each solved from the others.
 //!
-//! Every result is found by evaluating the rate model of the layout (exact, but for `standard`
-//! above 512 bits, where it is within 0.5 %), never by the textbook formula alone, and uses
-//! [`libm`], so that all platforms agree on it to the bit.
+//! Every result comes from evaluating the rate model of the layout (exact, except for `standard`
+//! above 512 bits, where it is within 0.5 %), never from the textbook formula alone, and uses
+//! [`libm`], so that all platforms agree to the bit.
 //!
 //! ```
 //! use mayhap::{Layout, sizing};
@@ -37,7 +37,7 @@ pub(crate) use search::largest;
 use crate::{Error, Layout};
 use search::fewest;
 
-/// `blocked` is the default where it costs at most this many times the memory of `standard`.
+/// `blocked` is the default if it costs at most this many times the memory of `standard`.
 const BLOCKED_SIZE_RATIO_LIMIT: f64 = 1.25;
 
 /// The smallest filter of this layout that holds `expected_items` at `target_fpp` or less.
@@ -45,8 +45,8 @@ const BLOCKED_SIZE_RATIO_LIMIT: f64 = 1.25;
 /// # Errors
 ///
 /// [`Error::ZeroItems`]; [`Error::FppOutOfRange`] unless `0 < target_fpp < 1`;
-/// [`Error::FppUnreachable`] below 2 n / 2^64, twice what equal digests
-/// of different keys add to every rate; [`Error::TooLarge`] above [`MAX_NUM_BITS`].
+/// [`Error::FppUnreachable`] below 2 n / 2^64, twice the rate added by digest collisions;
+/// [`Error::TooLarge`] above [`MAX_NUM_BITS`].
 pub fn for_items(
     layout: Layout,
     expected_items: u64,
@@ -63,7 +63,7 @@ pub fn for_items(
 }
 
 /// The smallest filter of this layout with this k that holds `expected_items` at `target_fpp` or
-/// less: for where each of the k costs something, as a command's argument does.
+/// less: for cases where each position has a cost, such as an argument of a command.
 ///
 /// # Errors
 ///
@@ -101,11 +101,11 @@ pub fn for_items_and_hashes(
     FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
 }
 
-/// The layout a filter has when its user names none: `blocked` where it reaches the rate with at
-/// most 25 % more memory than `standard`, which it is for rates from about 0.38 down to about 2e-5.
+/// The default layout: `blocked` if it reaches the rate with at most 25 % more memory than
+/// `standard`, which it does for rates from about 0.38 down to about 2e-5.
 ///
-/// Memory is in blocks of 64 bytes, so a filter that fits into one is `blocked`. Where `standard`
-/// touches one cache line a key too, as with k = 1, it is the default if it is the smaller one.
+/// Memory comes in blocks of 64 bytes, so a filter that fits into one is `blocked`. If `standard`
+/// also touches one cache line per key, as with k = 1, it is the default if it is smaller.
 ///
 /// # Errors
 ///
@@ -152,12 +152,13 @@ pub fn for_bits(layout: Layout, max_bits: u64, expected_items: u64) -> Result<Fi
         Layout::Blocked128 | Layout::Blocked64 => (max_bits - max_bits % layout.block_bits(), 8),
     };
     let fpp = expected_fpp(layout, num_bits, num_hashes, expected_items);
-    // An overfull filter has p = 1 to the last digit; a target has to stay below it.
+    // An overfull filter has p = 1 in floating point; a target must be below 1.
     let target_fpp = fpp.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0);
     FilterParams::new(layout, num_bits, num_hashes, expected_items, target_fpp)
 }
 
-/// How many items a filter of this layout and at most `max_bits` bits holds at `target_fpp`.
+/// The number of items that a filter of this layout and at most `max_bits` bits holds at
+/// `target_fpp`.
 ///
 /// # Errors
 ///
@@ -169,8 +170,8 @@ pub fn max_items(layout: Layout, max_bits: u64, target_fpp: f64) -> Result<u64, 
     let meets = |items: u64| {
         for_bits(layout, max_bits, items).is_ok_and(|p| p.expected_fpp(items) <= target_fpp)
     };
-    // No filter holds more items than bits at a rate that is worth asking for; at rates near 1
-    // the search goes on by doubling.
+    // No filter holds more items than bits at a useful rate; at rates near 1 the search continues
+    // by doubling.
     match largest(meets) {
         0 => Err(Error::OutOfRange {
             parameter: "num_bits",

@@ -1,13 +1,13 @@
-//! A filter's numbers, checked once and carried everywhere.
+//! The parameters of a filter, checked once and carried everywhere.
 
 use super::{MAX_NUM_HASHES, check_fpp, check_num_bits, expected_fpp};
 use crate::positions;
 use crate::{Digest, Error, Layout};
 
-/// What a filter was made for and how big it is: layout, m, k, n and the promised p.
+/// The capacity and size of a filter: layout, m, k, n and the promised p.
 ///
-/// Always consistent: it can only be made by [`FilterParams::new`] and the functions of
-/// [`crate::sizing`], which refuse what no filter has.
+/// Always consistent: it is only created by [`FilterParams::new`] and the functions of
+/// [`crate::sizing`], which reject values that no filter can have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FilterParams {
     layout: Layout,
@@ -18,7 +18,7 @@ pub struct FilterParams {
 }
 
 impl FilterParams {
-    /// Checks and keeps the five numbers as they are.
+    /// Checks the five values and stores them unchanged.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl FilterParams {
         self.num_hashes
     }
 
-    /// n, the number of distinct keys that the filter was made for.
+    /// n, the number of distinct keys that the filter was sized for.
     pub const fn expected_items(&self) -> u64 {
         self.expected_items
     }
@@ -106,12 +106,12 @@ impl FilterParams {
         self.num_bits as f64 / self.expected_items as f64
     }
 
-    /// The k bits of a digest, in the order of the formulas: those that inserting sets. Several may
-    /// be one bit in `standard`, and in `blocked` with k = 16.
+    /// The k bits that an insertion of the digest sets, in the order of the formulas. Several may
+    /// coincide in `standard`, and in `blocked` with k = 16.
     ///
     /// `standard`: `mulhi(d · A_i, m)`. The blocked layouts: block `mulhi(d, m / block bits)`, then
     /// a bit in each of its lanes from `d · 9E3779B97F4A7C15` (`docs/native-format.md`, "From
-    /// digest to bits"). For those who keep the bits themselves, as on a server.
+    /// digest to bits"). For callers that keep the bits themselves, as on a server.
     ///
     /// # Examples
     ///
@@ -128,8 +128,8 @@ impl FilterParams {
             .map(move |i| positions::position(layout, num_bits, num_hashes, digest, i))
     }
 
-    /// [`Error::Incompatible`] with the first parameter in which two filters differ that must
-    /// not: the layout, m or k. What the filters were made *for* (n and p) may differ.
+    /// [`Error::Incompatible`] with the first of layout, m and k in which two filters differ. Their
+    /// capacities (n and p) may differ.
     pub(crate) fn check_same_shape(&self, other: &Self) -> Result<(), Error> {
         Error::check_equal([
             ("layout", u64::from(self.layout.id()), u64::from(other.layout.id())),

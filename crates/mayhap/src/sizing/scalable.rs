@@ -1,18 +1,18 @@
 //! The sizes of a chain of layers for an unknown number of keys: growth, shares of the rate, and
-//! how each layer is cut into parts.
+//! how each layer is divided into parts.
 //!
-//! A query asks every layer, so the chain answers wrongly with at most the sum of the layers'
-//! rates. Layer `i` holds n₀ · 2^i keys and gets a sixth of what the layers before it left of p:
-//! shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p however many layers come. Both numbers are the
-//! result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example
+//! A query looks into every layer, so the rate of the chain is at most the sum of the layers'
+//! rates. Layer `i` holds n₀ · 2^i keys and gets a sixth of the part of p that the layers before it
+//! left: shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p for any number of layers. Both numbers are
+//! the result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example
 //! scalable_cost`).
 //!
-//! A layer of rate q is cut into t parts of rate q^(1/t) each: blocked filters of their own that
-//! all hold every key of the layer. A key is "maybe" in the layer if all parts say so. An absent
-//! key is stopped by the first part, with 1 − q^(1/t), so it costs hardly more than one cache line
-//! however many parts there are; an insertion costs t. At low rates parts need far fewer bits than
-//! one blocked filter, 20.2 instead of 22.9 a key at 1e-4: the spread of keys over blocks, which
-//! blocked filters pay for, weighs less the higher the rate.
+//! A layer of rate q is divided into t parts of rate q^(1/t) each: separate blocked filters that
+//! all hold every key of the layer. The answer of the layer is "maybe" if that of all parts is. The
+//! first part stops an absent key with probability 1 − q^(1/t), so it costs hardly more than one
+//! cache line for any number of parts; an insertion costs t. At low rates parts need far fewer bits
+//! than a single blocked filter, 20.2 instead of 22.9 per key at 1e-4: the uneven spread of keys
+//! over blocks, which costs blocked filters bits, matters less at higher rates.
 
 use super::distinct::Intake;
 use super::{
@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{Error, Layout};
 
-/// Each layer holds this many times the keys of the one before.
+/// Each layer holds this many times the keys of the previous one.
 pub const GROWTH: u64 = 2;
 
-/// The share of what is left of the rate that the next layer gets.
+/// The share of the remaining rate that the next layer gets.
 pub const SHARE: f64 = 1.0 / 6.0;
 
 /// The largest number of layers: more than any chain from one key to [`super::MAX_NUM_BITS`] has.
@@ -32,14 +32,14 @@ pub const MAX_LAYERS: usize = 59;
 /// The largest number of parts of a layer.
 pub const MAX_PARTS: u32 = 4;
 
-/// A further part costs an insertion one more cache line and has to save 3 % of the bits.
+/// An additional part costs each insertion one more cache line and has to save 3 % of the bits.
 const BITS_WORTH_A_PART: f64 = 1.03;
 
-/// Where a union has used up the rate, later layers are planned as if this much of what they were
-/// to share was left: a sixteenth of the rate costs them 6 bits a key.
+/// If a union has used up the rate, later layers are planned as if this much of their share was
+/// left: a sixteenth of the rate costs them 6 bits per key.
 const LEAST_LEFT: f64 = 1.0 / 16.0;
 
-/// What a layer of a chain is made of: parts, which are blocked filters of one shape.
+/// The composition of a layer of a chain: parts, which are blocked filters of the same shape.
 ///
 /// # Examples
 ///
@@ -58,7 +58,7 @@ pub struct LayerParams {
 }
 
 impl LayerParams {
-    /// A layer of `num_parts` parts with these numbers each; what it promises is what the model
+    /// A layer of `num_parts` parts with these parameters each; it promises the rate that the model
     /// predicts for `expected_items`.
     ///
     /// # Errors
@@ -77,13 +77,13 @@ impl LayerParams {
         }
         FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, 0.5)?;
         let fpp = blocked::expected_fpp(part_bits / 512, num_hashes, expected_items);
-        // A target has to stay below 1, which an absurdly small part does not.
+        // A target must be below 1, which the rate of an absurdly small part is not.
         let fpp = fpp.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0);
         let part = FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, fpp)?;
         Ok(Self { part, num_parts })
     }
 
-    /// The numbers of each part.
+    /// The parameters of each part.
     pub const fn part(&self) -> &FilterParams {
         &self.part
     }
@@ -103,13 +103,13 @@ impl LayerParams {
         self.part.num_bytes() * self.num_parts as u64
     }
 
-    /// The keys that the layer was made for.
+    /// The number of keys that the layer was sized for.
     pub const fn expected_items(&self) -> u64 {
         self.part.expected_items()
     }
 
-    /// How many distinct keys came to the layer when it answered "new" to `inserted` of them, as
-    /// [`FilterParams::distinct_items`].
+    /// The number of distinct keys inserted into the layer if it answered "new" for `inserted` of
+    /// them, as [`FilterParams::distinct_items`].
     pub fn distinct_items(&self, inserted: u64) -> u64 {
         libm::round(self.intake().distinct(inserted as f64)) as u64
     }
@@ -124,9 +124,9 @@ impl LayerParams {
         Intake::of_parts(&self.part, self.num_parts)
     }
 
-    /// The predicted rate with `items` distinct keys: the parts' rate to the power of their number,
-    /// since they place keys independently; equal digests are taken for each other by all parts at
-    /// once, so n / 2^64 is added.
+    /// The predicted rate with `items` distinct keys: the rate of a part raised to the number of
+    /// parts, since they place keys independently; all parts confuse equal digests at once, so n /
+    /// 2^64 is added.
     pub fn expected_fpp(&self, items: u64) -> f64 {
         let part = self.part.expected_fpp(items);
         let all = (0..self.num_parts).fold(1.0, |fpp, _| fpp * part);
@@ -137,15 +137,15 @@ impl LayerParams {
 /// The layer with the fewest bits for `items` keys at `target_fpp` or less, with as few parts as
 /// cost less than 3 % more bits than one more.
 ///
-/// Only a part that is alone has k = 4. More parts of k = 4 would need a twentieth less memory at
-/// rates of some percent each, so that many absent keys would reach the second part too.
+/// Only a single part can have k = 4. Several parts with k = 4 would need a twentieth less memory,
+/// but at rates of some percent each, so that many absent keys would also reach the second part.
 ///
 /// # Errors
 ///
 /// As [`super::for_items`].
 pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
     check_target(items, target_fpp)?;
-    // Twice this is allowed, so something is left for the bits.
+    // Twice this is allowed, so something remains for the bits.
     let of_bits = target_fpp - digest_collisions(items);
     let mut best: Option<LayerParams> = None;
     for num_parts in 1..=MAX_PARTS {
@@ -168,22 +168,22 @@ pub fn layer(items: u64, target_fpp: f64) -> Result<LayerParams, Error> {
     best.ok_or(Error::FppUnreachable { target_fpp, lowest_fpp: digest_collisions(items) })
 }
 
-/// What is left of `target_fpp` for the layers from `step` on where those before promise
-/// `promised_fpp` in all: the difference, or after a union at least a sixteenth of what would have
-/// been left without it, p · (5/6)^step.
+/// The part of `target_fpp` that remains for the layers from `step` on if the previous ones promise
+/// `promised_fpp` in total: the difference, or after a union at least a sixteenth of what would
+/// remain without it, p · (5/6)^step.
 pub fn left_fpp(target_fpp: f64, step: u32, promised_fpp: f64) -> f64 {
     let planned = target_fpp * libm::pow(1.0 - SHARE, f64::from(step));
     (target_fpp - promised_fpp).max(planned * LEAST_LEFT)
 }
 
-/// The layer of `step`, counted from 0, of a chain that starts with `first_items` and whose layers
-/// before it promise `promised_fpp` in all.
+/// The layer of `step`, counted from 0, of a chain that starts with `first_items` and whose
+/// previous layers promise `promised_fpp` in total.
 ///
 /// # Errors
 ///
-/// As [`layer`], with the rates of the chain: [`Error::FppOutOfRange`] unless
-/// `0 < target_fpp < 1`, and [`Error::FppUnreachable`] names `target_fpp` and the lowest target of
-/// which such a layer's share is reachable.
+/// As [`layer`], with the rates of the chain: [`Error::FppOutOfRange`] unless `0 < target_fpp < 1`,
+/// and [`Error::FppUnreachable`] with `target_fpp` and the lowest target for which the share of
+/// such a layer is reachable.
 ///
 /// # Examples
 ///
@@ -270,7 +270,7 @@ mod tests {
         };
         let (target, lowest) = unreachable(1e-10).unwrap();
         assert_eq!(target, 1e-10);
-        // And the rate that it names is the lowest that there is.
+        // And the rate in the error is the lowest possible one.
         assert_eq!(
             unreachable(lowest * (1.0 - 1e-9)).map(|(target, _)| target < lowest),
             Some(true)

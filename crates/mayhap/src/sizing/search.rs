@@ -1,12 +1,13 @@
-//! Searches for the smallest size that keeps a rate, and for the most keys that a size holds.
+//! Searches for the smallest size that keeps a rate, and for the largest number of keys that a size
+//! holds.
 
 /// The smallest `x ≥ 1` in `low..=high` with `fpp(x) ≤ target_fpp`, if any; `fpp` falls as `x`
 /// grows.
 ///
-/// By the secant method on the logarithms of rate and size, between which the models are nearly
-/// lines: a model costs microseconds, and for a million keys 8 sizes are tried instead of 27 by
-/// bisection. Bisection from the last guess finishes the search, so that the answer is exact even
-/// where the secant is not.
+/// Uses the secant method on the logarithms of rate and size, whose relation is nearly linear:
+/// evaluating a model costs microseconds, and for a million keys 8 sizes are tried instead of 27 by
+/// bisection. Bisection from the last guess finishes the search, so the result is exact even if the
+/// secant method is not.
 pub(super) fn fewest(
     low: u64,
     high: u64,
@@ -38,15 +39,15 @@ pub(super) fn fewest(
     smallest(low, high, x, |x| fpp(x) <= target_fpp)
 }
 
-/// Secant steps at most: three or four suffice where the model is smooth.
+/// The limit on secant steps: three or four suffice if the model is smooth.
 const TRIES: u32 = 8;
 
-/// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` goes from false to true once,
-/// the nearer to `guess` the faster it is found.
+/// The smallest `x` in `low..=high` with `meets(x)`, if any; `meets` goes from false to true once;
+/// the search is faster the closer that is to `guess`.
 fn smallest(low: u64, high: u64, guess: u64, meets: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut below, mut above, mut step) = (guess, guess, 1u64);
     if meets(guess) {
-        // `above` meets, and `below` does not in the end.
+        // `above` meets, and in the end `below` does not.
         loop {
             if above == low {
                 return Some(low);
@@ -93,7 +94,7 @@ mod tests {
     use crate::sizing::{blocked, standard};
     use core::cell::Cell;
 
-    /// By halving alone.
+    /// By bisection alone.
     fn halved(low: u64, high: u64, target_fpp: f64, fpp: impl Fn(u64) -> f64) -> Option<u64> {
         smallest(low, high, low, |x| fpp(x) <= target_fpp)
     }

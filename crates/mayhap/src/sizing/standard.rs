@@ -1,9 +1,9 @@
 //! The rate model of `standard`: k independent probes into m bits.
 //!
-//! After t = kn throws into m bits the fill X/m has mean `1 − (1 − 1/m)^t` (each throw
-//! misses a given bit with probability 1 − 1/m, like darts at a board of m fields). A query is
-//! answered "maybe" with probability E[(X/m)^k]; the textbook `(1 − (1 − 1/m)^(kn))^k` puts the
-//! mean inside the power and is too low by Jensen's inequality, which matters for small filters.
+//! After t = kn throws into m bits the fill X/m has mean `1 − (1 − 1/m)^t` (each throw misses a
+//! given bit with probability 1 − 1/m, like darts at a board of m fields). The answer to a query is
+//! "maybe" with probability E[(X/m)^k]; the textbook formula `(1 − (1 − 1/m)^(kn))^k` puts the mean
+//! inside the power and is too low by Jensen's inequality, which matters for small filters.
 
 use super::search::fewest;
 use super::{MAX_NUM_BITS, MAX_NUM_HASHES, with_digest_collisions};
@@ -18,8 +18,8 @@ const EXACT_THROWS: f64 = 4096.0;
 ///
 /// E[(X/m)^k], with X the number of occupied cells after t = k·n throws into m cells. Up to 512
 /// bits the distribution of X is computed throw by throw; above, its mean and variance are the
-/// exact occupancy moments (Johnson & Kotz 1977, *Urn Models*, ch. 3) and its shape is taken as
-/// normal: within 0.5 % of the exact rate wherever the tests compare the two. Digest collisions (n
+/// exact occupancy moments (Johnson & Kotz 1977, *Urn Models*, ch. 3) and a normal distribution is
+/// assumed: within 0.5 % of the exact rate wherever the tests compare the two. Digest collisions (n
 /// / 2^64) are added.
 ///
 /// # Examples
@@ -74,7 +74,7 @@ pub(crate) fn fill_moments(m: f64, throws: f64) -> (f64, f64) {
     (fill, libm::sqrt(variance.max(0.0)))
 }
 
-/// E[g(Z)] for a standard normal Z, by the trapezoid rule (exponentially exact for it).
+/// E[g(Z)] for a standard normal Z, by the trapezoidal rule (which converges exponentially here).
 fn normal_mean(g: impl Fn(f64) -> f64) -> f64 {
     const STEP: f64 = 0.25;
     let (mut sum, mut weights) = (0.0, 0.0);

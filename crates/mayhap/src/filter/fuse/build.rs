@@ -1,18 +1,18 @@
-//! Finding fingerprints such that the three slots of every key give that key's.
+//! Finds slot values such that the three slots of every key give its fingerprint.
 //!
 //! Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*: keys are edges of
-//! three slots each; a slot with one key left can be set last for it, so that key is taken away,
-//! and so on until none is left (which a random seed nearly always allows with 1.125 slots a key);
-//! then the slots are set in the reverse order.
+//! three slots each; a slot with only one key left can be set last for that key, so the key is
+//! removed, and so on until none is left (which a random seed nearly always allows with 1.125 slots
+//! per key); then the slots are set in reverse order.
 
 use super::slots::{Places, fingerprint, mix, unmix};
 use crate::Error;
 use alloc::vec::Vec;
 
-/// Seeds that are tried before [`Error::NoSeedFound`].
+/// The number of seeds tried before [`Error::NoSeedFound`].
 pub(super) const MAX_SEEDS: u32 = 64;
 
-/// The number of a key or a slot: 32 bits are enough below 2^32 slots and halve the memory.
+/// The number of a key or a slot: below 2^32 slots 32 bits suffice and halve the memory.
 pub(super) trait Number: Copy + Default {
     fn new(number: usize) -> Self;
     fn get(self) -> usize;
@@ -42,7 +42,7 @@ number!(u64);
 
 /// An order in which the slots can be set.
 pub(super) struct Order<N> {
-    /// Per slot the key that it is set for, if it is in `slots`.
+    /// For each slot in `slots`, the key that it is set for.
     keys: Vec<N>,
     /// The last one is set first.
     slots: Vec<N>,
@@ -67,8 +67,8 @@ pub(super) const fn seed(attempt: u32) -> u64 {
     crate::positions::splitmix64(attempt as u64)
 }
 
-/// Mixes digests in place and sorts them, so that their slots are walked through in order; equal
-/// ones become one.
+/// Mixes digests in place, sorts them so that their slots are visited in order, and removes
+/// duplicates.
 pub(super) fn mix_all(digests: &mut Vec<u64>, seed: u64) {
     for digest in digests.iter_mut() {
         *digest = mix(*digest, seed);
@@ -77,7 +77,7 @@ pub(super) fn mix_all(digests: &mut Vec<u64>, seed: u64) {
     digests.dedup();
 }
 
-/// [`mix_all`] for the next seed, of what it made for the last one.
+/// [`mix_all`] for the next seed, applied to its result for the last one.
 pub(super) fn remix_all(hashes: &mut [u64], last_seed: u64, seed: u64) {
     for hash in hashes.iter_mut() {
         *hash = mix(unmix(*hash, last_seed), seed);
@@ -91,7 +91,7 @@ pub(super) fn peel<N: Number>(
     places: Places,
     num_slots: usize,
 ) -> Result<Option<Order<N>>, Error> {
-    // Per slot: how many keys have it, and the exclusive or of their numbers.
+    // For each slot: the number of keys that have it, and the exclusive or of their numbers.
     let mut counts = try_filled(0u8, num_slots)?;
     let mut keys = try_filled(N::default(), num_slots)?;
     for (key, &hash) in hashes.iter().enumerate() {
@@ -105,7 +105,7 @@ pub(super) fn peel<N: Number>(
     let mut slots: Vec<N> = try_with_room(hashes.len())?;
     let mut single: Vec<N> = Vec::new();
     for start in 0..num_slots {
-        // Depth first from here: what is looked at stays near, and the stack short.
+        // Depth first from here: memory accesses stay local, and the stack short.
         if counts[start] == 1 {
             push(&mut single, N::new(start))?;
         }
@@ -137,8 +137,8 @@ fn push<N>(stack: &mut Vec<N>, value: N) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets the slots: `set(slots, own, fingerprint)` must make the exclusive or of the three slots the
-/// fingerprint by changing the slot `own` only.
+/// Sets the slots: `set(slots, own, fingerprint)` must change only the slot `own`, so that the
+/// exclusive or of the three slots becomes the fingerprint.
 pub(super) fn assign<N: Number>(
     hashes: &[u64],
     places: Places,

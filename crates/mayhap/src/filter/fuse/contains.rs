@@ -1,4 +1,4 @@
-//! Asking a frozen filter.
+//! Queries of a static filter.
 
 use super::slots::{fingerprint, mix};
 use super::{BinaryFuse, for_each_digest_chunk};
@@ -22,7 +22,7 @@ pub(super) const fn half_index(slot: usize) -> usize {
     if cfg!(target_endian = "big") { slot ^ 3 } else { slot }
 }
 
-/// What is computed for a key: the places of its slots, and its fingerprint.
+/// The values computed for a key: the places of its slots, and its fingerprint.
 type Probe<F> = ([usize; 3], F);
 
 impl<S: AsRef<[Block]>> BinaryFuse<S> {
@@ -46,15 +46,15 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         found && !self.is_empty()
     }
 
-    /// Asks for many keys: as [`BinaryFuse::contains`] for each, but with their cache lines fetched
-    /// together.
+    /// Queries many keys, as [`BinaryFuse::contains`] does for each, but with their cache lines
+    /// fetched together.
     pub fn contains_batch<K: Key>(&self, keys: &[K]) -> Bitmap {
         let mut found = Bitmap::new();
         self.contains_batch_into(keys, &mut found);
         found
     }
 
-    /// [`BinaryFuse::contains_batch`] into a bitmap that is used again.
+    /// [`BinaryFuse::contains_batch`] into a reused bitmap.
     pub fn contains_batch_into<K: Key>(&self, keys: &[K], found: &mut Bitmap) {
         for_each_digest_chunk(&self.digest_function, keys, found, |digests, words| {
             self.contains_words(digests, words);
@@ -68,7 +68,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         found
     }
 
-    /// [`BinaryFuse::contains_digests`] into a bitmap that is used again.
+    /// [`BinaryFuse::contains_digests`] into a reused bitmap.
     pub fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) {
         self.contains_words(digests, found.reset(digests.len()));
     }
@@ -113,7 +113,7 @@ where
     slots[places[0]] ^ slots[places[1]] ^ slots[places[2]] == fingerprint
 }
 
-/// Group after group, the next one's cache lines requested while this one is answered.
+/// Group after group, with the next one's cache lines requested while this one is answered.
 #[inline(always)]
 fn answer<F>(
     slots: &[F],

@@ -1,11 +1,11 @@
 //! A filter for a set that never changes: fewer bits than any Bloom filter of its rate.
 //!
-//! `slots.rs` says where a digest's fingerprint is, `build.rs` finds the fingerprints,
-//! `contains.rs` asks, `params.rs` are the numbers, `native.rs` is how it is saved.
+//! `slots.rs` computes the slots and fingerprint of a digest, `build.rs` finds the slot values,
+//! `contains.rs` queries, `params.rs` has the parameters, `native.rs` is the file.
 //!
-//! Ours and not a crate's, as `xorf` (0.12) has the construction but not what is needed around it:
-//! sizes in 32 bits, duplicates a panic in debug builds, memory that aborts when there is none and
-//! a slice of its own for the fingerprints, where we save and map cache-line aligned blocks.
+//! This is an implementation of our own because `xorf` (0.12) has the construction but not the
+//! rest: its sizes have 32 bits, duplicates panic in debug builds, failed allocations abort, and
+//! fingerprints are in a slice of their own, while we save and map cache-line aligned blocks.
 
 mod build;
 mod contains;
@@ -26,14 +26,14 @@ use slots::Places;
 
 /// A static filter: built once from all keys, immutable from then on.
 ///
-/// There is no `insert`: a set that changes is built again. The key's fingerprint of 8 (16) bits is
-/// the exclusive or of three slots, so an absent key is answered "maybe" with p = 1/256 (1/65,536)
-/// exactly, whatever is in the filter (Graf & Lemire 2022, *Binary Fuse Filters: Fast and Smaller
-/// Than Xor Filters*).
+/// There is no `insert`: if the set changes, rebuild the filter. A key's fingerprint of 8 (16) bits
+/// is the exclusive or of three slots, so the answer for an absent key is "maybe" with p = 1/256
+/// (1/65,536) exactly, whatever is in the filter (Graf & Lemire 2022, *Binary Fuse Filters: Fast
+/// and Smaller Than Xor Filters*).
 ///
 /// Memory: 9.0 (18.1) bits per key from a million keys on, where [`crate::BlockedBloomFilter`]
-/// needs 12.2 (27.4). A query touches 3 cache lines. To build takes 19 (20) bytes per key, 9 more
-/// for 2^32 slots or more, of which the fingerprints stay. Any number of threads may ask.
+/// needs 12.2 (27.4). A query touches 3 cache lines. Building takes 19 (20) bytes per key, 9 more
+/// for 2^32 slots or more; only the fingerprints remain. Any number of threads may query.
 ///
 /// # Examples
 ///
@@ -55,16 +55,17 @@ pub struct BinaryFuse<S = OwnedBlocks> {
 }
 
 impl BinaryFuse {
-    /// Builds the filter of these digests, which must be made by `digest_function`; equal ones
-    /// count once, in any order.
+    /// Builds the filter of these digests, which must come from `digest_function`; duplicates count
+    /// once, in any order.
     ///
-    /// The same set gives the same filter, bit for bit. 64 seeds are tried; each alone serves for
-    /// five sets in six at least, and for most sizes nearly always.
+    /// The same set gives the same filter, bit for bit. 64 seeds are tried; each of them works for
+    /// at least five sets in six, and for most sizes nearly always.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSeedFound`] if none of 64 seeds served, which happens only to digests made for
-    /// it; [`Error::OutOfMemory`]; [`Error::TooLarge`] above [`crate::sizing::MAX_NUM_BITS`].
+    /// [`Error::NoSeedFound`] if none of the 64 seeds works, which happens only for digests chosen
+    /// to cause it; [`Error::OutOfMemory`]; [`Error::TooLarge`] above
+    /// [`crate::sizing::MAX_NUM_BITS`].
     ///
     /// # Examples
     ///
@@ -97,7 +98,7 @@ impl BinaryFuse {
                 build::remix_all(&mut hashes, build::seed(attempt - 1), seed);
             }
             let params = FuseParams::new(width, items, seed, segments.log2_length, segments.count)?;
-            // Numbers of keys and slots: 32 bits where they are enough.
+            // Numbers of keys and slots: 32 bits if they suffice.
             let blocks = if u32::try_from(segments.num_slots()).is_ok() {
                 try_seed::<u32>(&hashes, &params)?
             } else {
@@ -134,7 +135,7 @@ impl BinaryFuse {
     }
 }
 
-/// All of an iterator, without asking for twice the memory where its length is known.
+/// Collects an iterator, without allocating twice the memory if its length is known.
 fn collect(items: impl Iterator<Item = u64>) -> Result<Vec<u64>, Error> {
     let mut all = build::try_with_room(items.size_hint().0)?;
     for item in items {
@@ -178,7 +179,7 @@ fn try_seed<N: build::Number>(
 }
 
 impl<S: AsRef<[Block]>> BinaryFuse<S> {
-    /// Puts a filter together from its parts, as read or mapped from a file.
+    /// Assembles a filter from its parts, as read or mapped from a file.
     ///
     /// # Errors
     ///
@@ -209,7 +210,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         Ok(Self { params, places, blocks, digest_function })
     }
 
-    /// The filter's numbers: width, keys, seed, segments.
+    /// The parameters of the filter: width, keys, seed, segments.
     pub const fn params(&self) -> &FuseParams {
         &self.params
     }
@@ -224,7 +225,8 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         &self.digest_function
     }
 
-    /// The digest of a key, for asking several filters of this digest function with one hash.
+    /// The digest of a key, for querying several filters with the same digest function at the cost
+    /// of one hash.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         self.digest_function.digest(key)
@@ -235,7 +237,7 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         self.params.items()
     }
 
-    /// Whether it was built from nothing: it then says "surely not" to everything.
+    /// Whether it was built from no keys: then every answer is "surely not".
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -255,8 +257,8 @@ impl<S: AsRef<[Block]>> BinaryFuse<S> {
         self.params.num_bytes()
     }
 
-    /// The false-positive probability, which nothing changes any more: 2^−w + n / 2^64, and 0 of an
-    /// empty filter.
+    /// The false-positive probability, which never changes: 2^−w + n / 2^64, or 0 for an empty
+    /// filter.
     pub fn expected_fpp(&self) -> f64 {
         self.params.expected_fpp()
     }

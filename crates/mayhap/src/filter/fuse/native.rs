@@ -1,4 +1,4 @@
-//! The native form of a frozen filter (`docs/native-format.md`, kind fuse).
+//! The native form of a static filter (`docs/native-format.md`, kind fuse).
 
 use super::{BinaryFuse, FuseParams};
 use crate::bits::{Block, OwnedBlocks};
@@ -9,7 +9,7 @@ use crate::{DigestFunction, Error};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Slots that a key has.
+/// The slots of a key.
 const NUM_SLOTS: u32 = 3;
 
 impl FuseParams {
@@ -46,7 +46,7 @@ impl FuseParams {
         };
         let items = fields.inserted_items;
         let params = Self::new(width, items, seed, log2_segment_length, segment_count)?;
-        // Everything else follows, and must be what we would write.
+        // Everything else is derived, and must be what we would write.
         let expected = params.to_fields();
         for (field, found, expected) in [
             ("layout", fields.layout.into(), expected.layout.into()),

@@ -1,13 +1,14 @@
-//! A frozen filter's numbers, checked once.
+//! The parameters of a static filter, checked once.
 
 use crate::sizing::MAX_NUM_BITS;
 use crate::sizing::fuse::{FuseWidth, MAX_LOG2_SEGMENT, Segments, expected_fpp};
 use crate::{Block, Error};
 
-/// What a [`crate::BinaryFuse`] is beside its fingerprints: width, number of keys, seed, segments.
+/// The parameters of a [`crate::BinaryFuse`] apart from its fingerprints: width, number of keys,
+/// seed, segments.
 ///
-/// Always consistent: it can only be made by building a filter and by [`FuseParams::new`], which
-/// refuses what no filter has.
+/// Always consistent: it is only created by building a filter and by [`FuseParams::new`], which
+/// rejects values that no filter can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FuseParams {
     width: FuseWidth,
@@ -17,7 +18,7 @@ pub struct FuseParams {
 }
 
 impl FuseParams {
-    /// Checks and keeps the numbers as they are.
+    /// Checks the values and stores them unchanged.
     ///
     /// # Errors
     ///

@@ -3,13 +3,13 @@
 use crate::positions::mulhi;
 use crate::sizing::fuse::Segments;
 
-/// The multiplier that makes the places in the segments and the fingerprint.
+/// The multiplier from which the places in the segments and the fingerprint are computed.
 pub(super) const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The digest under a seed, as 64 bits that no digest, however chosen without looking at the seeds,
-/// has a pattern in: `fmix64(digest + seed)` (`MurmurHash3`'s finaliser, Appleby 2011).
+/// The digest under a seed, as 64 bits without a pattern for any digests chosen without regard to
+/// the seeds: `fmix64(digest + seed)` (`MurmurHash3`'s finaliser, Appleby 2011).
 ///
-/// One to one, so that equal digests, and only those, stay equal.
+/// A bijection, so that equal digests, and only those, stay equal.
 #[inline(always)]
 pub(super) const fn mix(digest: u64, seed: u64) -> u64 {
     let z = digest.wrapping_add(seed);
@@ -18,7 +18,7 @@ pub(super) const fn mix(digest: u64, seed: u64) -> u64 {
     z ^ (z >> 33)
 }
 
-/// The digest that [`mix`] made `hash` of.
+/// The digest from which [`mix`] computed `hash`.
 pub(super) const fn unmix(hash: u64, seed: u64) -> u64 {
     // Shifts by more than half are their own inverse; the factors are inverse modulo 2^64.
     let z = (hash ^ (hash >> 33)).wrapping_mul(0x9CB4_B2F8_1293_37DB);
@@ -26,10 +26,10 @@ pub(super) const fn unmix(hash: u64, seed: u64) -> u64 {
     (z ^ (z >> 33)).wrapping_sub(seed)
 }
 
-/// What is computed once from the segments, and used for every key.
+/// The values computed once from the segments and used for every key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Places {
-    /// Slots in which a key's first can be.
+    /// The number of slots that can be a key's first.
     first_slots: u64,
     length: u64,
 }
@@ -43,8 +43,8 @@ impl Places {
     }
 
     /// The three slots of a mixed digest, in three neighbouring segments: the first from the top of
-    /// the hash, the places in the other two from an odd multiple of it. Ordered as the hashes are,
-    /// so sorted keys walk through the slots.
+    /// the hash, the places in the other two from an odd multiple of it. They are in the order of
+    /// the hashes, so sorted keys walk through the slots.
     #[inline(always)]
     pub(super) const fn slots(self, hash: u64) -> [u64; 3] {
         let product = hash.wrapping_mul(MULTIPLIER);
@@ -56,8 +56,8 @@ impl Places {
     }
 }
 
-/// The fingerprint of a mixed digest; width 8 takes the low byte. From bits of the product that the
-/// slots do not use.
+/// The fingerprint of a mixed digest; width 8 takes the low byte. It uses bits of the product that
+/// the slots do not use.
 #[inline(always)]
 pub(super) const fn fingerprint(hash: u64) -> u16 {
     (hash.wrapping_mul(MULTIPLIER) >> 8) as u16

@@ -1,11 +1,11 @@
-//! Making a matrix: named numbers in, a sized one out.
+//! Building a matrix: named numbers in, a sized matrix out.
 
 use super::BloomMatrix;
 use super::shape::Shape;
 use crate::sizing::matrix as sizing;
 use crate::{DigestFunction, Error, FilterParams, Layout};
 
-/// Makes a [`BloomMatrix`] from the number of sets and what each is to hold.
+/// Builds a [`BloomMatrix`] from the number of sets and their sizes.
 ///
 /// # Examples
 ///
@@ -43,20 +43,20 @@ impl MatrixBuilder {
         }
     }
 
-    /// N: how many sets there are; more can be added later.
+    /// N: the number of sets; more can be added later.
     pub fn num_sets(mut self, num_sets: usize) -> Self {
         self.num_sets = Some(num_sets);
         self
     }
 
-    /// n: how many distinct keys each set will hold (the largest, if they differ).
+    /// n: the number of distinct keys that each set will hold (the largest, if they differ).
     pub fn expected_items(mut self, expected_items: u64) -> Self {
         self.expected_items = Some(expected_items);
         self
     }
 
-    /// p: the false-positive probability of each set up to `expected_items`. A key that no set
-    /// holds is answered with p × N sets on average.
+    /// p: the false-positive probability of each set up to `expected_items`. For a key that no set
+    /// holds, p × N sets are reported on average.
     pub fn target_fpp(mut self, target_fpp: f64) -> Self {
         self.target_fpp = Some(target_fpp);
         self
@@ -69,8 +69,8 @@ impl MatrixBuilder {
         self
     }
 
-    /// Sets of the shape of a [`crate::BlockedBloomFilter`] with these numbers, of k = 8 or 16,
-    /// instead of n, p and k: then such filters can become sets, and sets filters.
+    /// Sets with the shape of a [`crate::BlockedBloomFilter`] with these parameters, with k = 8 or
+    /// 16, instead of n, p and k: then such filters can become sets, and sets filters.
     pub fn like(mut self, params: &FilterParams) -> Self {
         self.like = Some(*params);
         self
@@ -78,8 +78,7 @@ impl MatrixBuilder {
 
     digest_setters!();
 
-    /// Refuses to be or to become (by [`BloomMatrix::add_sets`]) larger than this. No limit by
-    /// default.
+    /// Sets a limit on the size, now and in [`BloomMatrix::add_sets`]. No limit by default.
     pub fn max_bytes(mut self, max_bytes: u64) -> Self {
         self.max_bytes = max_bytes;
         self
@@ -89,11 +88,10 @@ impl MatrixBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Missing`] if too few numbers are given; [`Error::OutOfRange`] unless there are
-    /// from 1 to [`BloomMatrix::MAX_SETS`] sets, or if [`MatrixBuilder::like`] is of k = 4;
-    /// [`Error::Incompatible`] if the numbers of
-    /// [`MatrixBuilder::like`] are of another layout; [`Error::TooLarge`] above
-    /// [`MatrixBuilder::max_bytes`]; [`Error::OutOfMemory`]; and those of
+    /// [`Error::Missing`] if too few numbers are given; [`Error::OutOfRange`] unless there are from
+    /// 1 to [`BloomMatrix::MAX_SETS`] sets, or if [`MatrixBuilder::like`] has k = 4;
+    /// [`Error::Incompatible`] if the parameters of [`MatrixBuilder::like`] are of another layout;
+    /// [`Error::TooLarge`] above [`MatrixBuilder::max_bytes`]; [`Error::OutOfMemory`]; and those of
     /// [`crate::sizing::matrix::num_groups`].
     pub fn build(self) -> Result<BloomMatrix, Error> {
         let shape = self.shape()?;

@@ -43,7 +43,7 @@ impl BloomMatrix {
     }
 
     /// Inserts many keys into a set, in order: bit `i` of the result is what
-    /// [`BloomMatrix::insert`] would have said for `digests[i]`.
+    /// [`BloomMatrix::insert`] would have returned for `digests[i]`.
     ///
     /// # Panics
     ///
@@ -54,7 +54,7 @@ impl BloomMatrix {
         new
     }
 
-    /// [`BloomMatrix::insert_digests`] into a bitmap that is used again.
+    /// [`BloomMatrix::insert_digests`] into a reused bitmap.
     ///
     /// # Panics
     ///
@@ -92,7 +92,8 @@ impl BloomMatrix {
         new
     }
 
-    /// Forgets every key of a set; its number stays and can be used again. All others keep theirs.
+    /// Forgets every key of a set; its number stays and can be reused. All other sets keep their
+    /// numbers.
     ///
     /// A pass over all rows of the set's panel: [`BloomMatrix::num_bits`] cache lines, in order.
     ///
@@ -107,10 +108,10 @@ impl BloomMatrix {
         self.counts_mut()[set] = 0;
     }
 
-    /// Replaces a set by the keys with these digests.
+    /// Replaces the contents of a set by the keys with these digests.
     ///
-    /// The new column is built apart, in `num_bits` bits, and then put in by one pass over the
-    /// panel's rows. Whatever `digests` does (it may panic), the set is as before until that pass.
+    /// The new column is built separately, in `num_bits` bits, and then written in one pass over
+    /// the panel's rows. Until that pass the set is unchanged, even if `digests` panics.
     ///
     /// # Errors
     ///

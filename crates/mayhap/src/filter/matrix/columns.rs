@@ -1,4 +1,4 @@
-//! Whole sets in and out: columns of bits against the blocks of filters.
+//! Whole sets in and out: columns of bits from and to the blocks of filters.
 
 use super::transpose::transpose;
 use super::{BloomMatrix, PANEL_SETS};
@@ -9,19 +9,19 @@ use alloc::vec::Vec;
 
 /// Rows of a lane, and columns of a word.
 const TILE: usize = 64;
-/// Lanes that are read from a column at once: 256 bytes. Columns are many and far apart, and often
-/// allocated alike, so that the same words of them fall into the same sets of a cache and push one
-/// another out before a neighbour is read.
+/// Lanes that are read from a column at once: 256 bytes. There are many columns, far apart and
+/// often allocated with the same alignment, so that corresponding words fall into the same cache
+/// sets and evict one another before a neighbour is read.
 const STRETCH: usize = 32;
 
 impl BloomMatrix {
-    /// Makes a matrix whose sets are these filters, all of one shape and digest function: set `i`
-    /// is `filters[i]`. `expected_items` and `target_fpp` are the first one's.
+    /// Builds a matrix whose sets are these filters, all of the same shape and digest function: set
+    /// `i` is `filters[i]`. `expected_items` and `target_fpp` are those of the first one.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] if there are none or above [`BloomMatrix::MAX_SETS`], or if their k is
-    /// 4; [`Error::Incompatible`] if they differ in m, k or digest; [`Error::OutOfMemory`].
+    /// [`Error::OutOfRange`] if there are none or more than [`BloomMatrix::MAX_SETS`], or if their
+    /// k is 4; [`Error::Incompatible`] if they differ in m, k or digest; [`Error::OutOfMemory`].
     ///
     /// # Examples
     ///
@@ -43,7 +43,7 @@ impl BloomMatrix {
             return Err(Error::OutOfRange { parameter: "filters", min: 1, max, found: 0 });
         };
         let builder = builder.like(first.params()).digest_function(*first.digest_function());
-        // Looked at before the memory is allocated.
+        // Checked before the memory is allocated.
         for filter in filters {
             first.check_compatible(filter)?;
         }
@@ -53,11 +53,11 @@ impl BloomMatrix {
     }
 
     /// Replaces the sets from number `first_set` on by these filters, which must have the shape of
-    /// a set (see [`super::MatrixBuilder::like`]) and the matrix's digest function. Bits are moved
-    /// as they are; no key is needed.
+    /// a set (see [`super::MatrixBuilder::like`]) and the matrix's digest function. Bits are copied
+    /// unchanged; no key is needed.
     ///
-    /// Transposes 64 × 64 bits at a time: 512 filters at once cost little more than their bytes,
-    /// one alone passes over all rows of its panel.
+    /// Transposes 64 × 64 bits at a time: 512 filters at once cost little more than copying their
+    /// bytes; a single one passes over all rows of its panel.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl BloomMatrix {
         self.set_columns_from(set, &[filter])
     }
 
-    /// A set as a filter of its own, the same bit for bit. A pass over all rows of its panel.
+    /// A set as a separate filter, bit for bit the same. A pass over all rows of its panel.
     ///
     /// # Errors
     ///
@@ -136,7 +136,7 @@ impl BloomMatrix {
         Filter::from_parts(params, self.digest_function, blocks, self.inserted_items(set))
     }
 
-    /// Puts columns in, one bit per row each, in place of those from `first_set` on. They may be
+    /// Writes columns, one bit per row each, in place of those from `first_set` on. They may be
     /// longer than the rows.
     pub(super) fn write_columns(&mut self, first_set: usize, columns: &[&[u64]]) {
         let (mut set, mut rest) = (first_set, columns);
@@ -157,8 +157,8 @@ struct WordColumns<'a> {
     columns: &'a [&'a [u64]],
 }
 
-/// A stretch of lanes at a time, so that its rows stay in a near cache until all words of them are
-/// written.
+/// Works on a stretch of lanes at a time, so that its rows stay in a near cache until all their
+/// words are written.
 fn write_panel_columns(panel: &mut [Block], first: usize, columns: &[&[u64]]) {
     let mut words = Vec::new();
     let (mut set, mut rest) = (first, columns);

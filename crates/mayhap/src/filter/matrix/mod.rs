@@ -1,4 +1,4 @@
-//! Which of many sets may hold a key: the type; `builder.rs` makes one, `query.rs` asks,
+//! Which of many sets may hold a key: the type; `builder.rs` builds one, `query.rs` queries,
 //! `change.rs` inserts and removes, `columns.rs` moves whole sets in and out, `stats.rs` counts,
 //! `native.rs` saves, `sets.rs` is the answer and `shape.rs` the positions.
 
@@ -25,34 +25,35 @@ use shape::Shape;
 /// Sets in a panel: the bits of a cache line.
 const PANEL_SETS: usize = 512;
 
-/// Says which of N sets (caches, shards, days) may hold a key, all in one pass.
+/// Finds which of N sets (caches, shards, days) may hold a key, all in one pass.
 ///
 /// The transpose of N Bloom filters: a row is one cache line and bit `s` of it belongs to set `s`.
 /// A key has k rows, the same in every set, and the sets that may hold it are the AND of them: 512
-/// sets for k cache lines, where 512 filters would be 512 lines. More sets are further *panels* of
-/// 512.
+/// sets for k cache lines, while 512 filters would need 512 lines. More sets take further *panels*
+/// of 512.
 ///
 /// # Layout
 ///
 /// The rows of a panel are `num_groups` groups of `min(k, 8)` lanes of 64 rows. A key's group is
-/// `mulhi(digest, num_groups)`, and in each lane it has the row that [`crate::Blocked`] has as the
-/// bit of its block's lane (two rows for k = 16). So with k = 8 or 16 a set *is* a
-/// [`BlockedBloomFilter`]: [`BloomMatrix::set_columns_from`] reads saved ones and
-/// [`BloomMatrix::column`] gives one back. But the time of a query is that of its rows, so unless
-/// k is named the matrix takes the fewest that cost at most a tenth more bits: 5 at 1 %
+/// `mulhi(digest, num_groups)`, and in each lane its row is numbered like the bit of
+/// [`crate::Blocked`] in that lane of its block (two rows for k = 16). So with k = 8 or 16 a set
+/// *is* a [`BlockedBloomFilter`]: [`BloomMatrix::set_columns_from`] loads saved ones and
+/// [`BloomMatrix::column`] returns one. But the time of a query depends on its rows, so unless k is
+/// given the matrix uses the fewest rows that cost at most a tenth more bits: 5 at 1 %
 /// ([`crate::sizing::matrix`]).
 ///
-/// Each key's rows lie within `min(k, 8)` × 4 KiB, in a 2 MiB page where the system has them.
-/// Groups of 64 rows, one 4 KiB page, cost 15 % more bits at 1 % with k = 5 (11.84 a key), and for
-/// fewer bits than that (11.07) 4 rows in lanes of 64 took within a tenth of the same time, with
-/// huge pages and without: the number of rows decides, not that of pages.
+/// The rows of a key lie within `min(k, 8)` × 4 KiB, in a single 2 MiB page if the system has them.
+/// Groups of 64 rows, one 4 KiB page, cost 15 % more bits at 1 % with k = 5 (11.84 per key), and
+/// for fewer bits than that (11.07) 4 rows in lanes of 64 took the same time within a tenth, with
+/// and without huge pages: the number of rows matters, not that of pages.
 ///
 /// # Memory, cache lines, threads
 ///
-/// `num_bits` rows × 64 bytes a panel, full or not: a matrix pays from about a hundred sets on. At
-/// 1 % that is 10.3 bits per key and set. [`BloomMatrix::which`] touches k lines a panel, so do
-/// insertions (writing one bit of each); changing a whole column passes over all rows of its panel.
-/// Any number of threads may ask at a time; changes need `&mut`, so nobody sees half of one.
+/// `num_bits` rows × 64 bytes per panel, full or not: a matrix pays off from about a hundred sets
+/// on. At 1 % that is 10.3 bits per key and set. [`BloomMatrix::which`] touches k lines per panel,
+/// and so do insertions (writing one bit of each); changing a whole column passes over all rows of
+/// its panel. Any number of threads may query at once; changes need `&mut`, so no thread sees half
+/// of one.
 ///
 /// [`BlockedBloomFilter`]: crate::BlockedBloomFilter
 ///
@@ -79,7 +80,7 @@ pub struct BloomMatrix {
     /// Rows of 512 sets each; all panels have the same number of rows.
     panels: Vec<OwnedBlocks>,
     num_sets: usize,
-    /// Insertions that were new, per set, as words of blocks, since a file has them so.
+    /// Insertions that were new, per set, as words of blocks, as in a file.
     counts: Vec<Block>,
     max_bytes: u64,
 }
@@ -88,7 +89,7 @@ impl BloomMatrix {
     /// The largest number of sets: 2^20.
     pub const MAX_SETS: usize = 1 << 20;
 
-    /// Starts to make a matrix.
+    /// Returns a builder for a matrix.
     pub fn builder() -> MatrixBuilder {
         MatrixBuilder::new()
     }
@@ -126,7 +127,7 @@ impl BloomMatrix {
         self.shape.num_groups
     }
 
-    /// n, the number of distinct keys that each set was made for.
+    /// n, the number of distinct keys that each set was sized for.
     pub const fn expected_items(&self) -> u64 {
         self.shape.expected_items
     }
@@ -146,20 +147,20 @@ impl BloomMatrix {
         &self.digest_function
     }
 
-    /// The digest of a key, for asking several matrices and filters of this digest function with
-    /// one hash.
+    /// The digest of a key, for querying several matrices and filters with the same digest function
+    /// at the cost of one hash.
     #[inline]
     pub fn digest<K: Key + ?Sized>(&self, key: &K) -> Digest {
         self.digest_function.digest(key)
     }
 
-    /// The rows of the panels, first the one of sets 0 to 511: bit `s % 512` of a row of panel
-    /// `s / 512` is set `s`'s.
+    /// The rows of the panels, first that of sets 0 to 511: bit `s % 512` of a row of panel `s /
+    /// 512` belongs to set `s`.
     pub fn panels(&self) -> impl ExactSizeIterator<Item = &[Block]> {
         self.panels.iter().map(AsRef::as_ref)
     }
 
-    /// Refuses to become larger than this by [`BloomMatrix::add_sets`]. It is not kept in files.
+    /// Sets a limit on growth by [`BloomMatrix::add_sets`]. It is not stored in files.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.max_bytes = max_bytes;
     }
@@ -173,7 +174,8 @@ impl BloomMatrix {
         &mut block::words_mut(&mut self.counts)[..self.num_sets]
     }
 
-    /// The panel of a set, and the word of its rows and the bit of that word that are the set's.
+    /// The panel of a set, and the word of its rows and the bit of that word that belong to the
+    /// set.
     ///
     /// # Panics
     ///
@@ -196,12 +198,12 @@ impl core::fmt::Debug for BloomMatrix {
     }
 }
 
-/// Where a set's bits are.
+/// The position of a set's bits.
 #[derive(Clone, Copy)]
 struct Place {
     panel: usize,
-    /// Which word of each row.
+    /// The word of each row.
     word: usize,
-    /// Which bit of that word.
+    /// The bit of that word.
     shift: u32,
 }

@@ -76,7 +76,7 @@ impl Native for BloomMatrix {
 }
 
 impl BloomMatrix {
-    /// Checks that there is nothing where a set beyond the last would have its bits and its count.
+    /// Checks that the bits and counts of sets beyond the last are 0.
     fn check_unused(&self) -> Result<(), Error> {
         let counts = crate::bits::block::words(&self.counts);
         if let Some(&found) = counts[self.num_sets..].iter().find(|&&count| count != 0) {
@@ -106,7 +106,7 @@ impl BloomMatrix {
     }
 }
 
-/// Counts come from files too, where any number may stand.
+/// Counts also come from files, which may hold any number.
 fn total(counts: &[u64]) -> u64 {
     counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
 }

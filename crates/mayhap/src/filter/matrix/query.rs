@@ -1,17 +1,17 @@
-//! Asking.
+//! Queries.
 
 use super::shape::Shape;
 use super::{BloomMatrix, Sets};
 use crate::bits::{Bitmap, Block};
 use crate::{Digest, Key, simd};
 
-/// How many rows' cache lines are requested ahead of use: as many as a core can have on their way,
-/// and some more. Measured from 8 to 128 with 4 to 8 rows a key: no difference from 40 on.
+/// The number of rows whose cache lines are requested ahead of use: slightly more than a core can
+/// have in flight. Measured from 8 to 128 with 4 to 8 rows per key: no difference from 40 on.
 const ROWS_AHEAD: usize = 64;
 
 impl BloomMatrix {
-    /// Which sets may hold the key: a set that holds it is always among them, one that does not is
-    /// with its false-positive probability.
+    /// The sets that may hold the key: a set that holds it is always among them, and one that does
+    /// not is among them with its false-positive probability.
     ///
     /// Cache lines: k for each panel of 512 sets.
     #[inline]
@@ -21,7 +21,7 @@ impl BloomMatrix {
         sets
     }
 
-    /// [`BloomMatrix::which`] into an answer that is used again.
+    /// [`BloomMatrix::which`] into a reused answer.
     #[inline]
     pub fn which_into<K: Key + ?Sized>(&self, key: &K, sets: &mut Sets) {
         self.which_digest_into(self.digest(key), sets);
@@ -41,9 +41,9 @@ impl BloomMatrix {
         );
     }
 
-    /// Asks for many keys: calls `answer(i, sets)` for each `keys[i]` in order, with what
-    /// [`BloomMatrix::which`] says of it. Rows are fetched several keys ahead, which is the faster
-    /// the further away they are.
+    /// Queries many keys: calls `answer(i, sets)` for each `keys[i]` in order, with the result of
+    /// [`BloomMatrix::which`]. Rows are fetched several keys ahead, which gains more the slower the
+    /// memory that holds them.
     ///
     /// # Examples
     ///
@@ -99,7 +99,7 @@ impl BloomMatrix {
         }
     }
 
-    /// For how many keys rows are fetched ahead; 0 where all rows are in the cache.
+    /// The number of keys whose rows are fetched ahead; 0 if all rows are in the cache.
     fn keys_ahead(&self) -> usize {
         let rows_per_key = self.panels.len() * self.shape.num_hashes as usize;
         if simd::fits_cache(self.panels.len() * self.shape.num_bits() as usize) {
@@ -140,7 +140,7 @@ impl BloomMatrix {
         word >> place.shift & 1 == 1
     }
 
-    /// [`BloomMatrix::contains`] for many digests, into a bitmap that is used again.
+    /// [`BloomMatrix::contains`] for many digests, into a reused bitmap.
     ///
     /// # Panics
     ///
@@ -159,8 +159,8 @@ impl BloomMatrix {
     }
 }
 
-/// The AND of a digest's rows. No early exit: with 512 sets at 1 % five are left on average, so a 0
-/// hardly ever comes before the last row, and the rows are on their way already.
+/// The AND of a digest's rows. No early exit: with 512 sets at 1 % five remain on average, so the
+/// result is hardly ever 0 before the last row, and the rows are already in flight.
 #[inline(always)]
 fn and_rows(shape: Shape, rows: &[Block], digest: Digest) -> [u64; 8] {
     let mut answer = [u64::MAX; 8];

@@ -27,12 +27,12 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// No sets, to be filled by the `…_into` calls without new allocations.
+    /// An empty answer, to be filled by the `…_into` calls without new allocations.
     pub const fn new() -> Self {
         Self { words: Vec::new(), num_sets: 0 }
     }
 
-    /// How many sets were queried.
+    /// The number of sets queried.
     pub const fn num_sets(&self) -> usize {
         self.num_sets
     }
@@ -48,7 +48,7 @@ impl Sets {
         self.words[set / 64] >> (set % 64) & 1 == 1
     }
 
-    /// How many sets may hold the key.
+    /// The number of sets that may hold the key.
     pub fn count(&self) -> usize {
         crate::simd::with_popcount(
             #[inline(always)]
@@ -66,14 +66,14 @@ impl Sets {
         crate::bits::ones(&self.words)
     }
 
-    /// The answer as words: set `s` is bit `s % 64` of word `s / 64`. There are 8 words for each
-    /// 512 sets begun; bits past the last set are 0.
+    /// The answer as words: set `s` is bit `s % 64` of word `s / 64`. There are 8 words for every
+    /// 512 sets, rounded up; bits past the last set are 0.
     pub fn as_words(&self) -> &[u64] {
         &self.words
     }
 
-    /// Makes room for the answers of `num_sets` sets and hands out the words, to be overwritten
-    /// all.
+    /// Makes room for the answers of `num_sets` sets and returns the words, all of which the caller
+    /// must overwrite.
     pub(super) fn reset(&mut self, num_sets: usize) -> &mut [u64] {
         self.words.resize(num_sets.div_ceil(super::PANEL_SETS) * 8, 0);
         self.num_sets = num_sets;

@@ -21,7 +21,7 @@ impl Shape {
         lanes(self.num_hashes) as usize
     }
 
-    /// What the keys of a set are thrown into.
+    /// The model of the bits that the keys of a set occupy.
     pub(super) const fn intake(self) -> Intake {
         Intake::lanes(self.num_groups, lanes(self.num_hashes), LANE_ROWS, self.num_hashes)
     }
@@ -34,8 +34,8 @@ impl Shape {
         self.num_bits().saturating_mul(Block::BYTES as u64)
     }
 
-    /// [`Error::OutOfRange`] unless a set is a `blocked` filter, bit for bit. One of k = 4 is none:
-    /// its lanes are of 128 bits.
+    /// [`Error::OutOfRange`] unless a set is a `blocked` filter, bit for bit. A set with k = 4 is
+    /// not: the lanes of such a filter have 128 bits.
     pub(super) const fn check_blocks(self) -> Result<(), Error> {
         match self.num_hashes {
             8 | 16 => Ok(()),

@@ -1,4 +1,5 @@
-//! The truth about the sets: how full they are, what they hold, how many are wrongly named.
+//! The statistics of the sets: their fill, the number of their keys, and how many are wrongly
+//! reported.
 
 use super::{BloomMatrix, PANEL_SETS, transpose::transpose};
 use crate::sizing::matrix as sizing;
@@ -7,17 +8,17 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 impl BloomMatrix {
-    /// Insertions into a set that were answered "new": fewer than its distinct keys, of which false
+    /// The insertions into a set answered "new": fewer than its distinct keys, since false
     /// positives are not counted.
     ///
     /// # Panics
     ///
-    /// If `set` is not below [`BloomMatrix::num_sets`]; so for all that ask for one set.
+    /// If `set` is not below [`BloomMatrix::num_sets`]; this holds for all methods that take a set.
     pub fn inserted_items(&self, set: usize) -> u64 {
         self.counts()[set]
     }
 
-    /// How many distinct keys a set was given, in the mean, as
+    /// The mean number of distinct keys inserted into a set, as
     /// [`crate::FilterParams::distinct_items`]. Reads no rows.
     pub fn distinct_items(&self, set: usize) -> u64 {
         self.distinct_of(self.inserted_items(set))
@@ -32,8 +33,8 @@ impl BloomMatrix {
         self.ones(set) as f64 / self.num_bits() as f64
     }
 
-    /// How many distinct keys a set's bits speak of, with a 99 % interval. Reads all rows of its
-    /// panel.
+    /// The number of distinct keys estimated from a set's bits, with a 99 % interval. Reads all
+    /// rows of its panel.
     pub fn estimated_items(&self, set: usize) -> Estimate {
         let (groups, lanes) = (self.num_groups(), self.shape.lanes() as u32);
         Estimate::from_lane_ones(groups, lanes, self.num_hashes(), self.ones(set))
@@ -45,8 +46,8 @@ impl BloomMatrix {
         sizing::expected_fpp(self.num_groups(), self.num_hashes(), items)
     }
 
-    /// Whether a set still keeps its promise by what it counted, as [`Health::of_inserted`]. Reads
-    /// no rows.
+    /// Whether a set still keeps its promise, by its count, as [`Health::of_inserted`]. Reads no
+    /// rows.
     pub fn health_by_count(&self, set: usize) -> Health {
         let inserted = self.inserted_items(set);
         Health::of_intake(&self.shape.intake(), inserted, self.expected_items())
@@ -58,7 +59,7 @@ impl BloomMatrix {
         self.estimated_items(set).health(self.expected_items())
     }
 
-    /// How many sets are wrongly named on average for a key that no set holds: the sum of
+    /// The mean number of sets wrongly reported for a key that no set holds: the sum of
     /// [`BloomMatrix::expected_fpp`] over the sets' [`BloomMatrix::distinct_items`]. At most p × N
     /// while every set has at most `expected_items`. Reads no rows.
     ///
@@ -91,13 +92,13 @@ impl BloomMatrix {
         self.counts().iter().map(fpp).sum()
     }
 
-    /// The false-positive probability of every set *now*, from the bits as they are: exact for
-    /// these contents, the mean over groups of the product over lanes of (ones/64)^(k/lanes).
-    /// Reads all rows.
+    /// The *current* false-positive probability of every set, from the bits themselves: exact for
+    /// these contents, the mean over groups of the product over lanes of (ones/64)^(k/lanes). Reads
+    /// all rows.
     pub fn estimated_fpps(&self) -> Vec<f64> {
         let mut fpps = vec![0.0; self.panels.len() * PANEL_SETS];
         for (rows, fpps) in self.panels.iter().zip(fpps.chunks_exact_mut(PANEL_SETS)) {
-            // Without a branch or an iterator's own function in it: see `with_popcount`.
+            // Without a branch or a separate iterator function: see `with_popcount`.
             simd::with_popcount(
                 #[inline(always)]
                 || {
@@ -116,7 +117,8 @@ impl BloomMatrix {
         fpps
     }
 
-    /// Adds what a group answers to an absent key of it, for the 64 sets of a word.
+    /// Adds the probabilities that a group answers "maybe" for an absent key, for the 64 sets of a
+    /// word.
     #[inline(always)]
     fn add_group_fpps(&self, group: &[crate::Block], word: usize, fpps: &mut [f64]) {
         let mut products = [1.0; 64];
@@ -135,8 +137,8 @@ impl BloomMatrix {
         }
     }
 
-    /// How many sets are wrongly named on average for a key that no set holds, from the bits as
-    /// they are: the sum of [`BloomMatrix::estimated_fpps`]. Reads all rows.
+    /// The mean number of sets wrongly reported for a key that no set holds, from the bits
+    /// themselves: the sum of [`BloomMatrix::estimated_fpps`]. Reads all rows.
     pub fn estimated_wrong_sets(&self) -> f64 {
         self.estimated_fpps().iter().sum()
     }

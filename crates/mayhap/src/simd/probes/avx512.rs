@@ -44,7 +44,7 @@ fn positions(digest: Digest, first: usize, num_bits: u64) -> __m512i {
 #[target_feature(enable = "avx512f,avx512dq,bmi1,bmi2")]
 unsafe fn contains(words: &[u64], digest: Digest, range: Range) -> bool {
     let mut missing = 0;
-    // Without leaving early: a mispredicted branch costs as much as three gathers.
+    // Without an early exit: a mispredicted branch costs as much as three gathers.
     for first in (0..range.num_hashes as usize).step_by(8) {
         let lanes = range.num_hashes as usize - first;
         let probes: __mmask8 = if lanes < 8 { (1 << lanes) - 1 } else { 0xFF };

@@ -13,7 +13,7 @@ pub(super) struct Kernel {
     pub(super) contains_batch: unsafe fn(&[u64], &[Digest], Range, &mut [u64]),
 }
 
-/// What a kernel has to know: m, and k from 1 to 32.
+/// The input of a kernel: m, and k from 1 to 32.
 #[derive(Clone, Copy)]
 pub(super) struct Range {
     pub(super) num_bits: u64,

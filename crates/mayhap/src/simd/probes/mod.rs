@@ -1,4 +1,4 @@
-//! Kernels of `standard`: k bits anywhere in m, looked at and set.
+//! Kernels of `standard`: k bits anywhere in m, read and set.
 //!
 //! `kernel.rs` is a table of functions; `scalar.rs` is the definition, `avx512.rs` computes 8
 //! positions at once and gathers their words, `tests.rs` compares the two.
@@ -64,7 +64,7 @@ impl Probes {
         Range { num_bits: self.num_bits, num_hashes: self.num_hashes }
     }
 
-    /// Whether all bits of the digest are set; looks at all of them at once.
+    /// Whether all bits of the digest are set; reads all of them at once.
     #[inline(always)]
     pub(crate) fn contains(&self, words: &[u64], digest: Digest) -> bool {
         // SAFETY: `all` found the instructions of this kernel on this CPU; `range` checks the
@@ -72,7 +72,7 @@ impl Probes {
         unsafe { (self.kernel.contains)(words, digest, self.range(words)) }
     }
 
-    /// Whether the bits of these probes are set; stops at the first that is not.
+    /// Whether the bits of these probes are set; stops at the first clear one.
     #[inline(always)]
     pub(crate) fn has_all(&self, words: &[u64], digest: Digest, multipliers: &[u64]) -> bool {
         let range = self.range(words);
@@ -87,7 +87,7 @@ impl Probes {
         unsafe { (self.kernel.contains_batch)(words, digests, self.range(words), found) }
     }
 
-    /// Sets all bits of the digest; whether one was clear before.
+    /// Sets all bits of the digest; returns whether one was clear before.
     #[inline(always)]
     pub(crate) fn insert(&self, words: &mut [u64], digest: Digest) -> bool {
         let range = self.range(words);

@@ -20,7 +20,7 @@ unsafe fn contains(words: &[u64], digest: Digest, range: Range) -> bool {
     found & 1 == 1
 }
 
-/// Some of the probes only, stopping at the first bit that is clear.
+/// Only some of the probes, stopping at the first clear bit.
 ///
 /// # Safety
 ///

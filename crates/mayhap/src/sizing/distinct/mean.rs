@@ -5,27 +5,28 @@ use super::{Cells, Intake};
 /// 2^64.
 const DIGESTS: f64 = 18_446_744_073_709_551_616.0;
 
-/// Steps of Newton's method at most: three do below capacity, thirty where nearly all bits are set.
+/// The limit on steps of Newton's method: three suffice below capacity, thirty if nearly all bits
+/// are set.
 const STEPS: u32 = 100;
 
-/// How near to its end it comes, in keys.
+/// The precision at which it stops, in keys.
 const PRECISION: f64 = 1e-3;
 
-/// Where fewer keys than that are counted the last digits of C say nothing of T.
+/// If fewer keys than this are counted, the last digits of C carry no information about T.
 const LEAST_SLOPE: f64 = 1e-9;
 
-/// Clear bits are fewer by e to this power, and none is left.
+/// When the clear bits have been reduced by e to this power, none remains.
 pub(super) const FULL_LOAD: f64 = 50.0;
 
 impl Intake {
-    /// C(T): the keys that are counted of `distinct` ones, in the mean.
+    /// C(T): the mean number of keys counted out of `distinct` ones.
     pub(crate) fn counted(&self, distinct: f64) -> f64 {
-        // After so many keys nothing is clear that later ones could set.
+        // After this many keys no clear bits remain for later ones to set.
         let distinct = distinct.min(FULL_LOAD / self.cells.load_of_one());
         (distinct - self.swallowed(distinct)).clamp(0.0, distinct)
     }
 
-    /// The keys that are swallowed of `distinct` ones, in the mean.
+    /// The mean number of keys swallowed out of `distinct` ones.
     pub(super) fn swallowed(&self, distinct: f64) -> f64 {
         let of_bits = match self.parts {
             1 => self.cells.swallowed(distinct),
@@ -44,7 +45,7 @@ impl Intake {
     }
 
     /// The inverse of C: Newton's method from below, where it cannot overshoot since C is concave.
-    /// Infinite where so many are never counted in the mean.
+    /// Infinite if the mean count never reaches this number.
     pub(crate) fn distinct(&self, counted: f64) -> f64 {
         // The last rate is the highest.
         if counted * self.fpp(counted) < PRECISION {
@@ -104,15 +105,15 @@ impl Cells {
         }
     }
 
-    /// The rate of blocks as a sum of geometric sequences.
+    /// The rate of blocks as a sum of geometric series.
     ///
-    /// Its first term is 1 and left out.
+    /// Its first term is 1 and is omitted.
     ///
     /// A lane of j keys answers "maybe" with probability 1 − q^j, q = 1 − 1/s, or for two bits a
-    /// key with 1 − α q^(2j) + β r^(2j), r = 1 − 2/s ([`crate::sizing::blocked`]). Its power L is
-    /// a sum of terms a · x^j, and E[x^j] over the Binomial(t, 1/B) keys of a block is (1 − (1 −
-    /// x)/B)^t. `term` gets (1 − x)/B. The terms have both signs and are up to 4^8, so that what
-    /// is summed is good to 1e-11 of `term`.
+    /// key with 1 − α q^(2j) + β r^(2j), r = 1 − 2/s ([`crate::sizing::blocked`]). Its power L is a
+    /// sum of terms a · x^j, and E[x^j] over the Binomial(t, 1/B) keys of a block is (1 − (1 −
+    /// x)/B)^t. `term` gets (1 − x)/B. The terms have both signs and are up to 4^8, so the sum is
+    /// accurate to 1e-11 of `term`.
     fn sum_of_lanes(&self, term: impl Fn(f64) -> f64) -> f64 {
         let Self::Lanes { num_blocks, lanes, lane_bits, passes } = *self else { return 0.0 };
         let (one, two) = (1.0 / lane_bits, 2.0 / lane_bits);
@@ -140,10 +141,10 @@ impl Cells {
 
 /// The swallowed keys of `standard`.
 ///
-/// At the mean fill x = 1 − e^(−τ), τ = −k t ln(1 − 1/m), the rate x^k sums to (t/τ) · Σ x^i/i
-/// over i > k: with dx = (1 − x) dτ it is ∫ x^k/(1 − x) dx. What the spread of the fill adds, ∫
-/// k(k − 1)/2 · x^(k−2) Var(x), is below half a key however many bits there are. Half of the last
-/// rate is the difference of the integral and the sum.
+/// At the mean fill x = 1 − e^(−τ), τ = −k t ln(1 − 1/m), the rate x^k sums to (t/τ) · Σ x^i/i over
+/// i > k: with dx = (1 − x) dτ it is ∫ x^k/(1 − x) dx. The spread of the fill adds ∫ k(k − 1)/2 ·
+/// x^(k−2) Var(x), which is below half a key for any number of bits. Half of the last rate is the
+/// difference of the integral and the sum.
 fn swallowed_anywhere(load_of_one: f64, num_hashes: u32, distinct: f64) -> f64 {
     let k = f64::from(num_hashes);
     let load = distinct * load_of_one;
@@ -194,7 +195,7 @@ const GAUSS: [(f64, f64); 8] = [
     (0.989_400_934_991_649_9, 0.027_152_459_411_754_1),
 ];
 
-/// The integral from 0 to `end`, in so many pieces.
+/// The integral from 0 to `end`, in the given number of pieces.
 pub(super) fn integral(end: f64, pieces: u32, f: impl Fn(f64) -> f64) -> f64 {
     let half = end / f64::from(pieces) / 2.0;
     let piece = |i: u32| {

@@ -1,19 +1,19 @@
-//! How many distinct keys a filter was given, from how many of them it answered "new".
+//! The number of distinct keys inserted into a filter, from the number that it answered "new".
 //!
-//! A new key that is answered "maybe" sets no bit and is not counted: the filter *swallows* it. So
-//! a filter that counted c was given more, T = c + those that it swallowed, and its bits, and with
-//! them its rate, are those of T keys. With p(t) the rate after t distinct keys,
+//! A new key for which the answer is "maybe" sets no bit and is not counted: the filter *swallows*
+//! it. So if a filter counted c keys, more were inserted, T = c + those that it swallowed, and its
+//! bits, and with them its rate, are those of T keys. With p(t) the rate after t distinct keys,
 //!
 //! ```text
 //! E[c] = C(T) = Σ (1 − p(t)) over t < T
 //! ```
 //!
-//! exactly: key t meets the bits of all t keys before it, since those that were swallowed would
-//! have set none that is not set. `mean.rs` sums the layouts' models in closed form and inverts C,
-//! `spread.rs` says how far c is from C(T).
+//! exactly: key t meets the bits of all t keys before it, since the swallowed ones would have set
+//! only bits that are already set. `mean.rs` sums the layouts' models in closed form and inverts C,
+//! `spread.rs` computes the deviation of c from C(T).
 //!
-//! Words: `inserted` is c, insertions that were answered "new"; `distinct` is T. Capacities
-//! ([`FilterParams::expected_items`]) and rates ([`FilterParams::expected_fpp`]) go by T.
+//! Terms: `inserted` is c, the insertions answered "new"; `distinct` is T. Capacities
+//! ([`FilterParams::expected_items`]) and rates ([`FilterParams::expected_fpp`]) refer to T.
 //!
 //! ```
 //! use mayhap::{Layout, sizing};
@@ -34,13 +34,13 @@ mod tests;
 use super::FilterParams;
 use crate::Layout;
 
-/// The 99.5th percentile of the standard normal distribution: 99 % are within so many σ.
+/// The 99.5th percentile of the standard normal distribution: 99 % are within this many σ.
 pub(crate) const Z_99: f64 = 2.575_829_303_548_901;
 
-/// Of so few swallowed keys the interval reaches down to none.
+/// Up to this many swallowed keys, the interval reaches down to none.
 const NEGLIGIBLE: f64 = 4.0;
 
-/// What the bits of keys are thrown into.
+/// The model of the bits that keys occupy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Cells {
     /// k bits anywhere in m.
@@ -49,8 +49,8 @@ enum Cells {
     Lanes { num_blocks: f64, lanes: u32, lane_bits: f64, passes: u32 },
 }
 
-/// A filter as far as the number of its keys goes: cells, or several sets of them that hold the
-/// same keys and must all say "maybe".
+/// A filter as far as the number of its keys is concerned: cells, or several sets of them that hold
+/// the same keys and must all answer "maybe".
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Intake {
     cells: Cells,
@@ -58,12 +58,12 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// `standard`; or a window's column of so many rows.
+    /// `standard`; or a window's column of this many rows.
     pub(crate) const fn standard(num_bits: u64, num_hashes: u32) -> Self {
         Self { cells: Cells::Standard { num_bits: num_bits as f64, num_hashes }, parts: 1 }
     }
 
-    /// Blocks of so many lanes.
+    /// Blocks of this many lanes.
     pub(crate) const fn lanes(num_blocks: u64, lanes: u32, lane_bits: u64, k: u32) -> Self {
         let (num_blocks, lane_bits) = (num_blocks as f64, lane_bits as f64);
         let cells = Cells::Lanes { num_blocks, lanes, lane_bits, passes: k / lanes };
@@ -80,25 +80,25 @@ impl Intake {
         Self::lanes(params.num_bits() / block, (block / lane) as u32, lane, k)
     }
 
-    /// Several plain filters that hold the same keys, as a layer of a chain is.
+    /// Several plain filters that hold the same keys, such as a layer of a chain.
     pub(crate) const fn of_parts(part: &FilterParams, parts: u32) -> Self {
         Self { parts, ..Self::of(part) }
     }
 
-    /// The count at which a filter for `items` distinct keys is full: where it shows, beyond chance
-    /// (99 %), that so many are in.
+    /// The count at which a filter for `items` distinct keys is full: where it is certain (99 %)
+    /// that this many have been inserted.
     pub(crate) fn inserted_when_full(&self, items: u64) -> u64 {
         let distinct = items as f64;
         if self.swallowed(distinct) < NEGLIGIBLE {
             return items;
         }
         let most = self.counted(distinct) + Z_99 * self.deviation(distinct);
-        // More are never counted than come.
+        // The count never exceeds the number of insertions.
         (libm::ceil(most) as u64).min(items)
     }
 
-    /// How many distinct keys came where so many were counted, and the standard deviation of that;
-    /// both infinite where all bits are set.
+    /// The number of distinct keys inserted for a given count, and its standard deviation; both
+    /// infinite if all bits are set.
     pub(crate) fn distinct_with_deviation(&self, counted: f64) -> (f64, f64) {
         let distinct = self.distinct(counted);
         if distinct.is_infinite() {
@@ -109,8 +109,8 @@ impl Intake {
 }
 
 impl FilterParams {
-    /// How many of `distinct` distinct keys are answered "new", in the mean, by a filter that was
-    /// empty: C of [`crate::sizing::distinct`].
+    /// The mean number of `distinct` distinct keys that a filter, empty at first, answers "new": C
+    /// of [`crate::sizing::distinct`].
     ///
     /// # Examples
     ///
@@ -125,11 +125,11 @@ impl FilterParams {
         Intake::of(self).counted(distinct as f64)
     }
 
-    /// How many distinct keys came to a filter that answered "new" to `inserted` of them, in the
-    /// mean: the inverse of [`FilterParams::expected_inserted`]. [`u64::MAX`] where so many are
-    /// counted only when all bits are set.
+    /// The mean number of distinct keys inserted into a filter that answered "new" for `inserted`
+    /// of them: the inverse of [`FilterParams::expected_inserted`]. [`u64::MAX`] if that count is
+    /// reached only when all bits are set.
     ///
-    /// Takes microseconds. [`crate::Estimate::from_inserted`] has the interval too.
+    /// Takes microseconds. [`crate::Estimate::from_inserted`] also has the interval.
     ///
     /// # Examples
     ///
@@ -145,11 +145,11 @@ impl FilterParams {
         libm::round(Intake::of(self).distinct(inserted as f64)) as u64
     }
 
-    /// The number of insertions answered "new" at which the filter is full: where it shows beyond
-    /// chance (99 %) that `expected_items` distinct keys are in, and `expected_items` at most.
+    /// The number of insertions answered "new" at which the filter is full: where it is certain (99
+    /// %) that `expected_items` distinct keys have been inserted; at most `expected_items`.
     ///
-    /// So a filter that was made for exactly the keys that come is not called full before the last
-    /// of them, and what a full one has too many is 2.6 standard deviations of what it swallowed.
+    /// So a filter sized for exactly the keys that arrive is not reported as full before the last
+    /// of them, and the excess of a full one is 2.6 standard deviations of the number it swallowed.
     ///
     /// # Examples
     ///
@@ -164,8 +164,8 @@ impl FilterParams {
         self.inserted_when_holding(self.expected_items())
     }
 
-    /// [`FilterParams::inserted_when_full`] of a filter that is to be full with `items` distinct
-    /// keys, whatever it was made for.
+    /// [`FilterParams::inserted_when_full`] for a filter that is considered full with `items`
+    /// distinct keys, whatever it was sized for.
     pub fn inserted_when_holding(&self, items: u64) -> u64 {
         Intake::of(self).inserted_when_full(items)
     }

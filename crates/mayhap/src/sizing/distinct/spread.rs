@@ -1,4 +1,4 @@
-//! How far the number of swallowed keys is from its mean.
+//! The deviation of the number of swallowed keys from its mean.
 //!
 //! Whether two keys s < t are swallowed is not independent: both meet the same bits, and s sets
 //! none if it is. With I the indicators, keys numbered from 1, and all keys random,
@@ -7,8 +7,8 @@
 //! P(I_s I_t) = P(s is covered by a = s − 1 keys, t by the same and others, b = t − 2 in all)
 //! ```
 //!
-//! since a swallowed s adds nothing for t. So the variance of ΣI needs the rates of two keys at two
-//! times and nothing else.
+//! since a swallowed s adds nothing for t. So the variance of ΣI depends only on the rates of two
+//! keys at two times.
 
 use super::mean::{FULL_LOAD, integral, power};
 use super::{Cells, Intake};
@@ -16,10 +16,10 @@ use crate::sizing::blocked::mean_over_blocks;
 use crate::sizing::standard::fill_moments;
 use alloc::vec::Vec;
 
-/// A block whose keys are fewer than this from certain "maybe" swallows all that come.
+/// A block whose rate differs from 1 by less than this swallows all further keys.
 const FULL_BLOCK: f64 = 1e-7;
 
-/// Up to this rate keys are swallowed each for itself, within a hundredth of the variance.
+/// Up to this rate keys are swallowed independently, within a hundredth of the variance.
 const SMALL_FPP: f64 = 1e-3;
 
 /// An overfilled filter's rate goes from 0 to 1 in a few of these.
@@ -28,16 +28,17 @@ const PIECES: u32 = 8;
 /// A block of j keys.
 #[derive(Debug, Clone, Copy)]
 struct InBlock {
-    /// Keys that it counted, in the mean.
+    /// The mean number of keys that it counted.
     counted: f64,
     /// The variance of that.
     variance: f64,
 }
 
 impl Intake {
-    /// The standard deviation of the keys counted, or swallowed, of so many distinct ones.
+    /// The standard deviation of the number of keys counted, or swallowed, out of this many
+    /// distinct ones.
     ///
-    /// Takes some 10 µs for `standard`, 50 µs for blocks below capacity, milliseconds where they
+    /// Takes some 10 µs for `standard`, 50 µs for blocks below capacity, and milliseconds if they
     /// are overfilled many times.
     pub(super) fn deviation(&self, distinct: f64) -> f64 {
         if self.fpp(distinct) < SMALL_FPP {
@@ -50,8 +51,8 @@ impl Intake {
         libm::sqrt(variance.max(0.0))
     }
 
-    /// The standard deviation of the rates of filters of so many distinct keys, relative to the
-    /// mean: each has bits of its own.
+    /// The standard deviation of the rates of filters with this many distinct keys, relative to the
+    /// mean: each filter has different bits.
     pub(crate) fn fpp_deviation(&self, distinct: f64) -> f64 {
         let fpp = self.cells.fpp(distinct);
         if fpp <= 0.0 {
@@ -62,10 +63,10 @@ impl Intake {
         libm::sqrt(variance.max(0.0)) / fpp
     }
 
-    /// ∫ p(1 − p) − 2 p w (P − p) dt, with P the last rate and w = τ/(e^τ − 1): the solution of
-    /// the linear equations for small deviations of the fill and of the number swallowed. A fill
-    /// that is too high grows less. For k = 1 it is the variance of the number of occupied cells,
-    /// as it must.
+    /// ∫ p(1 − p) − 2 p w (P − p) dt, with P the last rate and w = τ/(e^τ − 1): the solution of the
+    /// linear equations for small deviations of the fill and of the number swallowed. A fill that
+    /// is too high grows more slowly. For k = 1 it is the variance of the number of occupied cells,
+    /// as it must be.
     fn variance_at_mean_fill(&self, distinct: f64) -> f64 {
         let (last, load_of_one) = (self.fpp(distinct), self.cells.load_of_one());
         integral(distinct.min(FULL_LOAD / load_of_one), PIECES, |t| {
@@ -82,7 +83,8 @@ impl Intake {
 
 impl Cells {
     /// The variance of the rate from filter to filter: for `standard` that of the fill, with the
-    /// slope of its power; else of the mean over blocks, of which two keys tell the square.
+    /// slope of its power; otherwise that of the mean over blocks, whose square follows from two
+    /// keys.
     fn fpp_variance(&self, distinct: f64) -> f64 {
         match *self {
             Self::Standard { num_bits, num_hashes } => {
@@ -107,8 +109,9 @@ impl Cells {
         }
     }
 
-    /// Blocks get Binomial numbers of keys whose sum is known, so that what a line through the
-    /// blocks' counts over their keys explains is no variance of the sum.
+    /// Blocks get Binomial numbers of keys whose sum is known, so the part explained by a
+    /// regression line of the blocks' counts on their keys does not contribute to the variance of
+    /// the sum.
     fn variance_over_blocks(&self, distinct: f64) -> f64 {
         let Self::Lanes { num_blocks, .. } = *self else { return 0.0 };
         let keys = distinct / num_blocks;
@@ -128,7 +131,7 @@ impl Cells {
         num_blocks * (within + between - by_line * by_line / variance_of_keys)
     }
 
-    /// Blocks of 0, 1, … keys, up to `most` or until one swallows all that comes.
+    /// Blocks of 0, 1, … keys, up to `most` or until one swallows all further keys.
     fn blocks_with(&self, most: usize) -> Vec<InBlock> {
         let Self::Lanes { lanes, lane_bits, passes, .. } = *self else { return Vec::new() };
         let mut lane = Lane::new(lane_bits, passes);
@@ -151,12 +154,12 @@ impl Cells {
     }
 }
 
-/// What a lane of s positions, of which each key throws at one or two, answers to two other keys:
-/// u, when a keys are in, and v, when b ≥ a are.
+/// The answers of a lane of s positions, at one or two of which each key throws, to two other keys:
+/// u, when it has a keys, and v, when it has b ≥ a.
 ///
-/// Both are covered with probability 1 + Σ w α^a β^b: by inclusion and exclusion over the
-/// positions of u and v that are clear, of which several may be one. A position that u asks for is
-/// missed by a keys, one of v by b, and one of both by b.
+/// Both are covered with probability 1 + Σ w α^a β^b: by inclusion and exclusion over the clear
+/// positions of u and v, several of which may coincide. A position of u is missed by a keys, one of
+/// v by b, and one of both by b.
 pub(super) struct Lane {
     terms: Vec<Term>,
 }
@@ -197,21 +200,21 @@ impl Lane {
         Self { terms: terms.iter().map(term).collect() }
     }
 
-    /// The probability that a key is covered by so many.
+    /// The probability that a key is covered by this many.
     fn covered(&self, keys: f64) -> f64 {
         let alone = self.terms.iter().filter(|term| term.second == 1.0);
         let missed: f64 = alone.map(|term| term.weight * libm::pow(term.first, keys)).sum();
         (1.0 + missed).clamp(0.0, 1.0)
     }
 
-    /// The probability that two keys are covered by so many.
+    /// The probability that two keys are covered by this many.
     fn both_covered_by(&self, keys: f64) -> f64 {
         let term = |term: &Term| term.weight * libm::pow(term.first * term.second, keys);
         (1.0 + self.terms.iter().map(term).sum::<f64>()).clamp(0.0, 1.0)
     }
 
-    /// Calls `each` with the probability that both are covered, for b and each a from 0 to b. To be
-    /// called for b = 0, 1, 2, …
+    /// Calls `each` with the probability that both are covered, for b and each a from 0 to b. Must
+    /// be called for b = 0, 1, 2, … in order.
     pub(super) fn both_covered(&mut self, b: usize, mut each: impl FnMut(f64)) {
         for term in &mut self.terms {
             if b > 0 {

@@ -1,10 +1,10 @@
-//! The rate model of a window: the generations' columns are `standard` filters of their own.
+//! The rate model of a window: each generation's column is a `standard` filter.
 //!
-//! A window of 16 generations is a table of rows, one 16-bit word each ([`spans`] has words of
-//! 64); generation `c` is the column of the words' bits `c`, a `standard` filter of as many bits
-//! as there are rows, and all columns are queried with the same k rows. A key that was never
-//! inserted is answered "maybe" if any live column says so. The columns hold different keys, so
-//! that their fills are independent, and
+//! A window of 16 generations is a table of rows, one 16-bit word each ([`spans`] has words of 64);
+//! generation `c` is the column of the words' bits `c`, a `standard` filter with as many bits as
+//! there are rows, and all columns are queried with the same k rows. The answer for a key that was
+//! never inserted is "maybe" if any live column has all its rows. The columns hold different keys,
+//! so that their fills are independent, and
 //!
 //! ```text
 //! p = 1 − Π over live generations c of (1 − p_c),   p_c = E[(X_c / rows)^k]
@@ -23,31 +23,31 @@ use crate::Error;
 
 /// Columns of a window of the last w keys: the bits of a row.
 ///
-/// With c columns one is being cleared, one is filled, and c − 2 hold the window: the slack is
-/// 1 / (c − 2). Bits per key at 1 %, all columns counted: 18.2 for 8 columns (slack 1/6), 17.4 for
-/// 16 (1/14), 17.8 for 32 (1/30), 18.8 for 64 (1/62); at 5 % and at 0.1 % 16 columns need the
+/// With c columns one is being cleared, one is being filled, and c − 2 hold the window: the slack
+/// is 1 / (c − 2). Bits per key at 1 %, including all columns: 18.2 for 8 columns (slack 1/6), 17.4
+/// for 16 (1/14), 17.8 for 32 (1/30), 18.8 for 64 (1/62); at 5 % and at 0.1 % 16 columns need the
 /// fewest as well.
 pub const NUM_COLUMNS: u32 = 16;
 
-/// Generations, at most, that are full and hold the window, beside the one that is being filled
-/// and the one that is being cleared.
+/// The largest number of full generations that hold the window, in addition to the one being filled
+/// and the one being cleared.
 pub const MAX_OLDER_GENERATIONS: u32 = NUM_COLUMNS - 2;
 
-/// Fewest rows of a window: as the fewest bits of a `standard` filter.
+/// The smallest number of rows of a window: the fewest bits of a `standard` filter.
 pub const MIN_NUM_ROWS: u64 = 64;
 
-/// Most rows of a window: 2^52, which are 2^56 bits.
+/// The largest number of rows of a window: 2^52, which are 2^56 bits.
 pub const MAX_NUM_ROWS: u64 = MAX_NUM_BITS / NUM_COLUMNS as u64;
 
 /// The keys of a generation.
 ///
-/// A key that seems to be in the column already, with the column's false-positive probability at
+/// A key that already seems to be in the column, with the column's false-positive probability at
 /// that time, changes nothing and is not counted: 0.006 % of the keys at 1 %, 0.04 % at 5 %.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Load {
-    /// So many distinct keys came.
+    /// This many distinct keys were inserted.
     Distinct(u64),
-    /// So many keys changed the column when they were inserted.
+    /// This many keys changed the column when they were inserted.
     Counted(u64),
 }
 
@@ -85,8 +85,8 @@ pub fn expected_fpp(
     -libm::expm1(log_absent)
 }
 
-/// The fewest rows, and their k, that keep `target_fpp` with `live_generations` columns of
-/// these keys each.
+/// The fewest rows, and their k, that keep `target_fpp` with `live_generations` columns with this
+/// load each.
 ///
 /// # Errors
 ///
@@ -107,8 +107,8 @@ pub fn for_items(load: Load, live_generations: u32, target_fpp: f64) -> Result<(
     fewest_rows(load, column_target, MAX_NUM_ROWS)
 }
 
-/// The rate of each of so many columns of these keys, of which one at least answers "maybe" with
-/// `target_fpp`.
+/// The rate of each of this number of columns such that at least one of them answers "maybe" with
+/// probability `target_fpp`.
 fn column_target(items: u64, columns: u32, target_fpp: f64) -> Result<f64, Error> {
     check_fpp(target_fpp)?;
     let columns = f64::from(columns.max(1));
@@ -159,7 +159,7 @@ fn column_fpp(num_rows: u64, num_hashes: u32, load: Load) -> f64 {
     standard::expected_fpp(num_rows, num_hashes, items)
 }
 
-/// The distinct keys that came until `items` of them changed the column, in the mean.
+/// The mean number of distinct keys inserted until `items` of them have changed the column.
 fn distinct(num_rows: u64, num_hashes: u32, items: u64) -> u64 {
     libm::round(Intake::standard(num_rows, num_hashes).distinct(items as f64)) as u64
 }
@@ -218,12 +218,12 @@ mod tests {
         };
         let (target, lowest) = unreachable(1e-8).unwrap();
         assert_eq!(target, 1e-8);
-        // And the rate that it names is the lowest that there is.
+        // And the rate in the error is the lowest possible one.
         assert!(unreachable(lowest * (1.0 - 1e-9)).is_some());
         assert!(unreachable(lowest * (1.0 + 1e-9)).is_none());
     }
 
-    /// An overfilled column says so, up to the end of the numbers.
+    /// An overfilled column reports that, up to the largest numbers.
     #[test]
     fn the_rate_grows_with_the_load_up_to_1() {
         let mut last = 0.0;

@@ -1,24 +1,25 @@
-//! Windows of time: what is remembered, how it is cut into generations, and how many rows keep a
-//! rate whatever comes.
+//! Time windows: what is remembered, how it is divided into generations, and how many rows keep a
+//! rate under any load.
 //!
-//! Made for n keys in a span, a window of time has 64 columns. A generation ends when it has n/54
-//! keys *or* is an eighth of the span old, and begins with its first key. In a span at most 54 end
-//! in the first way and 8 in the second; with the one that is being filled and the column that is
-//! being cleared these are all columns. So while no more than n keys come in a span, in whatever
-//! bursts, the keys of the last span are there. Beyond that the oldest generation goes first. A
-//! key is kept for 9/8 of the span at most.
+//! A time window for n keys in a span has 64 columns. A generation begins with its first key and
+//! ends when it has n/54 keys *or* is an eighth of the span old. In a span at most 54 generations
+//! end in the first way and 8 in the second; with the one that is being filled and the column that
+//! is being cleared, that is all 64. So while no more than n keys arrive in a span, in bursts of
+//! any kind, the keys of the last span are present. Beyond that the oldest generation is forgotten
+//! first. A key is kept for at most 9/8 of the span.
 //!
-//! The rate is highest where most keys are in as few generations as can be: n of the last span and
-//! those that came in one generation with the oldest of them, 55 full generations. More are never
-//! remembered, however many come, and for these the rows are sized. The rate of columns grows
-//! faster than their keys, so that no other way to spread these keys has a higher one.
+//! The rate is highest when as many keys as possible are in as few generations as possible: n of
+//! the last span and those in the same generation as the oldest of them, which are 55 full
+//! generations. More are never remembered, however many arrive, and the rows are sized for these.
+//! The rate of a column grows faster than its number of keys, so no other distribution of these
+//! keys has a higher rate.
 //!
 //! | bits per key | at 5 % | 1 % | 0.1 % | 0.01 % |
 //! |---|---|---|---|---|
-//! | with k rows a key | 18.0 (7) | 22.0 (9) | 28.1 (11) | 33.7 (14) |
+//! | with k rows per key | 18.0 (7) | 22.0 (9) | 28.1 (11) | 33.7 (14) |
 //!
 //! `docs/window-cost.md`, made by `cargo run -p mayhap --example window_cost`, compares this with
-//! other numbers of columns and rules.
+//! other numbers of columns and other rules.
 
 use super::{Load, column_target, expected_fpp as fpp_of, fewest_rows, rows_for};
 use crate::Error;
@@ -33,11 +34,11 @@ pub const BY_ITEMS: u64 = 54;
 /// T: a generation ends after this share of the span.
 pub const BY_TIME: u64 = 8;
 
-/// Most rows: 2^50, which are 2^56 bits.
+/// The largest number of rows: 2^50, which are 2^56 bits.
 pub const MAX_NUM_ROWS: u64 = MAX_NUM_BITS / NUM_COLUMNS as u64;
 
-/// Fewer rows a key are taken where they cost at most this many times the fewest bits: each is a
-/// cache line of every insertion, and a key that is absent meets a clear row sooner.
+/// Fewer rows per key are chosen if they cost at most this many times the fewest bits: each is a
+/// cache line of every insertion, and an absent key meets a clear row sooner.
 const BITS_RATIO_LIMIT: f64 = 1.05;
 
 /// The keys after which a generation ends: n/54, rounded up.
@@ -50,19 +51,19 @@ pub const fn generation_span(span: u64) -> u64 {
     span.div_ceil(BY_TIME)
 }
 
-/// Full generations that are remembered at most: 55, fewer for windows of fewer keys than 54.
+/// The largest number of full generations remembered: 55, fewer for windows of fewer than 54 keys.
 pub const fn full_generations(expected_items: u64) -> u32 {
     let items = generation_items(expected_items);
     if items == 0 { 1 } else { expected_items.div_ceil(items) as u32 + 1 }
 }
 
-/// The keys that are remembered at most, as counted.
+/// The largest number of keys remembered, as counted.
 pub const fn most_items(expected_items: u64) -> u64 {
     let items = generation_items(expected_items);
     items.saturating_mul(full_generations(expected_items) as u64)
 }
 
-/// The fewest rows, and their k, that keep `target_fpp` whatever comes, with as few rows a key as
+/// The fewest rows, and their k, that keep `target_fpp` under any load, with as few rows per key as
 /// cost at most a twentieth more bits.
 ///
 /// # Errors
@@ -87,7 +88,7 @@ pub fn for_items(expected_items: u64, target_fpp: f64) -> Result<(u64, u32), Err
     let (fewest, best) = fewest_rows(load, target, MAX_NUM_ROWS)?;
     let limit = (fewest as f64 * BITS_RATIO_LIMIT) as u64;
     let found = (1..best).find_map(|k| {
-        // The textbook formula, which is a lower bound, rules most out.
+        // The textbook formula, which is a lower bound, rules out most values.
         let rows = standard::textbook_num_bits(items, target, k);
         let rows = (rows < limit as f64).then(|| rows_for(load, target, k, MAX_NUM_ROWS))??;
         (rows <= limit).then_some((rows, k))
@@ -95,8 +96,8 @@ pub fn for_items(expected_items: u64, target_fpp: f64) -> Result<(u64, u32), Err
     Ok(found.unwrap_or((fewest, best)))
 }
 
-/// The false-positive probability of a window of time for `expected_items` when `items` keys came
-/// in a span in the worst way: in as few generations as can be, of which at most
+/// The false-positive probability of a time window for `expected_items` when `items` keys arrive in
+/// a span in the worst case: in as few generations as possible, of which at most
 /// [`full_generations`] are remembered.
 pub fn expected_fpp(num_rows: u64, num_hashes: u32, expected_items: u64, items: u64) -> f64 {
     let of_generation = generation_items(expected_items).max(1);
