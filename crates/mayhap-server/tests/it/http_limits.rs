@@ -7,6 +7,89 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+/// How the length of a body is told.
+#[derive(Debug, Clone, Copy)]
+enum Framing {
+    /// `Content-Length`.
+    Length,
+    /// `Transfer-Encoding: chunked`, in pieces of so many bytes.
+    Chunked(usize),
+}
+
+const FRAMINGS: [Framing; 4] =
+    [Framing::Length, Framing::Chunked(1 << 16), Framing::Chunked(usize::MAX), Framing::Chunked(7)];
+
+/// A whole request.
+fn framed(server: &Server, line: &str, kind: &str, body: &[u8], framing: Framing) -> Answer {
+    let host = server.address;
+    let head =
+        format!("{line} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: {kind}");
+    let mut request = head.into_bytes();
+    match framing {
+        Framing::Length => {
+            request.extend(format!("\r\nContent-Length: {}\r\n\r\n", body.len()).bytes());
+            request.extend(body);
+        }
+        Framing::Chunked(bytes) => {
+            request.extend(b"\r\nTransfer-Encoding: chunked\r\n\r\n");
+            for piece in body.chunks(bytes) {
+                request.extend(format!("{:x}\r\n", piece.len()).bytes());
+                request.extend(piece);
+                request.extend(b"\r\n");
+            }
+            request.extend(b"0\r\n\r\n");
+        }
+    }
+    Answer::parse(&server.raw(&request))
+}
+
+/// The largest JSON body, as docs/http.md has it.
+const MAX_JSON_BYTES: usize = 8 << 20;
+
+#[test]
+fn every_limit_of_a_body_holds_however_its_length_is_told() {
+    let server = Server::start(Config { max_words: 3, max_word_bytes: 20, ..Config::default() });
+    server.send("PUT /v1/filters/f", &json!({}));
+    let add = |body: &[u8], framing| {
+        framed(&server, "POST /v1/filters/f/add", "application/json", body, framing)
+    };
+    for framing in FRAMINGS {
+        // Blanks are no item: only the length of the body is wrong.
+        for (bytes, status) in [(MAX_JSON_BYTES, 200), (MAX_JSON_BYTES + 1, 413)] {
+            let large = !matches!(framing, Framing::Chunked(7));
+            if large || status == 413 {
+                let mut body = br#"{"items":["a"]}"#.to_vec();
+                body.resize(bytes, b' ');
+                let answer = add(&body, framing);
+                assert_eq!(answer.status, status, "{framing:?} {}", answer.text());
+            }
+        }
+        for (body, status, setting) in [
+            (json!({ "items": ["1", "2", "3"] }), 200, ""),
+            (json!({ "items": ["1", "2", "3", "4"] }), 400, "(max_words)"),
+            (json!({ "items": ["x".repeat(20)] }), 200, ""),
+            (json!({ "items": ["x".repeat(21)] }), 400, "(max_word_bytes)"),
+        ] {
+            let answer = add(body.to_string().as_bytes(), framing);
+            assert_eq!(answer.status, status, "{framing:?} {}", answer.text());
+            assert!(answer.text().contains(setting), "{framing:?} {}", answer.text());
+        }
+        // A file is as long as its header says, and no longer.
+        let file = server.get("/v1/filters/f/file").body;
+        for (more, status) in [(0, 201), (1, 400), (1 << 20, 400)] {
+            let body = [&file[..], &vec![0; more]].concat();
+            let kind = "application/octet-stream";
+            let answer = framed(&server, "PUT /v1/filters/g/file", kind, &body, framing);
+            assert_eq!(answer.status, status, "{framing:?} {more} {}", answer.text());
+            server.ask("DELETE /v1/filters/g", &[], b"");
+        }
+        let short = &file[..file.len() - 1];
+        let answer =
+            framed(&server, "PUT /v1/filters/g/file", "application/octet-stream", short, framing);
+        assert_eq!(answer.status, 400, "{framing:?} {}", answer.text());
+    }
+}
+
 /// A server that waits for half a second, where its default is 30.
 fn hasty() -> Server {
     Server::start(Config {

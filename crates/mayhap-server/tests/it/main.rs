@@ -6,6 +6,7 @@ mod attack_loads;
 mod attack_murmur;
 mod attack_promise;
 mod command;
+mod command_bounds;
 mod command_dump;
 mod command_matrix;
 mod command_page;

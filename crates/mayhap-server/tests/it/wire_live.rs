@@ -250,7 +250,7 @@ fn the_last_chunk_of_a_large_filter_and_long_lists_leave_the_loop() {
             assert_eq!(answer, b"+OK\r\n");
         }
     }
-    for i in 0..1000 {
+    for i in 0..5_000 {
         server.line(&format!("BF.RESERVE f{i} 0.01 10 NONSCALING"));
     }
     for line in ["KEYS *", "FLUSHDB", "FLUSHALL"] {
