@@ -106,7 +106,7 @@ fn every_row_answers_no_more_than_it_says() {
 /// With buffers that are full of answers nobody reads, no large one is built.
 #[test]
 fn a_large_answer_needs_room_among_the_buffers_of_all() {
-    let config = Config { max_buffer_bytes: 100_000, ..Config::default() };
+    let config = Config { max_buffer_bytes: Some(100_000), ..Config::default() };
     let mut server = Server::with(config, |options| options.max_name_bytes = LONG);
     for number in 0..3 {
         let request = words("BF.ADD", [name(number, LONG), b"a".to_vec()]);

@@ -162,3 +162,36 @@ fn what_is_too_large_is_refused_by_its_setting() {
     let giant = format!("POST /v1/filters/f/add HTTP/1.1\r\nHost: localhost\r\n{headers}\r\nx");
     assert_eq!(Answer::parse(&server.raw(giant.as_bytes())).status, 413);
 }
+
+/// What has come of bodies that are not whole is memory too, and not without a limit.
+#[test]
+fn bodies_that_are_not_whole_are_held_against_the_buffers_of_all() {
+    let max_buffer_bytes = Some(4 << 20);
+    let server = Server::start(Config { max_buffer_bytes, ..Config::default() });
+    server.send("PUT /v1/filters/f", &json!({}));
+    let host = server.address;
+    let mut unfinished = Vec::new();
+    for path in ["POST /v1/filters/f/add", "POST /v1/filters/f/check"] {
+        let kind = "Content-Type: application/json\r\nContent-Length: 8000000";
+        let mut stream = TcpStream::connect(host).unwrap();
+        let head = format!("{path} HTTP/1.1\r\nHost: {host}\r\n{kind}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(&vec![b' '; 1_900_000]).unwrap();
+        unfinished.push(stream);
+    }
+    while server.shared.clients.buffered_bytes() < 3_800_000 {
+        std::thread::yield_now();
+    }
+    let body = json!({ "items": ["x".repeat(500_000)] });
+    let refused = server.send("POST /v1/filters/f/add", &body);
+    assert_eq!(refused.status, 503, "{}", refused.text());
+    assert!(refused.text().contains("(max_buffer_bytes)"), "{}", refused.text());
+    // A small one has room.
+    let items = json!({ "items": ["a"] });
+    assert_eq!(server.send("POST /v1/filters/f/add", &items).status, 200);
+    drop(unfinished);
+    while server.shared.clients.buffered_bytes() > 0 {
+        std::thread::yield_now();
+    }
+    assert_eq!(server.send("POST /v1/filters/f/add", &body).status, 200);
+}

@@ -27,6 +27,7 @@ mod keyspace_dump;
 mod keyspace_files;
 mod keyspace_growth;
 mod keyspace_limits;
+mod keyspace_memory;
 mod keyspace_promise;
 mod keyspace_recovery;
 mod keyspace_threads;
