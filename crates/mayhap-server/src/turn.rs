@@ -23,6 +23,10 @@ pub struct Turn {
     /// Set by a command whose answer says that something was changed: it may go only once the
     /// change is as safe as the policy promises, and becomes an error if it cannot be.
     pub wrote: bool,
+    /// Nanoseconds of work that were carried out, as the rows of the commands put it.
+    pub work: u64,
+    /// Bytes of answers of the transaction at hand.
+    pub answered: u64,
     /// Other connections wait for the end of this turn: what takes long is not done, but
     /// [`crate::command::After::Later`].
     pub hurried: bool,

@@ -32,11 +32,6 @@ pub(super) const SYNTAX: &str = "ERR syntax error";
 /// A word should be a whole number.
 pub(super) const NO_INTEGER: &str = "ERR value is not an integer or out of range";
 
-/// Bytes of filters that a request may read or copy while others wait: some hundred microseconds.
-pub(super) const HASTY_BYTES: u64 = 1 << 20;
-/// Filters that it may go through meanwhile.
-pub(super) const HASTY_FILTERS: usize = 1000;
-
 /// A request with all that it may look at and change.
 pub(super) struct Call<'a, 'b> {
     /// The words; the first is the command's name.
@@ -46,6 +41,8 @@ pub(super) struct Call<'a, 'b> {
     pub(super) turn: &'b mut Turn,
     pub(super) out: &'b mut Vec<u8>,
     pub(super) after: After,
+    /// Bytes of answer that there is room for.
+    pub(super) granted: u64,
 }
 
 impl<'a> Call<'a, '_> {
@@ -63,10 +60,12 @@ impl<'a> Call<'a, '_> {
         self.shared.keyspace.get(name, self.turn.now)
     }
 
-    /// Whether these filters together have more bytes than others should wait for.
-    pub(super) fn are_large<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> bool {
-        let bytes = names.filter_map(|name| self.entry(name)).map(|entry| entry.num_bytes());
-        bytes.fold(0, u64::saturating_add) > HASTY_BYTES
+    /// Bytes of these filters together; a name that stands twice counts twice.
+    pub(super) fn bytes_of<'n>(&self, names: impl Iterator<Item = &'n [u8]>) -> u64 {
+        let bytes = names.filter_map(|name| {
+            self.shared.keyspace.with(name, self.turn.now, crate::keyspace::Entry::num_bytes)
+        });
+        bytes.fold(0, u64::saturating_add)
     }
 
     /// The filter of this name, or the error that there is none.

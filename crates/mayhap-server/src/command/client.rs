@@ -1,15 +1,19 @@
 //! `CLIENT`: what a client says of itself and asks about others.
 
+use super::bounds::{Answer, ELEMENT_BYTES};
 use super::call::{Call, Outcome, SYNTAX};
 use super::number;
 use super::row::{Command, Places, Right, row};
 use super::word::{is, one_of, shown};
 use crate::Session;
 use crate::net::ClientInfo;
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("client", -2, Right::Known, Places::NONE, "Names and lists clients.", client)];
+    &[row("client", -2, Right::Known, Places::NONE, "Names and lists clients.", client)
+        .answers(Answer::Counted)
+        .works(work)];
 
 pub(super) const BAD_NAME: &str =
     "ERR Client names cannot contain spaces, newlines or special characters.";
@@ -32,6 +36,15 @@ const SUBCOMMANDS: [Sub; 10] = [
 
 /// Those that look at others.
 const ONLY_ADMIN: [&str; 2] = ["list", "kill"];
+
+/// `LIST` goes over all clients, and `KILL` looks for addresses among them.
+fn work(call: &Call<'_, '_>) -> u64 {
+    let goes_over_all = ONLY_ADMIN.iter().any(|name| is(call.word(1), name));
+    if goes_over_all { call.shared.clients.connected() as u64 * CLIENT_NS } else { 0 }
+}
+
+/// A line about a client.
+const CLIENT_NS: u64 = 1_000;
 
 fn client(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
@@ -139,11 +152,11 @@ fn line_of(id: u64, address: Option<SocketAddr>, info: &ClientInfo, more: &str) 
 }
 
 fn list(call: &mut Call<'_, '_>) -> Outcome {
-    let mut ids: Option<Vec<u64>> = None;
+    let mut ids: Option<BTreeSet<u64>> = None;
     let mut words = call.words.from(2).iter();
     while let Some(option) = words.next() {
         if is(option, "id") {
-            let wanted: Option<Vec<u64>> = words.by_ref().map(number::count).collect();
+            let wanted: Option<BTreeSet<u64>> = words.by_ref().map(number::count).collect();
             ids = Some(wanted.filter(|ids| !ids.is_empty()).ok_or("ERR Invalid client ID")?);
         } else if is(option, "type") {
             let kind = words.next().ok_or(SYNTAX)?;
@@ -167,6 +180,7 @@ fn list(call: &mut Call<'_, '_>) -> Outcome {
             client.buffered_bytes()
         );
         lines += &line_of(client.id, client.address, &client.info(), &more);
+        call.room_for((lines.len() + ELEMENT_BYTES) as u64)?;
     }
     call.reply().verbatim(&lines);
     Ok(())

@@ -1,14 +1,20 @@
 //! `CONFIG`: the settings as they are; they change by a restart.
 
+use super::bounds::Answer;
 use super::call::{Call, Outcome};
 use super::client::{help_text, unknown_subcommand};
 use super::row::{Command, Places, Right, row};
 use super::word::one_of;
 use crate::config::{Config, SETTINGS};
-use crate::keyspace::matches;
+use crate::keyspace::{MAX_PATTERN_BYTES, matches};
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("config", -2, Right::Admin, Places::NONE, "Tells the settings.", config)];
+    &[row("config", -2, Right::Admin, Places::NONE, "Tells the settings.", config)
+        .answers(Answer::Counted)
+        .works(|call| call.words.len() as u64 * SETTINGS.len() as u64 * MATCH_NS)];
+
+/// A setting's name matched with a pattern.
+const MATCH_NS: u64 = 200;
 
 type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
 
@@ -63,6 +69,10 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
     if call.words.len() < 3 {
         return Err(Call::arity("config|get"));
     }
+    if call.words.from(2).iter().any(|pattern| pattern.len() > MAX_PATTERN_BYTES) {
+        let text = format!("ERR a pattern has at most {MAX_PATTERN_BYTES} bytes");
+        return Err(text.into());
+    }
     let patterns: Vec<Vec<u8>> =
         call.words.from(2).iter().map(<[u8]>::to_ascii_lowercase).collect();
     let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
@@ -79,6 +89,7 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
             found.push((name, (setting.get)(config)));
         }
     }
+    call.room_for_list(found.iter().flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]))?;
     let mut reply = call.reply();
     reply.map(found.len());
     for (name, value) in found {

@@ -1,6 +1,7 @@
 //! Who a client is and which protocol it speaks.
 
 use super::After;
+use super::bounds::Answer;
 use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::is_printable;
 use super::number;
@@ -11,11 +12,13 @@ use crate::metrics::Counter;
 use crate::resp::Words;
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("ping", -1, Right::Known, Places::NONE, "Answers PONG, or the word given.", ping),
-    row("echo", 2, Right::Known, Places::NONE, "Answers the word given.", echo),
-    row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth).slow_if(auth_is_slow),
+    row("ping", -1, Right::Known, Places::NONE, "Answers PONG, or the word given.", ping)
+        .answers(Answer::Echo),
+    row("echo", 2, Right::Known, Places::NONE, "Answers the word given.", echo)
+        .answers(Answer::Echo),
+    row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth).works(work_of_auth),
     row("hello", -1, Right::Open, Places::NONE, "Chooses the protocol, and logs in.", hello)
-        .slow_if(hello_is_slow),
+        .works(work_of_hello),
     row("select", 2, Right::Known, Places::NONE, "Chooses database 0, the only one.", select),
     row("quit", -1, Right::Open, Places::NONE, "Closes the connection.", quit),
     row("reset", 1, Right::Open, Places::NONE, "Makes the connection as it began.", reset),
@@ -53,18 +56,24 @@ fn auth(call: &mut Call<'_, '_>) -> Outcome {
     call.ok()
 }
 
-fn auth_is_slow(call: &Call<'_, '_>) -> bool {
+/// A check of a password that is kept as a hash.
+const HASH_NS: u64 = 20_000_000;
+
+fn work_of_auth(call: &Call<'_, '_>) -> u64 {
     let users = &call.shared.config.users;
-    match call.words.len() {
+    let is_slow = match call.words.len() {
         2 => users.asks_password() && users.is_slow(DEFAULT_USER.as_bytes(), call.word(1)),
         3 => users.is_slow(call.word(1), call.word(2)),
         _ => false,
-    }
+    };
+    if is_slow { HASH_NS } else { 0 }
 }
 
-fn hello_is_slow(call: &Call<'_, '_>) -> bool {
+fn work_of_hello(call: &Call<'_, '_>) -> u64 {
     let login = Hello::parse(call.words).ok().and_then(|hello| hello.login);
-    login.is_some_and(|(name, password)| call.shared.config.users.is_slow(name, password))
+    let users = &call.shared.config.users;
+    let is_slow = login.is_some_and(|(name, password)| users.is_slow(name, password));
+    if is_slow { HASH_NS } else { 0 }
 }
 
 fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {

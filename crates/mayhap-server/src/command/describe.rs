@@ -1,5 +1,6 @@
 //! `COMMAND`: the table, for clients.
 
+use super::bounds::{Answer, ELEMENT_BYTES};
 use super::call::{Call, Fault, Outcome, SYNTAX};
 use super::client::{help_text, unknown_subcommand};
 use super::row::{Command, Places, Right, row};
@@ -8,7 +9,14 @@ use super::word::{is, one_of};
 use crate::resp::Reply;
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("command", -1, Right::Known, Places::NONE, "Describes the commands.", command)];
+    &[row("command", -1, Right::Known, Places::NONE, "Describes the commands.", command)
+        .answers(Answer::Counted)
+        .works(|call| (call.words.len().max(table::len()) as u64) * DESCRIBE_NS)];
+
+/// A command looked for in the table and described.
+const DESCRIBE_NS: u64 = 500;
+/// The longest description of a command, as `COMMAND INFO` or `COMMAND DOCS` has it.
+const DESCRIPTION_BYTES: u64 = 512;
 
 type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
 
@@ -51,6 +59,7 @@ fn named(call: &Call<'_, '_>) -> Vec<Option<(&'static str, &'static Command)>> {
 
 fn info(call: &mut Call<'_, '_>) -> Outcome {
     let commands = named(call);
+    call.room_for(ELEMENT_BYTES as u64 + commands.len() as u64 * DESCRIPTION_BYTES)?;
     let mut reply = call.reply();
     reply.array(commands.len());
     for command in commands {
@@ -90,7 +99,7 @@ fn flags(command: &Command) -> Vec<&'static str> {
         Right::Known => vec!["loading", "stale", "fast"],
         Right::Read => vec!["readonly"],
         Right::Write if command.name == "del" || command.name == "unlink" => vec!["write"],
-        Right::Write => vec!["write", "denyoom"],
+        Right::Write | Right::ReadAndWrite => vec!["write", "denyoom"],
         Right::Admin => vec!["admin", "noscript"],
     }
 }
@@ -101,6 +110,7 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
         Right::Open | Right::Known => vec!["@fast"],
         Right::Read => vec!["@read"],
         Right::Write => vec!["@write"],
+        Right::ReadAndWrite => vec!["@read", "@write"],
         Right::Admin => vec!["@admin", "@dangerous"],
     };
     match group {
@@ -114,6 +124,7 @@ fn categories(group: &str, command: &Command) -> Vec<&'static str> {
 
 fn docs(call: &mut Call<'_, '_>) -> Outcome {
     let commands: Vec<_> = named(call).into_iter().flatten().collect();
+    call.room_for(ELEMENT_BYTES as u64 + commands.len() as u64 * DESCRIPTION_BYTES)?;
     let mut reply = call.reply();
     reply.map(commands.len());
     for (group, command) in commands {
@@ -175,6 +186,7 @@ fn get_keys(call: &mut Call<'_, '_>) -> Outcome {
         return Err("ERR The command has no key arguments".into());
     }
     let keys: Vec<&[u8]> = found.keys.of(words).collect();
+    call.room_for_list(keys.iter().copied())?;
     let mut reply = call.reply();
     reply.array(keys.len());
     for key in keys {

@@ -1,6 +1,7 @@
 //! From the words of a request to its handler.
 
 use super::After;
+use super::bounds::SHARE_NS;
 use super::call::{Call, Fault};
 use super::row::Command;
 use super::table;
@@ -24,17 +25,28 @@ pub fn execute(
     out: &mut Vec<u8>,
 ) -> After {
     let begin = out.len();
-    let mut call = Call { words, session, shared, turn, out, after: After::Go };
+    let mut call = Call { words, session, shared, turn, out, after: After::Go, granted: 0 };
     let outcome = choose(&call).and_then(|command| {
         if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
             return Ok(());
         }
-        if call.turn.hurried && command.is_slow(&call) {
+        let work = command.work_of(&call);
+        if call.turn.hurried && work > SHARE_NS {
             call.after = After::Later;
             return Ok(());
         }
+        call.turn.work = call.turn.work.saturating_add(work);
         call.turn.counts.add(command.right.family(), 1);
-        (command.run)(&mut call)
+        call.room_for(command.answer.bytes(&call))?;
+        (command.run)(&mut call)?;
+        debug_assert!(
+            (call.out.len() - begin) as u64 <= call.granted,
+            "{} answered more than its row says: {} bytes of {}",
+            command.name,
+            call.out.len() - begin,
+            call.granted
+        );
+        Ok(())
     });
     if let Err(fault) = outcome {
         call.turn.counts.add(Counter::Errors, 1);

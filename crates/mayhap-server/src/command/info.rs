@@ -1,12 +1,18 @@
 //! `INFO`: sections of lines.
 
+use super::bounds::{Answer, FILTER_NS};
 use super::call::{Call, Outcome};
 use super::row::{Command, Places, Right, row};
 use super::word::is;
 use std::fmt::Write as _;
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("info", -1, Right::Known, Places::NONE, "Tells the state of the server.", info)];
+    &[row("info", -1, Right::Known, Places::NONE, "Tells the state of the server.", info)
+        .answers(Answer::Bytes(MAX_BYTES))
+        .works(work)];
+
+/// All sections together, with room for long addresses and errors.
+const MAX_BYTES: u64 = 32 << 10;
 
 /// The version of Redis whose generic commands ours are like; clients look at it.
 const REDIS_VERSION: &str = "7.4.0";
@@ -24,14 +30,20 @@ const SECTIONS: [Section; 7] = [
     ("Bloom", bloom),
 ];
 
+/// `bloom` goes over all filters.
+fn work(call: &Call<'_, '_>) -> u64 {
+    let names_all = |word: &[u8]| is(word, "bloom") || is(word, "everything");
+    let filters = call.words.iter().any(names_all).then(|| call.shared.keyspace.len());
+    filters.unwrap_or(0) as u64 * FILTER_NS
+}
+
 fn info(call: &mut Call<'_, '_>) -> Outcome {
     let words = call.words.from(1);
     let named = |name: &str| words.iter().any(|word| is(word, name));
-    let everything = named("everything") || named("all");
-    let default = words.is_empty() || named("default");
+    let default = words.is_empty() || named("default") || named("all");
     let mut text = String::new();
     for (name, write) in SECTIONS {
-        if named(name) || everything || default && name != "Bloom" {
+        if named(name) || named("everything") || default && name != "Bloom" {
             if !text.is_empty() {
                 text.push_str("\r\n");
             }

@@ -1,6 +1,7 @@
 //! What is done to filters by their names.
 
-use super::call::{Call, Fault, HASTY_FILTERS, NO_INTEGER, Outcome, SYNTAX};
+use super::bounds::{self, Answer, ELEMENT_BYTES, END_NS, FILTER_NS};
+use super::call::{Call, Fault, NO_INTEGER, Outcome, SYNTAX};
 use super::client::unknown_subcommand;
 use super::number;
 use super::row::{Command, Places, Right, row};
@@ -14,22 +15,29 @@ use std::sync::Arc;
 pub(super) const TYPE: &str = "MBbloom--";
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("del", -2, Right::Write, Places::ALL, "Removes filters.", del),
-    row("unlink", -2, Right::Write, Places::ALL, "Removes filters.", del),
+    row("del", -2, Right::Write, Places::ALL, "Removes filters.", del).works(work_of_end),
+    row("unlink", -2, Right::Write, Places::ALL, "Removes filters.", del).works(work_of_end),
     row("exists", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
     row("touch", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
     row("type", 2, Right::Read, Places::ONE, "Tells the type of a filter.", kind),
     row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys)
-        .slow_if(are_many),
-    row("scan", -2, Right::Read, Places::NONE, "Lists names, some at a time.", scan),
-    row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key),
+        .answers(Answer::Counted)
+        .works(|call| bounds::matching(call.shared.keyspace.len(), call.word(1))),
+    row("scan", -2, Right::Read, Places::NONE, "Lists names, some at a time.", scan)
+        .answers(Answer::Counted)
+        .works(work_of_scan),
+    row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key)
+        .answers(Answer::Counted)
+        .works(|call| call.shared.keyspace.len().min(MAX_SCAN_COUNT) as u64 * FILTER_NS),
     row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
-    row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename),
+    row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename)
+        .works(|call| bounds::freeing(call.bytes_of(std::iter::once(call.word(2))))),
     row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
     row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
     row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
-        .slow_if(are_many),
-    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush).slow_if(are_many),
+        .works(work_of_flush),
+    row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
+        .works(work_of_flush),
 ];
 
 const NO_SUCH_KEY: &str = "ERR no such key";
@@ -38,9 +46,20 @@ const SCAN_COUNT: usize = 10;
 /// The most that one `SCAN` looks at, whatever it says.
 const MAX_SCAN_COUNT: usize = 10_000;
 
-/// Whether there are more filters than others should wait for.
-fn are_many(call: &Call<'_, '_>) -> bool {
-    call.shared.keyspace.len() > HASTY_FILTERS
+/// Giving the memory of filters back.
+fn work_of_end(call: &Call<'_, '_>) -> u64 {
+    (call.words.len() as u64) * END_NS + bounds::freeing(call.bytes_of(call.words.from(1).iter()))
+}
+
+fn work_of_flush(call: &Call<'_, '_>) -> u64 {
+    let keyspace = &call.shared.keyspace;
+    keyspace.len() as u64 * END_NS + bounds::freeing(keyspace.used_bytes())
+}
+
+fn work_of_scan(call: &Call<'_, '_>) -> u64 {
+    let Ok(Scan { count, pattern, .. }) = Scan::parse(call) else { return 0 };
+    let names = count.min(MAX_SCAN_COUNT).min(call.shared.keyspace.len());
+    bounds::matching(names, pattern.unwrap_or_default())
 }
 
 fn del(call: &mut Call<'_, '_>) -> Outcome {
@@ -72,9 +91,11 @@ fn dbsize(call: &mut Call<'_, '_>) -> Outcome {
 fn keys(call: &mut Call<'_, '_>) -> Outcome {
     let pattern = call.word(1);
     let mut names = Vec::new();
-    let mut cursor = 0;
+    let (mut cursor, mut bytes) = (0, ELEMENT_BYTES);
     loop {
         let page = call.scan(cursor, MAX_SCAN_COUNT, Some(pattern))?;
+        bytes += page.names.iter().map(|name| name.len() + ELEMENT_BYTES).sum::<usize>();
+        call.room_for(bytes as u64)?;
         names.extend(page.names);
         cursor = page.cursor;
         if cursor == 0 {
@@ -93,30 +114,47 @@ fn write_names(call: &mut Call<'_, '_>, names: &[Arc<[u8]>]) {
     }
 }
 
-fn scan(call: &mut Call<'_, '_>) -> Outcome {
-    let cursor = std::str::from_utf8(call.word(1)).ok().and_then(|word| word.parse().ok());
-    let cursor: u64 = cursor.ok_or("ERR invalid cursor")?;
-    let (mut pattern, mut count, mut wanted) = (None, SCAN_COUNT, true);
-    let mut words = call.words.from(2).iter();
-    while let Some(option) = words.next() {
-        let value = words.next().ok_or(SYNTAX)?;
-        if is(option, "match") {
-            pattern = Some(value);
-        } else if is(option, "count") {
-            count = match number::integer(value).ok_or(NO_INTEGER)? {
-                count @ 1.. => usize::try_from(count).unwrap_or(usize::MAX),
-                _ => return Err(SYNTAX.into()),
-            };
-        } else if is(option, "type") {
-            wanted = is(value, TYPE);
-        } else {
-            return Err(SYNTAX.into());
+/// What `SCAN` asks for.
+struct Scan<'a> {
+    cursor: u64,
+    count: usize,
+    pattern: Option<&'a [u8]>,
+    /// Filters have the type that is wanted.
+    wanted: bool,
+}
+
+impl<'a> Scan<'a> {
+    fn parse(call: &Call<'a, '_>) -> Result<Self, Fault> {
+        let cursor = std::str::from_utf8(call.word(1)).ok().and_then(|word| word.parse().ok());
+        let cursor = cursor.ok_or("ERR invalid cursor")?;
+        let mut scan = Self { cursor, count: SCAN_COUNT, pattern: None, wanted: true };
+        let mut words = call.words.from(2).iter();
+        while let Some(option) = words.next() {
+            let value = words.next().ok_or(SYNTAX)?;
+            if is(option, "match") {
+                scan.pattern = Some(value);
+            } else if is(option, "count") {
+                scan.count = match number::integer(value).ok_or(NO_INTEGER)? {
+                    count @ 1.. => usize::try_from(count).unwrap_or(usize::MAX),
+                    _ => return Err(SYNTAX.into()),
+                };
+            } else if is(option, "type") {
+                scan.wanted = is(value, TYPE);
+            } else {
+                return Err(SYNTAX.into());
+            }
         }
+        Ok(scan)
     }
+}
+
+fn scan(call: &mut Call<'_, '_>) -> Outcome {
+    let Scan { cursor, count, pattern, wanted } = Scan::parse(call)?;
     let mut page = call.scan(cursor, count.min(MAX_SCAN_COUNT), pattern)?;
     if !wanted {
         page.names.clear();
     }
+    call.room_for_list(page.names.iter().map(|name| &**name))?;
     let mut reply = call.reply();
     reply.array(2);
     reply.bulk(page.cursor.to_string().as_bytes());
@@ -129,6 +167,7 @@ fn random_key(call: &mut Call<'_, '_>) -> Outcome {
     let names = call.scan(0, MAX_SCAN_COUNT, None)?.names;
     let drawn = DigestFunction::xxh3(call.turn.now).digest(&call.out.len().to_le_bytes());
     let name = names.get((drawn.get() % names.len().max(1) as u64) as usize);
+    call.room_for_list(name.into_iter().map(|name| &**name))?;
     let mut reply = call.reply();
     match name {
         Some(name) => reply.bulk(name),

@@ -1,15 +1,16 @@
 //! What each request does.
 //!
 //! `execute.rs` runs a request: it finds its row in `table.rs` (`row.rs` is the type of a row) and
-//! calls the handler with a `call.rs`. Each family of commands has a file or a folder: `bf/` the
-//! filters, `keys.rs` and `expire.rs` names, `connection.rs` and `client.rs` the client itself,
-//! `transaction.rs` with `queue.rs` requests kept for `EXEC`, `server.rs`, `describe.rs`,
-//! `config.rs` and `info.rs` the server. `number.rs` and `word.rs` read arguments.
-//! docs/commands.md is the description for users.
+//! calls the handler with a `call.rs`, once `bounds.rs` has said what that may cost. Each family of
+//! commands has a file or a folder: `bf/` the filters, `keys.rs` and `expire.rs` names,
+//! `connection.rs` and `client.rs` the client itself, `transaction.rs` with `queue.rs` requests
+//! kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the server. `number.rs`
+//! and `word.rs` read arguments. docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 
 mod bf;
+mod bounds;
 mod call;
 mod client;
 mod config;
@@ -27,6 +28,7 @@ mod table;
 mod transaction;
 mod word;
 
+pub(crate) use bounds::SHARE_NS;
 pub use execute::execute;
 pub(crate) use queue::Queue;
 pub(crate) use word::logged;

@@ -1,5 +1,6 @@
 //! A command as a row of the table: its name, what it needs, its handler.
 
+use super::bounds::{Answer, WORD_NS};
 use super::call::{Call, Outcome};
 use crate::config::Rights;
 use crate::metrics::Counter;
@@ -14,6 +15,8 @@ pub(super) enum Right {
     Known,
     Read,
     Write,
+    /// To read some filters and to write others.
+    ReadAndWrite,
     Admin,
 }
 
@@ -23,7 +26,7 @@ impl Right {
         match self {
             Self::Open | Self::Known | Self::Admin => Counter::Others,
             Self::Read => Counter::Reads,
-            Self::Write => Counter::Writes,
+            Self::Write | Self::ReadAndWrite => Counter::Writes,
         }
     }
 
@@ -34,6 +37,7 @@ impl Right {
             Self::Known => rights.read || rights.write || rights.admin,
             Self::Read => rights.read,
             Self::Write => rights.write,
+            Self::ReadAndWrite => rights.read && rights.write,
             Self::Admin => rights.admin,
         }
     }
@@ -76,21 +80,30 @@ pub(super) struct Command {
     /// For `COMMAND DOCS`.
     pub(super) summary: &'static str,
     pub(super) run: fn(&mut Call<'_, '_>) -> Outcome,
-    /// Whether a request takes longer than its neighbours should wait; none if no request does.
-    pub(super) slow: Option<fn(&Call<'_, '_>) -> bool>,
+    /// The most bytes of its answers.
+    pub(super) answer: Answer,
+    /// Nanoseconds of work of a request beyond those of its words; none if that is all.
+    pub(super) work: Option<fn(&Call<'_, '_>) -> u64>,
 }
 
 impl Command {
-    /// A command of which some requests take long.
-    pub(super) const fn slow_if(mut self, slow: fn(&Call<'_, '_>) -> bool) -> Self {
-        self.slow = Some(slow);
+    /// A command whose answers are not small.
+    pub(super) const fn answers(mut self, answer: Answer) -> Self {
+        self.answer = answer;
         self
     }
 
-    /// Whether this request takes longer than its neighbours should wait.
+    /// A command with work beyond that of its words.
+    pub(super) const fn works(mut self, work: fn(&Call<'_, '_>) -> u64) -> Self {
+        self.work = Some(work);
+        self
+    }
+
+    /// Nanoseconds that this request takes, about.
     #[inline]
-    pub(super) fn is_slow(&self, call: &Call<'_, '_>) -> bool {
-        self.slow.is_some_and(|slow| slow(call))
+    pub(super) fn work_of(&self, call: &Call<'_, '_>) -> u64 {
+        let words = call.words.len() as u64 * WORD_NS;
+        self.work.map_or(words, |work| words.saturating_add(work(call)))
     }
 
     /// Whether a request of so many words has as many as it must.
@@ -109,5 +122,6 @@ pub(super) const fn row(
     summary: &'static str,
     run: fn(&mut Call<'_, '_>) -> Outcome,
 ) -> Command {
-    Command { name, arity, right, keys, summary, run, slow: None }
+    let answer = Answer::Small;
+    Command { name, arity, right, keys, summary, run, answer, work: None }
 }

@@ -3,6 +3,7 @@
 //! Client libraries wrap pipelines in these. There is no `WATCH`, nothing is undone when one of the
 //! requests fails, and other connections may come in between.
 
+use super::bounds::Answer;
 use super::call::{Call, Outcome};
 use super::execute::execute;
 use super::row::{Command, Places, Right, row};
@@ -11,17 +12,14 @@ use super::{After, call::Fault};
 pub(super) const COMMANDS: &[Command] = &[
     row("multi", 1, Right::Known, Places::NONE, "Keeps what follows for EXEC.", multi),
     row("exec", 1, Right::Known, Places::NONE, "Carries out what was kept since MULTI.", exec)
-        .slow_if(|call| call.session.queue.as_ref().is_some_and(|queue| queue.slow)),
+        .answers(Answer::Counted)
+        .works(|call| call.session.queue.as_ref().map_or(0, |queue| queue.work)),
     row("discard", 1, Right::Known, Places::NONE, "Forgets what was kept since MULTI.", discard),
 ];
 
-/// Bytes of answers after which the rest of a transaction is refused: nobody could take them
-/// meanwhile.
-const MAX_ANSWER_BYTES: usize = 64 << 20;
-
 /// Keeps a request if it is to wait for `EXEC`; whether it was.
 pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, Fault> {
-    let (limits, slow) = (&call.shared.config, command.is_slow(call));
+    let (limits, work) = (&call.shared.config, command.work_of(call));
     let Some(queue) = &mut call.session.queue else { return Ok(false) };
     match command.name {
         "multi" | "exec" | "discard" | "quit" | "reset" => return Ok(false),
@@ -40,7 +38,7 @@ pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, F
         return Err(too_large("bytes", limits.max_request_bytes, "max_request_bytes"));
     }
     queue.push(call.words);
-    queue.slow |= slow;
+    queue.work = queue.work.saturating_add(work);
     call.reply().simple("QUEUED");
     Ok(true)
 }
@@ -71,17 +69,18 @@ fn exec(call: &mut Call<'_, '_>) -> Outcome {
     let begin = call.out.len();
     // One that has become slow since it was kept is carried out here nevertheless.
     let hurried = std::mem::replace(&mut call.turn.hurried, false);
+    // The row of `EXEC` has counted the work of all.
+    let work = call.turn.work;
     for words in queue.requests() {
-        if call.out.len() - begin > MAX_ANSWER_BYTES {
-            call.reply().error("ERR not carried out: the answers before are more than 64 MiB");
-            continue;
-        }
+        call.turn.answered = (call.out.len() - begin) as u64;
         let after = execute(words, call.session, call.shared, call.turn, call.out);
         if after != After::Go {
             call.after = after;
         }
     }
-    call.turn.hurried = hurried;
+    // Each was held against the limit with those before it, and errors are small.
+    call.granted = u64::MAX;
+    (call.turn.hurried, call.turn.work, call.turn.answered) = (hurried, work, 0);
     Ok(())
 }
 

@@ -85,7 +85,7 @@ pub struct Config {
     /// Bytes of a request.
     pub max_request_bytes: u32,
     /// Unfinished requests and unsent answers of all clients together.
-    pub max_buffer_bytes: u64,
+    pub max_buffer_bytes: Option<u64>,
     /// A request that has begun is whole within this time.
     pub request_timeout_ms: u64,
     /// A client that reads nothing of its answers is closed.
@@ -111,6 +111,11 @@ pub struct Config {
     /// Filters that `/metrics` lists one by one.
     pub metrics_filters: usize,
 }
+
+/// Buffers of all clients, unless said, where memory is scarce: more than one request may be.
+const LEAST_BUFFERS: u64 = 32 << 20;
+/// And where it is not.
+const MOST_BUFFERS: u64 = 512 << 20;
 
 /// How messages are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -145,13 +150,13 @@ impl Default for Config {
             checkpoint_on_exit: false,
             max_memory: None,
             max_filter_bytes: None,
-            max_name_bytes: 64 << 10,
+            max_name_bytes: 1 << 10,
             max_clients: 10_000,
             max_word_bytes: 1 << 20,
             max_chunk_bytes: (16 << 20) + (64 << 10),
             max_words: 1 << 16,
             max_request_bytes: 64 << 20,
-            max_buffer_bytes: 512 << 20,
+            max_buffer_bytes: None,
             request_timeout_ms: 30_000,
             output_timeout_ms: 30_000,
             idle_timeout_ms: 0,
@@ -173,6 +178,13 @@ impl Config {
     pub fn loop_threads(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         self.threads.filter(|&threads| threads > 0).unwrap_or_else(cores)
+    }
+
+    /// Bytes that unfinished requests and unsent answers may take together: the setting, or an
+    /// eighth of `max_memory`, from 32 MiB to 512 MiB.
+    pub fn buffer_bytes(&self) -> u64 {
+        let by_memory = |memory: u64| (memory / 8).clamp(LEAST_BUFFERS, MOST_BUFFERS);
+        self.max_buffer_bytes.unwrap_or_else(|| self.max_memory.map_or(MOST_BUFFERS, by_memory))
     }
 
     /// Where HTTP is spoken.

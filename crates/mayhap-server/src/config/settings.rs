@@ -111,7 +111,7 @@ pub const SETTINGS: &[Setting] = &[
     row!(max_chunk_bytes, "SIZE", LIMITS, "A chunk of BF.LOADCHUNK", small, small_size),
     row!(max_words, "N", LIMITS, "Words of a request", count, counted),
     row!(max_request_bytes, "SIZE", LIMITS, "One request", small, small_size),
-    row!(max_buffer_bytes, "SIZE", LIMITS, "Buffers of all clients", large, size),
+    row!(max_buffer_bytes, "SIZE", LIMITS, "Buffers of all clients", some(large), maybe_size),
     row!(
         request_timeout_ms as "request_timeout",
         "TIME",

@@ -1,6 +1,7 @@
 //! What requests bring: JSON and files, within limits of size and time.
 
 use super::{Failure, State};
+use crate::Shared;
 use crate::resp::Words;
 use axum::body::{Body, HttpBody};
 use axum::extract::{FromRequest, Request};
@@ -9,15 +10,57 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The largest JSON body.
 const MAX_JSON_BYTES: usize = 8 << 20;
 
 /// A JSON body that has been read.
-pub(super) struct Json<T>(pub(super) T);
+pub(super) struct Json<T> {
+    pub(super) value: T,
+    /// Of what was read; to be kept as long as that is.
+    pub(super) charge: Buffered,
+}
 
-impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
+/// Bytes of requests that are held against the buffers of all clients, until this is dropped.
+pub(super) struct Buffered {
+    shared: Arc<Shared>,
+    bytes: usize,
+}
+
+impl Buffered {
+    pub(super) fn new(state: &State) -> Self {
+        Self { shared: state.shared.clone(), bytes: 0 }
+    }
+
+    /// # Errors
+    ///
+    /// 503 if the buffers of all clients are full.
+    pub(super) fn add(&mut self, bytes: usize) -> Result<(), Failure> {
+        let most = self.shared.config.buffer_bytes();
+        if self.shared.clients.hold(bytes as u64, most) {
+            self.bytes += bytes;
+            return Ok(());
+        }
+        let problem = format!("no more memory for requests: {most} bytes (max_buffer_bytes)");
+        Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, problem))
+    }
+
+    /// Gives some back.
+    pub(super) fn give_back(&mut self, bytes: usize) {
+        self.bytes -= bytes;
+        self.shared.clients.release(bytes as u64);
+    }
+}
+
+impl Drop for Buffered {
+    fn drop(&mut self) {
+        self.shared.clients.release(self.bytes as u64);
+    }
+}
+
+impl<T: DeserializeOwned + Send + 'static> FromRequest<State> for Json<T> {
     type Rejection = Failure;
 
     /// # Errors
@@ -26,9 +69,19 @@ impl<T: DeserializeOwned> FromRequest<State> for Json<T> {
     async fn from_request(request: Request, state: &State) -> Result<Self, Failure> {
         check_type(request.headers(), "application/json")?;
         let time = request_time(state);
-        let bytes = read(request.into_body(), MAX_JSON_BYTES, time).await?;
-        let value = serde_json::from_slice(&bytes);
-        value.map(Self).map_err(|error| Failure::bad(format!("the body: {error}")))
+        let mut charge = Buffered::new(state);
+        let bytes = read(request.into_body(), MAX_JSON_BYTES, time, &mut charge).await?;
+        // Each element of a list is a text of its own beside its bytes.
+        let elements = memchr::memchr_iter(b',', &bytes).count() + 1;
+        charge.add(bytes.len() + elements * size_of::<String>())?;
+        let parse = move || {
+            let value = serde_json::from_slice(&bytes);
+            value.map_err(|error| Failure::bad(format!("the body: {error}")))
+        };
+        // A large one would keep all other connections waiting.
+        let value = tokio::task::spawn_blocking(parse).await;
+        let ended = |_| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "the request failed");
+        Ok(Self { value: value.map_err(ended)??, charge })
     }
 }
 
@@ -57,8 +110,14 @@ pub(super) fn request_time(state: &State) -> Duration {
 ///
 /// # Errors
 ///
-/// 413 above the limit, 408 when it takes too long, 400 if it ends early.
-pub(super) async fn read(body: Body, limit: usize, time: Duration) -> Result<Vec<u8>, Failure> {
+/// 413 above the limit, 408 when it takes too long, 400 if it ends early, 503 if the buffers of all
+/// clients are full.
+async fn read(
+    body: Body,
+    limit: usize,
+    time: Duration,
+    charge: &mut Buffered,
+) -> Result<Vec<u8>, Failure> {
     let too_large = || {
         let problem = format!("the body is above the limit of {limit} bytes");
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, problem)
@@ -75,6 +134,7 @@ pub(super) async fn read(body: Body, limit: usize, time: Duration) -> Result<Vec
             if piece.len() > limit - bytes.len() {
                 return Err(too_large());
             }
+            charge.add(piece.len())?;
             bytes.extend_from_slice(&piece);
         }
         Ok(())

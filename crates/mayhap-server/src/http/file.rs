@@ -1,6 +1,6 @@
 //! Filters as files of the native format: downloads from a snapshot, uploads bounded and checked.
 
-use super::body::{check_type, request_time};
+use super::body::{Buffered, check_type, request_time};
 use super::filters::{blocking, created, need_on};
 use super::name::Name;
 use super::{Failure, State};
@@ -69,8 +69,11 @@ pub(super) async fn upload(
     state.check_writable()?;
     let time = request_time(&state);
     let mut body = request.into_body().into_data_stream();
-    let mut upload = Upload { state, name, given: 0, waiting: Vec::new(), has_header: false };
+    let charge = Buffered::new(&state);
+    let waiting = Vec::new();
+    let mut upload = Upload { state, name, given: 0, waiting, charge, has_header: false };
     while let Some(piece) = next(&mut body, time).await? {
+        upload.charge.add(piece.len())?;
         upload.waiting.extend_from_slice(&piece);
         while upload.waiting.len() >= upload.wanted() {
             if let Some(done) = upload.give(upload.wanted()).await? {
@@ -106,6 +109,8 @@ struct Upload {
     given: usize,
     /// What it has not.
     waiting: Vec<u8>,
+    /// Of that.
+    charge: Buffered,
     has_header: bool,
 }
 
@@ -117,6 +122,7 @@ impl Upload {
     /// Gives so many bytes to the keyspace; the answer if they were the last.
     async fn give(&mut self, bytes: usize) -> Result<Option<Response>, Failure> {
         let piece: Vec<u8> = self.waiting.drain(..bytes).collect();
+        self.charge.give_back(bytes);
         if self.has_header {
             self.given += bytes;
         }

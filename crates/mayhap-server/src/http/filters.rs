@@ -276,7 +276,7 @@ pub(super) async fn create(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json(create): Json<Create>,
+    Json { value: create, charge: _ }: Json<Create>,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
     let spec = create.spec(&state)?;
@@ -319,11 +319,12 @@ pub(super) async fn add(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json(items): Json<Items>,
+    Json { value: items, charge }: Json<Items>,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
     let keys = items.keys(&state)?;
     blocking(move || {
+        let _charge = charge;
         state.check_writable()?;
         let entry = state.filter(&name)?;
         let mut turn = state.turn();
@@ -349,11 +350,12 @@ pub(super) async fn check(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json(items): Json<Items>,
+    Json { value: items, charge }: Json<Items>,
 ) -> Answer {
     need_on(rights.read, "read", &rights, &name)?;
     let keys = items.keys(&state)?;
     blocking(move || {
+        let _charge = charge;
         let entry = state.filter(&name)?;
         let mut turn = state.turn();
         let words = keys.words();
@@ -380,13 +382,14 @@ pub(super) async fn merge(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json(merge): Json<Merge>,
+    Json { value: merge, charge }: Json<Merge>,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
     for from in &merge.from {
         need_on(rights.read, "read", &rights, from.as_bytes())?;
     }
     blocking(move || {
+        let _charge = charge;
         state.check_writable()?;
         let from: Vec<Arc<Entry>> = merge
             .from

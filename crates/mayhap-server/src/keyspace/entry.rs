@@ -7,7 +7,7 @@ use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unread
 use crate::Turn;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Bitmap, Digest, DigestFunction, Error};
+use mayhap::{Bitmap, Charge, Digest, DigestFunction, Error};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -25,16 +25,24 @@ pub struct Entry {
     digest_function: Option<DigestFunction>,
     /// What the log knows of its keys.
     tally: Arc<Tally>,
+    /// What it costs beside its bits, given back with it.
+    pub(super) overhead: Charge,
     /// A dump that is going out.
     pub(super) outgoing: Mutex<Option<Outgoing>>,
 }
 
 impl Entry {
-    pub(super) fn new(id: u64, spec: Spec, expires_at: u64, filter: Box<dyn Filter>) -> Self {
+    pub(super) fn new(
+        id: u64,
+        spec: Spec,
+        expires_at: u64,
+        filter: Box<dyn Filter>,
+        overhead: Charge,
+    ) -> Self {
         let digest_function = filter.digest_function();
         let tally = Arc::new(Tally::new(filter.items()));
         let (expires_at, outgoing) = (AtomicU64::new(expires_at), Mutex::default());
-        Self { id, spec, expires_at, filter, digest_function, tally, outgoing }
+        Self { id, spec, expires_at, filter, digest_function, tally, overhead, outgoing }
     }
 
     /// Whether its time is over.

@@ -65,7 +65,8 @@ impl Keyspace {
         if self.get(name, 0).map(|entry| entry.id) != instead {
             return Err(FileProblem::TakenMeanwhile);
         }
-        let entry = Arc::new(Entry::new(*next_id, spec, 0, filter));
+        let overhead = self.force_overhead(name);
+        let entry = Arc::new(Entry::new(*next_id, spec, 0, filter, overhead));
         *next_id += 1;
         self.add_to_index(name, &entry);
         self.put(name.clone(), entry.clone());

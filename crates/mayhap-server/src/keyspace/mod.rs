@@ -3,11 +3,12 @@
 //! `names.rs` is names to filters, `scan.rs` goes over all of them, `upkeep.rs` is what they need
 //! now and then. `entry.rs` is one filter with what belongs to it, `spec.rs` what it was created to
 //! be, `info.rs` what it says of itself; the kinds are in `kind/`. `sizes.rs` keeps sizes that were
-//! worked out, `growth.rs` allocates layers before they are needed. `load.rs` is dumps that go out
-//! (`outgoing.rs`) and come in (`incoming.rs`, `loading.rs`), `files.rs` filters that lie in the
-//! data folder (`watched.rs`), `recovery.rs` those that come back at start. `options.rs` is the
-//! limits, `glob.rs` the patterns of scans, `lock.rs` locks that go on after a panic, `error.rs`
-//! and `error_text.rs` what can go wrong.
+//! worked out, `overhead.rs` says what a filter costs beside its bits, `growth.rs` allocates layers
+//! before they are needed. `load.rs` is dumps that go out (`outgoing.rs`) and come in
+//! (`incoming.rs`, `loading.rs`), `files.rs` filters that lie in the data folder (`watched.rs`),
+//! `recovery.rs` those that come back at start. `options.rs` is the limits, `glob.rs` the patterns
+//! of scans, `lock.rs` locks that go on after a panic, `error.rs` and `error_text.rs` what can go
+//! wrong.
 
 mod entry;
 mod error;
@@ -24,6 +25,7 @@ mod lock;
 mod names;
 mod options;
 mod outgoing;
+mod overhead;
 mod recovery;
 mod scan;
 mod sizes;
@@ -45,6 +47,7 @@ pub use kind::FEWEST_ITEMS;
 pub use load::{CHUNK_BYTES, LoadError};
 pub use names::Keyspace;
 pub use options::Options;
+pub use overhead::overhead_bytes;
 pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};

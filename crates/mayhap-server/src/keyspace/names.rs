@@ -10,6 +10,7 @@ use super::growth::Growth;
 use super::incoming::Incoming;
 use super::kind::{Contents, Filter};
 use super::lock::{locked, read, write};
+use super::overhead::overhead_bytes;
 use super::sizes::Sizes;
 use super::watched::Files;
 use super::{ChangeError, CreateError, Entry, LongName, Options, Shape, Spec};
@@ -160,6 +161,8 @@ impl Keyspace {
         log: Option<&Log>,
         dump: Option<&[u8]>,
     ) -> Result<Arc<Entry>, CreateError> {
+        // Before anything is written.
+        let overhead = self.charge_overhead(name)?;
         let id = {
             let mut next_id = locked(&self.changing);
             // Before anything is written for a name that is taken.
@@ -182,7 +185,7 @@ impl Keyspace {
             }
             return Err(CreateError::Exists);
         }
-        let entry = Arc::new(Entry::new(id, spec, 0, filter));
+        let entry = Arc::new(Entry::new(id, spec, 0, filter, overhead));
         let name: Arc<[u8]> = name.into();
         let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
         let _logged = now_in(log, &operation)?;
@@ -279,7 +282,17 @@ impl Keyspace {
         if from == to {
             return Ok(());
         }
-        let _logged = now_in(log, &Operation::Rename { id: entry.id, name: to })?;
+        let (old, new) = (overhead_bytes(from.len()), overhead_bytes(to.len()));
+        if new > old {
+            entry.overhead.add(new - old)?;
+        }
+        let logged = now_in(log, &Operation::Rename { id: entry.id, name: to });
+        // What its name costs now: the shorter one at once, the longer one if it has it.
+        entry.overhead.give_back(match logged {
+            Ok(_) => old.saturating_sub(new),
+            Err(_) => new.saturating_sub(old),
+        });
+        let _logged = logged?;
         fail_point("rename.logged");
         let to: Arc<[u8]> = to.into();
         self.add_to_index(&to, &entry);

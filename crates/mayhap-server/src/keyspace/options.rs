@@ -22,12 +22,12 @@ pub struct Options {
 pub(super) const FILTER_BYTES: &str = "filter bytes";
 
 impl Options {
-    /// No limits but that of names, 64 KiB.
+    /// No limits but that of names, 1 KiB.
     pub const fn new(secret_key: SecretKey) -> Self {
         Self {
             max_filter_bytes: u64::MAX,
             max_memory: u64::MAX,
-            max_name_bytes: 64 << 10,
+            max_name_bytes: 1 << 10,
             secret_key,
         }
     }

@@ -246,10 +246,11 @@ impl Keyspace {
                 State::New => empty(&spec, &options, &keyspace.sizes)?,
                 State::Loading(_) => continue,
             };
-            let charge = keyspace.budget.charge(0)?;
+            let charge = keyspace.budget.empty();
             charge.force(contents.num_bytes());
             let filter = keyspace.filter(contents, &spec, charge);
-            let entry = Entry::new(id, spec, expires_at, filter);
+            let overhead = keyspace.force_overhead(&name);
+            let entry = Entry::new(id, spec, expires_at, filter, overhead);
             let (name, entry): (Arc<[u8]>, _) = (name.into(), Arc::new(entry));
             keyspace.add_to_index(&name, &entry);
             keyspace.put(name, entry);

@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub const MAX_PATTERN_BYTES: usize = 1_024;
 /// The most filters that one call looks at.
 const MAX_COUNT: usize = 10_000;
+/// Bytes of names after which it ends: a page is never too large to be answered.
+const MAX_PAGE_BYTES: usize = 1 << 20;
 
 /// A part of all names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +23,8 @@ pub struct Page {
 
 impl Keyspace {
     /// The names of the next filters from `cursor` on, which is 0 at first: of up to `count`
-    /// filters (at least 1, at most 10,000) those that fit `pattern`.
+    /// filters (at least 1, at most 10,000, and fewer where their names have 1 MiB) those that fit
+    /// `pattern`.
     ///
     /// Filters stand in the order of their creation, so one that is there during the whole scan is
     /// listed exactly once, under the name that it has then.
@@ -52,8 +55,15 @@ impl Keyspace {
     pub(super) fn part(&self, cursor: u64, count: usize) -> (Vec<Named>, u64) {
         let count = count.clamp(1, MAX_COUNT);
         let by_id = read(&self.by_id);
-        let part: Vec<Named> =
-            by_id.range(cursor..).take(count).map(|(_, it)| it.clone()).collect();
+        let mut bytes = 0;
+        let part = by_id.range(cursor..).take(count).map(|(_, it)| it.clone());
+        let part: Vec<Named> = part
+            .take_while(|it| {
+                let fits = bytes < MAX_PAGE_BYTES;
+                bytes += it.name.len();
+                fits
+            })
+            .collect();
         let last = part.last().map_or(u64::MAX, |named| named.entry.id);
         let more = last != u64::MAX && by_id.range(last + 1..).next().is_some();
         (part, if more { last + 1 } else { 0 })

@@ -111,6 +111,21 @@ impl Clients {
         self.buffered.get() as usize
     }
 
+    /// Takes bytes of `most` for a request that is no connection's of the loops; false if there are
+    /// not so many.
+    pub(crate) fn hold(&self, bytes: u64, most: u64) -> bool {
+        let all = self.buffered.add(bytes);
+        if all > most {
+            self.buffered.sub(bytes);
+        }
+        all <= most
+    }
+
+    /// Gives bytes back that were held.
+    pub(crate) fn release(&self, bytes: u64) {
+        self.buffered.sub(bytes);
+    }
+
     /// Takes a place among `most`; false if there is none.
     pub(super) fn enter(&self, most: usize) -> bool {
         let entered = self.connected.add_below(most as u64);

@@ -46,7 +46,9 @@ pub(super) struct Connection {
     pub(super) half_closed: bool,
     /// `partial` may have whole requests.
     pub(super) backlog: bool,
-    /// It stands in the loop's queue.
+    /// Its last turn took longer than most: it waits behind those that bring less.
+    pub(super) heavy: bool,
+    /// It stands in a queue of the loop.
     pub(super) queued: bool,
     /// When its unfinished request began; 0 if there is none.
     pub(super) began_ms: u64,
@@ -112,6 +114,7 @@ impl Connection {
             readable: true,
             half_closed: false,
             backlog: false,
+            heavy: false,
             queued: false,
             began_ms,
             progress_ms: now_ms,

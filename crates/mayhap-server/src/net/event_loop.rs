@@ -2,13 +2,14 @@
 
 use super::clients::Close;
 use super::connection::{Connection, Overdue, Phase, Writes};
-use super::control::Arrival;
 use super::jobs::{Aside, Jobs};
 use super::pipeline::{End, Work};
+use super::share::TURN_NS;
 use super::wait::Waiting;
 use super::{Control, Engine, Inbox, Listener, Options};
 use crate::Turn;
 use crate::clock::unix_ms;
+use crate::command::SHARE_NS;
 use crate::resp::Reply;
 use mio::event::Event;
 use mio::{Events, Poll, Registry, Token};
@@ -22,14 +23,12 @@ use std::time::{Duration, Instant};
 /// What a waker's event says.
 pub(crate) const WAKE: Token = Token(0);
 /// Listeners come next, connections from here on.
-const FIRST_CONNECTION: usize = 1 << 8;
+pub(super) const FIRST_CONNECTION: usize = 1 << 8;
 
 /// Bytes that one connection may bring into one turn.
 const TURN_BYTES: usize = 64 << 10;
 /// Answers after which a turn takes no more connections, so that all of them together stay small.
 const MAX_TURN_ANSWERS: usize = 4 << 20;
-/// Connections that are taken in one turn.
-const MAX_TURN_ARRIVALS: usize = 256;
 /// Bytes that a connection may have when all of them together have too many.
 const MODEST_BYTES: usize = 64 << 10;
 
@@ -45,13 +44,15 @@ pub(crate) struct Loop<E> {
     pub(super) options: Arc<Options>,
     pub(super) control: Arc<Control>,
     pub(super) inbox: Arc<Inbox>,
-    close: Close,
+    pub(super) close: Close,
     pub(super) jobs: Jobs,
-    listeners: Vec<Listener>,
-    registry: Registry,
+    pub(super) listeners: Vec<Listener>,
+    pub(super) registry: Registry,
     pub(super) connections: Slab<Connection>,
     /// Connections that have something to do in this turn or the next.
     queue: VecDeque<usize>,
+    /// Those whose last turn took long.
+    heavy: VecDeque<usize>,
     /// Connections whose answers wait for the log.
     pub(super) held: Vec<usize>,
     /// What this turn did, connection by connection.
@@ -61,10 +62,10 @@ pub(crate) struct Loop<E> {
     clock: Clock,
     pub(super) now_ms: u64,
     /// A listener may have more connections.
-    accepting: bool,
+    pub(super) accepting: bool,
     /// Listening failed; it is tried again at the next tick.
-    accept_failed: bool,
-    next_owner: usize,
+    pub(super) accept_failed: bool,
+    pub(super) next_owner: usize,
     /// Some connection has a deadline.
     pub(super) watching: bool,
     last_tick_ms: u64,
@@ -131,6 +132,7 @@ impl<E: Engine> Loop<E> {
             registry,
             connections: Slab::new(),
             queue: VecDeque::new(),
+            heavy: VecDeque::new(),
             held: Vec::new(),
             segments: Vec::new(),
             buffer: vec![0; TURN_BYTES].into_boxed_slice(),
@@ -184,7 +186,7 @@ impl<E: Engine> Loop<E> {
     }
 
     fn timeout(&self) -> Option<Duration> {
-        if !self.queue.is_empty() || self.accepting {
+        if !self.queue.is_empty() || !self.heavy.is_empty() || self.accepting {
             return Some(Duration::ZERO);
         }
         let ticks = self.watching || self.accept_failed || self.stopping_since.is_some();
@@ -224,83 +226,35 @@ impl<E: Engine> Loop<E> {
         };
         if able && !connection.queued && (connection.readable || connection.backlog) {
             connection.queued = true;
-            self.queue.push_back(index);
+            let queue = if connection.heavy { &mut self.heavy } else { &mut self.queue };
+            queue.push_back(index);
         }
     }
 
-    /// Takes connections and hands them round.
-    fn accept(&mut self) {
-        self.accepting = false;
-        let mut woken = vec![false; self.control.inboxes.len()];
-        let clients = self.engine.clients();
-        let most = self.options.max_clients;
-        let mut left = MAX_TURN_ARRIVALS;
-        let mut mine = Vec::new();
-        for listener in &self.listeners {
-            while left > 0 {
-                left -= 1;
-                match listener.accept(|| clients.enter(most)) {
-                    Ok(None) => {}
-                    Ok(Some(arrival)) => {
-                        let target = self.next_owner;
-                        self.next_owner = (target + 1) % woken.len();
-                        // The loop with the listeners is the first.
-                        if target == 0 {
-                            mine.push(arrival);
-                        } else {
-                            self.control.inboxes[target].put(arrival);
-                            woken[target] = true;
-                        }
-                    }
-                    Err(error) => match error.kind() {
-                        io::ErrorKind::WouldBlock => break,
-                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
-                        _ => {
-                            log::warn!("cannot take a connection: {error}");
-                            self.accept_failed = true;
-                            break;
-                        }
-                    },
-                }
-            }
-        }
-        self.accepting = left == 0;
-        for (inbox, _) in self.control.inboxes.iter().zip(woken).filter(|(_, woken)| *woken) {
-            inbox.wake();
-        }
-        for arrival in mine {
-            self.welcome(arrival);
-        }
-    }
-
-    fn welcome(&mut self, arrival: Arrival) {
-        let Arrival { mut stream, address } = arrival;
-        let clients = self.engine.clients();
-        let entry = self.connections.vacant_entry();
-        let index = entry.key();
-        let token = Token(index + FIRST_CONNECTION);
-        if let Err(error) = stream.register(&self.registry, token) {
-            log::warn!("cannot watch a connection: {error}");
-            clients.leave();
-            return;
-        }
-        let client = clients.add(address, self.work.turn.now, self.close.clone());
-        let session = self.engine.open(client.id, address);
-        let connection = Connection::new(stream, session, client, self.now_ms);
-        self.watching |= connection.is_watched(&self.options);
-        entry.insert(connection);
-        self.enqueue(index);
-    }
-
+    /// Serves those who bring little, then those whose last turn took long: one of them at least,
+    /// so that they go on, and more only while the turn is short.
     fn serve_queue(&mut self) {
+        let start = self.work.turn.work;
         // Those that are put back have their next turn in the next turn.
         for _ in 0..self.queue.len() {
-            if self.work.out.len() > MAX_TURN_ANSWERS {
+            if self.is_full(start, TURN_NS) {
                 break;
             }
             let Some(index) = self.queue.pop_front() else { break };
             self.serve(index);
         }
+        for _ in 0..self.heavy.len() {
+            let Some(index) = self.heavy.pop_front() else { break };
+            self.serve(index);
+            if self.is_full(start, SHARE_NS) {
+                break;
+            }
+        }
+    }
+
+    /// Whether a turn that began with so much work has done enough.
+    const fn is_full(&self, start: u64, most: u64) -> bool {
+        self.work.out.len() > MAX_TURN_ANSWERS || self.work.turn.work - start >= most
     }
 
     /// Carries out what a connection has sent.
@@ -340,6 +294,7 @@ impl<E: Engine> Loop<E> {
         let ran = self.work.carry_out(connection, arrived, &*self.engine, &self.options);
         connection.backlog =
             matches!(ran.end, End::Enough | End::Later) && connection.partial.is_some();
+        connection.heavy = ran.heavy;
         connection.aside = ran.later.map(|request| Box::new(Aside::Due(request)));
         if connection.partial.is_none() || connection.backlog {
             connection.began_ms = 0;

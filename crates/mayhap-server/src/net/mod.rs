@@ -11,12 +11,14 @@
 //! (a full disk); other connections go on. So they do while a request takes long: it is carried out
 //! on another thread (`jobs.rs`).
 //!
-//! `loops.rs` starts the threads, `event_loop.rs` is the turn, `wait.rs` the pause before the next,
-//! `pipeline.rs` what happens to the bytes of one connection, `connection.rs` and `stream.rs` the
-//! connection and its socket, `listen.rs` where clients arrive, `clients.rs` who is there,
+//! `loops.rs` starts the threads, `event_loop.rs` is the turn, `share.rs` how much of it one
+//! connection may take, `wait.rs` the pause before the next, `pipeline.rs` what happens to the
+//! bytes of one connection, `connection.rs` and `stream.rs` the connection and its socket,
+//! `listen.rs` where clients arrive and `accept.rs` how they are taken, `clients.rs` who is there,
 //! `engine.rs` what a loop needs of the rest of the server, `send.rs` how answers go out, `tls.rs`
 //! encryption, `control.rs` how other threads reach a loop, `options.rs` its settings.
 
+mod accept;
 mod clients;
 mod connection;
 mod control;
@@ -28,6 +30,7 @@ mod loops;
 mod options;
 mod pipeline;
 mod send;
+mod share;
 mod stream;
 mod tls;
 mod wait;

@@ -2,6 +2,7 @@
 
 use super::connection::{Connection, MAX_UNSENT_BYTES, Partial, Writes};
 use super::jobs::Request;
+use super::share::{HEAVY_NS, Share};
 use super::{Engine, Options};
 use crate::command::After;
 use crate::resp::{Limits, Malformed, Parser, Reply};
@@ -29,6 +30,8 @@ pub(super) struct Ran {
     pub(super) end: End,
     /// The request that takes long.
     pub(super) later: Option<Request>,
+    /// It took more of the turn than most.
+    pub(super) heavy: bool,
 }
 
 /// Why no more of a connection's requests are carried out in this turn.
@@ -36,7 +39,7 @@ pub(super) struct Ran {
 pub(super) enum End {
     /// All are, or the rest has not arrived.
     Waiting,
-    /// There are enough answers for one turn.
+    /// There are enough answers for one turn, or its share of it is used up.
     Enough,
     /// One takes long: the rest comes after it.
     Later,
@@ -102,7 +105,15 @@ struct Job<'a, E> {
 impl<E: Engine> Job<'_, E> {
     fn run(&mut self, data: &[u8], parser: &mut Parser, places: &mut Vec<(u32, u32)>) -> Ran {
         let start = self.out.len();
-        let mut ran = Ran { used: 0, requests: 0, writes: None, end: End::Waiting, later: None };
+        let mut share = Share::begin(self.turn);
+        let mut ran = Ran {
+            used: 0,
+            requests: 0,
+            writes: None,
+            end: End::Waiting,
+            later: None,
+            heavy: false,
+        };
         while let Some(rest) = data.get(ran.used..).filter(|rest| !rest.is_empty()) {
             if self.out.len() - start > self.room {
                 ran.end = End::Enough;
@@ -136,16 +147,24 @@ impl<E: Engine> Job<'_, E> {
             if self.out.len() > before {
                 count(&mut ran.writes, self.turn.wrote, before - start);
             }
+            if share.is_over(self.turn) {
+                ran.end = End::Enough;
+            }
             match after {
                 After::Go | After::Later => {}
                 After::Close => ran.end = End::Close,
                 After::Shutdown { save } => ran.end = End::Shutdown { save },
             }
-            if ran.end != End::Waiting {
-                ran.used = data.len();
-                break;
+            match ran.end {
+                End::Waiting => {}
+                End::Enough => break,
+                _ => {
+                    ran.used = data.len();
+                    break;
+                }
             }
         }
+        ran.heavy = share.taken(self.turn) > HEAVY_NS;
         ran
     }
 }

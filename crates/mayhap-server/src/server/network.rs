@@ -17,7 +17,7 @@ pub(super) fn options(config: &Config) -> Result<Options, StartError> {
         // On one core it would take the time of the thread that it waits for.
         busy_poll: Duration::from_micros(if cores() > 1 { config.busy_poll_us.into() } else { 0 }),
         max_clients: config.max_clients as usize,
-        max_buffer_bytes: usize::try_from(config.max_buffer_bytes).unwrap_or(usize::MAX),
+        max_buffer_bytes: usize::try_from(config.buffer_bytes()).unwrap_or(usize::MAX),
         limits: Limits {
             max_word_bytes: config.max_word_bytes,
             max_chunk_bytes: config.max_chunk_bytes,

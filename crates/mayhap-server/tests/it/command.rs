@@ -29,6 +29,7 @@ impl Server {
     pub(crate) fn with(config: Config, limits: impl FnOnce(&mut Options)) -> Self {
         let mut options = Options::new(SecretKey::new(*b"0123456789abcdef"));
         options.max_filter_bytes = 256 << 20;
+        options.max_name_bytes = 64 << 10;
         limits(&mut options);
         let shared = Shared::new(config, Keyspace::new(options), None);
         let session = Session::new(7, None, shared.config.users.anonymous());

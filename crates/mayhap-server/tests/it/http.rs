@@ -26,7 +26,9 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start(config: Config) -> Self {
-        Self::with(config, Keyspace::new(Options::new(KEY)), None)
+        let max_name_bytes = config.max_name_bytes as usize;
+        let options = Options { max_name_bytes, ..Options::new(KEY) };
+        Self::with(config, Keyspace::new(options), None)
     }
 
     fn with(mut config: Config, keyspace: Keyspace, log: Option<Arc<Log>>) -> Self {

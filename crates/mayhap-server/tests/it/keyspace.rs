@@ -2,7 +2,9 @@
 
 use mayhap::SecretKey;
 use mayhap_server::Turn;
-use mayhap_server::keyspace::{ChangeError, CreateError, InsertError, Keyspace, Options, Spec};
+use mayhap_server::keyspace::{
+    ChangeError, CreateError, InsertError, Keyspace, Options, Spec, overhead_bytes,
+};
 use mayhap_server::resp::Words;
 
 pub(crate) const KEY: SecretKey = SecretKey::new(*b"0123456789abcdef");
@@ -71,7 +73,7 @@ fn memory_is_given_back_when_a_filter_is_gone() {
     let keyspace = keyspace();
     for spec in [Spec::growing(1_000_000, 0.01, 2), Spec::fixed(1_000_000, 0.01)] {
         let entry = keyspace.create(b"a", spec, 1, None).unwrap();
-        assert_eq!(keyspace.used_bytes(), entry.info().num_bytes);
+        assert_eq!(keyspace.used_bytes(), entry.info().num_bytes + overhead_bytes(1));
         drop(entry);
         keyspace.remove(b"a", 1, None).unwrap();
         assert_eq!(keyspace.used_bytes(), 0);
@@ -81,8 +83,8 @@ fn memory_is_given_back_when_a_filter_is_gone() {
     keyspace.create(b"b", Spec::growing(1, 0.01, 2), 1, None).unwrap();
     let entry = keyspace.get(b"a", 1).unwrap();
     with_words(&numbered(0..100_000), |words| entry.insert_many(words, &mut turn)).unwrap();
-    let other = keyspace.get(b"b", 1).unwrap().info().num_bytes;
-    assert_eq!(keyspace.used_bytes(), entry.info().num_bytes + other);
+    let other = keyspace.get(b"b", 1).unwrap().info().num_bytes + overhead_bytes(1);
+    assert_eq!(keyspace.used_bytes(), entry.info().num_bytes + overhead_bytes(1) + other);
     drop(entry);
     keyspace.rename(b"b", b"a", true, 1, None).unwrap();
     assert_eq!(keyspace.used_bytes(), other);

@@ -22,8 +22,8 @@ fn a_refusal_says_what_was_asked_the_limit_and_the_setting() {
     let refused = keyspace.create(b"c", Spec::fixed(700_000, 0.01), 1, None).unwrap_err();
     let CreateError::TooLarge(TooLarge { requested, limit, setting }) = &refused else { panic!() };
     assert!(*requested > used && *limit == 1 << 21 && *setting == "max_memory", "{refused}");
-    assert!(keyspace.create(&vec![b'x'; 65_537], Spec::fixed(1, 0.1), 1, None).is_err());
-    assert!(keyspace.create(&vec![0xFF; 65_536], Spec::fixed(1, 0.1), 1, None).is_ok());
+    assert!(keyspace.create(&vec![b'x'; 1_025], Spec::fixed(1, 0.1), 1, None).is_err());
+    assert!(keyspace.create(&vec![0xFF; 1_024], Spec::fixed(1, 0.1), 1, None).is_ok());
 }
 
 #[test]

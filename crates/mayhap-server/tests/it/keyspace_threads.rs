@@ -1,9 +1,9 @@
 //! Threads that create, insert, remove and rename at once lose nothing.
 
 use super::keyspace::{keyspace, turn};
-use mayhap_server::keyspace::{CreateError, Spec};
-use std::sync::Barrier;
+use mayhap_server::keyspace::{CreateError, Entry, Spec, overhead_bytes};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 
 #[test]
 fn of_those_who_create_one_name_exactly_one_wins_and_the_others_leave_nothing() {
@@ -34,7 +34,10 @@ fn of_those_who_create_one_name_exactly_one_wins_and_the_others_leave_nothing() 
     });
     assert_eq!(won.into_inner(), ROUNDS);
     let all = keyspace.all();
-    let bytes: u64 = all.iter().map(|(_, entry)| entry.info().num_bytes).sum();
+    let bytes = |(name, entry): &(Arc<[u8]>, Arc<Entry>)| {
+        entry.info().num_bytes + overhead_bytes(name.len())
+    };
+    let bytes: u64 = all.iter().map(bytes).sum();
     let found = (all.len() as u64, keyspace.len() as u64, keyspace.used_bytes());
     assert_eq!(found, (ROUNDS, ROUNDS, bytes));
 }
@@ -97,6 +100,8 @@ fn threads_that_change_names_while_others_insert_lose_no_key() {
     let mut names: Vec<_> = keyspace.all().into_iter().map(|(name, _)| name.to_vec()).collect();
     names.sort();
     assert_eq!(names.len() as u64, THREADS + 1, "{names:?}");
-    let bytes: u64 = keyspace.all().iter().map(|(_, entry)| entry.info().num_bytes).sum();
+    let all = keyspace.all().into_iter();
+    let bytes = all.map(|(name, entry)| entry.info().num_bytes + overhead_bytes(name.len()));
+    let bytes: u64 = bytes.sum();
     assert_eq!(keyspace.used_bytes(), bytes);
 }

@@ -19,8 +19,8 @@ pub(crate) fn options() -> Options {
 }
 
 /// An engine without filters: `PING`, `ECHO word`, `BIG bytes`, `COUNT word…`, `ADD` (which
-/// depends on the log), `BUSY`, `LOGIN`, `NAME word`, `WHO`, `QUIT`, `SHUTDOWN`, and `SLOW word…`:
-/// the request of these words, on a thread that takes its time.
+/// depends on the log), `BUSY`, `WORK nanoseconds`, `LOGIN`, `NAME word`, `WHO`, `QUIT`,
+/// `SHUTDOWN`, and `SLOW word…`: the request of these words, on a thread that takes its time.
 #[derive(Default)]
 pub(crate) struct Echo {
     clients: Clients,
@@ -105,6 +105,11 @@ impl Engine for Echo {
             b"BUSY" => {
                 self.requests.lock().unwrap().push(b"BUSY".to_vec());
                 drop(self.busy.lock().unwrap());
+                reply.simple("OK");
+            }
+            b"WORK" => {
+                self.requests.lock().unwrap().push(b"WORK".to_vec());
+                turn.work += number(1).unwrap() as u64;
                 reply.simple("OK");
             }
             b"LOGIN" => {

@@ -217,3 +217,33 @@ fn a_server_that_stops_answers_what_takes_long() {
     assert_eq!(slow.rest(), "$1\r\na\r\n");
     assert_eq!(server.join().unwrap(), Ended::Stopped);
 }
+
+/// A connection has a millisecond of a turn, whatever it has sent; then it waits behind all who
+/// bring less.
+#[test]
+fn a_pipeline_of_heavy_requests_has_its_share_of_a_turn_and_no_more() {
+    let running = one_loop();
+    let (mut busy, mut heavy, mut other) =
+        (running.connect(), running.connect(), running.connect());
+    other.call(&["PING"], "+PONG\r\n");
+    heavy.call(&["PING"], "+PONG\r\n");
+    let guard = running.engine.busy.lock().unwrap();
+    busy.send("BUSY\r\n");
+    while requests(&running) == 0 {
+        std::thread::yield_now();
+    }
+    // All of this is there before the loop looks again.
+    heavy.send("WORK 600000\r\n".repeat(200));
+    other.send("ADD first\r\n");
+    drop(guard);
+    other.expect(":1\r\n");
+    other.call(&["ADD", "second"], ":1\r\n");
+    heavy.expect("+OK\r\n".repeat(200));
+    let requests = running.engine.requests.lock().unwrap();
+    let before = |word: &[u8]| {
+        let at = requests.iter().position(|request| request == word).unwrap();
+        requests[..at].iter().filter(|request| *request == b"WORK").count()
+    };
+    assert!(before(b"first") <= 2, "{} of its requests came first", before(b"first"));
+    assert_eq!(requests.iter().filter(|request| *request == b"WORK").count(), 200);
+}

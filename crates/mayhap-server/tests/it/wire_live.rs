@@ -81,7 +81,8 @@ pub(crate) fn users() -> Config {
 /// All that a server shares, with a log in this folder.
 pub(crate) fn shared(folder: &std::path::Path) -> Arc<Shared> {
     let key = SecretKey::new([7; 16]);
-    let recovery = Recovery::new(keyspace::Options::new(key));
+    let options = keyspace::Options { max_name_bytes: 64 << 10, ..keyspace::Options::new(key) };
+    let recovery = Recovery::new(options);
     let durable = durable::Options::new(DigestFunction::sip13(key));
     let folder = DataFolder::open(folder).unwrap();
     let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
@@ -250,7 +251,7 @@ fn the_last_chunk_of_a_large_filter_and_long_lists_leave_the_loop() {
             assert_eq!(answer, b"+OK\r\n");
         }
     }
-    for i in 0..1000 {
+    for i in 0..5_000 {
         server.line(&format!("BF.RESERVE f{i} 0.01 10 NONSCALING"));
     }
     for line in ["KEYS *", "FLUSHDB", "FLUSHALL"] {

@@ -65,6 +65,26 @@ impl Budget {
         Ok(Charge { budget: self.clone(), bytes: AtomicU64::new(bytes) })
     }
 
+    /// A charge of nothing, granted even where more than the limit is charged already: for
+    /// [`Charge::force`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::Budget;
+    ///
+    /// let budget = Budget::new(10);
+    /// let (first, second) = (budget.empty(), budget.empty());
+    /// first.force(100);
+    /// second.force(1);
+    /// assert_eq!(budget.used(), 101);
+    /// assert!(budget.charge(0).is_err());
+    /// assert_eq!(budget.empty().bytes(), 0);
+    /// ```
+    pub fn empty(self: &Arc<Self>) -> Charge {
+        Charge { budget: self.clone(), bytes: AtomicU64::new(0) }
+    }
+
     fn take(&self, bytes: u64) -> Result<(), Error> {
         // ORDERING: Relaxed. A first guess; the exchange below decides.
         let mut used = self.used.load(Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use super::errors::NOT_FOUND;
 use super::growth_limit::room_within;
 use super::options::{For, Reservation, capacity, error_rate};
+use crate::command::bounds::CREATE_NS;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
 use crate::config::Config;
@@ -98,6 +99,8 @@ fn find_or_create(call: &mut Call<'_, '_>, reservation: &Reservation) -> Result<
     let spec = reservation.spec(&shared.config);
     check_scale(call, reservation, &spec)?;
     call.turn.wrote = true;
+    // Unlike `BF.RESERVE` its row does not know of it.
+    call.turn.work = call.turn.work.saturating_add(CREATE_NS);
     Ok(shared.keyspace.get_or_create(call.word(1), spec, now, call.log())?)
 }
 

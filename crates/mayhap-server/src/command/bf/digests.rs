@@ -5,12 +5,18 @@
 
 use super::errors::NOT_FOUND;
 use crate::Turn;
+use crate::command::bounds;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{Entry, Hash};
 use crate::metrics::Counter;
 use crate::resp::Reply;
 use mayhap::Digest;
 use std::sync::Arc;
+
+/// As many digests as 8 bytes have.
+pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
+    call.word(2).len() as u64 / 8 * bounds::WORD_NS
+}
 
 pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;

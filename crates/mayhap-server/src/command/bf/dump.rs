@@ -4,19 +4,29 @@
 //! once it is whole and sound. `RedisBloom`'s dumps are taken too; such a filter keeps its hash.
 
 use super::errors::NOT_FOUND;
-use crate::command::call::{Call, Fault, HASTY_BYTES, Outcome};
+use crate::command::bounds;
+use crate::command::call::{Call, Fault, Outcome};
 use crate::command::number;
-use crate::keyspace::LoadError;
+use crate::keyspace::{CHUNK_BYTES, LoadError};
 
-/// Whether a dump begins, with a copy of a large filter.
-pub(in crate::command) fn is_begin(call: &Call<'_, '_>) -> bool {
-    number::integer(call.word(2)) == Some(0) && call.are_large(std::iter::once(call.word(1)))
+/// A chunk or a header, with its cursor. The header of a filter of `RedisBloom` has 60 bytes for
+/// each of its layers, which are fewer than 8,192.
+pub(in crate::command) const ANSWER_BYTES: u64 = CHUNK_BYTES as u64 + (4 << 10);
+
+/// A copy of the filter when a dump begins, then a chunk at a time.
+pub(in crate::command) fn work_of_scan(call: &Call<'_, '_>) -> u64 {
+    match number::integer(call.word(2)) {
+        // The copy, and its bytes.
+        Some(0) => bounds::copying(call.bytes_of(std::iter::once(call.word(1))).saturating_mul(2)),
+        Some(_) => bounds::reading(CHUNK_BYTES as u64),
+        None => 0,
+    }
 }
 
-/// Whether this is the last chunk of a large filter, which is looked through then.
-pub(in crate::command) fn is_end(call: &Call<'_, '_>) -> bool {
+/// The copy of a chunk; with the last one all of the filter is looked through.
+pub(in crate::command) fn work_of_load(call: &Call<'_, '_>) -> u64 {
     let bytes = call.shared.keyspace.ends_load(call.word(1), call.word(3));
-    bytes.is_some_and(|bytes| bytes > HASTY_BYTES)
+    bounds::reading(call.word(3).len() as u64) + bounds::copying(bytes.unwrap_or(0))
 }
 
 pub(in crate::command) fn scan_dump(call: &mut Call<'_, '_>) -> Outcome {

@@ -1,12 +1,12 @@
 //! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what a filter says of itself.
 
 use super::growth_limit::room_within;
+use crate::command::bounds;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
 use crate::keyspace::{Entry, Info, LayerInfo, Shape};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
-use std::sync::Arc;
 
 pub(in crate::command) fn card(call: &mut Call<'_, '_>) -> Outcome {
     let items = call.entry(call.word(1)).map_or(0, |entry| entry.items());
@@ -57,14 +57,15 @@ const FIELDS: [(&str, (Field, &str)); 15] = [
     ("distinct", (Field::Distinct, "Number of distinct items")),
 ];
 
-/// Whether all bits of a large filter are read: for how full it is, and for every field of a
-/// file of another system.
-pub(in crate::command) fn is_slow(call: &Call<'_, '_>) -> bool {
-    let reads_all = |entry: Arc<Entry>| match one_of(call.word(2), &FIELDS) {
-        Some((Field::Fill | Field::FillAlarm, _)) => true,
-        _ => entry.is_read_only(),
-    };
-    call.are_large(std::iter::once(call.word(1))) && call.entry(call.word(1)).is_some_and(reads_all)
+/// A pass over all bits, for how full the filter is, and for every field of a file of another
+/// system.
+pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
+    let reads_all =
+        matches!(one_of(call.word(2), &FIELDS), Some((Field::Fill | Field::FillAlarm, _)));
+    let bytes = call.shared.keyspace.with(call.word(1), call.turn.now, |entry| {
+        if reads_all || entry.is_read_only() { entry.num_bytes() } else { 0 }
+    });
+    bounds::reading(bytes.unwrap_or(0))
 }
 
 pub(in crate::command) fn info(call: &mut Call<'_, '_>) -> Outcome {
@@ -147,10 +148,14 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
     }
 }
 
+/// The longest line: six numbers with their names.
+const LINE_BYTES: u64 = 256;
+
 /// A line for the whole and one for each layer, in the words of `RedisBloom`.
 pub(in crate::command) fn debug(call: &mut Call<'_, '_>) -> Outcome {
     let entry = call.known(call.word(1))?;
     let layers = entry.layers();
+    call.room_for((1 + layers.len() as u64) * LINE_BYTES)?;
     let mut reply = call.reply();
     reply.array(1 + layers.len());
     reply.bulk(format!("size:{}", entry.items()).as_bytes());

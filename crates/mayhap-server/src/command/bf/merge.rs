@@ -1,14 +1,27 @@
 //! `BF.MERGE`: filters are united.
 
+use crate::command::bounds;
 use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{CreateError, Entry};
 use std::sync::Arc;
+
+/// A copy of each source, and of the union; nothing where the target's name is taken.
+pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
+    if call.entry(call.word(1)).is_some() {
+        return 0;
+    }
+    bounds::CREATE_NS + bounds::copying(call.bytes_of(call.words.from(2).iter()))
+}
 
 /// `BF.MERGE target source [source …]` makes a filter that has the items of all sources.
 ///
 /// The target must not exist: a filter that is added to meanwhile could not be replaced by a union
 /// without losing what was acknowledged.
 pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
+    // Before any work.
+    if call.entry(call.word(1)).is_some() {
+        return Err(CreateError::Exists.into());
+    }
     let sources = call.words.from(2).iter().map(|name| call.known(name));
     let sources: Vec<Arc<Entry>> = sources.collect::<Result<_, Fault>>()?;
     call.writable()?;

@@ -17,14 +17,15 @@ mod merge;
 mod options;
 mod which;
 
+use super::bounds::{self, Answer};
 use super::row::{Command, Places, Right, row};
-use Right::{Read, Write};
+use Right::{Read, ReadAndWrite, Write};
 
 const ONE: Places = Places::ONE;
 
 pub(super) const COMMANDS: &[Command] = &[
     row("bf.add", 3, Write, ONE, "Adds an item to a filter.", add::add),
-    row("bf.madd", -3, Write, ONE, "Adds items to a filter.", add::add_many),
+    row("bf.madd", -3, Write, ONE, "Adds items to a filter.", add::add_many).answers(ANSWERS),
     row(
         "bf.insert",
         -2,
@@ -32,22 +33,36 @@ pub(super) const COMMANDS: &[Command] = &[
         ONE,
         "Creates a filter if there is none, adds items.",
         create::insert,
-    ),
-    row("bf.reserve", -4, Write, ONE, "Creates an empty filter.", create::reserve),
+    )
+    .answers(ANSWERS),
+    row("bf.reserve", -4, Write, ONE, "Creates an empty filter.", create::reserve)
+        .works(|_| bounds::CREATE_NS),
     row("bf.exists", 3, Read, ONE, "Looks an item up.", exists::exists),
-    row("bf.mexists", -3, Read, ONE, "Looks items up.", exists::exists_many),
-    row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove),
+    row("bf.mexists", -3, Read, ONE, "Looks items up.", exists::exists_many).answers(ANSWERS),
+    row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove)
+        .answers(ANSWERS),
     row("bf.card", 2, Read, ONE, "Counts the items that were new.", info::card),
-    row("bf.info", -2, Read, ONE, "Describes a filter.", info::info).slow_if(info::is_slow),
+    row("bf.info", -2, Read, ONE, "Describes a filter.", info::info).works(info::work),
     row("bf.debug", 2, Read, ONE, "Describes the layers of a filter.", info::debug)
-        .slow_if(info::is_slow),
+        .answers(Answer::Counted)
+        .works(info::work),
     row("bf.scandump", 3, Read, ONE, "Returns a part of a filter's bytes.", dump::scan_dump)
-        .slow_if(dump::is_begin),
+        .answers(Answer::Bytes(dump::ANSWER_BYTES))
+        .works(dump::work_of_scan),
     row("bf.loadchunk", 4, Write, ONE, "Takes a part of a filter's bytes.", dump::load_chunk)
-        .slow_if(dump::is_end),
-    row("bf.merge", -3, Write, Places::ALL, "Adds filters to a filter.", merge::merge)
-        .slow_if(|call| call.are_large(call.words.from(2).iter())),
-    row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add),
-    row("bf.mexistshash", 3, Read, ONE, "Looks items up by their digests.", digests::exists),
-    row("bf.which", -4, Read, Places::NONE, "Looks items up in several filters.", which::which),
+        .works(dump::work_of_load),
+    row("bf.merge", -3, ReadAndWrite, Places::ALL, "Adds filters to a filter.", merge::merge)
+        .works(merge::work),
+    row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add)
+        .answers(Answer::Echo)
+        .works(digests::work),
+    row("bf.mexistshash", 3, Read, ONE, "Looks items up by their digests.", digests::exists)
+        .answers(Answer::Echo)
+        .works(digests::work),
+    row("bf.which", -4, Read, Places::NONE, "Looks items up in several filters.", which::which)
+        .answers(Answer::Counted)
+        .works(which::work),
 ];
+
+/// A yes or no for each item, and the error that ends them.
+const ANSWERS: Answer = Answer::Words(4);
