@@ -3,10 +3,10 @@
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::io::input::Reading;
-use crate::io::lines::LineReader;
 use crate::io::messages::{Talk, grouped, print_stdout};
 use crate::io::output::Output;
 use crate::io::progress::Progress;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::confirm::Confirm;
 use crate::set::open;
@@ -111,7 +111,7 @@ struct Found {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let reading = args.lines.reading("check", talk);
+    let reading = args.lines.reading();
     let (more, files) = open::split(&args.filters, &args.files, &reading);
     let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
@@ -149,10 +149,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if !args.count && !args.list && !talk.is_quiet() {
         sieve.output = Some(output);
     }
-    let mut reader = LineReader::new(sources, &options, reading, None)?;
+    let mut reader = reader::open(sources, &options, reading, None, talk)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })

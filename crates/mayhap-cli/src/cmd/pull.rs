@@ -2,9 +2,9 @@
 
 use crate::args::{LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
+use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::remote::union::Whole;
 use crate::set::remote::{Connection, Place};

@@ -2,9 +2,9 @@
 
 use crate::args::{ReplicaArgs, WholeArgs, parse_time};
 use crate::error::Error;
+use crate::io::input::Stop;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::key_set::KeySet;
 use crate::set::remote::union::{Reading, Whole};

@@ -3,10 +3,11 @@
 use crate::args::LockArgs;
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
+use crate::io::input::Stop;
 use crate::io::lines::LineReader;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
 use crate::set::key_set::KeySet;
@@ -96,14 +97,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if set.name() != Kind::Counting.name() {
         return Err(not_counting(&file, Kind::Bloom));
     }
-    let mut reader =
-        LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
+    let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     writer.finish(&mut *set)?;
     let Counts { lines, new: removed, .. } = counts;
     let state = set.state();

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::io::input::sniff::{SAMPLE_BYTES, sniff};
-use crate::io::input::{BOM_BYTES, Compression, Reading, Sample};
+use crate::io::input::{BOM_BYTES, Compression, Error as ListError, Reading, Sample};
 use crate::io::lines::Batch;
 use mayhap_keys::{Cutter, KeyOptions};
 use mayhap_units::number::format_bytes;
@@ -49,7 +49,7 @@ impl Confirm {
     /// # Errors
     ///
     /// [`Error::Usage`] if it is no regular file, compressed, or seen not to be sorted;
-    /// [`Error::NotAList`]; [`Error::Io`].
+    /// [`Error::List`]; [`Error::Io`].
     pub fn open(path: &Path, options: &KeyOptions, reading: &Reading) -> Result<Self, Error> {
         let name = path.display().to_string();
         let file = File::open(path).map_err(Error::io("open", &name))?;
@@ -79,7 +79,7 @@ impl Confirm {
             false_positives: 0,
         };
         if !reading.raw {
-            confirm.sniff(reading.verb)?;
+            confirm.sniff()?;
         }
         confirm.check_first_lines()?;
         confirm.look_around()?;
@@ -87,7 +87,7 @@ impl Confirm {
     }
 
     /// Looks at what the file is, as at lists that are read.
-    fn sniff(&mut self, verb: &'static str) -> Result<(), Error> {
+    fn sniff(&mut self) -> Result<(), Error> {
         self.fill(0, SAMPLE_BYTES)?;
         if Compression::of(&self.window).is_some() {
             return Err(Error::usage(
@@ -102,7 +102,7 @@ impl Confirm {
             separator: self.keys.separator,
         });
         let name = &self.name;
-        let refused = |what| Error::NotAList { name: name.clone(), is_stdin: false, verb, what };
+        let refused = |what| ListError::NotAList { name: name.clone(), is_stdin: false, what };
         let ends = ends.map_err(refused)?;
         self.start = if ends.bom { BOM_BYTES as u64 } else { 0 };
         self.keys.strip_cr |= ends.crlf;

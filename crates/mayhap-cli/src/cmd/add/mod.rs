@@ -8,11 +8,12 @@ use crate::args::ReplicaArgs;
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::error::WhenFull;
+use crate::io::input::Stop;
 use crate::io::input::{Reading, Source};
 use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::fill::{self, Counts};
@@ -127,7 +128,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (mut set, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
     set.set_max_bytes(limit);
     let inserter = Inserter::new(set, args.overfill).with_writer(writer);
-    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
+    let reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there are saved",
@@ -148,8 +149,8 @@ fn add_to_server(
     let options = options.agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
     let inserter = Inserter::new(set, args.overfill);
-    let reading = Reading { gathers: true, ..args.lines.reading("add", talk) };
-    let reader = LineReader::new(sources, &options, reading, Some(stop))?;
+    let reading = Reading { gathers: true, ..args.lines.reading() };
+    let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there are in it",
@@ -181,7 +182,7 @@ impl Adding {
         let result = fill::fill(reader, inserter, &mut counts, (*talk, &mut progress), advice);
         let seconds = progress.elapsed();
         progress.clear();
-        reader.warn_of_keyless(*talk);
+        reader::warn_of_keyless(reader, *talk);
         (counts, seconds, result)
     }
 

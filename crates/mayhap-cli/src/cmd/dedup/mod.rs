@@ -12,11 +12,11 @@ use crate::args::layout_name::LayoutName;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::io::input::Reading;
-use crate::io::lines::LineReader;
+use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::exact::ExactSet;
 use pump::{Run, Set};
@@ -144,7 +144,7 @@ impl Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("dedup", &args.files)?;
     let stop = Stop::on_signals()?;
-    let reading = args.lines.reading("dedup", talk);
+    let reading = args.lines.reading();
     let (set, options) = if args.exact {
         (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
     } else {
@@ -157,7 +157,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         Set::Exact(_) => false,
     };
     let reading = Reading { gathers, ..reading };
-    let reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
+    let reader = reader::open(sources.clone(), &options, reading, Some(stop), talk)?;
     let output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,

@@ -4,9 +4,9 @@ use super::Args;
 use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
+use crate::io::input::Stop;
 use crate::io::input::{self, Source};
 use crate::io::messages::Talk;
-use crate::io::signals::Stop;
 use crate::memory;
 use crate::set::inserter::Inserter;
 use crate::set::key_set::KeySet;
@@ -43,7 +43,7 @@ pub(super) fn open(
         let new = if path.exists() {
             None
         } else {
-            input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
+            input::look(sources, &args.lines.key_options(), &args.lines.reading())?;
             Some(new_state(args, &size, path, &waiting))
         };
         let (set, writer, options) = match new {

@@ -3,8 +3,8 @@
 use super::notify::{notify, watchdog};
 use super::startup::Startup;
 use crate::error::Error;
+use crate::io::input::Stop;
 use crate::io::messages::Talk;
-use crate::io::signals::Stop;
 use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
 use mayhap_server::config::{Config, KeyFileError};

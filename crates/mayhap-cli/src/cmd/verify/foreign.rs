@@ -88,7 +88,7 @@ fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Rep
     let state = State::of(&file);
     let (key_type, rate) = (file.key_type().name(), measure(&file, request));
     let (options, mut bits) = (request.lines.key_options(), Bitmap::new());
-    let cut = (&options, request.lines.reading("verify", talk));
+    let cut = (&options, request.lines.reading());
     let keys = Presence::of(request.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
         file.query(batch, &mut bits);
         let not_keys = file.not_keys();

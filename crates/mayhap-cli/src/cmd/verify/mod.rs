@@ -199,7 +199,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
     let rate = subject.measure(args, &header, &state)?;
-    let cut = (&options, args.lines.reading("verify", talk));
+    let cut = (&options, args.lines.reading());
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = rate.rate_verdict != RateVerdict::AsPredicted;

@@ -70,7 +70,7 @@ pub(super) fn run(url: &Path, request: Request<'_>, talk: Talk) -> Result<Outcom
     let verdict = super::rate::verdict_on(judged);
     let rate = RateFound::new(request.seed, count, predicted, verdict);
     let (function, mut digests, mut bits) = (file.digest_function(), Vec::new(), Bitmap::new());
-    let reading = Reading { gathers: true, ..request.lines.reading("verify", talk) };
+    let reading = Reading { gathers: true, ..request.lines.reading() };
     let cut = (&options, reading);
     let keys = Presence::of(request.sources, cut, (talk, keys_bytes), |batch, absent| {
         batch.digest_into(&function, &mut digests);

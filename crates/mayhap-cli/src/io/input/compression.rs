@@ -117,7 +117,7 @@ impl<R: Read> Read for Xzs<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::OutOfMemory => io::Error::other(format!(
-                "its dictionary needs more than {} MiB; pipe it in: xz -dc FILE | mayhap ...",
+                "its dictionary needs more than {} MiB; pipe it in: xz -dc FILE",
                 XZ_MEMORY_KIB >> 10
             )),
             _ => error,

@@ -1,10 +1,9 @@
 //! An input while it is read.
 
 use super::compression::MAGIC_BYTES;
+use super::error::StoppedBySignal;
 use super::sniff::{SAMPLE_BYTES, sniff};
-use super::{Compression, Ends, Reading, Sample, Source};
-use crate::error::{Error, NotAList, StoppedBySignal};
-use crate::io::signals::Stop;
+use super::{Compression, Ends, Error, NotAList, Reading, Sample, Source, Stop};
 use mayhap_keys::KeyOptions;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::File;
@@ -141,7 +140,7 @@ fn begin(
     let total_bytes = total_bytes.filter(|_| !is_compressed);
     let ends = sniff(&Sample { bytes: &start, is_whole, total_bytes, separator });
     let is_stdin = *source == Source::Stdin;
-    let ends = ends.map_err(|what| Error::NotAList { name, is_stdin, verb: reading.verb, what })?;
+    let ends = ends.map_err(|what| Error::NotAList { name, is_stdin, what })?;
     Ok((ends, Box::new(Cursor::new(start).chain(rest))))
 }
 

@@ -1,7 +1,6 @@
 //! What the beginning of some input says: whether it is a list of lines, and how these end.
 
-use super::Compression;
-use crate::error::NotAList;
+use super::{Compression, NotAList};
 use mayhap::native::{HEADER_BYTES, Header, MAGIC};
 use mayhap_formats::{Format, Limits};
 
@@ -34,26 +33,6 @@ pub struct Ends {
     pub bom: bool,
     /// Each ends with a carriage return.
     pub crlf: bool,
-}
-
-impl Ends {
-    /// What is to be said of an input: what of its lines is no part of a key, unless that was
-    /// requested for.
-    pub fn notes(self, name: &str, strips_cr: bool) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.bom {
-            notes.push(format!(
-                "{name} begins with a byte-order mark, which is no part of its first key (--raw \
-                 keeps it)"
-            ));
-        }
-        if self.crlf && !strips_cr {
-            notes.push(format!(
-                "the lines of {name} end with CR LF; the CR is not in their keys (--raw keeps it)"
-            ));
-        }
-        notes
-    }
 }
 
 /// Archives, and ways of compressing that are not read here: first bytes, and where these stand.

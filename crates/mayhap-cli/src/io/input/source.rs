@@ -1,8 +1,6 @@
 //! What is read: files and standard input, by name.
 
-use super::Compression;
-use crate::error::Error;
-use crate::io::signals::Stop;
+use super::{Compression, Error, Stop};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::AsFd;

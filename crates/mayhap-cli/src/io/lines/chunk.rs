@@ -1,6 +1,6 @@
 //! What the reading thread hands over at a time.
 
-use crate::error::Error;
+use crate::io::input::{Error, Note};
 use mayhap::Digest;
 use mayhap_keys::KeyTable;
 
@@ -29,7 +29,7 @@ pub(super) struct Chunk {
     /// Whether what comes after it may take any time.
     pub(super) is_stream: bool,
     /// What is to be said of the input that begins with this chunk.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
 }
 
 impl Chunk {
@@ -92,7 +92,7 @@ impl Chunk {
         }
         let wanted = (self.buffer.len() * 2).min(max_line.saturating_add(2)).max(self.end + 1);
         let more = wanted - self.buffer.len();
-        let no_memory = |_| mayhap::Error::OutOfMemory { bytes: wanted as u64 };
+        let no_memory = |_| Error::OutOfMemory { bytes: wanted as u64 };
         self.buffer.try_reserve_exact(more).map_err(no_memory)?;
         self.buffer.resize(wanted, 0);
         Ok(())

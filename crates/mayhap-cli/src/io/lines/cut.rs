@@ -1,9 +1,7 @@
 //! From sources to chunks of lines: what the reading thread does.
 
 use super::chunk::Chunk;
-use crate::error::Error;
-use crate::io::input::{BOM_BYTES, Input, Reading, Source};
-use crate::io::signals::Stop;
+use crate::io::input::{BOM_BYTES, Error, Input, Note, Reading, Source, Stop};
 use mayhap::{Digest, DigestFunction};
 use mayhap_keys::{Cutter, KeyOptions};
 use std::collections::VecDeque;
@@ -24,7 +22,7 @@ pub(super) struct LineCutter {
     /// Bytes before the first key of the input at hand, until it is cut.
     mark_bytes: usize,
     /// What is to be said of the input at hand, until it is.
-    notes: Vec<String>,
+    notes: Vec<Note>,
     /// Cuts keys that are not the lines themselves.
     cutter: Option<Cutter>,
     function: Option<DigestFunction>,
@@ -145,7 +143,7 @@ impl LineCutter {
         self.strip_cr = self.always_strips_cr || ends.crlf;
         self.is_stream = input.is_stream();
         self.mark_bytes = if ends.bom { BOM_BYTES } else { 0 };
-        self.notes = ends.notes(input.name(), self.always_strips_cr);
+        self.notes = Note::of(ends, input.name(), self.always_strips_cr);
         self.input = Some(input);
         Ok(())
     }

@@ -3,10 +3,7 @@
 use super::batch::{Batch, Keys};
 use super::chunk::Chunk;
 use super::cut::LineCutter;
-use crate::error::Error;
-use crate::io::input::{self, Reading, Source};
-use crate::io::messages::Talk;
-use crate::io::signals::Stop;
+use crate::io::input::{self, Error, Note, Reading, Source, Stop};
 use mayhap::DigestFunction;
 use mayhap_keys::{Cutter, KeyOptions, Keyless};
 use std::sync::Arc;
@@ -45,7 +42,8 @@ pub struct LineReader {
     cutter: Option<LineCutter>,
     thread: Option<Thread>,
     cuts_keys: bool,
-    talk: Talk,
+    /// Called with what there is to say of an input before its first lines are handed out.
+    on_note: Option<OnNote>,
     function: Option<DigestFunction>,
     gathers: bool,
     chunk: Chunk,
@@ -57,6 +55,9 @@ pub struct LineReader {
     lines: u64,
     bytes: u64,
 }
+
+/// What is called with each [`Note`].
+type OnNote = Box<dyn FnMut(Note) + Send>;
 
 struct Thread {
     handle: JoinHandle<()>,
@@ -81,7 +82,7 @@ impl LineReader {
             cutter: Some(LineCutter::new(sources, options, reading, stop)),
             thread: None,
             cuts_keys: Cutter::new(options).is_some(),
-            talk: reading.talk,
+            on_note: None,
             function: None,
             gathers: reading.gathers,
             chunk: Chunk::default(),
@@ -102,6 +103,12 @@ impl LineReader {
         }
     }
 
+    /// Calls `on_note` with what there is to say of each input, before its first lines are handed
+    /// out; without it nobody learns of byte-order marks and carriage returns.
+    pub fn on_note(&mut self, on_note: impl FnMut(Note) + Send + 'static) {
+        self.on_note = Some(Box::new(on_note));
+    }
+
     /// Lines handed out so far.
     pub fn lines(&self) -> u64 {
         self.lines
@@ -110,13 +117,6 @@ impl LineReader {
     /// Those of them that have no key.
     pub fn keyless(&self) -> &Keyless {
         &self.keyless
-    }
-
-    /// Warns of lines without a key, if there were any.
-    pub fn warn_of_keyless(&self, talk: Talk) {
-        if self.keyless.lines() > 0 {
-            talk.warn(&self.keyless.to_string());
-        }
     }
 
     /// Bytes of the lines handed out so far, decompressed.
@@ -134,11 +134,11 @@ impl LineReader {
     ///
     /// # Errors
     ///
-    /// Those of [`crate::io::input::Input`] and of `before_wait`; [`Error::LineTooLong`].
-    pub fn next_batch(
+    /// Those of [`Input`](input::Input) and of `before_wait`; [`Error::LineTooLong`].
+    pub fn next_batch<E: From<Error>>(
         &mut self,
-        before_wait: impl FnOnce() -> Result<(), Error>,
-    ) -> Result<Option<Batch<'_>>, Error> {
+        before_wait: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Option<Batch<'_>>, E> {
         let mut before_wait = Some(before_wait);
         self.next_batch_in_pauses(|_| match before_wait.take() {
             Some(before_wait) => before_wait().map(|()| Pause::Wait),
@@ -152,10 +152,10 @@ impl LineReader {
     /// # Errors
     ///
     /// As [`LineReader::next_batch`].
-    pub fn next_batch_in_pauses(
+    pub fn next_batch_in_pauses<E: From<Error>>(
         &mut self,
-        in_pause: impl FnMut(Duration) -> Result<Pause, Error>,
-    ) -> Result<Option<Batch<'_>>, Error> {
+        in_pause: impl FnMut(Duration) -> Result<Pause, E>,
+    ) -> Result<Option<Batch<'_>>, E> {
         if self.next == self.chunk.len() && !self.receive(in_pause)? {
             return Ok(None);
         }
@@ -195,10 +195,10 @@ impl LineReader {
     }
 
     /// Takes the next chunk over; `false` at the end.
-    fn receive(
+    fn receive<E: From<Error>>(
         &mut self,
-        in_pause: impl FnMut(Duration) -> Result<Pause, Error>,
-    ) -> Result<bool, Error> {
+        in_pause: impl FnMut(Duration) -> Result<Pause, E>,
+    ) -> Result<bool, E> {
         if let Some(cutter) = self.cutter.take() {
             let waiting = if self.gathers { WAITING_TO_BE_GATHERED } else { WAITING_CHUNKS };
             self.thread = Some(start(cutter, waiting)?);
@@ -219,8 +219,10 @@ impl LineReader {
             if self.gathers {
                 self.pending = gather(&mut self.chunk, thread);
             }
-            for note in self.chunk.notes.drain(..) {
-                self.talk.say_over_progress(&note);
+            let notes = self.chunk.notes.drain(..);
+            match &mut self.on_note {
+                Some(on_note) => notes.for_each(on_note),
+                None => drop(notes),
             }
             return Ok(true);
         }
@@ -242,10 +244,10 @@ pub enum Pause {
 }
 
 /// Waits for the next chunk; `None` at the end.
-fn wait(
+fn wait<E>(
     chunks: &Receiver<Result<Chunk, Error>>,
-    mut in_pause: impl FnMut(Duration) -> Result<Pause, Error>,
-) -> Result<Option<Result<Chunk, Error>>, Error> {
+    mut in_pause: impl FnMut(Duration) -> Result<Pause, E>,
+) -> Result<Option<Result<Chunk, Error>>, E> {
     let (mut paused, mut pause) = (Duration::ZERO, FIRST_PAUSE);
     while in_pause(paused)? == Pause::CallAgain {
         match chunks.recv_timeout(pause) {

@@ -50,7 +50,7 @@ pub fn build(
     let (mut all, mut digests): (Vec<Digest>, _) = (Vec::new(), Vec::new());
     loop {
         let raw_bytes = reader.raw_bytes();
-        let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+        let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { break };
         // Leaves none for lines without a key.
         batch.digest_into(&function, &mut digests);
         let lines = (all.len() + digests.len()) as u64;

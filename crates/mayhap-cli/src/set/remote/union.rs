@@ -7,9 +7,9 @@ use crate::args::ReplicaArgs;
 use crate::args::ServerArgs;
 use crate::error::Error;
 use crate::error::over_full;
+use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
 use crate::memory;
 use crate::set::file::open_snapshot;
 use crate::set::key_set::KeySet;
@@ -197,7 +197,8 @@ impl Whole {
         let mut upload = connection.wait(NativeFilter::upload(server, name, options))?;
         let mut done = 0;
         for blocks in self.filter.blocks().chunks(CHUNK_BLOCKS) {
-            let sent = stop.check().and_then(|()| connection.wait(upload.write(blocks)));
+            let stopped = stop.check().map_err(Error::from);
+            let sent = stopped.and_then(|()| connection.wait(upload.write(blocks)));
             if let Err(error) = sent {
                 // What cannot be deleted expires.
                 let _ = connection.wait(upload.abort());

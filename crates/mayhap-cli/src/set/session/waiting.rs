@@ -2,8 +2,8 @@
 
 use crate::args::LockArgs;
 use crate::error::Error;
+use crate::io::input::Stop;
 use crate::io::messages::Talk;
-use crate::io::signals::Stop;
 use crate::set::key_set::KeySet;
 use mayhap::Block;
 use mayhap::native::Header;

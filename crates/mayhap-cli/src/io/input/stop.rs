@@ -1,6 +1,6 @@
-//! SIGINT and SIGTERM as something to look at between batches and to wake a waiting read.
+//! Signals that end a run: a flag between batches that also wakes a waiting read.
 
-use crate::error::Error;
+use super::Error;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::{flag, low_level::pipe};
 use std::io;

@@ -1,4 +1,4 @@
-//! Input that is no list of keys, and the way out.
+//! What input is that is no list of keys.
 
 use mayhap_units::number::grouped;
 use std::fmt;
@@ -30,37 +30,6 @@ pub enum NotAList {
         /// What it is, with its article.
         what: &'static str,
     },
-}
-
-impl NotAList {
-    /// What to do with it instead; `file` is none for standard input.
-    pub fn hint(&self, verb: &str, file: Option<&str>) -> String {
-        let name = file.unwrap_or("FILE");
-        let raw = "--raw takes the bytes as they are";
-        let advice = match (self, verb) {
-            (Self::Filter { .. }, "add" | "build") => {
-                format!("mayhap merge -o FILTER {name} ... makes one filter of several")
-            }
-            (Self::Filter { .. }, "dedup") => {
-                format!("mayhap dedup --state {name} goes on with what it has seen")
-            }
-            (Self::Filter { .. }, "verify") => {
-                format!("filters are verified one at a time: mayhap verify {name}")
-            }
-            (Self::Filter { .. }, _) => {
-                format!("mayhap check -f {name} looks keys up in it, which -f in several")
-            }
-            (Self::Archive { program, .. }, _) => {
-                format!("take its contents: {program} {name} | mayhap {verb} ...")
-            }
-            (Self::Text { encoding }, _) => match file {
-                Some(name) => format!("iconv -f {encoding} -t UTF-8 {name} | mayhap {verb} ..."),
-                None => format!("... | iconv -f {encoding} -t UTF-8 | mayhap {verb} ..."),
-            },
-            (Self::Data { .. }, _) => format!("mayhap {verb} reads one key per line"),
-        };
-        format!("{advice}; {raw}")
-    }
 }
 
 impl fmt::Display for NotAList {

@@ -1,0 +1,47 @@
+//! The way out where a list of keys cannot be read.
+
+use super::ListError;
+use crate::io::input::NotAList;
+
+/// The next step for the user of this verb, if there is one.
+pub(super) fn hint(error: &ListError, verb: &str) -> Option<String> {
+    match error {
+        ListError::NotAList { name, is_stdin, what, .. } => {
+            Some(instead_of(what, verb, (!is_stdin).then_some(name)))
+        }
+        ListError::LineTooLong { .. } => Some(
+            "raise it with --max-line SIZE; is the input text, with the separator you think?"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+/// What to do with input that is no list of keys; `file` is none for standard input.
+fn instead_of(what: &NotAList, verb: &str, file: Option<&str>) -> String {
+    let name = file.unwrap_or("FILE");
+    let raw = "--raw takes the bytes as they are";
+    let advice = match (what, verb) {
+        (NotAList::Filter { .. }, "add" | "build") => {
+            format!("mayhap merge -o FILTER {name} ... makes one filter of several")
+        }
+        (NotAList::Filter { .. }, "dedup") => {
+            format!("mayhap dedup --state {name} goes on with what it has seen")
+        }
+        (NotAList::Filter { .. }, "verify") => {
+            format!("filters are verified one at a time: mayhap verify {name}")
+        }
+        (NotAList::Filter { .. }, _) => {
+            format!("mayhap check -f {name} looks keys up in it, which -f in several")
+        }
+        (NotAList::Archive { program, .. }, _) => {
+            format!("take its contents: {program} {name} | mayhap {verb} ...")
+        }
+        (NotAList::Text { encoding }, _) => match file {
+            Some(name) => format!("iconv -f {encoding} -t UTF-8 {name} | mayhap {verb} ..."),
+            None => format!("... | iconv -f {encoding} -t UTF-8 | mayhap {verb} ..."),
+        },
+        (NotAList::Data { .. }, _) => format!("mayhap {verb} reads one key per line"),
+    };
+    format!("{advice}; {raw}")
+}
