@@ -8,8 +8,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap_cli::Error;
-use mayhap_cli::io::input::{self, Compression, Input, Reading};
 use mayhap_fuzz::limited_to;
+use mayhap_lists::{self as lists, Compression, Input, Reading};
 
 /// More is not taken from a bomb.
 const MOST_BYTES: usize = 1 << 20;
@@ -34,7 +34,7 @@ fn read(list: &[u8], is_stream: bool, separator: u8, reading: &Reading) {
         Err(error) => {
             assert!(!reading.raw, "{error}");
             assert!(
-                matches!(error, input::Error::NotAList { .. } | input::Error::Io { .. }),
+                matches!(error, lists::Error::NotAList { .. } | lists::Error::Io { .. }),
                 "{error}"
             );
             let error = Error::from(error);

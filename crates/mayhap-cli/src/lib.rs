@@ -4,8 +4,8 @@
 //! [`cmd`]; what verbs share stands in rooms beside it, none of which knows of a verb:
 //!
 //! [`args`] what is typed, [`files`] (which looks at all that a command names before it runs) →
-//! [`io`] lists of keys to lines → [`mayhap_keys`] lines to keys → digests → a [`set`] of them →
-//! [`io`] lines to stdout, messages to stderr. [`measure`] is for rates and speed, [`plan`] and
+//! [`mayhap_lists`] lists to lines, keys and digests → a [`set`] of them → [`io`] lines to stdout,
+//! messages to stderr. [`measure`] is for rates and speed, [`plan`] and
 //! [`plot`] for their models; [`error`] is all that can go wrong.
 
 pub mod args;

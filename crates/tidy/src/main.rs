@@ -3,13 +3,15 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 9] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
     "mayhap-redis",
     "mayhap-server",
     "mayhap-units",
+    "mayhap-keys",
+    "mayhap-lists",
     "mayhap-cli",
 ];
 

@@ -1,8 +1,8 @@
 //! How lines are cut, and keys out of them.
 
-use crate::io::input::Reading;
 use clap::Args;
 use mayhap_keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
+use mayhap_lists::Reading;
 use mayhap_units::number::parse_bytes;
 use std::num::NonZeroU32;
 

@@ -2,7 +2,6 @@
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::input::Reading;
 use crate::io::messages::{Talk, grouped, print_stdout};
 use crate::io::output::Output;
 use crate::io::progress::Progress;
@@ -12,6 +11,7 @@ use crate::set::confirm::Confirm;
 use crate::set::open;
 use crate::set::sieve::{Member, Sieve, Until};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Reading;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -7,7 +7,6 @@ use crate::args::parse_time;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
 use crate::files::refuse_existing;
-use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
@@ -16,6 +15,7 @@ use crate::set::kind::Create;
 use crate::set::remote;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap_lists::Stop;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -2,8 +2,6 @@
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::input::Reading;
-use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
@@ -12,6 +10,8 @@ use crate::outcome::Outcome;
 use crate::set::open;
 use crate::set::sieve::Sieve;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Reading;
+use mayhap_lists::Stop;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,7 +2,6 @@
 
 use crate::args::{LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
-use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
@@ -12,6 +11,7 @@ use crate::set::session::Waiting;
 use crate::set::state::State;
 use mayhap::native::Header;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Stop;
 use mayhap_redis::RemoteFilter;
 use serde::Serialize;
 use std::path::PathBuf;

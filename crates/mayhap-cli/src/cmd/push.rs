@@ -2,7 +2,6 @@
 
 use crate::args::{ReplicaArgs, WholeArgs, parse_time};
 use crate::error::Error;
-use crate::io::input::Stop;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
@@ -10,6 +9,7 @@ use crate::set::key_set::KeySet;
 use crate::set::remote::union::{Reading, Whole};
 use crate::set::remote::{Connection, Place, RemoteFile};
 use crate::set::state::State;
+use mayhap_lists::Stop;
 use mayhap_redis::NativeFilter;
 use mayhap_units::number::parse_bytes;
 use serde::Serialize;

@@ -3,8 +3,6 @@
 use crate::args::LockArgs;
 use crate::args::{LineArgs, secret_key};
 use crate::error::Error;
-use crate::io::input::Stop;
-use crate::io::lines::LineReader;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
@@ -16,6 +14,8 @@ use crate::set::state::State;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::LineReader;
+use mayhap_lists::Stop;
 use mayhap_store::Operation;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -2,7 +2,6 @@
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
@@ -12,6 +11,7 @@ use crate::outcome::Outcome;
 use crate::set::named::NamedSets;
 use crate::set::open;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::LineReader;
 use serde::Serialize;
 use std::path::PathBuf;
 

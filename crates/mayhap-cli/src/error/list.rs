@@ -1,15 +1,14 @@
 //! The way out where a list of keys cannot be read.
 
-use super::ListError;
-use crate::io::input::NotAList;
+use mayhap_lists::{Error, NotAList};
 
 /// The next step for the user of this verb, if there is one.
-pub(super) fn hint(error: &ListError, verb: &str) -> Option<String> {
+pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
     match error {
-        ListError::NotAList { name, is_stdin, what, .. } => {
+        Error::NotAList { name, is_stdin, what, .. } => {
             Some(instead_of(what, verb, (!is_stdin).then_some(name)))
         }
-        ListError::LineTooLong { .. } => Some(
+        Error::LineTooLong { .. } => Some(
             "raise it with --max-line SIZE; is the input text, with the separator you think?"
                 .into(),
         ),

@@ -5,7 +5,7 @@
 mod full;
 mod list;
 
-use crate::io::input::Error as ListError;
+use mayhap_lists::Error as ListError;
 use mayhap_units::number::{format_bytes, grouped};
 use std::{fmt, io};
 

@@ -1,9 +1,7 @@
-//! What comes in and what goes out: `input/` lists of keys as bytes, `lines/` as lines (`reader.rs`
-//! opens them for a verb), `output.rs` lines that are written; `messages.rs` what is said on
-//! stderr, `progress.rs` the bar there.
+//! What comes in and what goes out: `reader.rs` opens lists of keys for a verb ([`mayhap_lists`]
+//! reads them), `output.rs` writes lines; `messages.rs` is what is said on stderr, `progress.rs`
+//! the bar there.
 
-pub mod input;
-pub mod lines;
 pub mod messages;
 pub mod output;
 pub mod progress;

@@ -1,10 +1,10 @@
 //! Lists of keys, opened for a verb: what there is to say of them goes to stderr.
 
-use super::input::{Reading, Source, Stop};
-use super::lines::LineReader;
 use super::messages::Talk;
 use crate::error::Error;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::LineReader;
+use mayhap_lists::{Reading, Source, Stop};
 use std::sync::Arc;
 
 /// A reader of these sources that says what of their lines is no part of a key.

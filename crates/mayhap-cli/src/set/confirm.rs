@@ -1,10 +1,11 @@
 //! A sorted file that knows what a filter only may know.
 
 use crate::error::Error;
-use crate::io::input::sniff::{SAMPLE_BYTES, sniff};
-use crate::io::input::{BOM_BYTES, Compression, Error as ListError, Reading, Sample};
-use crate::io::lines::Batch;
 use mayhap_keys::{Cutter, KeyOptions};
+use mayhap_lists::Batch;
+use mayhap_lists::{
+    BOM_BYTES, Compression, Error as ListError, Reading, SAMPLE_BYTES, Sample, sniff,
+};
 use mayhap_units::number::format_bytes;
 use std::cmp::Ordering;
 use std::fs::File;

@@ -2,15 +2,15 @@
 
 use crate::error::Error;
 use crate::error::WhenFull;
-use crate::io::input::Stop;
-use crate::io::input::{Reading, Source};
-use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::measure::distinct::Distinct;
 use crate::set::inserter::Inserter;
 use mayhap::DigestFunction;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::LineReader;
+use mayhap_lists::Stop;
+use mayhap_lists::{Reading, Source};
 use std::sync::Arc;
 
 /// What was read and how much of it was new.

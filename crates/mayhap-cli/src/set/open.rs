@@ -2,8 +2,6 @@
 
 use crate::args::OpenArgs;
 use crate::error::Error;
-use crate::io::input::{self, Reading};
-use crate::io::lines::Batch;
 use crate::io::messages::Talk;
 use crate::set::file::ReadFile;
 use crate::set::foreign::{ForeignFile, Opener};
@@ -11,6 +9,8 @@ use crate::set::key_set::KeySet;
 use crate::set::remote;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Batch;
+use mayhap_lists::Reading;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -190,7 +190,7 @@ pub fn split(
     lists: &[PathBuf],
     reading: &Reading,
 ) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let is_filter = |path: &PathBuf| !filters.is_empty() && input::is_filter(path, reading);
+    let is_filter = |path: &PathBuf| !filters.is_empty() && mayhap_lists::is_filter(path, reading);
     let (more, lists): (Vec<_>, Vec<_>) = lists.iter().cloned().partition(is_filter);
     (filters.iter().cloned().chain(more).collect(), lists)
 }

@@ -8,9 +8,6 @@ use crate::error::Error;
 use crate::error::Full;
 use crate::error::Limit;
 use crate::error::WhenFull;
-use crate::io::input::Source;
-use crate::io::input::Stop;
-use crate::io::lines::{Batch, LineReader};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
@@ -23,6 +20,9 @@ use crate::set::room::{Held, Room};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Source;
+use mayhap_lists::Stop;
+use mayhap_lists::{Batch, LineReader};
 use mayhap_units::number::format_count;
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.

@@ -11,14 +11,14 @@ use crate::args::ServerArgs;
 use crate::args::layout_name::LayoutName;
 use crate::args::{DigestArgs, LineArgs, SizeArgs};
 use crate::error::Error;
-use crate::io::input::Reading;
-use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::exact::ExactSet;
+use mayhap_lists::Reading;
+use mayhap_lists::Stop;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,6 @@ use super::Args;
 use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
-use crate::io::input::Stop;
-use crate::io::input::{self, Source};
 use crate::io::messages::Talk;
 use crate::memory;
 use crate::set::inserter::Inserter;
@@ -16,6 +14,8 @@ use crate::set::remote;
 use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::native::{Header, Kind};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Source;
+use mayhap_lists::Stop;
 use mayhap_units::number::{format_bytes, format_count};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) fn open(
         let new = if path.exists() {
             None
         } else {
-            input::look(sources, &args.lines.key_options(), &args.lines.reading())?;
+            mayhap_lists::look(sources, &args.lines.key_options(), &args.lines.reading())?;
             Some(new_state(args, &size, path, &waiting))
         };
         let (set, writer, options) = match new {

@@ -3,13 +3,13 @@
 use super::Args;
 use crate::error::Error;
 use crate::error::WhenFull;
-use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::output::{Output, for_each_run};
 use crate::io::progress::Progress;
 use crate::set::exact::ExactSet;
 use crate::set::inserter::Inserter;
 use crate::set::session::Due;
+use mayhap_lists::LineReader;
 
 const WHEN_FULL: WhenFull = WhenFull {
     outcome: "all lines up to there are out",

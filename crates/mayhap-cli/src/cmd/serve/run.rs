@@ -3,10 +3,10 @@
 use super::notify::{notify, watchdog};
 use super::startup::Startup;
 use crate::error::Error;
-use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
+use mayhap_lists::Stop;
 use mayhap_server::config::{Config, KeyFileError};
 use mayhap_server::{Running, Server, ShutdownError, StartError, durable, net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -9,7 +9,6 @@ mod server;
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::input::{Reading, Source};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::measure::chance::{Full, Lanes};
@@ -23,6 +22,7 @@ use crate::set::state::State;
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Reading, Source};
 use mayhap_units::number::parse_count;
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_on};

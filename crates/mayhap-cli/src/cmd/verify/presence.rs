@@ -1,12 +1,12 @@
 //! Whether all keys of some input are in a filter: for `verify`.
 
 use crate::error::Error;
-use crate::io::input::{Reading, Source};
-use crate::io::lines::Batch;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Batch;
+use mayhap_lists::{Reading, Source};
 use serde::Serialize;
 
 /// Absent lines that are shown, and bytes of each.

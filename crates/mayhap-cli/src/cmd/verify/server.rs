@@ -6,7 +6,6 @@ use crate::args::LineArgs;
 use crate::args::ReplicaArgs;
 use crate::args::ServerArgs;
 use crate::error::Error;
-use crate::io::input::{Reading, Source};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::measure::chance::Full;
@@ -16,6 +15,7 @@ use crate::set::key_set::KeySet;
 use crate::set::remote::RemoteFile;
 use crate::set::state::State;
 use mayhap::{Bitmap, Digest, SecretKey};
+use mayhap_lists::{Reading, Source};
 use serde::Serialize;
 use std::path::Path;
 

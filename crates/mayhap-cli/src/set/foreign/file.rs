@@ -3,11 +3,11 @@
 use super::{KeyBytes, NotKeys, table};
 use crate::args::ForeignArgs;
 use crate::error::Error;
-use crate::io::lines::Batch;
 use crate::io::messages::Talk;
 use mayhap::Bitmap;
 use mayhap::native::MAGIC;
 use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits};
+use mayhap_lists::Batch;
 use mayhap_store::{Error as Store, FilterLock};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! Keys as the bytes that another system hashes.
 
-use crate::io::lines::Batch;
 use crate::io::messages::{Talk, grouped};
 use mayhap::Bitmap;
 use mayhap_formats::{Error, ForeignFilter, KeyType};
+use mayhap_lists::Batch;
 
 /// The encoded keys of a batch, in memory that is used again.
 #[derive(Debug, Default)]

@@ -3,7 +3,6 @@
 use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
-use crate::io::lines::LineReader;
 use crate::io::messages::rate;
 use crate::io::progress::Progress;
 use crate::memory;
@@ -11,6 +10,7 @@ use crate::set::key_set::{Contents, Detail, KeySet};
 use crate::set::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::{BinaryFuse, Bitmap, Block, Digest, DigestFunction, FuseWidth, Health, SecretKey};
+use mayhap_lists::LineReader;
 use mayhap_store::Image;
 
 /// Bytes of memory per line while a filter is built: our digest, and 20 that the building takes.

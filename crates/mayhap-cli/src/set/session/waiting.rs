@@ -2,11 +2,11 @@
 
 use crate::args::LockArgs;
 use crate::error::Error;
-use crate::io::input::Stop;
 use crate::io::messages::Talk;
 use crate::set::key_set::KeySet;
 use mayhap::Block;
 use mayhap::native::Header;
+use mayhap_lists::Stop;
 use mayhap_store::{FilterLock, LockOptions, Wait};
 use std::ops::ControlFlow;
 use std::path::Path;

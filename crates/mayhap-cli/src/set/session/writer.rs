@@ -3,12 +3,12 @@
 use super::memory::OfFile;
 use super::waiting::{Waiting, not_of_a_file};
 use crate::error::Error;
-use crate::io::lines::Pause;
 use crate::io::messages::Talk;
 use crate::set::key_set::KeySet;
 use crate::set::kind;
 use mayhap::native::Kind;
 use mayhap::{Digest, SecretKey};
+use mayhap_lists::Pause;
 use mayhap_store::{Found, Image, LogFound, Memory, Operation, Recovery, Session, SessionOptions};
 use mayhap_units::number::format_count;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! What the reading thread hands over at a time.
 
-use crate::io::input::{Error, Note};
+use crate::input::{Error, Note};
 use mayhap::Digest;
 use mayhap_keys::KeyTable;
 

@@ -13,7 +13,7 @@ mod lz4;
 mod not_a_list;
 mod open;
 mod reading;
-pub mod sniff;
+mod sniff;
 mod source;
 mod stop;
 
@@ -22,6 +22,6 @@ pub use error::Error;
 pub use not_a_list::NotAList;
 pub use open::{Input, is_filter, look};
 pub use reading::{Note, Reading};
-pub use sniff::{BOM_BYTES, Ends, Sample};
+pub use sniff::{BOM_BYTES, Ends, SAMPLE_BYTES, Sample, sniff};
 pub use source::Source;
 pub use stop::Stop;

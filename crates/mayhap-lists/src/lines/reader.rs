@@ -3,7 +3,7 @@
 use super::batch::{Batch, Keys};
 use super::chunk::Chunk;
 use super::cut::LineCutter;
-use crate::io::input::{self, Error, Note, Reading, Source, Stop};
+use crate::input::{self, Error, Note, Reading, Source, Stop};
 use mayhap::DigestFunction;
 use mayhap_keys::{Cutter, KeyOptions, Keyless};
 use std::sync::Arc;

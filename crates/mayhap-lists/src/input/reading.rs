@@ -15,6 +15,13 @@ pub struct Reading {
     pub max_line: usize,
 }
 
+impl Default for Reading {
+    /// Lists are seen to be lists, lines have at most 64 MiB, and batches are small.
+    fn default() -> Self {
+        Self { raw: false, gathers: false, max_line: 64 << 20 }
+    }
+}
+
 /// What of an input's lines is no part of their keys. `Display` says it in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {

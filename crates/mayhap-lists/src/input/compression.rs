@@ -54,7 +54,7 @@ impl Compression {
     /// # Examples
     ///
     /// ```
-    /// use mayhap_cli::io::input::Compression;
+    /// use mayhap_lists::Compression;
     ///
     /// assert_eq!(Compression::of(b"\x1F\x8B\x08\0..."), Some(Compression::Gzip));
     /// assert_eq!(Compression::of(b"BZh9 is text"), None);

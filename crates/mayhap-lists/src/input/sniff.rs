@@ -60,7 +60,7 @@ const ARCHIVES: &[(usize, &[u8], &str, &str)] = &[
 /// # Examples
 ///
 /// ```
-/// use mayhap_cli::io::input::sniff::{Sample, sniff};
+/// use mayhap_lists::{Sample, sniff};
 ///
 /// let look = |bytes| {
 ///     sniff(&Sample { bytes, is_whole: true, total_bytes: None, separator: b'\n' })

@@ -1,7 +1,7 @@
 //! From sources to chunks of lines: what the reading thread does.
 
 use super::chunk::Chunk;
-use crate::io::input::{BOM_BYTES, Error, Input, Note, Reading, Source, Stop};
+use crate::input::{BOM_BYTES, Error, Input, Note, Reading, Source, Stop};
 use mayhap::{Digest, DigestFunction};
 use mayhap_keys::{Cutter, KeyOptions};
 use std::collections::VecDeque;
