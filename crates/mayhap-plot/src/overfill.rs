@@ -2,10 +2,9 @@
 
 use super::frame::{Axis, BLUE, Frame, GREEN, GREY, PURPLE, RED, Side, Stroke};
 use super::frame::{Words, picture, rate_ticks};
-use crate::error::Error;
 use mayhap::sizing;
 use mayhap::sizing::scalable::{self, LayerParams};
-use mayhap::{FilterParams, Layout};
+use mayhap::{Error, FilterParams, Layout};
 
 const ITEMS: u64 = 10_000_000;
 

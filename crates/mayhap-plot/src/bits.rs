@@ -2,11 +2,10 @@
 
 use super::frame::{Axis, BLUE, Frame, GREEN, GREY, INK, OCHRE, PURPLE, RED, Side, Stroke};
 use super::frame::{Words, picture, rate_ticks};
-use crate::error::Error;
 use mayhap::sizing::fuse::{self, FuseWidth};
 use mayhap::sizing::scalable;
 use mayhap::sizing::window::{self, Load, MAX_OLDER_GENERATIONS};
-use mayhap::{Layout, sizing};
+use mayhap::{Error, Layout, sizing};
 use plotters::style::RGBColor;
 
 /// The bits of all kinds are worked out for so many keys; per key they hardly depend on it.
@@ -18,7 +17,7 @@ const LOWEST_FPP: f64 = 1e-6;
 const MOST_BITS: f64 = 120.0;
 
 /// Bits for [`ITEMS`] keys at a rate.
-type Model = fn(f64) -> Result<f64, mayhap::Error>;
+type Model = fn(f64) -> Result<f64, Error>;
 
 struct Curve {
     name: &'static str,
@@ -40,24 +39,24 @@ const CURVES: [Curve; 5] = [
     curve("counting, 4 bits", OCHRE, 0, of_counters),
 ];
 
-fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, mayhap::Error> {
+fn in_layout(layout: Layout, target_fpp: f64) -> Result<f64, Error> {
     Ok(sizing::for_items(layout, ITEMS, target_fpp)?.num_bits() as f64)
 }
 
 /// Counters of 4 bits, 128 to a line: one for each bit of a filter with blocks of 128 bits.
-fn of_counters(target_fpp: f64) -> Result<f64, mayhap::Error> {
+fn of_counters(target_fpp: f64) -> Result<f64, Error> {
     Ok(in_layout(Layout::Blocked128, target_fpp)? * 4.0)
 }
 
 /// A window of [`ITEMS`] keys in its older generations and one that is being filled.
-fn of_window(target_fpp: f64) -> Result<f64, mayhap::Error> {
+fn of_window(target_fpp: f64) -> Result<f64, Error> {
     let generation = Load::Counted(ITEMS.div_ceil(MAX_OLDER_GENERATIONS.into()));
     let (rows, _) = window::for_items(generation, MAX_OLDER_GENERATIONS + 1, target_fpp)?;
     Ok((rows * u64::from(window::NUM_COLUMNS)) as f64)
 }
 
 /// A chain that has grown a thousandfold, its newest layer full.
-fn of_full_chain(target_fpp: f64) -> Result<f64, mayhap::Error> {
+fn of_full_chain(target_fpp: f64) -> Result<f64, Error> {
     const STEPS: u32 = 10;
     let first = ITEMS / (scalable::GROWTH.pow(STEPS) - 1);
     let (mut bits, mut items, mut promised) = (0, 0, 0.0);
