@@ -5,8 +5,8 @@
 //!
 //! [`args`] what is typed, [`files`] (which looks at all that a command names before it runs) →
 //! [`mayhap_lists`] lists to lines, keys and digests → a [`set`] of them → [`io`] lines to stdout,
-//! messages to stderr. [`measure`] is for rates and speed, [`plan`] for their
-//! models; [`error`] is all that can go wrong.
+//! messages to stderr. [`measure`] is for rates and speed; [`error`] is all that can go
+//! wrong.
 
 pub mod args;
 pub mod cmd;
@@ -16,7 +16,6 @@ pub mod io;
 pub mod measure;
 pub mod memory;
 pub mod outcome;
-pub mod plan;
 pub mod set;
 
 pub use error::Error;

@@ -6,11 +6,10 @@ use crate::io::messages::{Talk, grouped, print_stdout, rate};
 use crate::measure::speed::{BATCH, Inserts, Measured, Nanoseconds, measure};
 use crate::memory;
 use crate::outcome::Outcome;
-use crate::plan::machine::memory_sizes;
-use crate::plan::report::fits_name;
 use crate::set::key_set::KeySet;
 use crate::set::kind::{self, Create};
 use mayhap::plan::Fits;
+use mayhap_plan::{fits_name, memory_sizes};
 use mayhap_store::Snapshot;
 use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
@@ -151,7 +150,7 @@ impl Report {
             kernel,
             digest_function: set.digest_function().name(),
             num_bytes,
-            fits: fits_name(Fits::of(num_bytes, &memory_sizes())),
+            fits: fits_name(Fits::of(num_bytes, &memory_sizes(crate::memory::physical_bytes()))),
             items: set.items(),
             expected_items: set.capacity(),
             target_fpp: set.target_fpp(),

@@ -1,16 +1,18 @@
 //! A plan in words and as JSON.
 
-use super::cost::Amount;
-use super::recipe::recipe;
-use crate::io::messages::{grouped, rate, row};
-use mayhap::native::Kind;
-use mayhap::plan::{Candidate, Fits, Needs, Plan, Reason, memory};
-use mayhap_units::number::{format_bytes, format_count};
+use crate::cost::Amount;
+use crate::recipe::recipe;
+use crate::text::{fits_name, rough, what_it_is, why};
+use mayhap::plan::{Candidate, Fits, Needs, Plan, memory};
+use mayhap_units::number::{format_bytes, format_count, format_fpp, grouped};
 use mayhap_units::window::WindowSize;
 use serde::{Serialize, Serializer};
 
 /// Bytes of a key where nobody says: about a number in text, less than most URLs.
 const USUAL_KEY_BYTES: f64 = 32.0;
+
+/// A row of the report in words.
+type Row = (&'static str, String);
 
 /// A request: the needs, and what the report repeats of the command line.
 #[derive(Debug, Clone, Copy)]
@@ -21,6 +23,13 @@ pub struct Request<'a> {
     pub window: Option<WindowSize>,
     /// C1, in its unit.
     pub filter_cost: Option<Amount>,
+}
+
+impl<'a> Request<'a> {
+    /// These needs alone, in no unit of cost.
+    pub fn new(needs: &'a Needs) -> Self {
+        Self { needs, window: None, filter_cost: None }
+    }
 }
 
 /// All numbers of a plan, as `--json` prints them.
@@ -148,16 +157,6 @@ fn serialize_fits<S: Serializer>(fits: &Fits, serializer: S) -> Result<S::Ok, S:
     serializer.serialize_str(fits_name(*fits))
 }
 
-/// The nearest memory that holds a filter, in short.
-pub fn fits_name(fits: Fits) -> &'static str {
-    match fits {
-        Fits::L2 => "L2",
-        Fits::L3 => "L3",
-        Fits::Ram => "DRAM",
-        Fits::Nothing => "nothing",
-    }
-}
-
 impl Report {
     /// The report of a plan.
     pub fn of(request: Request<'_>, plan: &Plan) -> Self {
@@ -172,13 +171,13 @@ impl Report {
                 .iter()
                 .map(|(other, why)| Rejected {
                     numbers: Numbers::of(other),
-                    why: self::why(why, None),
+                    why: crate::text::why(why, None),
                 })
                 .collect(),
             unfit: plan
                 .unfit
                 .iter()
-                .map(|(kind, why)| Unfit { kind: kind.name(), why: self::why(why, None) })
+                .map(|(kind, why)| Unfit { kind: kind.name(), why: crate::text::why(why, None) })
                 .collect(),
             without_filter: best.map(|best| WithoutFilter::of(needs, best)),
             cost: request.filter_cost.and_then(|unit| CostNumbers::of(needs, plan, unit)),
@@ -190,8 +189,9 @@ impl Report {
         }
     }
 
-    /// The report in words.
-    pub fn text(&self) -> String {
+    /// The report in words: names of rows with what they say. A row without a name goes on with the
+    /// one before.
+    pub fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         if let Some(best) = &self.best {
             self.rows_of_best(best, &mut rows);
@@ -219,16 +219,16 @@ impl Report {
             }
             (None, None) => {}
         }
-        rows.iter().map(|(name, value)| row(name, value)).collect()
+        rows
     }
 
-    fn rows_of_best(&self, best: &Numbers, rows: &mut Vec<(&str, String)>) {
+    fn rows_of_best(&self, best: &Numbers, rows: &mut Vec<Row>) {
         rows.push(("kind", format!("{}: {}", best.kind, what_it_is(best.kind))));
         let of_sets = match best.sets {
             1 => String::new(),
             sets => format!(" for each of {} sets", grouped(sets)),
         };
-        let (keys, target) = (grouped(best.items), rate(best.target_fpp));
+        let (keys, target) = (grouped(best.items), format_fpp(best.target_fpp));
         rows.push(("made for", format!("{keys} keys at a rate of {target}{of_sets}")));
         let (bytes, bits) = (format_bytes(best.num_bytes), grouped(best.num_bits));
         let each = if best.sets == 1 { "" } else { " each" };
@@ -248,7 +248,7 @@ impl Report {
                     rough(twice),
                     rough(tenfold)
                 ),
-                _ => format!("{predicted} predicted; takes no more keys than it is made for"),
+                _ => format!("{predicted} predicted; takes no more keys than it was created for"),
             },
         ));
         if let Some(kept) = best.items_kept_of_2x {
@@ -280,7 +280,7 @@ impl Report {
         rows.push(("fits in", self.memory.of(best.fits)));
     }
 
-    fn rows_of_others(&self, rows: &mut Vec<(&str, String)>) {
+    fn rows_of_others(&self, rows: &mut Vec<Row>) {
         let mut name = "runner-up";
         for Rejected { numbers, why } in &self.rejected {
             let bytes = format_bytes(numbers.num_bytes);
@@ -335,7 +335,7 @@ impl WithoutFilter {
         }
     }
 
-    fn rows(&self, rows: &mut Vec<(&str, String)>) {
+    fn rows(&self, rows: &mut Vec<Row>) {
         // Saturates above 16 EiB, where nobody reads on.
         let bytes = |bytes: f64| format_bytes(bytes as u64);
         let (keys, set) = (bytes(self.keys_bytes), bytes(self.hash_set_bytes));
@@ -373,7 +373,7 @@ impl CostNumbers {
         })
     }
 
-    fn rows(&self, rows: &mut Vec<(&str, String)>) {
+    fn rows(&self, rows: &mut Vec<Row>) {
         let amount = |number: f64| self.filter_cost.with(number).to_string();
         let verdict = match self.saved {
             saved if saved > 0.0 => {
@@ -400,7 +400,7 @@ impl CostNumbers {
         rows.push((
             "pays",
             match self.break_even_fpp {
-                Some(fpp) => format!("at any rate below {}", rate(fpp)),
+                Some(fpp) => format!("at any rate below {}", format_fpp(fpp)),
                 None => "at no rate: a query costs more than it can save".into(),
             },
         ));
@@ -411,50 +411,5 @@ impl CostNumbers {
             };
             rows.push(("for nothing", format!("{text} disk reads a second")));
         }
-    }
-}
-
-/// A rate in three digits.
-pub(super) fn rough(fpp: f64) -> String {
-    // The text of a number is a number.
-    rate(format!("{fpp:.2e}").parse().unwrap_or(fpp))
-}
-
-/// Why not, with sizes and costs as people read them.
-fn why(reason: &Reason, unit: Option<Amount>) -> String {
-    let unit = unit.unwrap_or(Amount::Plain(0.0));
-    match *reason {
-        Reason::SavesTooLittle { saved, spent } => format!(
-            "a question costs {} for the filter and saves {} on average",
-            unit.with(spent),
-            unit.with(saved)
-        ),
-        Reason::MoreCacheLines { lines, best } => {
-            format!("touches {lines:.1} cache lines a question, not {best:.1}")
-        }
-        Reason::BudgetTooSmall { max_bytes } => {
-            format!("does not fit in {}", format_bytes(max_bytes))
-        }
-        Reason::OverBudget { num_bytes } => {
-            format!("needs {}, more than the budget", format_bytes(num_bytes))
-        }
-        Reason::KeysAreSmaller { num_bytes } => {
-            format!("a hash set of the keys themselves takes {}", format_bytes(num_bytes))
-        }
-        _ => reason.to_string(),
-    }
-}
-
-/// A kind in a few words.
-fn what_it_is(kind: &str) -> &'static str {
-    match kind {
-        "blocked" => "all bits of a key in one cache line",
-        "standard" => "the bits of a key anywhere, so the fewest bits",
-        _ if kind == Kind::Counting.name() => "counters, so that keys can be removed",
-        _ if kind == Kind::Scalable.name() => "a chain of filters that grows with its keys",
-        _ if kind == Kind::Window.name() => "remembers the newest keys and forgets older ones",
-        _ if kind == Kind::Fuse.name() => "made of all keys at once, never changes",
-        _ if kind == Kind::Matrix.name() => "many sets side by side, queried at once",
-        _ => "a filter",
     }
 }

@@ -3,9 +3,8 @@
 //! Each character is 2 × 4 dots of Braille (U+2800 …), so that the curve is fine enough. Both axes
 //! are logarithmic.
 
-use super::report::rough;
-use crate::io::messages::rate;
-use mayhap_units::number::format_count;
+use crate::text::rough;
+use mayhap_units::number::{format_count, format_fpp};
 use std::cmp::Ordering;
 use std::fmt::Write;
 
@@ -181,7 +180,7 @@ impl Area {
         let step = 1 + decades * 2 / i32::try_from(HEIGHT).unwrap_or(i32::MAX);
         let label = |decade: &i32| self.row(10f64.powi(-decade)) / 4 == row;
         let decade = (0..=decades).filter(|decade| decade % step == 0).find(label);
-        decade.map_or_else(String::new, |decade| rate(10f64.powi(-decade)))
+        decade.map_or_else(String::new, |decade| format_fpp(10f64.powi(-decade)))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Costs as people type them: `10ms`, `0.5us`, or a plain number of whatever unit.
 
-use crate::error::Error;
-
 /// Units of time and their seconds, the longest first.
 const UNITS: [(&str, f64); 6] =
     [("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("µs", 1e-6), ("ns", 1e-9)];
@@ -23,7 +21,7 @@ impl Amount {
     /// What is wrong, and how to write it.
     ///
     /// ```
-    /// use mayhap_cli::plan::cost::Amount;
+    /// use mayhap_plan::Amount;
     /// assert_eq!(Amount::parse("10ms"), Ok(Amount::Seconds(0.01)));
     /// assert_eq!(Amount::parse("2.5"), Ok(Amount::Plain(2.5)));
     /// assert!(Amount::parse("10 parsecs").is_err());
@@ -59,19 +57,9 @@ impl Amount {
         }
     }
 
-    /// Refuses a time beside a plain number.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`].
-    pub fn check_same_unit(self, other: Self) -> Result<(), Error> {
-        match (self, other) {
-            (Self::Seconds(_), Self::Seconds(_)) | (Self::Plain(_), Self::Plain(_)) => Ok(()),
-            _ => Err(Error::usage(
-                "one cost is a time and the other a plain number",
-                "give both with a unit, for example: --disk-cost 10ms --filter-cost 1us",
-            )),
-        }
+    /// Whether both are times, or both plain numbers, so that they can be compared.
+    pub fn has_unit_of(self, other: Self) -> bool {
+        matches!(self, Self::Seconds(_)) == matches!(other, Self::Seconds(_))
     }
 }
 

@@ -1,6 +1,5 @@
 //! How big this machine's memories are.
 
-use crate::memory::physical_bytes;
 use mayhap::plan::MemorySizes;
 use mayhap_units::number::parse_bytes;
 use std::path::Path;
@@ -8,9 +7,10 @@ use std::path::Path;
 /// Where Linux lists the caches of the first core.
 const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
 
-/// The caches and the memory of this machine; where they are unknown, those of a common server.
-pub fn memory_sizes() -> MemorySizes {
-    memory_sizes_of(Path::new(CACHES), physical_bytes())
+/// The caches of this machine, with its memory if it is known; where they are unknown, those of a
+/// common server.
+pub fn memory_sizes(ram_bytes: Option<u64>) -> MemorySizes {
+    memory_sizes_of(Path::new(CACHES), ram_bytes)
 }
 
 fn memory_sizes_of(caches: &Path, ram_bytes: Option<u64>) -> MemorySizes {
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn caches_are_those_that_the_kernel_tells_of() {
+    fn caches_are_those_that_the_kernel_lists() {
         let folder = tempfile::tempdir().unwrap();
         cache(folder.path(), 0, "1", "Data", "48K");
         cache(folder.path(), 1, "2", "Instruction", "4096K");

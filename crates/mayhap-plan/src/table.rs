@@ -1,10 +1,10 @@
 //! One of n, p and memory alone: a table of what the others can be.
 
-use super::report::{Numbers, fits_name, rough};
-use crate::error::Error;
-use crate::io::messages::rate;
+use crate::report::Numbers;
+use crate::text::{fits_name, rough};
+use mayhap::Error;
 use mayhap::plan::{Candidate, Needs, plan};
-use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::number::{format_bytes, format_count, format_fpp};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -34,7 +34,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] for needs that are none.
+    /// Those of [`plan`] for needs that it refuses.
     pub fn of(needs: &Needs) -> Result<Self, Error> {
         let all: Vec<Needs> = if needs.target_fpp.is_none() {
             let of_rate = |&fpp: &f64| Needs { target_fpp: Some(fpp), ..needs.clone() };
@@ -71,7 +71,7 @@ fn text(rows: &[Candidate]) -> String {
             text,
             "{:>8}  {:>8}  {:>10}  {:>8.2}  {:>3}  {:<10}{:<8}{:>10}",
             format_count(row.items),
-            rate(row.target_fpp),
+            format_fpp(row.target_fpp),
             format_bytes(row.num_bytes),
             row.bits_per_item(),
             row.num_hashes,
