@@ -3,7 +3,7 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 11] = [
+const CRATES: [&str; 12] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
@@ -14,6 +14,7 @@ const CRATES: [&str; 11] = [
     "mayhap-lists",
     "mayhap-plan",
     "mayhap-plot",
+    "mayhap-sets",
     "mayhap-cli",
 ];
 

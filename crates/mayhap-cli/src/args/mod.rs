@@ -9,7 +9,6 @@
 mod digest;
 mod existing;
 mod foreign;
-pub mod layout_name;
 mod lines;
 mod lock;
 mod messages;

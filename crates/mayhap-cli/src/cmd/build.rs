@@ -1,22 +1,18 @@
 //! `mayhap build`: a filter file of a list.
 
-use crate::args::LockArgs;
-use crate::args::layout_name::LayoutName;
-use crate::args::{DigestArgs, LineArgs, SizeArgs};
-use crate::error::Error;
-use crate::error::WhenFull;
+use crate::args::{DigestArgs, LineArgs, LockArgs, SizeArgs};
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
+use crate::set::create::{self, Create};
 use crate::set::fill::{self, Counts};
-use crate::set::fullness::Forgotten;
 use crate::set::inserter::Inserter;
-use crate::set::key_set::KeySet;
-use crate::set::kind::{self, Create};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_lists::Stop;
+use mayhap_sets::{Forgotten, KeySet, LayoutName};
 use mayhap_units::number::format_count;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,7 +81,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut reader = reader::open(sources.clone(), &options, reading, reader_stop, talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
-        let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
+        let mut filter = create::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
         let counts = Counts {
             lines: reader.lines(),
             new: filter.len(),

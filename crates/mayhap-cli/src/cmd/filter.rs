@@ -10,8 +10,7 @@ use crate::outcome::Outcome;
 use crate::set::open;
 use crate::set::sieve::Sieve;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::Reading;
-use mayhap_lists::Stop;
+use mayhap_lists::{Reading, Stop};
 use serde::Serialize;
 use std::path::PathBuf;
 

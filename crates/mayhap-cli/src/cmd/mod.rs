@@ -26,8 +26,7 @@ mod sources;
 pub mod verify;
 pub mod which;
 
-use crate::args::MessageArgs;
-use crate::args::url;
+use crate::args::{MessageArgs, url};
 use crate::error::Error;
 use crate::files;
 use crate::io::messages::{self, Talk};

@@ -1,21 +1,18 @@
 //! `mayhap remove`: keys out of a counting filter.
 
-use crate::args::LockArgs;
-use crate::args::{LineArgs, secret_key};
+use crate::args::{LineArgs, LockArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::key_set::KeySet;
 use crate::set::session::{Recording, Waiting, Writer};
-use crate::set::state::State;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::LineReader;
-use mayhap_lists::Stop;
+use mayhap_lists::{LineReader, Stop};
+use mayhap_sets::{KeySet, State};
 use mayhap_store::Operation;
 use serde::Serialize;
 use std::path::PathBuf;

@@ -6,6 +6,7 @@ mod full;
 mod list;
 
 use mayhap_lists::Error as ListError;
+use mayhap_sets::Refusal;
 use mayhap_units::number::{format_bytes, grouped};
 use std::{fmt, io};
 
@@ -82,6 +83,13 @@ pub enum Error {
     },
     /// The key options of a filter cannot be used, or are not those that were given.
     Keys(mayhap_keys::Error),
+    /// The kind of a filter cannot do that.
+    Refused {
+        /// The file.
+        name: String,
+        /// Why.
+        why: Refusal,
+    },
     /// The arguments contradict each other or a file.
     Usage {
         /// What contradicts what.
@@ -117,6 +125,7 @@ impl Error {
             Self::Keys(source) => source.hint(),
             Self::Remote { hint, .. } => return hint.clone(),
             Self::List(source) => return list::hint(source, verb),
+            Self::Refused { name, why } => return refusal_hint(name, *why),
             Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
             Self::SameFile { .. } => "name two different files".into(),
             Self::Full(full) => full.hint(),
@@ -157,6 +166,7 @@ impl fmt::Display for Error {
             Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
             Self::Foreign { name, source } => write!(f, "{name}: {source}"),
             Self::List(source) => source.fmt(f),
+            Self::Refused { name, why } => write!(f, "{name} {why}"),
             Self::Full(full) => full.fmt(f),
             Self::Useless(useless) => useless.fmt(f),
             Self::TooMuchMemory { needed, limit } => write!(
@@ -205,6 +215,20 @@ impl From<ListError> for Error {
     }
 }
 
+impl From<mayhap_sets::Error> for Error {
+    fn from(source: mayhap_sets::Error) -> Self {
+        use mayhap_sets::Error as Set;
+        match source {
+            Set::Filter(source) => Self::Filter(source),
+            Set::Store(source) => Self::Store(source),
+            Set::Keys(source) => Self::Keys(source),
+            Set::Refused { name, why } => Self::Refused { name, why },
+            Set::Server { message, hint } => Self::Remote { message, hint },
+            other => Self::usage(other.to_string(), ""),
+        }
+    }
+}
+
 impl From<mayhap_keys::Error> for Error {
     fn from(source: mayhap_keys::Error) -> Self {
         Self::Keys(source)
@@ -215,6 +239,26 @@ impl From<mayhap_store::Error> for Error {
     fn from(source: mayhap_store::Error) -> Self {
         Self::Store(source)
     }
+}
+
+/// What to do with a filter of a kind that refuses.
+fn refusal_hint(name: &str, why: Refusal) -> Option<String> {
+    Some(match why {
+        Refusal::NeverChanges => {
+            format!(
+                "build it again from all keys: mayhap build --layout fuse --force -o {name} KEYS"
+            )
+        }
+        Refusal::ReadOnly => "open it to be added to: mayhap add".into(),
+        Refusal::ForeignTime => {
+            "add to it with the program that made it: its times are that program's".into()
+        }
+        Refusal::ManySets => {
+            format!("to see which of them hold a line: mayhap which {name} < keys.txt")
+        }
+        Refusal::UnknownKind(_) => "it was made by a newer mayhap: use that one".into(),
+        _ => return None,
+    })
 }
 
 /// The next step, where the store's message has none.

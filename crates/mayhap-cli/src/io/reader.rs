@@ -3,8 +3,7 @@
 use super::messages::Talk;
 use crate::error::Error;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::LineReader;
-use mayhap_lists::{Reading, Source, Stop};
+use mayhap_lists::{LineReader, Reading, Source, Stop};
 use std::sync::Arc;
 
 /// A reader of these sources that says what of their lines is no part of a key.

@@ -5,8 +5,8 @@
 //! up; the median chunk counts, so that a moment in which the machine did something else does not.
 
 use crate::error::Error;
-use crate::set::key_set::KeySet;
 use mayhap::{Bitmap, Digest, DigestFunction};
+use mayhap_sets::KeySet;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,16 +1,13 @@
 //! Filling a filter from input: what `build` and `add` share.
 
-use crate::error::Error;
-use crate::error::WhenFull;
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::measure::distinct::Distinct;
 use crate::set::inserter::Inserter;
 use mayhap::DigestFunction;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::LineReader;
-use mayhap_lists::Stop;
-use mayhap_lists::{Reading, Source};
+use mayhap_lists::{LineReader, Reading, Source, Stop};
 use std::sync::Arc;
 
 /// What was read and how much of it was new.

@@ -5,12 +5,11 @@ use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::set::file::ReadFile;
 use crate::set::foreign::{ForeignFile, Opener};
-use crate::set::key_set::KeySet;
 use crate::set::remote;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_keys::KeyOptions;
-use mayhap_lists::Batch;
-use mayhap_lists::Reading;
+use mayhap_lists::{Batch, Reading};
+use mayhap_sets::KeySet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -70,11 +69,11 @@ impl Queried for Box<dyn KeySet> {
         found: &mut Bitmap,
     ) -> Result<(), Error> {
         let digests = digests.by(&(**self).digest_function(), batch);
-        self.contains_digests_into(digests, found)
+        Ok(self.contains_digests_into(digests, found)?)
     }
 
     fn check_unchanged(&self) -> Result<(), Error> {
-        (**self).check_unchanged()
+        Ok((**self).check_unchanged()?)
     }
 
     fn key_set(&self) -> Option<&dyn KeySet> {

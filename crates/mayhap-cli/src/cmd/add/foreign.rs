@@ -1,28 +1,20 @@
 //! More keys into a filter of another system.
 
 use super::turns::Turns;
-use crate::args::LineArgs;
-use crate::args::LockArgs;
-use crate::error::End;
-use crate::error::Error;
-use crate::error::Full;
-use crate::error::Limit;
-use crate::error::WhenFull;
+use crate::args::{LineArgs, LockArgs};
+use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::measure::loss::RateSum;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::foreign::{FULL_FILL, Numbers};
-use crate::set::foreign::{ForeignFile, KeyBytes, NotKeys, Opener};
-use crate::set::room::{Held, Room};
+use crate::set::foreign::{FULL_FILL, ForeignFile, KeyBytes, NotKeys, Numbers, Opener};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::Source;
-use mayhap_lists::Stop;
-use mayhap_lists::{Batch, LineReader};
+use mayhap_lists::{Batch, LineReader, Source, Stop};
+use mayhap_sets::{Held, Room};
 use mayhap_units::number::format_count;
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.

@@ -3,11 +3,8 @@
 mod foreign;
 mod turns;
 
-use crate::args::LockArgs;
-use crate::args::ReplicaArgs;
-use crate::args::{LineArgs, OpenArgs};
-use crate::error::Error;
-use crate::error::WhenFull;
+use crate::args::{LineArgs, LockArgs, OpenArgs, ReplicaArgs};
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::io::reader;
@@ -18,11 +15,9 @@ use crate::set::foreign::Opener;
 use crate::set::inserter::Inserter;
 use crate::set::remote::{self, Found};
 use crate::set::session::{Recording, Waiting, Writer};
-use crate::set::summary::Summary;
+use crate::set::summary::{Summary, warn_of_unsure};
 use mayhap_keys::KeyOptions;
-use mayhap_lists::LineReader;
-use mayhap_lists::Stop;
-use mayhap_lists::{Reading, Source};
+use mayhap_lists::{LineReader, Reading, Source, Stop};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -194,7 +189,7 @@ impl Adding {
         result: Result<(), Error>,
     ) -> Result<Outcome, Error> {
         let set = self.inserter.set();
-        set.warn(self.talk);
+        warn_of_unsure(set, self.talk);
         let summary = Summary::new(name, counts, seconds, result.is_ok(), set.state());
         let summary = summary.with_forgotten(self.inserter.forgotten());
         summary.print(self.talk, self.json)?;

@@ -5,11 +5,7 @@ mod open;
 mod pump;
 mod report;
 
-use crate::args::LockArgs;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
-use crate::args::layout_name::LayoutName;
-use crate::args::{DigestArgs, LineArgs, SizeArgs};
+use crate::args::{DigestArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
@@ -17,8 +13,9 @@ use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::exact::ExactSet;
-use mayhap_lists::Reading;
-use mayhap_lists::Stop;
+use crate::set::summary::warn_of_unsure;
+use mayhap_lists::{Reading, Stop};
+use mayhap_sets::LayoutName;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -190,7 +187,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
     }
     if let Set::Filter(inserter) = &run.set {
-        inserter.set().warn(talk);
+        warn_of_unsure(inserter.set(), talk);
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;

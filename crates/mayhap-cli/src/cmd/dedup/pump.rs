@@ -1,8 +1,7 @@
 //! The loop: lines in, new ones out.
 
 use super::Args;
-use crate::error::Error;
-use crate::error::WhenFull;
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::output::{Output, for_each_run};
 use crate::io::progress::Progress;

@@ -5,7 +5,7 @@ use super::pump::{Run, Set};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print, rate};
 use crate::io::reader;
-use crate::set::fullness::Forgotten;
+use mayhap_sets::Forgotten;
 use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::time::Duration;

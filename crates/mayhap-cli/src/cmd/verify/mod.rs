@@ -16,13 +16,11 @@ use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
-use crate::set::key_set::KeySet;
-use crate::set::kind::matrix;
-use crate::set::state::State;
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
+use mayhap_sets::{KeySet, State, matrix_state};
 use mayhap_units::number::parse_count;
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_on};
@@ -237,7 +235,7 @@ impl Subject {
     /// That all of this was read of one file.
     fn check_unchanged(&self) -> Result<(), Error> {
         match self {
-            Self::Filter(filter) => filter.check_unchanged(),
+            Self::Filter(filter) => Ok(filter.check_unchanged()?),
             Self::Matrix(_) => Ok(()),
         }
     }
@@ -245,7 +243,7 @@ impl Subject {
     fn state(&self) -> State {
         match self {
             Self::Filter(filter) => filter.state(),
-            Self::Matrix(matrix) => matrix::state(matrix),
+            Self::Matrix(matrix) => matrix_state(matrix),
         }
     }
 

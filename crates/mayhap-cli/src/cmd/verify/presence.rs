@@ -5,8 +5,7 @@ use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::Batch;
-use mayhap_lists::{Reading, Source};
+use mayhap_lists::{Batch, Reading, Source};
 use serde::Serialize;
 
 /// Absent lines that are shown, and bytes of each.

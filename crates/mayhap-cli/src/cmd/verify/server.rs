@@ -2,20 +2,17 @@
 
 use super::presence::Presence;
 use super::report::{RateFound, RateVerdict, Report};
-use crate::args::LineArgs;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
+use crate::args::{LineArgs, ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::measure::chance::Full;
 use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
-use crate::set::key_set::KeySet;
 use crate::set::remote::RemoteFile;
-use crate::set::state::State;
 use mayhap::{Bitmap, Digest, SecretKey};
 use mayhap_lists::{Reading, Source};
+use mayhap_sets::{KeySet, State};
 use serde::Serialize;
 use std::path::Path;
 

@@ -1,23 +1,23 @@
 //! How full a set of keys is: by the distinct keys that came, those that it took for repeats too.
 
-use crate::io::messages::grouped;
-use mayhap_units::number::format_count;
+use mayhap_units::number::{format_count, grouped};
 use serde::Serialize;
 
 /// How often the rate is looked at while as many keys come as a filter was made for; of a window,
 /// where that takes 0.1 ms, only after so many keys.
-pub(super) const RATE_STEPS: u64 = 64;
-pub(super) const MIN_RATE_STEP: u64 = 4096;
+pub const RATE_STEPS: u64 = 64;
+/// The fewest keys of such a step.
+pub const MIN_RATE_STEP: u64 = 4096;
 
 /// What a window of time forgot before its time.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Forgotten {
     /// Keys.
     #[serde(rename = "forgotten_early")]
-    pub(crate) keys: u64,
+    pub keys: u64,
     /// Keys that it remembers of any such time.
     #[serde(skip)]
-    pub(crate) expected_items: u64,
+    pub expected_items: u64,
 }
 
 impl Forgotten {

@@ -1,14 +1,14 @@
 //! Filters that grow.
 
-use crate::args::layout_name::LayoutName;
 use crate::error::Error;
-use crate::io::messages::rate;
-use crate::set::key_set::{Contents, Detail, KeySet};
-use crate::set::state::State;
-use crate::set::state::whole;
+use crate::key_set::{Contents, Detail, KeySet};
+use crate::layout_name::LayoutName;
+use crate::state::State;
+use crate::state::whole;
 use mayhap::native::{Header, Native};
 use mayhap::{Bitmap, Block, Digest, DigestFunction, Estimate, ScalableBloomFilter, SecretKey};
 use mayhap_store::{Image, Record};
+use mayhap_units::number::format_fpp as rate;
 use mayhap_units::number::{format_bytes, format_count};
 use serde_json::{Value, json};
 

@@ -1,15 +1,15 @@
 //! Filters that keys can be removed from.
 
-use crate::args::layout_name::LayoutName;
 use crate::error::Error;
-use crate::io::messages::grouped;
-use crate::set::key_set::{Contents, Detail, KeySet};
-use crate::set::state::State;
+use crate::key_set::{Contents, Detail, KeySet};
+use crate::layout_name::LayoutName;
+use crate::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::{
     Bitmap, Block, CountingBloomFilter, Digest, DigestFunction, Estimate, FilterParams, SecretKey,
 };
 use mayhap_store::{Image, Record};
+use mayhap_units::number::grouped;
 
 impl KeySet for CountingBloomFilter {
     fn name(&self) -> &'static str {

@@ -1,11 +1,10 @@
 //! New filters of the kinds that `--layout` names.
 
-use super::{FIRST_ITEMS, ScalableFile, WindowFile};
-use crate::args::layout_name::LayoutName;
+use super::FIRST_ITEMS;
 use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
 use crate::error::Error;
-use crate::set::key_set::KeySet;
 use mayhap::{CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter};
+use mayhap_sets::{KeySet, LayoutName, ScalableFile, WindowFile};
 
 /// A kind to make, its numbers checked for what contradicts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Plain filters of a given size.
 
 use crate::error::Error;
-use crate::set::fullness::RATE_STEPS;
-use crate::set::key_set::{Contents, KeySet};
-use crate::set::state::State;
+use crate::fullness::RATE_STEPS;
+use crate::key_set::{Contents, KeySet};
+use crate::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_store::{Image, Record};

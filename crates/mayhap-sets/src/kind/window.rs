@@ -1,15 +1,15 @@
 //! Filters that forget.
 
-use crate::args::layout_name::LayoutName;
-use crate::error::Error;
-use crate::io::messages::grouped;
-use crate::set::key_set::{Contents, Detail, KeySet};
-use crate::set::state::State;
+use crate::error::{Error, Refusal};
+use crate::key_set::{Contents, Detail, KeySet};
+use crate::layout_name::LayoutName;
+use crate::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::sizing::window::spans;
 use mayhap::{Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
 use mayhap_keys::KeyOptions;
 use mayhap_store::{Image, Record};
+use mayhap_units::number::grouped;
 use mayhap_units::span::format_millis;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -108,14 +108,9 @@ impl KeySet for WindowFile {
         true
     }
 
-    fn check_insert(&self, name: &str) -> Result<(), Error> {
-        if self.unix_ms || matches!(self.filter.window(), Window::Items(_)) {
-            return Ok(());
-        }
-        Err(Error::usage(
-            format!("{name} is a window of time whose unit is not known here"),
-            "add to it with the program that made it: its times are that program's",
-        ))
+    fn refuses_insert(&self) -> Option<Refusal> {
+        let is_known = self.unix_ms || matches!(self.filter.window(), Window::Items(_));
+        (!is_known).then_some(Refusal::ForeignTime)
     }
 
     fn capacity(&self) -> Option<u64> {

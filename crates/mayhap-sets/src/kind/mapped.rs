@@ -1,9 +1,9 @@
 //! Plain filters that are read where they lie, open in an instant.
 
 use super::fuse;
-use crate::error::Error;
-use crate::set::key_set::KeySet;
-use crate::set::state::State;
+use crate::error::{Error, Refusal};
+use crate::key_set::KeySet;
+use crate::state::State;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams};
 use mayhap_store::MappedFilter;
 
@@ -25,11 +25,8 @@ impl KeySet for MappedFilter {
         Err(fuse::full(self.items()))
     }
 
-    fn check_insert(&self, name: &str) -> Result<(), Error> {
-        Err(Error::usage(
-            format!("{name} is open to be read only"),
-            "open it to be added to: mayhap add",
-        ))
+    fn refuses_insert(&self) -> Option<Refusal> {
+        Some(Refusal::ReadOnly)
     }
 
     fn capacity(&self) -> Option<u64> {

@@ -1,8 +1,7 @@
 //! The numbers of a filter now.
 
-use crate::io::messages::rate;
 use mayhap::{AnyFilter, Block, Estimate, Health};
-use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::number::{format_bytes, format_count, format_fpp as rate};
 use serde::{Serialize, Serializer};
 
 /// The state of a filter, as the summaries of several verbs print it.

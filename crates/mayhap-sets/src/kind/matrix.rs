@@ -1,21 +1,12 @@
-//! Many sets in one file: what `info` shows of them. `which` queries them.
+//! Many sets in one file: what a report shows of them. They are no [`KeySet`](crate::KeySet).
 
-use crate::error::Error;
-use crate::io::messages::grouped;
-use crate::set::key_set::Detail;
-use crate::set::state::State;
+use crate::key_set::Detail;
+use crate::state::State;
 use mayhap::{BloomMatrix, Health};
+use mayhap_units::number::grouped;
 
-/// The error of verbs for one set, given a matrix.
-pub fn refuse(name: &str) -> Error {
-    Error::usage(
-        format!("{name} is a matrix, which holds many sets"),
-        format!("to see which of them hold a line: mayhap which {name} < keys.txt"),
-    )
-}
-
-/// The numbers of its state. Reads all bits.
-pub fn state(matrix: &BloomMatrix) -> State {
+/// The numbers of the state of a matrix. Reads all bits.
+pub fn matrix_state(matrix: &BloomMatrix) -> State {
     let of = |set| matrix.health_by_count(set);
     let blocks = matrix.panels().flatten();
     let ones: u64 = blocks.flat_map(|block| block.0).map(|word| u64::from(word.count_ones())).sum();
@@ -37,7 +28,7 @@ pub fn state(matrix: &BloomMatrix) -> State {
 }
 
 /// What only a matrix has.
-pub fn details(matrix: &BloomMatrix) -> Vec<Detail> {
+pub fn matrix_details(matrix: &BloomMatrix) -> Vec<Detail> {
     let (sets, items) = (matrix.num_sets(), grouped(matrix.expected_items()));
     let wrong = matrix.estimated_wrong_sets();
     let text = format!("{}, each for {items} keys", grouped(sets as u64));

@@ -1,15 +1,14 @@
-//! A set of keys as the verbs know it: one trait for every kind, wherever it is.
+//! A set of keys as programs know it: one trait for every kind, wherever it is.
 //!
-//! A verb calls what it needs of a set and learns from the answer whether the set has it: there is
-//! no `match` on kinds. A new kind is one file with an `impl` of [`KeySet`], and a row in the table
-//! of what is created ([`super::kind::Create`]) or loaded ([`super::kind::load`]).
+//! They call what they need of a set and learn from the answer whether the set has it: there is
+//! no `match` on kinds. A new kind is one file with an `impl` of [`KeySet`], and a row in
+//! [`crate::load`].
 
-use super::fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
-use super::room::Held;
-use super::state::State;
-use crate::args::layout_name::LayoutName;
-use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::error::{Error, Refusal};
+use crate::fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
+use crate::layout_name::LayoutName;
+use crate::room::Held;
+use crate::state::State;
 use mayhap::native::Header;
 use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_keys::KeyOptions;
@@ -36,7 +35,7 @@ pub trait KeySet: fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`].
+    /// [`Error::Server`].
     fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error>;
 
     /// Inserts many digests; reports which were new. After an error of a set in memory the digests
@@ -44,7 +43,7 @@ pub trait KeySet: fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`] of kinds that grow and cannot; [`Error::Remote`].
+    /// [`Error::Filter`] of kinds that grow and cannot; [`Error::Server`].
     fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error>;
 
     /// [`KeySet::insert_digests_into`] that leaves alone what is there already, where inserting it
@@ -69,13 +68,9 @@ pub trait KeySet: fmt::Debug {
         false
     }
 
-    /// Why nothing can be inserted, and what to do instead.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] for kinds that never change.
-    fn check_insert(&self, _name: &str) -> Result<(), Error> {
-        Ok(())
+    /// Why nothing can be inserted, if so.
+    fn refuses_insert(&self) -> Option<Refusal> {
+        None
     }
 
     /// Refuses to grow beyond this many bytes, if it grows.
@@ -211,13 +206,16 @@ pub trait KeySet: fmt::Debug {
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`].
+    /// [`Error::Server`].
     fn refresh(&mut self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Warns of what became unsure: replies that were lost.
-    fn warn(&self, _talk: Talk) {}
+    /// Keys that were sent to a server again after a reply was lost: they are in it and count as
+    /// new, but some may have been there before.
+    fn unsure_keys(&self) -> u64 {
+        0
+    }
 }
 
 /// A set as the contents of a file.
@@ -246,7 +244,7 @@ pub trait Contents {
     }
 }
 
-/// One row of `mayhap info`.
+/// A row of a report on a set.
 #[derive(Debug, Clone)]
 pub struct Detail {
     /// The name in JSON.

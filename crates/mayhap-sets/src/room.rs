@@ -2,11 +2,10 @@
 //!
 //! One rule for all commands. A filter takes new keys until it holds as many as it was made for;
 //! then keys that are there already pass, and the first one that is surely not there ends the
-//! command with exit code 2 ([`crate::error::Full`]). A filter that holds more than that takes none
+//! command. A filter that holds more than that takes none
 //! from the beginning: what it calls "there already" may well be new, and would be lost without a
-//! word. What would hold more at once, by a merge, is not written. `--overfill` lifts all of it. A
-//! filter that could not keep any useful rate is not created
-//! ([`crate::args::SizeArgs::check_rate`]).
+//! word. What would hold more at once, by a merge, is not written. Who wants to go on all
+//! the same does not look at the room.
 
 /// Room in a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
