@@ -5,17 +5,17 @@
 //!
 //! [`args`] what is typed, [`files`] (which looks at all that a command names before it runs) →
 //! [`mayhap_lists`] lists to lines, keys and digests → a [`set`] of them → [`io`] lines to stdout,
-//! messages to stderr. [`measure`] is for rates and speed; [`error`] is all that can go
-//! wrong.
+//! messages to stderr. [`speed`] is the time that a filter takes; [`error`] is all
+//! that can go wrong.
 
 pub mod args;
 pub mod cmd;
 pub mod error;
 pub mod files;
 pub mod io;
-pub mod measure;
 pub mod memory;
 pub mod outcome;
 pub mod set;
+pub mod speed;
 
 pub use error::Error;

@@ -3,7 +3,7 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
@@ -12,6 +12,7 @@ const CRATES: [&str; 12] = [
     "mayhap-units",
     "mayhap-keys",
     "mayhap-lists",
+    "mayhap-measure",
     "mayhap-plan",
     "mayhap-plot",
     "mayhap-sets",

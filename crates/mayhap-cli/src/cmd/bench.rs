@@ -3,10 +3,10 @@
 use crate::args::{DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate};
-use crate::measure::speed::{BATCH, Inserts, Measured, Nanoseconds, measure};
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::create::Create;
+use crate::speed::{BATCH, Inserts, Measured, Nanoseconds, measure};
 use mayhap::plan::Fits;
 use mayhap_plan::{fits_name, memory_sizes};
 use mayhap_sets::KeySet;

@@ -3,11 +3,11 @@
 use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::measure::distinct::Distinct;
 use crate::set::inserter::Inserter;
 use mayhap::DigestFunction;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Reading, Source, Stop};
+use mayhap_measure::Distinct;
 use std::sync::Arc;
 
 /// What was read and how much of it was new.

@@ -3,9 +3,9 @@
 use super::session::{Due, Writer};
 use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, rate};
-use crate::measure::loss::{Lost, RateSum};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
 use mayhap_lists::Batch;
+use mayhap_measure::{Lost, RateSum};
 use mayhap_sets::{Forgotten, KeySet, Room};
 use mayhap_store::Operation;
 use mayhap_units::number::format_count;

@@ -12,8 +12,8 @@ use mayhap_store::Image;
 ///
 /// # Errors
 ///
-/// [`Error::Store`], [`Error::Keys`]; [`Error::Refused`] for a matrix, and for kinds that are unknown
-/// here.
+/// [`Error::Store`], [`Error::Keys`]; [`Error::Refused`] for a matrix, and for kinds that are
+/// unknown here.
 pub fn load(image: &Image, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Error> {
     let (name, header) = (image.path().display().to_string(), image.header());
     let quietly = |_, _| {};

@@ -6,7 +6,6 @@ use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
-use crate::measure::loss::RateSum;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
 use crate::set::foreign::{FULL_FILL, ForeignFile, KeyBytes, NotKeys, Numbers, Opener};
@@ -14,6 +13,7 @@ use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, LineReader, Source, Stop};
+use mayhap_measure::RateSum;
 use mayhap_sets::{Held, Room};
 use mayhap_units::number::format_count;
 

@@ -5,14 +5,13 @@ use super::report::{RateFound, RateVerdict, Report};
 use crate::args::LineArgs;
 use crate::error::Error;
 use crate::io::messages::{self, Talk};
-use crate::measure::chance::highest_of_bits;
-use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
 use crate::set::foreign::Numbers as State;
 use crate::set::foreign::{ForeignFile, Opener};
 use mayhap::Bitmap;
 use mayhap_formats::KeyType;
 use mayhap_lists::Source;
+use mayhap_measure::{Count, highest_of_bits, sample, samples_for};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::Path;
@@ -203,7 +202,7 @@ mod tests {
     /// textbook formula and with the whole k nearest to the best: none of 20,000 is called above.
     #[test]
     fn sound_and_exactly_full_filters_are_never_above() {
-        use crate::measure::counts::Numbers;
+        use mayhap_measure::Numbers;
         let (mut numbers, mut filters) = (Numbers::new(15), 0);
         for (items, target) in [(50u64, 0.1), (200, 0.01), (200, 1e-3), (100, 0.4)] {
             let bits = (-(items as f64) * f64::ln(target) / std::f64::consts::LN_2.powi(2)) as u64;

@@ -5,7 +5,7 @@
 //! happen to meet in a block raise it, at low rates many times. A verdict has to leave room for
 //! that, or it is passed on sound filters.
 
-use super::counts::{Count, DOUBT};
+use crate::counts::{Count, DOUBT};
 use mayhap::{Estimate, FilterParams, Layout};
 
 /// Standard deviations that a normal number exceeds once in 10^9.
@@ -16,21 +16,21 @@ const FULL_BLOCK_ITEMS: f64 = 8192.0;
 
 /// What a plain filter, or one of counters, may be with exactly its keys.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Full {
+pub struct Full {
     params: FilterParams,
     highest_fpp: f64,
 }
 
 impl Full {
     /// A filter of these numbers. Takes milliseconds.
-    pub(crate) fn of(params: &FilterParams) -> Self {
+    pub fn of(params: &FilterParams) -> Self {
         Self { params: *params, highest_fpp: highest_fpp(params) }
     }
 
     /// What a count of false positives says of such a filter, by the rate that its bits predict and
     /// the keys that they speak of: whether it contradicts the bits, and whether the rate is above
     /// the target. Each of them is said of a sound one less than twice in 10^9.
-    pub(crate) fn judge(&self, count: Count, predicted: f64, estimate: &Estimate) -> (bool, bool) {
+    pub fn judge(&self, count: Count, predicted: f64, estimate: &Estimate) -> (bool, bool) {
         let params = &self.params;
         let overfilled = predicted > params.target_fpp()
             && holds_more(estimate, params.num_bits(), params.expected_items());
@@ -75,7 +75,7 @@ fn lane_bits(layout: Layout, num_hashes: u32) -> u64 {
 
 /// [`highest_fpp`] of k bits anywhere in m: the rate of the highest share of bits that are set, as
 /// the set bits of so many throws are fewer apart than those of independent ones.
-pub(crate) fn highest_of_bits(num_bits: u64, num_hashes: u32, items: u64) -> f64 {
+pub fn highest_of_bits(num_bits: u64, num_hashes: u32, items: u64) -> f64 {
     let (m, k) = (num_bits as f64, f64::from(num_hashes));
     let (fill, deviation) = occupied(m, k * items as f64);
     (fill + Z_DOUBT * deviation).min(1.0).powf(k)
@@ -92,13 +92,13 @@ fn occupied(cells: f64, throws: f64) -> (f64, f64) {
 
 /// Blocks of lanes, each of which every key sets a bit in, or two.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lanes {
+pub struct Lanes {
     /// Blocks.
-    pub(crate) num_blocks: u64,
+    pub num_blocks: u64,
     /// Lanes of each.
-    pub(crate) of_block: u64,
+    pub of_block: u64,
     /// Bits of a lane.
-    pub(crate) bits: u64,
+    pub bits: u64,
 }
 
 impl Lanes {
@@ -109,7 +109,7 @@ impl Lanes {
     /// independent ones: P(R ≥ r) ≤ exp(−B (θ r − ln E[e^(θ f)])) for every θ > 0, with f the
     /// answer of one block. So a rate of (ln E[e^(θ f)] + ln(10^9) / B) / θ is reached less than
     /// once in 10^9, and the lowest over θ is taken.
-    pub(crate) fn highest_fpp(self, num_hashes: u32, items: u64) -> f64 {
+    pub fn highest_fpp(self, num_hashes: u32, items: u64) -> f64 {
         let blocks = self.num_blocks as f64;
         let keys = items as f64 / blocks;
         if keys > FULL_BLOCK_ITEMS {
@@ -164,7 +164,7 @@ impl Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::counts::Numbers;
+    use crate::counts::Numbers;
     use mayhap::{AnyFilter, Digest, sizing};
 
     /// How many of `samples` absent keys are found at this rate: the normal number nearest to the
