@@ -3,7 +3,8 @@
 //! file or pipe → decompressed bytes ([`Input`]) → lines → keys ([`mayhap_keys`]) → digests →
 //! [`Batch`] of a [`LineReader`]
 //!
-//! `input/` opens what is read and finds out what it is; `lines/` cuts it, on a thread of its own.
+//! `input/` opens what is read and finds out what it is; `lines/` cuts it, on a thread of its own;
+//! `sorted.rs` searches a sorted list where it lies ([`SortedFile`]).
 //! Nothing is printed: what there is to say of an input is a [`Note`], what goes wrong an
 //! [`Error`].
 //!
@@ -30,10 +31,12 @@
 
 mod input;
 mod lines;
+mod sorted;
 
 pub use input::{
-    BOM_BYTES, Compression, Ends, Error, Input, NotAList, Note, Reading, SAMPLE_BYTES, Sample,
-    Source, Stop, is_filter, look, sniff,
+    BOM_BYTES, Compression, Ends, Error, Input, NotAList, NotSearchable, Note, Reading,
+    SAMPLE_BYTES, Sample, Source, Stop, is_filter, look, sniff,
 };
 pub use lines::{Batch, LineReader, Pause};
 pub use mayhap_keys::KeyOptions;
+pub use sorted::SortedFile;

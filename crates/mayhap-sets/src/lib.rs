@@ -4,7 +4,8 @@
 //! learn from its answers what its kind cannot do (a [`Refusal`] in `error.rs`). `kind/` implements
 //! it for mayhap's own kinds and [`load`]s them from files; filters elsewhere, on a server for
 //! example, implement it too. `state.rs` has the numbers of all kinds, `room.rs` and `fullness.rs`
-//! when one is full, `layout_name.rs` the names of kinds with their sizes.
+//! when one is full, `layout_name.rs` the names of kinds with their sizes. `exact.rs` holds
+//! the keys themselves.
 //!
 //! # Examples
 //!
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod exact;
 mod fullness;
 mod key_set;
 mod kind;
@@ -35,6 +37,7 @@ mod room;
 mod state;
 
 pub use error::{Error, Refusal};
+pub use exact::ExactSet;
 pub use fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
 pub use key_set::{Contents, Detail, KeySet};
 pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};

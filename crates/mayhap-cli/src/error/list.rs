@@ -1,6 +1,6 @@
 //! The way out where a list of keys cannot be read.
 
-use mayhap_lists::{Error, NotAList};
+use mayhap_lists::{Error, NotAList, NotSearchable};
 
 /// The next step for the user of this verb, if there is one.
 pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
@@ -8,6 +8,20 @@ pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
         Error::NotAList { name, is_stdin, what, .. } => {
             Some(instead_of(what, verb, (!is_stdin).then_some(name)))
         }
+        Error::NotSearchable { name, why } => Some(match why {
+            NotSearchable::NoRegularFile => {
+                "write it to a file first, sorted: LC_ALL=C sort".into()
+            }
+            NotSearchable::Compressed => "decompress it first".into(),
+            NotSearchable::NoKey { .. } => {
+                "each line has to have one, cut in the way that the filter's were".into()
+            }
+            NotSearchable::LineTooLong { .. } => "raise the limit with --max-line SIZE".into(),
+            NotSearchable::NotSorted { separator, .. } => {
+                let zero = if *separator == 0 { " -z" } else { "" };
+                format!("sort it by its bytes: LC_ALL=C sort{zero} -o {name} {name}")
+            }
+        }),
         Error::LineTooLong { .. } => Some(
             "raise it with --max-line SIZE; is the input text, with the separator you think?"
                 .into(),

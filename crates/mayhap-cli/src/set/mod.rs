@@ -4,12 +4,11 @@
 //! `create/` makes new ones; `foreign/` has filters of other systems, `remote/` those on a server;
 //! `file.rs` opens files that are read, `session/` changes them in turns with others, `open.rs`
 //! opens any of them to be queried. `inserter.rs` fills one with an eye on its room, `fill.rs` from
-//! input; `sieve.rs` and `named.rs` query many. `exact.rs` and `confirm.rs` know what filters only
-//! may know. `summary.rs` is what a verb reports at its end.
+//! input; `sieve.rs` and `named.rs` query many. `confirm.rs` knows what
+//! filters only may know. `summary.rs` is what a verb reports at its end.
 
 pub mod confirm;
 pub mod create;
-pub mod exact;
 pub mod file;
 pub mod fill;
 pub mod foreign;

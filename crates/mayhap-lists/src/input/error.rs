@@ -26,6 +26,13 @@ pub enum Error {
         /// What it is.
         what: NotAList,
     },
+    /// A file cannot be searched as a sorted list.
+    NotSearchable {
+        /// The file.
+        name: String,
+        /// Why not.
+        why: NotSearchable,
+    },
     /// A line is longer than allowed.
     LineTooLong {
         /// The file.
@@ -47,6 +54,34 @@ pub enum Error {
     },
 }
 
+/// Why a file cannot be searched as a sorted list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotSearchable {
+    /// It is a pipe or the like.
+    NoRegularFile,
+    /// It is compressed.
+    Compressed,
+    /// The line that begins at byte `at` has no key.
+    NoKey {
+        /// Where.
+        at: u64,
+    },
+    /// The line that begins at byte `at` is longer than allowed.
+    LineTooLong {
+        /// Where.
+        at: u64,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The line that begins at byte `at` is out of order.
+    NotSorted {
+        /// Where.
+        at: u64,
+        /// The byte that ends a line.
+        separator: u8,
+    },
+}
+
 impl Error {
     /// Turns an I/O error into one that names what was tried; a signal keeps its own meaning.
     pub(crate) fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
@@ -65,6 +100,25 @@ impl fmt::Display for Error {
         match self {
             Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
             Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
+            Self::NotSearchable { name, why } => match why {
+                NotSearchable::NoRegularFile => {
+                    write!(f, "{name} is no regular file, which cannot be searched")
+                }
+                NotSearchable::Compressed => {
+                    write!(f, "{name} is compressed, which cannot be searched")
+                }
+                NotSearchable::NoKey { at } => {
+                    write!(f, "{name}: the line at byte {at} has no key")
+                }
+                NotSearchable::LineTooLong { at, limit } => {
+                    let limit = format_bytes(*limit as u64);
+                    write!(f, "{name}: the line at byte {at} is longer than {limit}")
+                }
+                NotSearchable::NotSorted { at, .. } => write!(
+                    f,
+                    "{name} is not sorted by its keys: the line at byte {at} is out of order"
+                ),
+            },
             Self::LineTooLong { name, line, limit } => {
                 let limit = format_bytes(*limit as u64);
                 write!(f, "{name}: line {line} is longer than the limit of {limit}")

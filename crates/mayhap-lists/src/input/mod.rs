@@ -18,7 +18,7 @@ mod source;
 mod stop;
 
 pub use compression::Compression;
-pub use error::Error;
+pub use error::{Error, NotSearchable};
 pub use not_a_list::NotAList;
 pub use open::{Input, is_filter, look};
 pub use reading::{Note, Reading};

@@ -12,10 +12,9 @@ use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
-use crate::set::exact::ExactSet;
 use crate::set::summary::warn_of_unsure;
 use mayhap_lists::{Reading, Stop};
-use mayhap_sets::LayoutName;
+use mayhap_sets::{ExactSet, LayoutName};
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,7 @@
 //! The keys themselves as a set: exact, and as large as they are.
 
-use crate::error::Error;
 use hashbrown::HashTable;
-use mayhap::DigestFunction;
+use mayhap::{DigestFunction, Error};
 use std::hash::{BuildHasher, RandomState};
 
 /// Bytes of keys that are allocated at once; a longer key gets a piece of its own.
@@ -60,7 +59,7 @@ impl ExactSet {
     ///
     /// # Errors
     ///
-    /// [`Error::TooMuchMemory`], with the key not inserted; [`Error::Filter`] where the system has
+    /// [`Error::TooLarge`], with the key not inserted; [`Error::OutOfMemory`] where the system has
     /// no more.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
         let digest = self.function.digest(key).get();
@@ -86,7 +85,7 @@ impl ExactSet {
         let (pieces, function) = (&self.pieces, self.function);
         self.table
             .try_reserve(1, |place| function.digest(read(pieces, *place)).get())
-            .map_err(|_| mayhap::Error::OutOfMemory { bytes: wanted })?;
+            .map_err(|_| Error::OutOfMemory { bytes: wanted })?;
         Ok(())
     }
 
@@ -105,7 +104,7 @@ impl ExactSet {
         if !self.pieces.last().is_some_and(fits) {
             let wanted = needed.max(PIECE_BYTES);
             self.check(wanted as u64)?;
-            let no_memory = |_| mayhap::Error::OutOfMemory { bytes: wanted as u64 };
+            let no_memory = |_| Error::OutOfMemory { bytes: wanted as u64 };
             let mut piece = Vec::new();
             piece.try_reserve_exact(wanted).map_err(no_memory)?;
             self.pieces.try_reserve(1).map_err(no_memory)?;
@@ -121,7 +120,11 @@ impl ExactSet {
     }
 
     fn check(&self, more: u64) -> Result<(), Error> {
-        crate::memory::check(self.num_bytes() + more, self.max_bytes)
+        let (limit, found) = (self.max_bytes, self.num_bytes() + more);
+        if found > limit {
+            return Err(Error::TooLarge { field: "key bytes", limit, found });
+        }
+        Ok(())
     }
 }
 
@@ -180,7 +183,7 @@ mod tests {
             inserted += 1;
             assert!(exact.num_bytes() <= 8 << 20);
         };
-        assert!(matches!(error, Error::TooMuchMemory { limit: 8_388_608, .. }), "{error}");
+        assert!(matches!(error, Error::TooLarge { limit: 8_388_608, .. }), "{error}");
         assert!(inserted > 100_000 && exact.len() == inserted);
         assert!((0..inserted).all(|i| !exact.insert(format!("key-{i}").as_bytes()).unwrap()));
     }
