@@ -3,7 +3,7 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 14] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
@@ -16,6 +16,7 @@ const CRATES: [&str; 13] = [
     "mayhap-plan",
     "mayhap-plot",
     "mayhap-sets",
+    "mayhap-foreign",
     "mayhap-cli",
 ];
 

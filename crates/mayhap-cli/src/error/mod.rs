@@ -1,7 +1,9 @@
 //! What can go wrong, what it is called and what to do next.
 //!
-//! `full.rs` is for filters without room, `list.rs` the way out where a list cannot be read.
+//! `full.rs` is for filters without room, `foreign.rs` for files of other systems, `list.rs` the
+//! way out where a list cannot be read.
 
+mod foreign;
 mod full;
 mod list;
 
@@ -140,7 +142,7 @@ impl Error {
                     .into()
             }
             Self::Store(source) => return store_hint(source).map(Into::into),
-            Self::Foreign { source, .. } => return foreign_hint(source).map(Into::into),
+            Self::Foreign { source, .. } => return foreign::hint(source).map(Into::into),
             _ => return None,
         })
     }
@@ -297,26 +299,6 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
             _ => return None,
         },
-        _ => return None,
-    })
-}
-
-/// The next step for a file of another system.
-fn foreign_hint(error: &mayhap_formats::Error) -> Option<&'static str> {
-    use mayhap_formats::Error as Formats;
-    Some(match error {
-        Formats::Unsupported { operation: "opening without m and k", .. } => {
-            "give both as its maker has them: --bits M --hashes K"
-        }
-        Formats::NotThisFormat { .. }
-        | Formats::Truncated { .. }
-        | Formats::TrailingBytes { .. }
-        | Formats::BadField { .. }
-        | Formats::Zero { .. } => {
-            "restore it from a copy, unless it is of another format: --format FORMAT says which"
-        }
-        Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
-        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
         _ => return None,
     })
 }

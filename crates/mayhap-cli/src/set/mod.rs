@@ -1,7 +1,8 @@
 //! Sets of keys that verbs query and fill, wherever they are: [`mayhap_sets::KeySet`] is what they
 //! know, and that crate has mayhap's own kinds.
 //!
-//! `create/` makes new ones; `foreign/` has filters of other systems, `remote/` those on a server;
+//! `create/` makes new ones; `foreign.rs` opens filters of other systems, `remote/` has those on a
+//! server;
 //! `file.rs` opens files that are read, `session/` changes them in turns with others, `open.rs`
 //! opens any of them to be queried. `inserter.rs` fills one with an eye on its room, `fill.rs` from
 //! input; `sieve.rs` and `named.rs` query many. `confirm.rs` knows what

@@ -4,9 +4,10 @@ use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::set::file::ReadFile;
-use crate::set::foreign::{ForeignFile, Opener};
+use crate::set::foreign::{self, Opener};
 use crate::set::remote;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
+use mayhap_foreign::ForeignFile;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, Reading};
 use mayhap_sets::KeySet;
@@ -101,7 +102,7 @@ impl Queried for ForeignFile {
     }
 
     fn warn(&self, lines: u64, found: u64, talk: Talk) {
-        self.warn(lines, found, talk);
+        foreign::warn(self, lines, found, talk);
     }
 }
 

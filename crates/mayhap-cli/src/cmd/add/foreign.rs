@@ -8,9 +8,10 @@ use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::foreign::{FULL_FILL, ForeignFile, KeyBytes, NotKeys, Numbers, Opener};
+use crate::set::foreign::{Opener, warn_of_not_keys};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap_foreign::{FULL_FILL, ForeignFile, KeyBytes, NotKeys, Numbers};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, LineReader, Source, Stop};
 use mayhap_measure::RateSum;
@@ -68,7 +69,7 @@ pub(super) fn run(
     progress.clear();
     reader::warn_of_keyless(&reader, talk);
     let Adder { mut file, mut turns, counts, not_keys, .. } = adder;
-    not_keys.warn(file.name(), talk);
+    warn_of_not_keys(&not_keys, file.name(), talk);
     turns.end(&mut file)?;
     let numbers = Numbers::of(&file);
     if let Some(problem) = numbers.overfilled() {

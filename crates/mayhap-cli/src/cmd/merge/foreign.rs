@@ -3,7 +3,8 @@
 use crate::error::{Error, over_full};
 use crate::io::messages::{Talk, grouped};
 use crate::outcome::Outcome;
-use crate::set::foreign::{ForeignFile, Numbers, Opener};
+use crate::set::foreign::Opener;
+use mayhap_foreign::{ForeignFile, Numbers};
 use mayhap_sets::{Held, Room};
 use mayhap_store::FilterLock;
 use serde::Serialize;

@@ -6,9 +6,10 @@ use crate::args::LineArgs;
 use crate::error::Error;
 use crate::io::messages::{self, Talk};
 use crate::outcome::Outcome;
-use crate::set::foreign::Numbers as State;
-use crate::set::foreign::{ForeignFile, Opener};
+use crate::set::foreign::{Opener, warn_of_not_keys};
 use mayhap::Bitmap;
+use mayhap_foreign::ForeignFile;
+use mayhap_foreign::Numbers as State;
 use mayhap_formats::KeyType;
 use mayhap_lists::Source;
 use mayhap_measure::{Count, highest_of_bits, sample, samples_for};
@@ -95,7 +96,7 @@ fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Rep
         absent.extend((0..batch.len()).filter(is_absent));
         Ok(not_keys.len() as u64)
     })?;
-    file.warn(0, 1, talk);
+    warn_of_not_keys(file.all_not_keys(), file.name(), talk);
     let off = matches!(rate.rate_verdict, RateVerdict::AboveTarget | RateVerdict::AboveFormula);
     let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
     let queried = format!("keys ({key_type})");

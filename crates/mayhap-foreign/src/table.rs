@@ -1,7 +1,7 @@
 //! Columns of tables, whose filters stand among the rows.
 
 use crate::error::Error;
-use mayhap_formats::{ColumnInfo, ForeignFilter, Format, Limits, ParquetFile};
+use mayhap_formats::{ForeignFilter, Format, Limits, ParquetFile};
 use std::fs::File;
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub(super) fn open(
     column: Option<&str>,
     limits: &Limits,
 ) -> Result<Box<dyn ForeignFilter>, Error> {
-    let foreign = |source| Error::Foreign { name: name.to_owned(), source };
+    let foreign = |source| Error::Format { name: name.to_owned(), source };
     let file = File::open(path).map_err(Error::io("open", name))?;
     let mut table = ParquetFile::open(file, limits).map_err(foreign)?;
     if let Some(column) = column {
@@ -27,15 +27,6 @@ pub(super) fn open(
         let (row_groups, filters) = column.num_row_groups();
         filters > 0 && filters == row_groups
     });
-    let paths: Vec<&str> = with_filters.map(ColumnInfo::path).collect();
-    Err(match paths.first() {
-        None => Error::usage(
-            format!("{name} is a Parquet file, but no column has a filter in all row groups"),
-            "write it again with Bloom filters, or build a filter of the keys: mayhap build",
-        ),
-        Some(first) => Error::usage(
-            format!("{name} is a Parquet file, whose columns have filters: {}", paths.join(", ")),
-            format!("name one after #, as in {name}#{first}"),
-        ),
-    })
+    let columns = with_filters.map(|column| column.path().to_owned()).collect();
+    Err(Error::NoColumnNamed { name: name.to_owned(), columns })
 }

@@ -1,12 +1,11 @@
 //! Finding out what a file is, and opening it.
 
-use super::{KeyBytes, NotKeys, table};
-use crate::args::ForeignArgs;
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::keys::{KeyBytes, NotKeys};
+use crate::table;
 use mayhap::Bitmap;
 use mayhap::native::MAGIC;
-use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits};
+use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits, Shape};
 use mayhap_lists::Batch;
 use mayhap_store::{Error as Store, FilterLock};
 use std::os::unix::fs::MetadataExt;
@@ -15,6 +14,17 @@ use std::path::{Path, PathBuf};
 /// A longer file that looks like text is not read to find out what it is: it is a list of keys
 /// where a filter should be, and no filter's form is text but a small one's JSON.
 const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// What is known of a file before it is opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// Its format; else it is detected.
+    pub format: Option<Format>,
+    /// What the system hashes of a key; else the type that its users have most.
+    pub key_type: Option<KeyType>,
+    /// m and k, where the format does not say them.
+    pub shape: Option<Shape>,
+}
 
 /// A filter of another system, in memory.
 #[derive(Debug)]
@@ -40,20 +50,20 @@ impl ForeignFile {
     ///
     /// # Errors
     ///
-    /// [`Error::TooMuchMemory`] before it is read; [`Error::Foreign`] if it is not sound;
-    /// [`Error::Usage`] if it may be of several formats, or its keys are not of the type given.
-    pub fn open(path: &Path, args: &ForeignArgs, max_bytes: u64) -> Result<Option<Self>, Error> {
+    /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound;
+    /// [`Error::Ambiguous`]; [`Error::WrongKeyType`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
+    pub fn open(path: &Path, known: Known, max_bytes: u64) -> Result<Option<Self>, Error> {
         let (name, named) = (path.display().to_string(), path.to_path_buf());
         let (path, column) = split_column(path);
         let stamp = Stamp::of(&path);
         let limits = Limits { max_bytes, ..Limits::default() };
-        match (mayhap_store::read_header(&path), args.format) {
+        match (mayhap_store::read_header(&path), known.format) {
             (
                 Err(Store::Foreign { looks_like: table::LOOKS_LIKE, .. }),
                 None | Some(table::FORMAT),
             ) => {
                 let filter = table::open(&name, &path, column.as_deref(), &limits)?;
-                return Self::of((name, named), (path, stamp), column, (filter, None), args)
+                return Self::of((name, named), (path, stamp), column, (filter, None), known)
                     .map(Some);
             }
             (Err(Store::Foreign { looks_like: "text", .. }), None) if is_long(&path) => {
@@ -67,11 +77,13 @@ impl ForeignFile {
         if bytes.starts_with(&MAGIC) {
             return Ok(None);
         }
-        let foreign = |source| Error::Foreign { name: name.clone(), source };
-        let (filter, detected) = match (&column, args.format) {
-            (Some(column), _) => return Err(no_column(&name, column)),
+        let foreign = |source| Error::Format { name: name.clone(), source };
+        let (filter, detected) = match (&column, known.format) {
+            (Some(column), _) => {
+                return Err(Error::NoTable { name: name.clone(), column: column.clone() });
+            }
             (None, Some(format)) => {
-                let opened = match args.shape() {
+                let opened = match known.shape {
                     Some(shape) => mayhap_formats::open_with(format, &bytes, shape, &limits),
                     None => mayhap_formats::open(format, &bytes, &limits),
                 };
@@ -82,7 +94,7 @@ impl ForeignFile {
                 None => return Ok(None),
             },
         };
-        Self::of((name, named), (path, stamp), column, (filter, detected), args).map(Some)
+        Self::of((name, named), (path, stamp), column, (filter, detected), known).map(Some)
     }
 
     fn of(
@@ -90,9 +102,9 @@ impl ForeignFile {
         (path, stamp): (PathBuf, Option<Stamp>),
         column: Option<String>,
         (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
-        args: &ForeignArgs,
+        known: Known,
     ) -> Result<Self, Error> {
-        let key_type = key_type(&name, &*filter, args.key_type)?;
+        let key_type = key_type(&name, &*filter, known.key_type)?;
         let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
         Ok(Self {
             name,
@@ -104,7 +116,7 @@ impl ForeignFile {
             detected,
             filter,
             key_type,
-            is_guess: args.key_type.is_none(),
+            is_guess: known.key_type.is_none(),
             keys: KeyBytes::default(),
             not_keys: NotKeys::default(),
         })
@@ -146,24 +158,14 @@ impl ForeignFile {
     }
 
     /// The other types that keys may be of; hex digits are only a way to write bytes.
-    fn other_types(&self) -> Vec<&'static str> {
+    pub fn other_types(&self) -> Vec<KeyType> {
         let types = self.filter.key_types().iter().copied();
-        let others = types.filter(|&other| other != self.key_type && other != KeyType::Hex);
-        others.map(KeyType::name).collect()
+        types.filter(|&other| other != self.key_type && other != KeyType::Hex).collect()
     }
 
-    /// What to say where the type of keys was guessed.
-    pub fn guess(&self) -> Option<String> {
-        let others = self.other_types();
-        (self.is_guess && !others.is_empty()).then(|| {
-            format!(
-                "{}: a {} filter; its keys are taken as {} (--key-type says otherwise: {})",
-                self.name,
-                self.filter.format().name(),
-                self.key_type.name(),
-                others.join(", ")
-            )
-        })
+    /// Whether the type of keys was guessed among several.
+    pub fn is_guess(&self) -> bool {
+        self.is_guess && !self.other_types().is_empty()
     }
 
     /// Queries the lines of a batch that has keys.
@@ -180,20 +182,9 @@ impl ForeignFile {
         self.keys.not_keys()
     }
 
-    /// Warns of texts that are no keys; and where nothing was found in so many lines, of what that
-    /// may mean.
-    pub fn warn(&self, lines: u64, found: u64, talk: Talk) {
-        self.not_keys.warn(&self.name, talk);
-        let others = self.other_types();
-        if found == 0 && lines > self.not_keys.lines() && !others.is_empty() {
-            talk.say(&format!(
-                "{}: no key was found as {}; if its keys are of another type, name it with \
-                 --key-type: {}",
-                self.name,
-                self.key_type.name(),
-                others.join(", ")
-            ));
-        }
+    /// All lines queried so far whose text is no key.
+    pub fn all_not_keys(&self) -> &NotKeys {
+        &self.not_keys
     }
 
     /// Saves it as its system would, to the file of this lock; replaces one only if `replace` is
@@ -265,15 +256,12 @@ impl ForeignFile {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`].
+    /// [`Error::IsColumn`].
     pub fn check_change(&self) -> Result<(), Error> {
         if self.column.is_none() {
             return Ok(());
         }
-        Err(Error::usage(
-            format!("{} is a column: its filter belongs to the rows beside it", self.name),
-            "write the table again with the system that wrote it",
-        ))
+        Err(Error::IsColumn { name: self.name.clone() })
     }
 }
 
@@ -309,14 +297,6 @@ fn split_column(path: &Path) -> (PathBuf, Option<String>) {
     }
 }
 
-/// Columns have filters in files of formats that are tables.
-fn no_column(name: &str, column: &str) -> Error {
-    Error::usage(
-        format!("{name}: the column {column:?} is named, but the file is no table"),
-        "leave # and what follows it out",
-    )
-}
-
 fn is_long(path: &Path) -> bool {
     path.metadata().is_ok_and(|found| found.len() > MAX_TEXT_BYTES)
 }
@@ -324,7 +304,7 @@ fn is_long(path: &Path) -> bool {
 fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
     mayhap_store::read_bytes(path, max_bytes).map_err(|error| match error {
         Store::Format { source: mayhap::Error::TooLarge { limit, found, .. }, .. } => {
-            Error::TooMuchMemory { needed: found, limit }
+            Error::TooLarge { needed: found, limit }
         }
         error => error.into(),
     })
@@ -346,7 +326,7 @@ fn candidates(bytes: &[u8], limits: &Limits) -> impl Iterator<Item = Opened> {
 ///
 /// # Errors
 ///
-/// [`Error::TooMuchMemory`], [`Error::Store`].
+/// [`Error::TooLarge`], [`Error::Store`].
 pub fn detect_all(path: &Path, max_bytes: u64) -> Result<Vec<(Candidate, Option<String>)>, Error> {
     let bytes = read(path, max_bytes)?;
     let limits = Limits { max_bytes, ..Limits::default() };
@@ -364,24 +344,13 @@ fn detect(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Er
         }
     }
     if sound.len() > 1 {
-        let one = |(_, candidate): &(_, Candidate)| describe(candidate);
-        let all: Vec<String> = sound.iter().map(one).collect();
-        let problem = format!("{name} may be of several formats: {}", all.join("; "));
-        return Err(Error::usage(problem, "say which one with --format FORMAT"));
+        let candidates = sound.into_iter().map(|(_, candidate)| candidate).collect();
+        return Err(Error::Ambiguous { name: name.to_owned(), candidates });
     }
     match (sound.pop(), wrong) {
         (Some(detected), _) => Ok(Some(detected)),
-        (None, Some(source)) => Err(Error::Foreign { name: name.to_owned(), source }),
+        (None, Some(source)) => Err(Error::Format { name: name.to_owned(), source }),
         (None, None) => Ok(None),
-    }
-}
-
-/// A candidate in words.
-pub fn describe(candidate: &Candidate) -> String {
-    let Candidate { format, form, missing, .. } = candidate;
-    match *missing {
-        "nothing" => format!("{} ({form})", format.name()),
-        missing => format!("{} ({form}, which does not say {missing})", format.name()),
     }
 }
 
@@ -397,10 +366,6 @@ fn key_type(
     if types.contains(&given) || matches!(given, KeyType::Bytes | KeyType::Hex) {
         return Ok(given);
     }
-    let known: Vec<&str> = types.iter().map(|known| known.name()).collect();
-    let format: Format = filter.format();
-    Err(Error::usage(
-        format!("{name} is a {} filter, which has no keys of type {}", format.name(), given.name()),
-        format!("its keys are of type {}", known.join(", ")),
-    ))
+    let (name, format, known) = (name.to_owned(), filter.format(), types.to_vec());
+    Err(Error::WrongKeyType { name, format, given, known })
 }

@@ -1,8 +1,7 @@
 //! The numbers of a filter of another system.
 
-use super::ForeignFile;
-use crate::io::messages::{grouped, rate};
-use mayhap_units::number::format_bytes;
+use crate::file::ForeignFile;
+use mayhap_units::number::{format_bytes, format_fpp as rate, grouped};
 use serde::Serialize;
 
 /// Above this share of bits set a filter of the best k holds more keys than it was made for.

@@ -1,9 +1,9 @@
 //! Keys as the bytes that another system hashes.
 
-use crate::io::messages::{Talk, grouped};
 use mayhap::Bitmap;
 use mayhap_formats::{Error, ForeignFilter, KeyType};
 use mayhap_lists::Batch;
+use mayhap_units::number::grouped;
 
 /// The encoded keys of a batch, in memory that is used again.
 #[derive(Debug, Default)]
@@ -87,13 +87,13 @@ impl NotKeys {
         self.lines
     }
 
-    /// Warns if there were any.
-    pub fn warn(&self, name: &str, talk: Talk) {
-        let Some((at, why)) = &self.first else { return };
+    /// A sentence on them, if there were any.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let (at, why) = self.first.as_ref()?;
         let lines = match self.lines {
             1 => "1 line is".to_owned(),
             lines => format!("{} lines are", grouped(lines)),
         };
-        talk.warn(&format!("{lines} no key for {name} (first: line {at}: {why})"));
+        Some(format!("{lines} no key for {name} (first: line {at}: {why})"))
     }
 }
