@@ -8,9 +8,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use mayhap_cli::Error;
-use mayhap_cli::io::input::{Compression, Input, Reading};
-use mayhap_cli::io::messages::{Color, Talk};
 use mayhap_fuzz::limited_to;
+use mayhap_lists::{self as lists, Compression, Input, Reading};
 
 /// More is not taken from a bomb.
 const MOST_BYTES: usize = 1 << 20;
@@ -23,8 +22,7 @@ fuzz_target!(|data: &[u8]| {
     let separator = if how & 1 == 0 { b'\n' } else { 0 };
     for is_stream in [false, true] {
         for raw in [false, true] {
-            let talk = Talk::new(true, Color::Never);
-            let reading = Reading { verb: "dedup", raw, gathers: false, max_line: 1 << 20, talk };
+            let reading = Reading { raw, gathers: false, max_line: 1 << 20 };
             limited_to(ALLOCATION_BYTES, || read(list, is_stream, separator, &reading));
         }
     }
@@ -35,9 +33,13 @@ fn read(list: &[u8], is_stream: bool, separator: u8, reading: &Reading) {
         Ok(input) => input,
         Err(error) => {
             assert!(!reading.raw, "{error}");
-            let text = format!("{error} {}", error.hint().unwrap_or_default());
+            assert!(
+                matches!(error, lists::Error::NotAList { .. } | lists::Error::Io { .. }),
+                "{error}"
+            );
+            let error = Error::from(error);
+            let text = format!("{error} {}", error.hint("dedup").unwrap_or_default());
             assert!(!text.chars().any(char::is_control), "{text:?} would reach a terminal");
-            assert!(matches!(error, Error::NotAList { .. } | Error::Io { .. }), "{error}");
             return;
         }
     };

@@ -4,20 +4,18 @@
 //! [`cmd`]; what verbs share stands in rooms beside it, none of which knows of a verb:
 //!
 //! [`args`] what is typed, [`files`] (which looks at all that a command names before it runs) →
-//! [`io`] lists of keys to lines → [`mayhap_keys`] lines to keys → digests → a [`set`] of them →
-//! [`io`] lines to stdout, messages to stderr. [`measure`] is for rates and speed, [`plan`] and
-//! [`plot`] for their models; [`error`] is all that can go wrong.
+//! [`mayhap_lists`] lists to lines, keys and digests → a [`set`] of them → [`io`] lines to stdout,
+//! messages to stderr. [`speed`] is the time that a filter takes; [`error`] is all
+//! that can go wrong.
 
 pub mod args;
 pub mod cmd;
 pub mod error;
 pub mod files;
 pub mod io;
-pub mod measure;
 pub mod memory;
 pub mod outcome;
-pub mod plan;
-pub mod plot;
 pub mod set;
+pub mod speed;
 
 pub use error::Error;

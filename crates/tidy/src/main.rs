@@ -3,13 +3,20 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 7] = [
+const CRATES: [&str; 14] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
     "mayhap-redis",
     "mayhap-server",
     "mayhap-units",
+    "mayhap-keys",
+    "mayhap-lists",
+    "mayhap-measure",
+    "mayhap-plan",
+    "mayhap-plot",
+    "mayhap-sets",
+    "mayhap-foreign",
     "mayhap-cli",
 ];
 

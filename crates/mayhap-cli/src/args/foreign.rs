@@ -2,6 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use mayhap_foreign::Known;
 use mayhap_formats::{Format, KeyType, Shape};
 use mayhap_units::number::parse_count;
 
@@ -47,8 +48,13 @@ pub fn parse_hashes(text: &str) -> Result<u32, String> {
 }
 
 impl ForeignArgs {
+    /// What they say of a file.
+    pub fn known(&self) -> Known {
+        Known { format: self.format, key_type: self.key_type, shape: self.shape() }
+    }
+
     /// m and k of a bare bitmap, if they were given.
-    pub fn shape(&self) -> Option<Shape> {
+    fn shape(&self) -> Option<Shape> {
         let num_hashes = self.hashes?;
         // The remainder of a Java int by a negative m is the one by |m|, so its sign only matters
         // for the one m that has no positive form.

@@ -1,9 +1,8 @@
 //! How lines are cut, and keys out of them.
 
-use crate::io::input::Reading;
-use crate::io::messages::Talk;
 use clap::Args;
 use mayhap_keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
+use mayhap_lists::Reading;
 use mayhap_units::number::parse_bytes;
 use std::num::NonZeroU32;
 
@@ -65,9 +64,9 @@ impl LineArgs {
         }
     }
 
-    /// How lists are read by a verb, for lines of at least 1 byte.
-    pub fn reading(&self, verb: &'static str, talk: Talk) -> Reading {
+    /// How lists are read, for lines of at least 1 byte.
+    pub fn reading(&self) -> Reading {
         let max_line = usize::try_from(self.max_line).unwrap_or(usize::MAX).max(1);
-        Reading { verb, raw: self.raw, gathers: false, max_line, talk }
+        Reading { raw: self.raw, gathers: false, max_line }
     }
 }

@@ -1,6 +1,6 @@
 //! Arguments that several verbs share, as clap reads them.
 //!
-//! `size.rs` and `layout_name.rs` say how big a filter is and of which kind, `digest.rs` how keys
+//! `size.rs` says how big a filter is and of which kind, `digest.rs` how keys
 //! become digests (with `secret_key.rs`), `lines.rs` how keys are cut; `open.rs` how a filter is
 //! opened, `foreign.rs` where it is of another system, `server.rs` and `url.rs` where it is on a
 //! server, and `lock.rs` how others that change it are waited for. `existing.rs`
@@ -9,7 +9,6 @@
 mod digest;
 mod existing;
 mod foreign;
-pub mod layout_name;
 mod lines;
 mod lock;
 mod messages;

@@ -1,11 +1,11 @@
 //! How big a new filter is, and of which kind.
 
 use super::DigestArgs;
-use super::layout_name::LayoutName;
 use crate::error::{Error, Useless};
 use crate::memory;
 use clap::Args;
 use mayhap::{AnyFilter, Builder, Layout, sizing};
+use mayhap_sets::LayoutName;
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 
 /// The default rate: 1 absent key in 10,000 at the end, 1 in 70,000 on the way.

@@ -3,14 +3,13 @@
 use crate::args::{DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate};
-use crate::measure::speed::{BATCH, Inserts, Measured, Nanoseconds, measure};
 use crate::memory;
 use crate::outcome::Outcome;
-use crate::plan::machine::memory_sizes;
-use crate::plan::report::fits_name;
-use crate::set::key_set::KeySet;
-use crate::set::kind::{self, Create};
+use crate::set::create::Create;
+use crate::speed::{BATCH, Inserts, Measured, Nanoseconds, measure};
 use mayhap::plan::Fits;
+use mayhap_plan::{fits_name, memory_sizes};
+use mayhap_sets::KeySet;
 use mayhap_store::Snapshot;
 use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
@@ -100,7 +99,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let keys = set.capacity().or(args.size.items).unwrap_or(DEFAULT_ITEMS).max(1);
     let mut inserts = if name.is_some() { Inserts::Then(keys) } else { Inserts::First(keys) };
     set.set_max_bytes(args.size.max_bytes());
-    if set.check_insert("").is_err() {
+    if set.refuses_insert().is_some() {
         inserts = Inserts::Never;
     }
     let (start, items_of_file) = (Instant::now(), set.items());
@@ -125,7 +124,7 @@ fn load(path: &Path, args: &Args) -> Result<Box<dyn KeySet>, Error> {
     let key = secret_key(args.digest.key_file.as_deref())?;
     let snapshot = Snapshot::open(path)?;
     snapshot.check()?;
-    let mut set = kind::load(snapshot.image(), key)?;
+    let mut set = mayhap_sets::load(snapshot.image(), key)?;
     if let Some(contents) = set.contents() {
         snapshot.replay(|record| contents.apply(record))?;
     }
@@ -151,7 +150,7 @@ impl Report {
             kernel,
             digest_function: set.digest_function().name(),
             num_bytes,
-            fits: fits_name(Fits::of(num_bytes, &memory_sizes())),
+            fits: fits_name(Fits::of(num_bytes, &memory_sizes(crate::memory::physical_bytes()))),
             items: set.items(),
             expected_items: set.capacity(),
             target_fpp: set.target_fpp(),

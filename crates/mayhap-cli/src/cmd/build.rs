@@ -1,22 +1,18 @@
 //! `mayhap build`: a filter file of a list.
 
-use crate::args::LockArgs;
-use crate::args::layout_name::LayoutName;
-use crate::args::{DigestArgs, LineArgs, SizeArgs};
-use crate::error::Error;
-use crate::error::WhenFull;
-use crate::io::lines::LineReader;
+use crate::args::{DigestArgs, LineArgs, LockArgs, SizeArgs};
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::outcome::Outcome;
+use crate::set::create::{self, Create};
 use crate::set::fill::{self, Counts};
-use crate::set::fullness::Forgotten;
 use crate::set::inserter::Inserter;
-use crate::set::key_set::KeySet;
-use crate::set::kind::{self, Create};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap_lists::Stop;
+use mayhap_sets::{Forgotten, KeySet, LayoutName};
 use mayhap_units::number::format_count;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -78,21 +74,21 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.output.display().to_string();
     crate::files::refuse_existing(&args.output, args.force)?;
     let (sources, total_bytes) = super::sources::input::<Args>("build", &args.files)?;
-    let (options, reading) = (args.lines.key_options(), args.lines.reading("build", talk));
+    let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
     let reader_stop = Some(Arc::clone(&stop));
-    let mut reader = LineReader::new(sources.clone(), &options, reading, reader_stop)?;
+    let mut reader = reader::open(sources.clone(), &options, reading, reader_stop, talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
-        let mut filter = kind::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
+        let mut filter = create::fuse::build(&args.size, &args.digest, &mut reader, &mut progress)?;
         let counts = Counts {
             lines: reader.lines(),
             new: filter.len(),
             without_key: reader.keyless().lines(),
         };
         progress.clear();
-        reader.warn_of_keyless(talk);
+        reader::warn_of_keyless(&reader, talk);
         stop.check()?;
         return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
     }
@@ -123,7 +119,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     filled?;
     let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.

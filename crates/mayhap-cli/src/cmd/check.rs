@@ -2,16 +2,16 @@
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::input::Reading;
-use crate::io::lines::LineReader;
 use crate::io::messages::{Talk, grouped, print_stdout};
 use crate::io::output::Output;
 use crate::io::progress::Progress;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::confirm::Confirm;
 use crate::set::open;
 use crate::set::sieve::{Member, Sieve, Until};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Reading, SortedFile};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -111,7 +111,7 @@ struct Found {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let reading = args.lines.reading("check", talk);
+    let reading = args.lines.reading();
     let (more, files) = open::split(&args.filters, &args.files, &reading);
     let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
@@ -133,9 +133,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (opened, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
     let (sources, total_bytes) = super::sources::input::<Args>("check", inputs)?;
     let reading = Reading { gathers: open::any_remote(&opened), ..reading };
-    let confirm = args.confirm.as_deref().map(|path| Confirm::open(path, &options, &reading));
+    let confirm = args.confirm.as_deref().map(|path| SortedFile::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
-    let mut sieve = Sieve::new(opened, confirm.transpose()?);
+    let mut sieve = Sieve::new(opened, confirm.transpose()?.map(Confirm::new));
     sieve.invert = args.invert;
     sieve.each = args.tag || args.list;
     if !args.json {
@@ -149,10 +149,10 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if !args.count && !args.list && !talk.is_quiet() {
         sieve.output = Some(output);
     }
-    let mut reader = LineReader::new(sources, &options, reading, None)?;
+    let mut reader = reader::open(sources, &options, reading, None, talk)?;
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
@@ -168,7 +168,7 @@ fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(),
         return Talk::json(&Summary::of(sieve, lines_read), args.count);
     }
     if let Some(confirm) = sieve.confirm() {
-        let (wrong, right) = (confirm.false_positives(), confirm.confirmed());
+        let (wrong, right) = (confirm.false_positives, confirm.confirmed);
         let (wrong, all) = (grouped(wrong), grouped(wrong + right));
         talk.say(&format!("{wrong} of {all} lines that may be present were false positives"));
     }
@@ -190,8 +190,8 @@ impl Summary {
             surely_absent: member.lines - member.maybe_present,
         };
         let confirmed = sieve.confirm().map(|confirm| Confirmed {
-            confirmed: confirm.confirmed(),
-            false_positives: confirm.false_positives(),
+            confirmed: confirm.confirmed,
+            false_positives: confirm.false_positives,
         });
         Self {
             lines_read,

@@ -1,21 +1,17 @@
 //! `mayhap create`: an empty filter file.
 
-use crate::args::LockArgs;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
-use crate::args::parse_time;
-use crate::args::{DigestArgs, LineArgs, SizeArgs};
+use crate::args::{DigestArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs, parse_time};
 use crate::error::Error;
 use crate::files::refuse_existing;
 use crate::io::messages::Talk;
-use crate::io::signals::Stop;
 use crate::outcome::Outcome;
+use crate::set::create::Create;
 use crate::set::fill::Counts;
-use crate::set::kind::Create;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap_lists::Stop;
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::io::messages::{Talk, print_stdout};
 use crate::memory;
 use crate::outcome::Outcome;
-use crate::set::foreign::detect_all;
+use mayhap_foreign::detect_all;
 use mayhap_units::number::parse_bytes;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -2,16 +2,15 @@
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::input::Reading;
-use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::open;
 use crate::set::sieve::Sieve;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Reading, Stop};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -85,8 +84,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("filter", &args.files)?;
     let stop = Stop::on_signals()?;
     let gathers = open::any_remote(&opened);
-    let reading = Reading { gathers, ..args.lines.reading("filter", talk) };
-    let mut reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
+    let reading = Reading { gathers, ..args.lines.reading() };
+    let mut reader = reader::open(sources.clone(), &options, reading, Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut sieve = Sieve::new(opened, None);
     sieve.invert = args.invert;
@@ -96,7 +95,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     sieve.run(&mut reader, &mut progress)?;
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     sieve.warn(talk);
     if args.json {
         let (lines_read, let_through) = (reader.lines(), sieve.selected());

@@ -26,8 +26,7 @@ mod sources;
 pub mod verify;
 pub mod which;
 
-use crate::args::MessageArgs;
-use crate::args::url;
+use crate::args::{MessageArgs, url};
 use crate::error::Error;
 use crate::files;
 use crate::io::messages::{self, Talk};
@@ -133,10 +132,11 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage_error(&error),
     };
+    let verb = matches.subcommand_name().unwrap_or_default();
     let talk = Talk::new(cli.messages.quiet, cli.messages.color);
     let checked = url::check(&matches).and_then(|()| files::check(&self::command(), &matches));
     if let Err(error) = checked {
-        talk.error(&error);
+        talk.error(&error, verb);
         return ExitCode::from(error.exit_code());
     }
     let is_whole = cli.verb.writes_whole_or_nothing();
@@ -177,7 +177,7 @@ pub fn main() -> ExitCode {
                     talk.warn(&format!("{error}; nothing was written"));
                 }
                 Error::Stopped { .. } => talk.warn(&format!("{error}; all up to there is done")),
-                _ => talk.error(&error),
+                _ => talk.error(&error, verb),
             }
             ExitCode::from(error.exit_code())
         }

@@ -1,15 +1,12 @@
 //! `mayhap plan`: which filter, how big, and whether it pays.
 
 use crate::error::Error;
-use crate::io::messages::{Color, Talk, print_stdout};
+use crate::io::messages::{Color, Talk, print_stdout, row};
+use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
-use crate::plan::chart::{Curve, chart};
-use crate::plan::cost::Amount;
-use crate::plan::machine;
-use crate::plan::report::{Report, Request};
-use crate::plan::table::Table;
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
+use mayhap_plan::{Amount, Curve, Report, Request, Table, chart, memory_sizes};
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::write_millis;
 use mayhap_units::window::{self, WindowSize};
@@ -131,8 +128,13 @@ impl Args {
     /// The planner's question.
     fn needs(&self) -> Result<Needs, Error> {
         let costs = match (self.disk_cost, self.filter_cost, self.misses) {
+            (Some(disk), Some(filter), Some(_)) if !disk.has_unit_of(filter) => {
+                return Err(Error::usage(
+                    "one cost is a time and the other a plain number",
+                    "give both with a unit, for example: --disk-cost 10ms --filter-cost 1us",
+                ));
+            }
             (Some(disk), Some(filter), Some(absent_share)) => {
-                disk.check_same_unit(filter)?;
                 let (without_disk, disk) = (filter.number(), disk.number());
                 Some(Costs { without_disk, with_disk: without_disk + disk, absent_share })
             }
@@ -151,7 +153,7 @@ impl Args {
             key_bytes: self.key_bytes.map(|bytes| bytes as f64),
             costs,
             queries_per_second: self.per_second.map(|count| count as f64),
-            memory: machine::memory_sizes(),
+            memory: memory_sizes(physical_bytes()),
         })
     }
 
@@ -175,7 +177,7 @@ impl Args {
     }
 
     fn table(&self, needs: &Needs) -> Result<Outcome, Error> {
-        let table = Table::of(needs).map_err(refused)?;
+        let table = Table::of(needs).map_err(|error| refused(&error))?;
         if self.json {
             Talk::json(&table, true)?;
         } else if !table.is_empty() {
@@ -185,13 +187,14 @@ impl Args {
     }
 
     fn one(&self, needs: &Needs, color: Color) -> Result<Outcome, Error> {
-        let plan = mayhap::plan::plan(needs).map_err(|error| refused(error.into()))?;
+        let plan = mayhap::plan::plan(needs).map_err(|error| refused(&error))?;
         let window = self.window;
         let report = Report::of(Request { needs, window, filter_cost: self.filter_cost }, &plan);
         if self.json {
             Talk::json(&report, true)?;
         } else {
-            print_stdout(&(report.text() + &self.chart(&plan, color)))?;
+            let rows = report.rows().into_iter().map(|(name, value)| row(name, &value));
+            print_stdout(&(rows.collect::<String>() + &self.chart(&plan, color)))?;
         }
         Ok(if plan.best.is_some() { Outcome::Done } else { Outcome::Nothing })
     }
@@ -212,9 +215,6 @@ impl Args {
 }
 
 /// Numbers that the planner refuses are those of the command line.
-fn refused(error: Error) -> Error {
-    match error {
-        Error::Filter(source) => Error::usage(format!("cannot plan: {source}"), HINT),
-        error => error,
-    }
+fn refused(source: &mayhap::Error) -> Error {
+    Error::usage(format!("cannot plan: {source}"), HINT)
 }

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::io::output::Output;
 use crate::outcome::Outcome;
-use crate::plot::{self, Plot};
+use clap::builder::PossibleValue;
+use mayhap_plot::{Plot, page};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -19,7 +20,7 @@ Examples:
 pub struct Args {
     /// What to draw
     #[arg(value_enum, value_name = "WHAT")]
-    what: Plot,
+    what: What,
     /// Write the picture to this file instead of stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -28,16 +29,31 @@ pub struct Args {
     force: bool,
 }
 
+/// A picture as it is named on the command line.
+#[derive(Debug, Clone, Copy)]
+struct What(Plot);
+
+impl clap::ValueEnum for What {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [What; 3] = [What(Plot::ALL[0]), What(Plot::ALL[1]), What(Plot::ALL[2])];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.name()).help(self.0.about()))
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args) -> Result<Outcome, Error> {
-    let mut picture = plot::svg(args.what)?;
+    let mut picture = args.what.0.svg()?;
     let is_page = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "html");
     if args.output.as_ref().is_some_and(is_page) {
-        picture = plot::page(&picture);
+        picture = page(&picture);
     }
     let mut output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &[])?,

@@ -4,15 +4,15 @@ use crate::args::{LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
 use crate::outcome::Outcome;
 use crate::set::remote::union::Whole;
 use crate::set::remote::{Connection, Place};
 use crate::set::session::Waiting;
-use crate::set::state::State;
 use mayhap::native::Header;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Stop;
 use mayhap_redis::RemoteFilter;
+use mayhap_sets::State;
 use serde::Serialize;
 use std::path::PathBuf;
 

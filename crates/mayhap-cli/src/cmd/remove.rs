@@ -1,20 +1,18 @@
 //! `mayhap remove`: keys out of a counting filter.
 
-use crate::args::LockArgs;
-use crate::args::{LineArgs, secret_key};
+use crate::args::{LineArgs, LockArgs, secret_key};
 use crate::error::Error;
-use crate::io::lines::LineReader;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::key_set::KeySet;
 use crate::set::session::{Recording, Waiting, Writer};
-use crate::set::state::State;
 use mayhap::Bitmap;
 use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{LineReader, Stop};
+use mayhap_sets::{KeySet, State};
 use mayhap_store::Operation;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -96,14 +94,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if set.name() != Kind::Counting.name() {
         return Err(not_counting(&file, Kind::Bloom));
     }
-    let mut reader =
-        LineReader::new(sources, &options, args.lines.reading("remove", talk), Some(stop))?;
+    let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let result = remove_all(&mut reader, (&mut *set, &mut writer), &mut counts, &mut progress);
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     writer.finish(&mut *set)?;
     let Counts { lines, new: removed, .. } = counts;
     let state = set.state();

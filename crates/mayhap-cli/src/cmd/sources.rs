@@ -2,9 +2,9 @@
 
 use crate::args::MessageArgs;
 use crate::error::Error;
-use crate::io::input::Source;
 use crate::io::messages;
 use clap::{Args, Command};
+use mayhap_lists::Source;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 

@@ -2,15 +2,16 @@
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
+use crate::io::reader;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::named::NamedSets;
 use crate::set::open;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::LineReader;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -82,7 +83,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let given = args.lines.key_options();
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
-    let mut reading = args.lines.reading("which", talk);
+    let mut reading = args.lines.reading();
     let (filters, files) = open::split(&args.filters, &args.files, &reading);
     let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
@@ -105,7 +106,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("which", inputs)?;
     let progress = Progress::new(talk, total_bytes);
     let output = Output::stdout(&sources)?;
-    let reader = LineReader::new(sources, &options, reading, None)?;
+    let reader = reader::open(sources, &options, reading, None, talk)?;
     pump(args, sets, reader, output, (talk, progress))
 }
 
@@ -140,7 +141,7 @@ fn pump(
     }
     progress.clear();
     output.flush()?;
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     sets.warn(talk);
     if args.json {
         let found = |(name, maybe_present)| Found { name, maybe_present };

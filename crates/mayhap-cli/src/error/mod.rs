@@ -1,15 +1,18 @@
 //! What can go wrong, what it is called and what to do next.
 //!
-//! `full.rs` is for filters without room, `not_a_list.rs` for input that is no list of keys.
+//! `full.rs` is for filters without room, `foreign.rs` for files of other systems, `list.rs` the
+//! way out where a list cannot be read.
 
+mod foreign;
 mod full;
-mod not_a_list;
+mod list;
 
+use mayhap_lists::Error as ListError;
+use mayhap_sets::Refusal;
 use mayhap_units::number::{format_bytes, grouped};
 use std::{fmt, io};
 
 pub use full::{End, Full, Limit, Useless, WhenFull, over_full};
-pub use not_a_list::NotAList;
 
 /// Why a command stopped. `Display` says what, bound and value; [`Error::hint`] the next step.
 #[derive(Debug)]
@@ -49,15 +52,8 @@ pub enum Error {
         /// The next step, if there is one.
         hint: Option<String>,
     },
-    /// A line is longer than `--max-line`.
-    LineTooLong {
-        /// The file.
-        name: String,
-        /// Number of the line in the whole input, from 1.
-        line: u64,
-        /// The limit in bytes.
-        limit: usize,
-    },
+    /// A list of keys could not be read.
+    List(ListError),
     /// The filter holds as many keys as it was made for, or as it has memory for.
     Full(Full),
     /// A filter could not keep a rate that is of use.
@@ -78,17 +74,6 @@ pub enum Error {
         /// The first line that was not dealt with, from 1.
         line: u64,
     },
-    /// Some input is no list of keys.
-    NotAList {
-        /// The file.
-        name: String,
-        /// Whether it is standard input, which has no name to type.
-        is_stdin: bool,
-        /// The verb that was to read it.
-        verb: &'static str,
-        /// What it is.
-        what: NotAList,
-    },
     /// Two arguments name one file, which one of them would write.
     SameFile {
         /// An argument with its file.
@@ -100,6 +85,13 @@ pub enum Error {
     },
     /// The key options of a filter cannot be used, or are not those that were given.
     Keys(mayhap_keys::Error),
+    /// The kind of a filter cannot do that.
+    Refused {
+        /// The file.
+        name: String,
+        /// Why.
+        why: Refusal,
+    },
     /// The arguments contradict each other or a file.
     Usage {
         /// What contradicts what.
@@ -115,15 +107,11 @@ impl Error {
         Self::Usage { problem: problem.into(), hint: hint.into() }
     }
 
-    /// Turns an I/O error into one that names what was tried; a closed pipe and a signal keep
-    /// their own meaning.
+    /// Turns an I/O error into one that names what was tried; a closed pipe keeps its own meaning.
     pub fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
             io::ErrorKind::BrokenPipe if action == "write" => Self::BrokenPipe,
-            _ => match source.get_ref().and_then(|inner| inner.downcast_ref::<StoppedBySignal>()) {
-                Some(StoppedBySignal(signal)) => Self::Stopped { signal: *signal },
-                None => Self::Io { action, name: name.into(), source },
-            },
+            _ => Self::Io { action, name: name.into(), source },
         }
     }
 
@@ -132,15 +120,14 @@ impl Error {
         matches!(self, Self::BrokenPipe | Self::Io { action: "write", .. })
     }
 
-    /// The next step, if there is one.
-    pub fn hint(&self) -> Option<String> {
+    /// The next step for the user of this verb, if there is one.
+    pub fn hint(&self, verb: &str) -> Option<String> {
         Some(match self {
             Self::Usage { hint, .. } if !hint.is_empty() => hint.clone(),
             Self::Keys(source) => source.hint(),
             Self::Remote { hint, .. } => return hint.clone(),
-            Self::NotAList { name, is_stdin, verb, what } => {
-                what.hint(verb, (!is_stdin).then_some(name))
-            }
+            Self::List(source) => return list::hint(source, verb),
+            Self::Refused { name, why } => return refusal_hint(name, *why),
             Self::SameFile { is_read: true, .. } => "write to another file, and rename that".into(),
             Self::SameFile { .. } => "name two different files".into(),
             Self::Full(full) => full.hint(),
@@ -154,12 +141,8 @@ impl Error {
                  out: a filter takes 2 to 4 bytes a line"
                     .into()
             }
-            Self::LineTooLong { .. } => {
-                "raise it with --max-line SIZE; is the input text, with the separator you think?"
-                    .into()
-            }
             Self::Store(source) => return store_hint(source).map(Into::into),
-            Self::Foreign { source, .. } => return foreign_hint(source).map(Into::into),
+            Self::Foreign { source, .. } => return foreign::hint(source).map(Into::into),
             _ => return None,
         })
     }
@@ -184,10 +167,8 @@ impl fmt::Display for Error {
             Self::Keys(source) => source.fmt(f),
             Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
             Self::Foreign { name, source } => write!(f, "{name}: {source}"),
-            Self::LineTooLong { name, line, limit } => {
-                let limit = format_bytes(*limit as u64);
-                write!(f, "{name}: line {line} is longer than the limit of {limit}")
-            }
+            Self::List(source) => source.fmt(f),
+            Self::Refused { name, why } => write!(f, "{name} {why}"),
             Self::Full(full) => full.fmt(f),
             Self::Useless(useless) => useless.fmt(f),
             Self::TooMuchMemory { needed, limit } => write!(
@@ -203,7 +184,6 @@ impl fmt::Display for Error {
                 format_bytes(*limit),
                 grouped(*line)
             ),
-            Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
             Self::SameFile { first, second, is_read } => {
                 let harm = if *is_read {
                     "it would be overwritten while it is read"
@@ -227,6 +207,30 @@ impl From<mayhap::Error> for Error {
     }
 }
 
+/// A signal ends a run in the same way wherever it is noticed.
+impl From<ListError> for Error {
+    fn from(source: ListError) -> Self {
+        match source {
+            ListError::Stopped { signal } => Self::Stopped { signal },
+            source => Self::List(source),
+        }
+    }
+}
+
+impl From<mayhap_sets::Error> for Error {
+    fn from(source: mayhap_sets::Error) -> Self {
+        use mayhap_sets::Error as Set;
+        match source {
+            Set::Filter(source) => Self::Filter(source),
+            Set::Store(source) => Self::Store(source),
+            Set::Keys(source) => Self::Keys(source),
+            Set::Refused { name, why } => Self::Refused { name, why },
+            Set::Server { message, hint } => Self::Remote { message, hint },
+            other => Self::usage(other.to_string(), ""),
+        }
+    }
+}
+
 impl From<mayhap_keys::Error> for Error {
     fn from(source: mayhap_keys::Error) -> Self {
         Self::Keys(source)
@@ -237,6 +241,26 @@ impl From<mayhap_store::Error> for Error {
     fn from(source: mayhap_store::Error) -> Self {
         Self::Store(source)
     }
+}
+
+/// What to do with a filter of a kind that refuses.
+fn refusal_hint(name: &str, why: Refusal) -> Option<String> {
+    Some(match why {
+        Refusal::NeverChanges => {
+            format!(
+                "build it again from all keys: mayhap build --layout fuse --force -o {name} KEYS"
+            )
+        }
+        Refusal::ReadOnly => "open it to be added to: mayhap add".into(),
+        Refusal::ForeignTime => {
+            "add to it with the program that made it: its times are that program's".into()
+        }
+        Refusal::ManySets => {
+            format!("to see which of them hold a line: mayhap which {name} < keys.txt")
+        }
+        Refusal::UnknownKind(_) => "it was made by a newer mayhap: use that one".into(),
+        _ => return None,
+    })
 }
 
 /// The next step, where the store's message has none.
@@ -278,35 +302,3 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         _ => return None,
     })
 }
-
-/// The next step for a file of another system.
-fn foreign_hint(error: &mayhap_formats::Error) -> Option<&'static str> {
-    use mayhap_formats::Error as Formats;
-    Some(match error {
-        Formats::Unsupported { operation: "opening without m and k", .. } => {
-            "give both as its maker has them: --bits M --hashes K"
-        }
-        Formats::NotThisFormat { .. }
-        | Formats::Truncated { .. }
-        | Formats::TrailingBytes { .. }
-        | Formats::BadField { .. }
-        | Formats::Zero { .. } => {
-            "restore it from a copy, unless it is of another format: --format FORMAT says which"
-        }
-        Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
-        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
-        _ => return None,
-    })
-}
-
-/// What a read that a signal ended carries through decoders, inside an [`io::Error`].
-#[derive(Debug)]
-pub struct StoppedBySignal(pub i32);
-
-impl fmt::Display for StoppedBySignal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stopped by signal {}", self.0)
-    }
-}
-
-impl std::error::Error for StoppedBySignal {}

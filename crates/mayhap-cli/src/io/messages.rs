@@ -65,12 +65,6 @@ impl Talk {
         }
     }
 
-    /// One that says nothing but errors.
-    #[must_use]
-    pub fn silent(self) -> Self {
-        Self { quiet: true, ..self }
-    }
-
     /// Says a line and below it others, of ours alone, unless quiet.
     pub fn report(self, line: &str, below: &str) {
         if !self.quiet {
@@ -85,11 +79,11 @@ impl Talk {
         }
     }
 
-    /// Reports why the command stopped, and the next step.
-    pub fn error(self, error: &Error) {
+    /// Reports why the command stopped, and the next step for the user of this verb.
+    pub fn error(self, error: &Error, verb: &str) {
         let problem = error.to_string();
         let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(&problem));
-        if let Some(hint) = error.hint() {
+        if let Some(hint) = error.hint(verb) {
             text.extend([&self.paint("36", "hint:"), " ", &printable(&hint), "\n"]);
         }
         print(&text);

@@ -1,10 +1,8 @@
-//! What comes in and what goes out: `input/` lists of keys as bytes, `lines/` as lines, `output.rs`
-//! lines that are written; `messages.rs` what is said on stderr, `progress.rs` the bar there,
-//! `signals.rs` what ends it all.
+//! What comes in and what goes out: `reader.rs` opens lists of keys for a verb ([`mayhap_lists`]
+//! reads them), `output.rs` writes lines; `messages.rs` is what is said on stderr, `progress.rs`
+//! the bar there.
 
-pub mod input;
-pub mod lines;
 pub mod messages;
 pub mod output;
 pub mod progress;
-pub mod signals;
+pub mod reader;

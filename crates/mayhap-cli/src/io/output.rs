@@ -1,7 +1,7 @@
 //! Lines to stdout or a file, in large pieces.
 
 use crate::error::Error;
-use crate::io::input::Source;
+use mayhap_lists::Source;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::fd::AsFd;

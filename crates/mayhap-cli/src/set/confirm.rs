@@ -1,138 +1,35 @@
 //! A sorted file that knows what a filter only may know.
 
 use crate::error::Error;
-use crate::io::input::sniff::{SAMPLE_BYTES, sniff};
-use crate::io::input::{BOM_BYTES, Compression, Reading, Sample};
-use crate::io::lines::Batch;
-use mayhap_keys::{Cutter, KeyOptions};
-use mayhap_units::number::format_bytes;
-use std::cmp::Ordering;
-use std::fs::File;
-use std::io;
-use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use mayhap_lists::{Batch, SortedFile};
 
-/// Bytes that are read at once; a part of the file that is not longer is read line by line.
-const WINDOW_BYTES: usize = 8 << 10;
-
-/// Keys kept in memory, evenly spread over the file: they save the first steps of each search.
-const INDEX_KEYS: u64 = 256;
-
-/// Longer keys are not kept.
-const MAX_INDEX_KEY_BYTES: usize = 1024;
-
-/// A file of lines whose keys are sorted by their bytes, searched where it lies: a few reads for
-/// each line that is looked up, in constant memory.
+/// The file, and how often it agreed with the filter.
 #[derive(Debug)]
 pub struct Confirm {
-    file: File,
-    name: String,
-    len: u64,
-    keys: Keys,
-    max_line: usize,
-    /// Where the key of the first line begins: after a byte-order mark.
-    start: u64,
-    /// Where the line of a key begins.
-    index: Vec<(u64, Vec<u8>)>,
-    /// The bytes from `window_start` on.
-    window: Vec<u8>,
-    window_start: u64,
-    key: Vec<u8>,
-    confirmed: u64,
-    false_positives: u64,
+    file: SortedFile,
+    /// Lines that the filter may hold and the file does.
+    pub confirmed: u64,
+    /// Lines that the filter may hold and the file does not.
+    pub false_positives: u64,
 }
 
 impl Confirm {
-    /// Opens the file and looks at its first lines and at some all over it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Usage`] if it is no regular file, compressed, or seen not to be sorted;
-    /// [`Error::NotAList`]; [`Error::Io`].
-    pub fn open(path: &Path, options: &KeyOptions, reading: &Reading) -> Result<Self, Error> {
-        let name = path.display().to_string();
-        let file = File::open(path).map_err(Error::io("open", &name))?;
-        let metadata = file.metadata().map_err(Error::io("read", &name))?;
-        if !metadata.is_file() {
-            return Err(Error::usage(
-                format!("{name} is no regular file, and --confirm searches in it"),
-                "write it to a file first, sorted: LC_ALL=C sort",
-            ));
-        }
-        let mut confirm = Self {
-            file,
-            name,
-            len: metadata.len(),
-            keys: Keys {
-                cutter: Cutter::new(options),
-                strip_cr: options.strip_cr,
-                separator: options.separator(),
-            },
-            max_line: reading.max_line,
-            start: 0,
-            index: Vec::new(),
-            window: Vec::new(),
-            window_start: 0,
-            key: Vec::new(),
-            confirmed: 0,
-            false_positives: 0,
-        };
-        if !reading.raw {
-            confirm.sniff(reading.verb)?;
-        }
-        confirm.check_first_lines()?;
-        confirm.look_around()?;
-        Ok(confirm)
-    }
-
-    /// Looks at what the file is, as at lists that are read.
-    fn sniff(&mut self, verb: &'static str) -> Result<(), Error> {
-        self.fill(0, SAMPLE_BYTES)?;
-        if Compression::of(&self.window).is_some() {
-            return Err(Error::usage(
-                format!("{} is compressed, and --confirm searches in it", self.name),
-                "decompress it first",
-            ));
-        }
-        let ends = sniff(&Sample {
-            bytes: &self.window,
-            is_whole: self.window.len() as u64 == self.len,
-            total_bytes: Some(self.len),
-            separator: self.keys.separator,
-        });
-        let name = &self.name;
-        let refused = |what| Error::NotAList { name: name.clone(), is_stdin: false, verb, what };
-        let ends = ends.map_err(refused)?;
-        self.start = if ends.bom { BOM_BYTES as u64 } else { 0 };
-        self.keys.strip_cr |= ends.crlf;
-        if let Some(cutter) = &mut self.keys.cutter {
-            cutter.strip_cr(self.keys.strip_cr);
-        }
-        Ok(())
-    }
-
-    /// Lines that the filter may hold and the file does.
-    pub fn confirmed(&self) -> u64 {
-        self.confirmed
-    }
-
-    /// Lines that the filter may hold and the file does not.
-    pub fn false_positives(&self) -> u64 {
-        self.false_positives
+    /// By this file.
+    pub fn new(file: SortedFile) -> Self {
+        Self { file, confirmed: 0, false_positives: 0 }
     }
 
     /// Clears the bits of those lines of a batch that the file does not hold.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the file is seen not to be sorted; [`Error::Io`].
+    /// Those of [`SortedFile::holds`].
     pub fn keep_true(&mut self, batch: &Batch<'_>, any: &mut [u64]) -> Result<(), Error> {
         for (i, wanted) in batch.keys().enumerate() {
             if any[i / 64] >> (i % 64) & 1 == 0 {
                 continue;
             }
-            if self.holds(wanted)? {
+            if self.file.holds(wanted)? {
                 self.confirmed += 1;
             } else {
                 self.false_positives += 1;
@@ -140,178 +37,5 @@ impl Confirm {
             }
         }
         Ok(())
-    }
-
-    /// Whether the file holds a key. Where two keys on the way are not in order, it says so.
-    ///
-    /// # Errors
-    ///
-    /// As [`Confirm::keep_true`].
-    pub fn holds(&mut self, wanted: &[u8]) -> Result<bool, Error> {
-        let slot = self.index.partition_point(|(_, key)| key.as_slice() < wanted);
-        let (mut low, mut low_key) = match slot.checked_sub(1) {
-            Some(before) => self.index[before].clone(),
-            None => (self.start, Vec::new()),
-        };
-        let (mut high, mut high_key) = match self.index.get(slot) {
-            Some((at, key)) => (*at, Some(key.clone())),
-            None => (self.len, None),
-        };
-        while high - low > WINDOW_BYTES as u64 {
-            let at = self.line_from(low + (high - low) / 2)?;
-            if at >= high {
-                // One line goes from the middle to the end.
-                break;
-            }
-            let next = self.read_key(at)?;
-            if self.key < low_key || high_key.as_ref().is_some_and(|high| self.key > *high) {
-                return Err(self.not_sorted(at));
-            }
-            match self.key.as_slice().cmp(wanted) {
-                Ordering::Equal => return Ok(true),
-                Ordering::Less => (low, low_key) = (next, self.key.clone()),
-                Ordering::Greater => (high, high_key) = (at, Some(self.key.clone())),
-            }
-        }
-        let mut at = low;
-        while at < high {
-            let next = self.read_key(at)?;
-            if self.key < low_key {
-                return Err(self.not_sorted(at));
-            }
-            match self.key.as_slice().cmp(wanted) {
-                Ordering::Equal => return Ok(true),
-                Ordering::Less => std::mem::swap(&mut low_key, &mut self.key),
-                Ordering::Greater => return Ok(false),
-            }
-            at = next;
-        }
-        Ok(high_key.is_some_and(|key| key == wanted))
-    }
-
-    /// All lines of the first window have to be sorted.
-    fn check_first_lines(&mut self) -> Result<(), Error> {
-        let (mut at, mut last) = (self.start, Vec::new());
-        while at < self.len.min(WINDOW_BYTES as u64) {
-            let next = self.read_key(at)?;
-            if self.key < last {
-                return Err(self.not_sorted(at));
-            }
-            std::mem::swap(&mut last, &mut self.key);
-            at = next;
-        }
-        Ok(())
-    }
-
-    /// Fills the index, all of whose keys have to be sorted.
-    fn look_around(&mut self) -> Result<(), Error> {
-        let steps = (self.len / WINDOW_BYTES as u64).min(INDEX_KEYS);
-        let (mut done, mut last) = (0, Vec::new());
-        for step in 1..steps {
-            let from = self.len / steps * step;
-            if from < done {
-                continue;
-            }
-            let at = self.line_from(from)?;
-            if at >= self.len {
-                break;
-            }
-            done = self.read_key(at)?;
-            if self.key < last {
-                return Err(self.not_sorted(at));
-            }
-            if self.key.len() <= MAX_INDEX_KEY_BYTES {
-                self.index.push((at, self.key.clone()));
-            }
-            std::mem::swap(&mut last, &mut self.key);
-        }
-        Ok(())
-    }
-
-    /// Cuts the key of the line that begins at `at`; returns where the next line does.
-    fn read_key(&mut self, at: u64) -> Result<u64, Error> {
-        let (line, next) = self.line(at)?;
-        if self.keys.cut(&self.window[line], &mut self.key) {
-            return Ok(next);
-        }
-        Err(Error::usage(
-            format!("{}: the line at byte {at} has no key", self.name),
-            "each line has to have one, cut in the way that the filter's were",
-        ))
-    }
-
-    /// Where the first line begins that begins at `at` or after it.
-    fn line_from(&mut self, at: u64) -> Result<u64, Error> {
-        if at <= self.start { Ok(self.start) } else { Ok(self.line(at - 1)?.1) }
-    }
-
-    /// The bytes from `at` to the end of their line, in the window; where the next line begins.
-    fn line(&mut self, at: u64) -> Result<(Range<usize>, u64), Error> {
-        if at < self.window_start || at >= self.window_start + self.window.len() as u64 {
-            self.fill(at, WINDOW_BYTES)?;
-        }
-        loop {
-            let from = (at - self.window_start) as usize;
-            let rest = &self.window[from..];
-            if let Some(length) = memchr::memchr(self.keys.separator, rest) {
-                return Ok((from..from + length, at + length as u64 + 1));
-            }
-            if at + rest.len() as u64 >= self.len {
-                return Ok((from..self.window.len(), self.len));
-            }
-            if rest.len() > self.max_line {
-                let limit = format_bytes(self.max_line as u64);
-                return Err(Error::usage(
-                    format!("{}: the line at byte {at} is longer than {limit}", self.name),
-                    "raise the limit with --max-line SIZE",
-                ));
-            }
-            let wanted = WINDOW_BYTES.max(rest.len() * 2);
-            self.fill(at, wanted)?;
-        }
-    }
-
-    /// Reads this many bytes from `at` on, or as many as there are.
-    fn fill(&mut self, at: u64, bytes: usize) -> Result<(), Error> {
-        let bytes = self.len.saturating_sub(at).min(bytes as u64) as usize;
-        self.window.resize(bytes, 0);
-        self.window_start = at;
-        let read = loop {
-            match self.file.read_exact_at(&mut self.window, at) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                result => break result,
-            }
-        };
-        read.map_err(Error::io("read", &self.name))
-    }
-
-    fn not_sorted(&self, at: u64) -> Error {
-        let (name, zero) = (&self.name, if self.keys.separator == 0 { " -z" } else { "" });
-        Error::usage(
-            format!("{name} is not sorted by its keys: the line at byte {at} is out of order"),
-            format!("sort it by its bytes: LC_ALL=C sort{zero} -o {name} {name}"),
-        )
-    }
-}
-
-/// Cuts keys as the filter's were.
-#[derive(Debug)]
-struct Keys {
-    /// Where a key is not the line itself.
-    cutter: Option<Cutter>,
-    strip_cr: bool,
-    separator: u8,
-}
-
-impl Keys {
-    /// Replaces `key` by the key of a line; whether it has one.
-    fn cut(&mut self, line: &[u8], key: &mut Vec<u8>) -> bool {
-        key.clear();
-        if let Some(cutter) = &mut self.cutter {
-            return cutter.cut(line, key).is_ok();
-        }
-        let line = if self.strip_cr { line.strip_suffix(b"\r").unwrap_or(line) } else { line };
-        key.extend_from_slice(line);
-        true
     }
 }

@@ -2,11 +2,10 @@
 
 use crate::error::Error;
 use crate::io::messages::Talk;
-use crate::set::key_set::KeySet;
-use crate::set::kind;
 use crate::set::session::say_foreign;
 use mayhap::SecretKey;
 use mayhap::native::{Header, Kind};
+use mayhap_sets::KeySet;
 use mayhap_store::{LogFound, Snapshot};
 use std::path::Path;
 
@@ -67,7 +66,7 @@ impl ReadFile {
                 }
             };
         }
-        let mut set = kind::load(snapshot.image(), key)?;
+        let mut set = mayhap_sets::load(snapshot.image(), key)?;
         if let Some(contents) = set.contents() {
             snapshot.replay(|record| contents.apply(record))?;
         }

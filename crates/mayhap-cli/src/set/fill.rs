@@ -1,16 +1,13 @@
 //! Filling a filter from input: what `build` and `add` share.
 
-use crate::error::Error;
-use crate::error::WhenFull;
-use crate::io::input::{Reading, Source};
-use crate::io::lines::LineReader;
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
-use crate::measure::distinct::Distinct;
 use crate::set::inserter::Inserter;
 use mayhap::DigestFunction;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{LineReader, Reading, Source, Stop};
+use mayhap_measure::Distinct;
 use std::sync::Arc;
 
 /// What was read and how much of it was new.
@@ -95,14 +92,13 @@ pub fn count_distinct(
     let mut progress = Progress::new(talk, Some(total_bytes));
     let stdin = sources.contains(&Source::Stdin).then(|| Source::Stdin.position()).transpose()?;
     // What there is to say is said when they are read again.
-    let reading = Reading { talk: talk.silent(), ..reading };
     let stop = Some(Arc::clone(stop));
     let mut reader = LineReader::new(sources.to_vec(), options, reading, stop)?;
     reader.digest_by(DigestFunction::default());
     let (mut distinct, mut digests) = (Distinct::new(), Vec::new());
     loop {
         let (lines, raw_bytes) = (reader.lines(), reader.raw_bytes());
-        let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+        let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { break };
         if !batch.is_keyless() {
             batch.digest_into(&DigestFunction::default(), &mut digests);
             distinct.insert(&digests);

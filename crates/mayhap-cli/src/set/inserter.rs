@@ -1,14 +1,12 @@
 //! Inserting into a set with an eye on its capacity.
 
-use super::fullness::Forgotten;
-use super::key_set::KeySet;
-use super::room::Room;
 use super::session::{Due, Writer};
 use crate::error::{End, Error, Full, Limit, WhenFull};
-use crate::io::lines::Batch;
 use crate::io::messages::{Talk, rate};
-use crate::measure::loss::{Lost, RateSum};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
+use mayhap_lists::Batch;
+use mayhap_measure::{Lost, RateSum};
+use mayhap_sets::{Forgotten, KeySet, Room};
 use mayhap_store::Operation;
 use mayhap_units::number::format_count;
 use std::time::Duration;
@@ -221,10 +219,14 @@ impl Inserter {
             // the rest, inserts nothing, and then gets the error.
             count = self.new.iter_ones().last().map_or(0, |last| last + 1);
             match error {
-                Error::Filter(mayhap::Error::TooLarge { limit, found: needed, .. }) => {
+                mayhap_sets::Error::Filter(mayhap::Error::TooLarge {
+                    limit,
+                    found: needed,
+                    ..
+                }) => {
                     self.no_memory = Some(Limit::Bytes { needed, limit });
                 }
-                error if count == 0 => return Err(error),
+                error if count == 0 => return Err(error.into()),
                 _ => {}
             }
         }
@@ -332,7 +334,7 @@ impl Inserter {
     pub fn finish(&mut self) -> Result<(), Error> {
         match self.writer.take() {
             Some(writer) => writer.finish(&mut *self.set),
-            None => self.set.refresh(),
+            None => Ok(self.set.refresh()?),
         }
     }
 }

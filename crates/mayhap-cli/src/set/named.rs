@@ -1,12 +1,12 @@
 //! Many sets with names, queried all at once.
 
 use crate::error::Error;
-use crate::io::lines::Batch;
 use crate::io::messages::Talk;
 use crate::set::open::{Digests, Queried, keyless_lines};
 use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::Batch;
 use mayhap_store::MappedBlocks;
 use std::path::Path;
 

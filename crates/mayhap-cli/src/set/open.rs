@@ -2,15 +2,15 @@
 
 use crate::args::OpenArgs;
 use crate::error::Error;
-use crate::io::input::{self, Reading};
-use crate::io::lines::Batch;
 use crate::io::messages::Talk;
 use crate::set::file::ReadFile;
-use crate::set::foreign::{ForeignFile, Opener};
-use crate::set::key_set::KeySet;
+use crate::set::foreign::{self, Opener};
 use crate::set::remote;
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
+use mayhap_foreign::ForeignFile;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Batch, Reading};
+use mayhap_sets::KeySet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -70,11 +70,11 @@ impl Queried for Box<dyn KeySet> {
         found: &mut Bitmap,
     ) -> Result<(), Error> {
         let digests = digests.by(&(**self).digest_function(), batch);
-        self.contains_digests_into(digests, found)
+        Ok(self.contains_digests_into(digests, found)?)
     }
 
     fn check_unchanged(&self) -> Result<(), Error> {
-        (**self).check_unchanged()
+        Ok((**self).check_unchanged()?)
     }
 
     fn key_set(&self) -> Option<&dyn KeySet> {
@@ -102,7 +102,7 @@ impl Queried for ForeignFile {
     }
 
     fn warn(&self, lines: u64, found: u64, talk: Talk) {
-        self.warn(lines, found, talk);
+        foreign::warn(self, lines, found, talk);
     }
 }
 
@@ -190,7 +190,7 @@ pub fn split(
     lists: &[PathBuf],
     reading: &Reading,
 ) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let is_filter = |path: &PathBuf| !filters.is_empty() && input::is_filter(path, reading);
+    let is_filter = |path: &PathBuf| !filters.is_empty() && mayhap_lists::is_filter(path, reading);
     let (more, lists): (Vec<_>, Vec<_>) = lists.iter().cloned().partition(is_filter);
     (filters.iter().cloned().chain(more).collect(), lists)
 }

@@ -1,13 +1,13 @@
 //! Lines through filters: what `check` and `filter` share.
 
 use crate::error::Error;
-use crate::io::lines::{Batch, LineReader};
 use crate::io::messages::Talk;
 use crate::io::output::{Output, for_each_run};
 use crate::io::progress::Progress;
 use crate::set::confirm::Confirm;
 use crate::set::open::{Digests, Queried, keyless_lines};
 use mayhap::Bitmap;
+use mayhap_lists::{Batch, LineReader};
 
 /// Batches of lines that are only counted, after which files are looked at: a look at each would
 /// cost 3 % of the time.

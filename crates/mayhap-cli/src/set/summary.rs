@@ -1,11 +1,10 @@
 //! What a verb did to a filter.
 
 use super::fill::Counts;
-use super::fullness::Forgotten;
-use super::state::State;
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, rate};
 use mayhap::Health;
+use mayhap_sets::{Forgotten, KeySet, State};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -94,5 +93,17 @@ impl Summary<State> {
             return Ok(());
         }
         self.print_with(State::text, talk, json)
+    }
+}
+
+/// Warns of keys that were sent to a server again after a reply was lost.
+pub fn warn_of_unsure(set: &dyn KeySet, talk: Talk) {
+    let keys = set.unsure_keys();
+    if keys > 0 {
+        talk.warn(&format!(
+            "{} keys were sent again after a reply was lost: they are in the filter, and count as \
+             new, but some may have been there before",
+            grouped(keys)
+        ));
     }
 }

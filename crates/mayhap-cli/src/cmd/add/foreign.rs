@@ -1,27 +1,21 @@
 //! More keys into a filter of another system.
 
 use super::turns::Turns;
-use crate::args::LineArgs;
-use crate::args::LockArgs;
-use crate::error::End;
-use crate::error::Error;
-use crate::error::Full;
-use crate::error::Limit;
-use crate::error::WhenFull;
-use crate::io::input::Source;
-use crate::io::lines::{Batch, LineReader};
+use crate::args::{LineArgs, LockArgs};
+use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
-use crate::measure::loss::RateSum;
+use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
-use crate::set::foreign::{FULL_FILL, Numbers};
-use crate::set::foreign::{ForeignFile, KeyBytes, NotKeys, Opener};
-use crate::set::room::{Held, Room};
+use crate::set::foreign::{Opener, warn_of_not_keys};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap_foreign::{FULL_FILL, ForeignFile, KeyBytes, NotKeys, Numbers};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Batch, LineReader, Source, Stop};
+use mayhap_measure::RateSum;
+use mayhap_sets::{Held, Room};
 use mayhap_units::number::format_count;
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.
@@ -67,15 +61,15 @@ pub(super) fn run(
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("add", job.lock, talk, Some(&stop));
     let turns = Turns::new(waiting, job.opener, job.total_bytes.is_none());
-    let mut reader = LineReader::new(sources, &options, lines.reading("add", talk), Some(stop))?;
+    let mut reader = reader::open(sources, &options, lines.reading(), Some(stop), talk)?;
     let mut progress = Progress::new(talk, job.total_bytes);
     let mut adder = Adder::new(file, turns, job.overfill, talk);
     let result = adder.fill(&mut reader, &mut progress);
     let seconds = progress.elapsed();
     progress.clear();
-    reader.warn_of_keyless(talk);
+    reader::warn_of_keyless(&reader, talk);
     let Adder { mut file, mut turns, counts, not_keys, .. } = adder;
-    not_keys.warn(file.name(), talk);
+    warn_of_not_keys(&not_keys, file.name(), talk);
     turns.end(&mut file)?;
     let numbers = Numbers::of(&file);
     if let Some(problem) = numbers.overfilled() {

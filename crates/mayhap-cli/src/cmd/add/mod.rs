@@ -3,16 +3,11 @@
 mod foreign;
 mod turns;
 
-use crate::args::LockArgs;
-use crate::args::ReplicaArgs;
-use crate::args::{LineArgs, OpenArgs};
-use crate::error::Error;
-use crate::error::WhenFull;
-use crate::io::input::{Reading, Source};
-use crate::io::lines::LineReader;
+use crate::args::{LineArgs, LockArgs, OpenArgs, ReplicaArgs};
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::fill::{self, Counts};
@@ -20,8 +15,9 @@ use crate::set::foreign::Opener;
 use crate::set::inserter::Inserter;
 use crate::set::remote::{self, Found};
 use crate::set::session::{Recording, Waiting, Writer};
-use crate::set::summary::Summary;
+use crate::set::summary::{Summary, warn_of_unsure};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{LineReader, Reading, Source, Stop};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -127,7 +123,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (mut set, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
     set.set_max_bytes(limit);
     let inserter = Inserter::new(set, args.overfill).with_writer(writer);
-    let reader = LineReader::new(sources, &options, args.lines.reading("add", talk), Some(stop))?;
+    let reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there are saved",
@@ -148,8 +144,8 @@ fn add_to_server(
     let options = options.agree(&name, &args.lines.key_options())?;
     let stop = Stop::on_signals()?;
     let inserter = Inserter::new(set, args.overfill);
-    let reading = Reading { gathers: true, ..args.lines.reading("add", talk) };
-    let reader = LineReader::new(sources, &options, reading, Some(stop))?;
+    let reading = Reading { gathers: true, ..args.lines.reading() };
+    let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there are in it",
@@ -181,7 +177,7 @@ impl Adding {
         let result = fill::fill(reader, inserter, &mut counts, (*talk, &mut progress), advice);
         let seconds = progress.elapsed();
         progress.clear();
-        reader.warn_of_keyless(*talk);
+        reader::warn_of_keyless(reader, *talk);
         (counts, seconds, result)
     }
 
@@ -193,7 +189,7 @@ impl Adding {
         result: Result<(), Error>,
     ) -> Result<Outcome, Error> {
         let set = self.inserter.set();
-        set.warn(self.talk);
+        warn_of_unsure(set, self.talk);
         let summary = Summary::new(name, counts, seconds, result.is_ok(), set.state());
         let summary = summary.with_forgotten(self.inserter.forgotten());
         summary.print(self.talk, self.json)?;

@@ -2,9 +2,10 @@
 //! saved as a whole before others may have it.
 
 use crate::error::Error;
-use crate::io::lines::Pause;
-use crate::set::foreign::{ForeignFile, Opener};
+use crate::set::foreign::Opener;
 use crate::set::session::Waiting;
+use mayhap_foreign::ForeignFile;
+use mayhap_lists::Pause;
 use mayhap_store::FilterLock;
 use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 //! what can be done. A new container is a new row there.
 
 use crate::error::Error;
-use crate::set::foreign::ForeignFile;
+use mayhap_foreign::ForeignFile;
 use mayhap_formats::{
     Bits, BitsAndBloomsFilter, BitsAndBloomsForm, DcsoFilter, ForeignFilter, Format, GuavaFilter,
     GuavaFunnel, KeyType, MagnusFilter, SparkFilter,

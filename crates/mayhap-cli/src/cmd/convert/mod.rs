@@ -2,8 +2,7 @@
 
 mod forms;
 
-use crate::args::ForeignArgs;
-use crate::args::LockArgs;
+use crate::args::{ForeignArgs, LockArgs};
 use crate::error::Error;
 use crate::files::refuse_existing;
 use crate::io::messages::Talk;

@@ -4,8 +4,8 @@ use super::pump::{Run, Set};
 use crate::args::DEFAULT_FPP;
 use crate::error::Error;
 use crate::io::output::for_each_run;
-use crate::set::exact::ExactSet;
 use mayhap::AnyFilter;
+use mayhap_sets::ExactSet;
 use serde::Serialize;
 
 /// What a filter of the default rate would have done with as many keys.
@@ -65,9 +65,11 @@ fn load(set: &ExactSet) -> String {
     format!(", {} keys in {}", format_count(set.len()), format_bytes(set.num_bytes()))
 }
 
-fn at_line(error: Error, line: u64) -> Error {
+fn at_line(error: mayhap::Error, line: u64) -> Error {
     match error {
-        Error::TooMuchMemory { needed, limit } => Error::TooManyKeys { needed, limit, line },
-        error => error,
+        mayhap::Error::TooLarge { limit, found: needed, .. } => {
+            Error::TooManyKeys { needed, limit, line }
+        }
+        error => error.into(),
     }
 }

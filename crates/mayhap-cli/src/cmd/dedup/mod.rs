@@ -5,20 +5,16 @@ mod open;
 mod pump;
 mod report;
 
-use crate::args::LockArgs;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
-use crate::args::layout_name::LayoutName;
-use crate::args::{DigestArgs, LineArgs, SizeArgs};
+use crate::args::{DigestArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs};
 use crate::error::Error;
-use crate::io::input::Reading;
-use crate::io::lines::LineReader;
 use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
+use crate::io::reader;
 use crate::outcome::Outcome;
-use crate::set::exact::ExactSet;
+use crate::set::summary::warn_of_unsure;
+use mayhap_lists::{Reading, Stop};
+use mayhap_sets::{ExactSet, LayoutName};
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -144,7 +140,7 @@ impl Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("dedup", &args.files)?;
     let stop = Stop::on_signals()?;
-    let reading = args.lines.reading("dedup", talk);
+    let reading = args.lines.reading();
     let (set, options) = if args.exact {
         (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
     } else {
@@ -157,7 +153,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         Set::Exact(_) => false,
     };
     let reading = Reading { gathers, ..reading };
-    let reader = LineReader::new(sources.clone(), &options, reading, Some(stop))?;
+    let reader = reader::open(sources.clone(), &options, reading, Some(stop), talk)?;
     let output = match args.output.as_deref().filter(|path| *path != Path::new("-")) {
         Some(path) => Output::create(path, args.force, &sources)?,
         None => Output::stdout(&sources)?,
@@ -190,7 +186,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
     }
     if let Set::Filter(inserter) = &run.set {
-        inserter.set().warn(talk);
+        warn_of_unsure(inserter.set(), talk);
     }
     if !matches!(result, Err(Error::BrokenPipe)) {
         run.report(seconds, result.is_ok())?;

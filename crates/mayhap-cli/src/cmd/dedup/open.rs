@@ -1,21 +1,19 @@
 //! The set that a run remembers lines in: from arguments, or from a state file.
 
 use super::Args;
-use crate::args::layout_name::LayoutName;
 use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
-use crate::io::input::{self, Source};
 use crate::io::messages::Talk;
-use crate::io::signals::Stop;
 use crate::memory;
+use crate::set::create::{Create, FIRST_ITEMS, growing};
 use crate::set::inserter::Inserter;
-use crate::set::key_set::KeySet;
-use crate::set::kind::{Create, FIRST_ITEMS, growing};
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::native::{Header, Kind};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Source, Stop};
+use mayhap_sets::{KeySet, LayoutName};
 use mayhap_units::number::{format_bytes, format_count};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,7 +41,7 @@ pub(super) fn open(
         let new = if path.exists() {
             None
         } else {
-            input::look(sources, &args.lines.key_options(), &args.lines.reading("dedup", talk))?;
+            mayhap_lists::look(sources, &args.lines.key_options(), &args.lines.reading())?;
             Some(new_state(args, &size, path, &waiting))
         };
         let (set, writer, options) = match new {

@@ -1,15 +1,14 @@
 //! The loop: lines in, new ones out.
 
 use super::Args;
-use crate::error::Error;
-use crate::error::WhenFull;
-use crate::io::lines::LineReader;
+use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::output::{Output, for_each_run};
 use crate::io::progress::Progress;
-use crate::set::exact::ExactSet;
 use crate::set::inserter::Inserter;
 use crate::set::session::Due;
+use mayhap_lists::LineReader;
+use mayhap_sets::ExactSet;
 
 const WHEN_FULL: WhenFull = WhenFull {
     outcome: "all lines up to there are out",

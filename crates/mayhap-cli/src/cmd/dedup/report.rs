@@ -4,7 +4,8 @@ use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print, rate};
-use crate::set::fullness::Forgotten;
+use crate::io::reader;
+use mayhap_sets::Forgotten;
 use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
 use std::time::Duration;
@@ -80,7 +81,7 @@ impl Run<'_> {
     }
 
     pub(super) fn report(&mut self, seconds: Duration, complete: bool) -> Result<(), Error> {
-        self.reader.warn_of_keyless(self.talk);
+        reader::warn_of_keyless(&self.reader, self.talk);
         if self.args.json {
             return Talk::json(&self.summary(seconds, complete), false);
         }

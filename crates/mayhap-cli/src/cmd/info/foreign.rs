@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::io::messages::{self, Talk, grouped, print_stdout, rate};
-use crate::set::foreign::{ForeignFile, Numbers, describe};
+use mayhap_foreign::{ForeignFile, Numbers, describe};
 use mayhap_formats::KeyType;
 use mayhap_units::number::format_bytes;
 use serde::Serialize;

@@ -11,13 +11,11 @@ use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
-use crate::set::key_set::Detail;
-use crate::set::kind::matrix;
-use crate::set::state::State;
 use key::Key;
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
 use mayhap_keys::KeyOptions;
+use mayhap_sets::{Detail, State, matrix_details, matrix_state};
 use mayhap_store::{LogFound, Snapshot};
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
@@ -133,7 +131,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut estimate = None;
     if known && header.kind() == Kind::Matrix {
         let matrix = mayhap_store::load_as(&args.file, key)?.filter;
-        info.look_into(&matrix::state(&matrix), None, matrix::details(&matrix));
+        info.look_into(&matrix_state(&matrix), None, matrix_details(&matrix));
     } else if known {
         // What is missing of it is said, and that is all that can be.
         let filter = ReadFile::open(&args.file, key, true, talk)?.set;

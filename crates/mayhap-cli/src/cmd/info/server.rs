@@ -1,15 +1,13 @@
 //! `mayhap info` of a filter on a server.
 
 use super::key::Key;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
+use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
-use crate::set::key_set::KeySet;
 use crate::set::remote::{Connection, Place, RemoteFile};
-use crate::set::state::State;
 use mayhap::{DigestFunction, SecretKey};
 use mayhap_redis::Persistence;
+use mayhap_sets::{KeySet, State};
 use mayhap_units::number::format_bytes;
 use mayhap_units::span::format_millis;
 use serde::{Serialize, Serializer};

@@ -1,12 +1,11 @@
 //! Filters of one other system, made one.
 
-use crate::error::Error;
-use crate::error::over_full;
+use crate::error::{Error, over_full};
 use crate::io::messages::{Talk, grouped};
 use crate::outcome::Outcome;
-use crate::set::foreign::Numbers;
-use crate::set::foreign::{ForeignFile, Opener};
-use crate::set::room::{Held, Room};
+use crate::set::foreign::Opener;
+use mayhap_foreign::{ForeignFile, Numbers};
+use mayhap_sets::{Held, Room};
 use mayhap_store::FilterLock;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

@@ -2,11 +2,8 @@
 
 mod foreign;
 
-use crate::args::LockArgs;
-use crate::args::OpenArgs;
-use crate::args::ReplicaArgs;
-use crate::error::Error;
-use crate::error::over_full;
+use crate::args::{LockArgs, OpenArgs, ReplicaArgs};
+use crate::error::{Error, over_full};
 use crate::files::refuse_existing;
 use crate::io::messages::{Talk, grouped, rate};
 use crate::io::progress::Progress;
@@ -14,15 +11,12 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::file;
 use crate::set::foreign::Opener;
-use crate::set::key_set::KeySet;
-use crate::set::kind::ScalableFile;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
-use crate::set::state::State;
-use crate::set::state::whole;
 use mayhap::native::{Header, Kind};
 use mayhap::{CountingBloomFilter, Health, ScalableBloomFilter, SecretKey};
+use mayhap_sets::{KeySet, ScalableFile, State, whole};
 use mayhap_store::{FilterLock, Insert, MergeOptions, Merged};
 use mayhap_units::number::format_count;
 use serde::Serialize;

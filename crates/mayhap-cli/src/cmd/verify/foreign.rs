@@ -4,15 +4,15 @@ use super::presence::Presence;
 use super::report::{RateFound, RateVerdict, Report};
 use crate::args::LineArgs;
 use crate::error::Error;
-use crate::io::input::Source;
 use crate::io::messages::{self, Talk};
-use crate::measure::chance::highest_of_bits;
-use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
-use crate::set::foreign::Numbers as State;
-use crate::set::foreign::{ForeignFile, Opener};
+use crate::set::foreign::{Opener, warn_of_not_keys};
 use mayhap::Bitmap;
+use mayhap_foreign::ForeignFile;
+use mayhap_foreign::Numbers as State;
 use mayhap_formats::KeyType;
+use mayhap_lists::Source;
+use mayhap_measure::{Count, highest_of_bits, sample, samples_for};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::Path;
@@ -88,7 +88,7 @@ fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Rep
     let state = State::of(&file);
     let (key_type, rate) = (file.key_type().name(), measure(&file, request));
     let (options, mut bits) = (request.lines.key_options(), Bitmap::new());
-    let cut = (&options, request.lines.reading("verify", talk));
+    let cut = (&options, request.lines.reading());
     let keys = Presence::of(request.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
         file.query(batch, &mut bits);
         let not_keys = file.not_keys();
@@ -96,7 +96,7 @@ fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Rep
         absent.extend((0..batch.len()).filter(is_absent));
         Ok(not_keys.len() as u64)
     })?;
-    file.warn(0, 1, talk);
+    warn_of_not_keys(file.all_not_keys(), file.name(), talk);
     let off = matches!(rate.rate_verdict, RateVerdict::AboveTarget | RateVerdict::AboveFormula);
     let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
     let queried = format!("keys ({key_type})");
@@ -203,7 +203,7 @@ mod tests {
     /// textbook formula and with the whole k nearest to the best: none of 20,000 is called above.
     #[test]
     fn sound_and_exactly_full_filters_are_never_above() {
-        use crate::measure::counts::Numbers;
+        use mayhap_measure::Numbers;
         let (mut numbers, mut filters) = (Numbers::new(15), 0);
         for (items, target) in [(50u64, 0.1), (200, 0.01), (200, 1e-3), (100, 0.4)] {
             let bits = (-(items as f64) * f64::ln(target) / std::f64::consts::LN_2.powi(2)) as u64;

@@ -9,20 +9,17 @@ mod server;
 
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::input::{Reading, Source};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
-use crate::measure::chance::{Full, Lanes};
-use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
-use crate::set::key_set::KeySet;
-use crate::set::kind::matrix;
-use crate::set::state::State;
 use mayhap::native::{Header, Kind};
 use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Reading, Source};
+use mayhap_measure::{Count, Full, Lanes, sample, samples_for};
+use mayhap_sets::{KeySet, State, matrix_state};
 use mayhap_units::number::parse_count;
 use presence::Presence;
 use rate::{allowed, rate_rows, verdict_on};
@@ -199,7 +196,7 @@ fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>,
     let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
     let rate = subject.measure(args, &header, &state)?;
-    let cut = (&options, args.lines.reading("verify", talk));
+    let cut = (&options, args.lines.reading());
     let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = rate.rate_verdict != RateVerdict::AsPredicted;
@@ -237,7 +234,7 @@ impl Subject {
     /// That all of this was read of one file.
     fn check_unchanged(&self) -> Result<(), Error> {
         match self {
-            Self::Filter(filter) => filter.check_unchanged(),
+            Self::Filter(filter) => Ok(filter.check_unchanged()?),
             Self::Matrix(_) => Ok(()),
         }
     }
@@ -245,7 +242,7 @@ impl Subject {
     fn state(&self) -> State {
         match self {
             Self::Filter(filter) => filter.state(),
-            Self::Matrix(matrix) => matrix::state(matrix),
+            Self::Matrix(matrix) => matrix_state(matrix),
         }
     }
 

@@ -1,11 +1,11 @@
 //! Whether all keys of some input are in a filter: for `verify`.
 
 use crate::error::Error;
-use crate::io::input::{Reading, Source};
-use crate::io::lines::{Batch, LineReader};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
+use crate::io::reader;
 use mayhap_keys::KeyOptions;
+use mayhap_lists::{Batch, Reading, Source};
 use serde::Serialize;
 
 /// Absent lines that are shown, and bytes of each.
@@ -27,7 +27,7 @@ impl Presence {
     ///
     /// # Errors
     ///
-    /// Those of [`LineReader`] and of `query`.
+    /// Those of [`reader::open`] and of `query`.
     pub(super) fn of(
         sources: Vec<Source>,
         (options, reading): (&KeyOptions, Reading),
@@ -38,11 +38,11 @@ impl Presence {
             return Ok(None);
         }
         let mut progress = Progress::new(talk, total_bytes);
-        let mut reader = LineReader::new(sources, options, reading, None)?;
+        let mut reader = reader::open(sources, options, reading, None, talk)?;
         let (mut keys, mut absent, mut lines) = (Self::default(), Vec::new(), 0);
         loop {
             let raw_bytes = reader.raw_bytes();
-            let Some(batch) = reader.next_batch(|| Ok(()))? else { break };
+            let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { break };
             lines += batch.len() as u64;
             if batch.is_keyless() {
                 keys.lines_without_key += batch.len() as u64;

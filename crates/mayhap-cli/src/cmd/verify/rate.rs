@@ -2,7 +2,7 @@
 
 use super::report::{RateFound, RateVerdict, Row};
 use crate::io::messages::{grouped, rate};
-use crate::set::state::State;
+use mayhap_sets::State;
 
 /// The verdict on a rate.
 pub(super) fn verdict_on((is_off, is_above): (bool, bool)) -> RateVerdict {

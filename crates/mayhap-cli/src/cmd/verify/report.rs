@@ -3,8 +3,8 @@
 use super::presence::Presence;
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
-use crate::measure::counts::Count;
 use crate::outcome::Outcome;
+use mayhap_measure::Count;
 use serde::{Serialize, Serializer};
 use std::fmt;
 

@@ -2,20 +2,16 @@
 
 use super::presence::Presence;
 use super::report::{RateFound, RateVerdict, Report};
-use crate::args::LineArgs;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
+use crate::args::{LineArgs, ReplicaArgs, ServerArgs};
 use crate::error::Error;
-use crate::io::input::{Reading, Source};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::measure::chance::Full;
-use crate::measure::counts::{Count, sample, samples_for};
 use crate::outcome::Outcome;
-use crate::set::key_set::KeySet;
 use crate::set::remote::RemoteFile;
-use crate::set::state::State;
 use mayhap::{Bitmap, Digest, SecretKey};
+use mayhap_lists::{Reading, Source};
+use mayhap_measure::{Count, Full, sample, samples_for};
+use mayhap_sets::{KeySet, State};
 use serde::Serialize;
 use std::path::Path;
 
@@ -70,7 +66,7 @@ pub(super) fn run(url: &Path, request: Request<'_>, talk: Talk) -> Result<Outcom
     let verdict = super::rate::verdict_on(judged);
     let rate = RateFound::new(request.seed, count, predicted, verdict);
     let (function, mut digests, mut bits) = (file.digest_function(), Vec::new(), Bitmap::new());
-    let reading = Reading { gathers: true, ..request.lines.reading("verify", talk) };
+    let reading = Reading { gathers: true, ..request.lines.reading() };
     let cut = (&options, reading);
     let keys = Presence::of(request.sources, cut, (talk, keys_bytes), |batch, absent| {
         batch.digest_into(&function, &mut digests);

@@ -1,8 +1,7 @@
 //! Connections, and what waits for them.
 
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
 use crate::args::url::redacted;
+use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use log::{Level, LevelFilter, Log, Metadata, Record};
@@ -167,8 +166,14 @@ pub(super) fn wait<T>(call: impl Future<Output = T>) -> Result<T, Error> {
     Ok(runtime.block_on(call))
 }
 
-/// The error of a filter with this name, and the next step.
+/// The error of a filter with this name.
 pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
+    let (message, hint) = problem(name, source);
+    Error::Remote { message, hint }
+}
+
+/// What is wrong with a filter of this name, and the next step.
+pub(super) fn problem(name: &str, source: &mayhap_redis::Error) -> (String, Option<String>) {
     use mayhap_redis::Error as Redis;
     let hint = match source {
         Redis::NotFound { .. } => {
@@ -194,7 +199,7 @@ pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
         }
         _ => format!("{name}: {source}"),
     };
-    Error::Remote { message, hint: (!hint.is_empty()).then(|| hint.into()) }
+    (message, (!hint.is_empty()).then(|| hint.into()))
 }
 
 /// What to do when a server cannot be reached.

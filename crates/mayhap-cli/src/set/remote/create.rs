@@ -5,11 +5,11 @@ use crate::args::{DEFAULT_FPP, DigestArgs, Existing, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::set::fill::Counts;
-use crate::set::key_set::KeySet;
 use crate::set::summary::Summary;
 use mayhap::{DigestFunction, FilterParams, Layout};
 use mayhap_keys::KeyOptions;
 use mayhap_redis::{NativeFilter, NativeOptions};
+use mayhap_sets::KeySet;
 use std::time::Duration;
 
 /// A request for a filter.

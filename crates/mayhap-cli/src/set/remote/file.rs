@@ -2,18 +2,14 @@
 
 use super::connect::{Connection, wait};
 use super::{Place, connect};
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
+use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
-use crate::set::fullness::RATE_STEPS;
-use crate::set::key_set::KeySet;
-use crate::set::room::Held;
-use crate::set::state::State;
+use crate::io::messages::Talk;
 use futures_util::future::try_join_all;
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_keys::KeyOptions;
 use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
+use mayhap_sets::{Error as SetError, Held, KeySet, RATE_STEPS, State};
 use std::path::Path;
 use std::time::Duration;
 
@@ -102,8 +98,13 @@ impl RemoteFile {
     fn wait<T>(
         &self,
         call: impl Future<Output = Result<T, mayhap_redis::Error>>,
-    ) -> Result<T, Error> {
-        wait(call)?.map_err(|source| connect::error(&self.name, &source))
+    ) -> Result<T, SetError> {
+        let answer = wait(call)
+            .map_err(|source| SetError::Server { message: source.to_string(), hint: None })?;
+        answer.map_err(|source| {
+            let (message, hint) = connect::problem(&self.name, &source);
+            SetError::Server { message, hint }
+        })
     }
 }
 
@@ -121,7 +122,11 @@ impl KeySet for RemoteFile {
         self.filter.digest_function()
     }
 
-    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+    fn insert_digests_into(
+        &mut self,
+        digests: &[Digest],
+        new: &mut Bitmap,
+    ) -> Result<(), SetError> {
         new.clear_to(0);
         let parts = digests.chunks(INSERT_PART).map(|part| self.filter.insert_digests(part));
         let parts = self.wait(try_join_all(parts))?;
@@ -146,7 +151,11 @@ impl KeySet for RemoteFile {
         Ok(())
     }
 
-    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
+    fn contains_digests_into(
+        &self,
+        digests: &[Digest],
+        found: &mut Bitmap,
+    ) -> Result<(), SetError> {
         let parts = digests.chunks(ASK_PART).map(|part| self.filter.contains_digests(part));
         let parts = self.wait(try_join_all(parts))?;
         found.clear_to(digests.len());
@@ -156,7 +165,7 @@ impl KeySet for RemoteFile {
         Ok(())
     }
 
-    fn refresh(&mut self) -> Result<(), Error> {
+    fn refresh(&mut self) -> Result<(), SetError> {
         self.seen = self.wait(self.filter.info())?;
         (self.new_since, self.sent_since) = (0, 0);
         Ok(())
@@ -232,13 +241,7 @@ impl KeySet for RemoteFile {
         }
     }
 
-    fn warn(&self, talk: Talk) {
-        if self.unsure > 0 {
-            let keys = grouped(self.unsure);
-            talk.warn(&format!(
-                "{keys} keys were sent again after a reply was lost: they are in the filter, and \
-                 count as new, but some may have been there before"
-            ));
-        }
+    fn unsure_keys(&self) -> u64 {
+        self.unsure
     }
 }

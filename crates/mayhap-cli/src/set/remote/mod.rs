@@ -17,9 +17,9 @@ use crate::args::url::is_url;
 use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
-use crate::set::key_set::KeySet;
 use mayhap::SecretKey;
 use mayhap_keys::KeyOptions;
+use mayhap_sets::KeySet;
 use std::path::Path;
 
 #[cfg(feature = "redis")]

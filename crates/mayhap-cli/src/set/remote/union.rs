@@ -2,23 +2,19 @@
 
 use super::connect::wait;
 use super::{Connection, Place, RemoteFile};
-use crate::args::LockArgs;
-use crate::args::ReplicaArgs;
-use crate::args::ServerArgs;
-use crate::error::Error;
-use crate::error::over_full;
+use crate::args::{LockArgs, ReplicaArgs, ServerArgs};
+use crate::error::{Error, over_full};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
-use crate::io::signals::Stop;
 use crate::memory;
 use crate::set::file::open_snapshot;
-use crate::set::key_set::KeySet;
 use crate::set::session::Waiting;
-use crate::set::state::State;
 use mayhap::native::{self, Header, Kind};
 use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
+use mayhap_lists::Stop;
 use mayhap_redis::Error::Switched;
 use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
+use mayhap_sets::{KeySet, State};
 use std::path::{Path, PathBuf};
 
 /// Blocks that are sent between looks at the signals: 8 MiB.
@@ -197,7 +193,8 @@ impl Whole {
         let mut upload = connection.wait(NativeFilter::upload(server, name, options))?;
         let mut done = 0;
         for blocks in self.filter.blocks().chunks(CHUNK_BLOCKS) {
-            let sent = stop.check().and_then(|()| connection.wait(upload.write(blocks)));
+            let stopped = stop.check().map_err(Error::from);
+            let sent = stopped.and_then(|()| connection.wait(upload.write(blocks)));
             if let Err(error) = sent {
                 // What cannot be deleted expires.
                 let _ = connection.wait(upload.abort());

@@ -1,8 +1,8 @@
 //! A filter of a file, as the store keeps it in step with that file.
 
-use crate::set::key_set::{Contents, KeySet};
 use mayhap::native::Header;
 use mayhap::{Block, SecretKey};
+use mayhap_sets::{Contents, KeySet};
 use mayhap_store::{Error, Image, Memory, Record};
 
 /// A filter of a file, and the key to read that again.

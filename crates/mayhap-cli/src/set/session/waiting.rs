@@ -3,10 +3,10 @@
 use crate::args::LockArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
-use crate::io::signals::Stop;
-use crate::set::key_set::KeySet;
 use mayhap::Block;
 use mayhap::native::Header;
+use mayhap_lists::Stop;
+use mayhap_sets::KeySet;
 use mayhap_store::{FilterLock, LockOptions, Wait};
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -3,12 +3,11 @@
 use super::memory::OfFile;
 use super::waiting::{Waiting, not_of_a_file};
 use crate::error::Error;
-use crate::io::lines::Pause;
 use crate::io::messages::Talk;
-use crate::set::key_set::KeySet;
-use crate::set::kind;
 use mayhap::native::Kind;
 use mayhap::{Digest, SecretKey};
+use mayhap_lists::Pause;
+use mayhap_sets::{KeySet, Refusal};
 use mayhap_store::{Found, Image, LogFound, Memory, Operation, Recovery, Session, SessionOptions};
 use mayhap_units::number::format_count;
 use std::path::Path;
@@ -258,11 +257,13 @@ fn options(waiting: &Waiting, recording: Recording, without_log: bool) -> Sessio
 fn load(image: &Image, name: &str, key: Option<SecretKey>) -> Result<Box<dyn KeySet>, Error> {
     if image.header().kind() == Kind::Fuse {
         // Nothing of it has to be read to know.
-        return Err(kind::fuse::refuse(name));
+        return Err(Error::Refused { name: name.into(), why: Refusal::NeverChanges });
     }
-    let set = kind::load(image, key)?;
-    set.check_insert(name)?;
-    Ok(set)
+    let set = mayhap_sets::load(image, key)?;
+    match set.refuses_insert() {
+        Some(why) => Err(Error::Refused { name: name.into(), why }),
+        None => Ok(set),
+    }
 }
 
 impl Due {

@@ -1,0 +1,55 @@
+//! What can go wrong with files of other systems, and the next step.
+
+use super::Error;
+use mayhap_foreign::Error as Foreign;
+
+impl From<Foreign> for Error {
+    fn from(source: Foreign) -> Self {
+        let hint = match &source {
+            Foreign::Ambiguous { .. } => "say which one with --format FORMAT".into(),
+            Foreign::WrongKeyType { known, .. } => {
+                let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
+                format!("its keys are of type {}", known.join(", "))
+            }
+            Foreign::NoTable { .. } => "leave # and what follows it out".into(),
+            Foreign::NoColumnNamed { name, columns } => match columns.first() {
+                Some(first) => format!("name one after #, as in {name}#{first}"),
+                None => {
+                    "write it again with Bloom filters, or build a filter of the keys: mayhap build"
+                        .into()
+                }
+            },
+            Foreign::IsColumn { .. } => {
+                "write the table again with the system that wrote it".into()
+            }
+            _ => String::new(),
+        };
+        match source {
+            Foreign::Io { action, name, source } => Self::Io { action, name, source },
+            Foreign::Store(source) => Self::Store(source),
+            Foreign::TooLarge { needed, limit } => Self::TooMuchMemory { needed, limit },
+            Foreign::Format { name, source } => Self::Foreign { name, source },
+            source => Self::usage(source.to_string(), hint),
+        }
+    }
+}
+
+/// The next step for a file of another system.
+pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
+    use mayhap_formats::Error as Formats;
+    Some(match error {
+        Formats::Unsupported { operation: "opening without m and k", .. } => {
+            "give both as its maker has them: --bits M --hashes K"
+        }
+        Formats::NotThisFormat { .. }
+        | Formats::Truncated { .. }
+        | Formats::TrailingBytes { .. }
+        | Formats::BadField { .. }
+        | Formats::Zero { .. } => {
+            "restore it from a copy, unless it is of another format: --format FORMAT says which"
+        }
+        Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
+        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
+        _ => return None,
+    })
+}

@@ -1,0 +1,60 @@
+//! The way out where a list of keys cannot be read.
+
+use mayhap_lists::{Error, NotAList, NotSearchable};
+
+/// The next step for the user of this verb, if there is one.
+pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
+    match error {
+        Error::NotAList { name, is_stdin, what, .. } => {
+            Some(instead_of(what, verb, (!is_stdin).then_some(name)))
+        }
+        Error::NotSearchable { name, why } => Some(match why {
+            NotSearchable::NoRegularFile => {
+                "write it to a file first, sorted: LC_ALL=C sort".into()
+            }
+            NotSearchable::Compressed => "decompress it first".into(),
+            NotSearchable::NoKey { .. } => {
+                "each line has to have one, cut in the way that the filter's were".into()
+            }
+            NotSearchable::LineTooLong { .. } => "raise the limit with --max-line SIZE".into(),
+            NotSearchable::NotSorted { separator, .. } => {
+                let zero = if *separator == 0 { " -z" } else { "" };
+                format!("sort it by its bytes: LC_ALL=C sort{zero} -o {name} {name}")
+            }
+        }),
+        Error::LineTooLong { .. } => Some(
+            "raise it with --max-line SIZE; is the input text, with the separator you think?"
+                .into(),
+        ),
+        _ => None,
+    }
+}
+
+/// What to do with input that is no list of keys; `file` is none for standard input.
+fn instead_of(what: &NotAList, verb: &str, file: Option<&str>) -> String {
+    let name = file.unwrap_or("FILE");
+    let raw = "--raw takes the bytes as they are";
+    let advice = match (what, verb) {
+        (NotAList::Filter { .. }, "add" | "build") => {
+            format!("mayhap merge -o FILTER {name} ... makes one filter of several")
+        }
+        (NotAList::Filter { .. }, "dedup") => {
+            format!("mayhap dedup --state {name} goes on with what it has seen")
+        }
+        (NotAList::Filter { .. }, "verify") => {
+            format!("filters are verified one at a time: mayhap verify {name}")
+        }
+        (NotAList::Filter { .. }, _) => {
+            format!("mayhap check -f {name} looks keys up in it, which -f in several")
+        }
+        (NotAList::Archive { program, .. }, _) => {
+            format!("take its contents: {program} {name} | mayhap {verb} ...")
+        }
+        (NotAList::Text { encoding }, _) => match file {
+            Some(name) => format!("iconv -f {encoding} -t UTF-8 {name} | mayhap {verb} ..."),
+            None => format!("... | iconv -f {encoding} -t UTF-8 | mayhap {verb} ..."),
+        },
+        (NotAList::Data { .. }, _) => format!("mayhap {verb} reads one key per line"),
+    };
+    format!("{advice}; {raw}")
+}

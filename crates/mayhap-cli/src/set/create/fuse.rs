@@ -1,0 +1,59 @@
+//! Sets that never change, built from all lines at once.
+
+use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
+use crate::error::Error;
+use crate::io::messages::rate;
+use crate::io::progress::Progress;
+use crate::memory;
+use mayhap::{BinaryFuse, Digest, FuseWidth};
+use mayhap_lists::LineReader;
+
+/// Bytes of memory per line while a filter is built: our digest, and 20 that the building takes.
+const BYTES_PER_LINE: u64 = 28;
+
+/// Builds a filter of all lines; none is added later.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for numbers that it has no use for, [`Error::TooMuchMemory`],
+/// [`Error::Filter`], those of [`LineReader`].
+pub fn build(
+    size: &SizeArgs,
+    digest: &DigestArgs,
+    reader: &mut LineReader,
+    progress: &mut Progress,
+) -> Result<BinaryFuse, Error> {
+    if size.is_fixed() {
+        return Err(Error::usage(
+            "a fuse filter is sized by its keys, but -n or --mem is given",
+            "leave them out; -p 1% or -p 1e-4 chooses between its two rates",
+        ));
+    }
+    let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
+    let width = |items| {
+        FuseWidth::for_target(items, fpp).ok_or_else(|| {
+            Error::usage(
+                format!("a fuse filter cannot keep the rate {}", rate(fpp)),
+                "it has the rates 1/256 and 1/65,536; --layout standard keeps lower ones",
+            )
+        })
+    };
+    // Before anything is read, and before a key file is made.
+    width(1)?;
+    let function = digest.function()?;
+    reader.digest_by(function);
+    let (mut all, mut digests): (Vec<Digest>, _) = (Vec::new(), Vec::new());
+    loop {
+        let raw_bytes = reader.raw_bytes();
+        let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { break };
+        // Leaves none for lines without a key.
+        batch.digest_into(&function, &mut digests);
+        let lines = (all.len() + digests.len()) as u64;
+        memory::check(lines * BYTES_PER_LINE, size.max_bytes())?;
+        let no_memory = |_| mayhap::Error::OutOfMemory { bytes: lines * BYTES_PER_LINE };
+        all.try_reserve(digests.len()).map_err(no_memory)?;
+        all.extend_from_slice(&digests);
+        progress.tick(lines, raw_bytes, String::new);
+    }
+    Ok(BinaryFuse::build(width(all.len() as u64)?, function, all)?)
+}

@@ -1,0 +1,158 @@
+//! New filters of the kinds that `--layout` names.
+
+use super::FIRST_ITEMS;
+use crate::args::{DEFAULT_FPP, DigestArgs, SizeArgs};
+use crate::error::Error;
+use mayhap::{CountingBloomFilter, DigestFunction, ScalableBloomFilter, WindowBloomFilter};
+use mayhap_sets::{KeySet, LayoutName, ScalableFile, WindowFile};
+
+/// A kind to make, its numbers checked for what contradicts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Create {
+    /// A window of so many keys.
+    WindowItems(u64),
+    /// Counters instead of bits.
+    Counting(Option<u64>),
+    /// A chain whose first layer has room for so many keys.
+    Scalable(u64),
+    /// A window of so many milliseconds, and the keys expected in it.
+    WindowMillis(u64, u64),
+}
+
+impl Create {
+    /// The kind that is requested, with room for `items` keys where it matters; `None` for the
+    /// plain one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for numbers that are missing, or that the kind has no use for.
+    pub fn of(size: &SizeArgs, items: Option<u64>) -> Result<Option<Self>, Error> {
+        let Some(name) = size.layout else { return Ok(None) };
+        let make = match name {
+            LayoutName::Blocked | LayoutName::Standard => return Ok(None),
+            // Without a size it is refused with the plain ones.
+            LayoutName::Counting if items.is_none() && size.mem.is_none() => return Ok(None),
+            LayoutName::Counting => return Ok(Some(Self::Counting(items))),
+            LayoutName::Fuse => {
+                return Err(Error::usage(
+                    "a fuse filter never changes, so it cannot be made empty",
+                    "build it from all keys: mayhap build --layout fuse -o FILTER KEYS",
+                ));
+            }
+            LayoutName::Scalable => Self::Scalable(items.unwrap_or(FIRST_ITEMS)),
+            LayoutName::WindowItems(window) => {
+                if let Some(given) = items.filter(|&given| given != window) {
+                    return Err(Error::usage(
+                        format!("a window of {window} keys is requested, and -n {given}"),
+                        "leave -n out: the window says how many keys it is for",
+                    ));
+                }
+                Self::WindowItems(window)
+            }
+            LayoutName::WindowMillis(span) => match items {
+                Some(items) => Self::WindowMillis(span, items),
+                None => {
+                    return Err(Error::usage(
+                        "how many keys come in the window? -n is not given",
+                        "for example: add -n 10M for 10 million keys in the time of the window",
+                    ));
+                }
+            },
+        };
+        if size.mem.is_some() {
+            return Err(Error::usage(
+                format!("--mem does not size a {} filter", name.name()),
+                "give the rate with -p; --max-memory is a limit that is kept",
+            ));
+        }
+        Ok(Some(make))
+    }
+
+    /// Creates an empty filter of the kind that is requested, or a plain one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Create::of`], [`Create::build`] and [`SizeArgs::build`].
+    pub fn build_any(
+        size: &SizeArgs,
+        items: Option<u64>,
+        digest: &DigestArgs,
+    ) -> Result<Box<dyn KeySet>, Error> {
+        match Self::of(size, items)? {
+            Some(create) => create.build(size, digest),
+            None => Ok(Box::new(size.build(items, digest)?)),
+        }
+    }
+
+    /// Creates it, empty.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooMuchMemory`], [`Error::Useless`], [`Error::Filter`], those of
+    /// [`DigestArgs::function`].
+    pub fn build(self, size: &SizeArgs, digest: &DigestArgs) -> Result<Box<dyn KeySet>, Error> {
+        let make = |function| {
+            self.build_with(function, size).map_err(|error| match error {
+                mayhap::Error::TooLarge { limit, found: needed, .. }
+                    if limit == size.max_bytes() =>
+                {
+                    Error::TooMuchMemory { needed, limit }
+                }
+                error => error.into(),
+            })
+        };
+        if let Self::Counting(Some(items)) = self {
+            let filter = make(DigestFunction::default())?;
+            size.check_rate(items, filter.num_bytes(), filter.target_fpp())?;
+        }
+        if digest.new_key_file.is_some() {
+            // So that no key file is made for a filter that is refused.
+            make(DigestFunction::default())?;
+        }
+        make(digest.function()?)
+    }
+
+    fn build_with(
+        self,
+        function: DigestFunction,
+        size: &SizeArgs,
+    ) -> Result<Box<dyn KeySet>, mayhap::Error> {
+        let (fpp, max_bytes) = (size.fpp.unwrap_or(DEFAULT_FPP), size.max_bytes());
+        let window = WindowBloomFilter::builder()
+            .target_fpp(fpp)
+            .digest_function(function)
+            .max_bytes(max_bytes);
+        Ok(match self {
+            Self::Counting(items) => {
+                let mut builder =
+                    CountingBloomFilter::builder().digest_function(function).max_bytes(max_bytes);
+                if let Some(items) = items {
+                    builder = builder.expected_items(items);
+                }
+                if let Some(bytes) = size.mem {
+                    builder = builder.num_bytes(bytes);
+                }
+                if size.fpp.is_some() || items.is_none() || size.mem.is_none() {
+                    builder = builder.target_fpp(fpp);
+                }
+                Box::new(builder.build()?)
+            }
+            Self::Scalable(items) => {
+                let mut filter = ScalableBloomFilter::new(items, fpp, function)?;
+                let found = filter.num_bytes();
+                if found > max_bytes {
+                    let field = "filter bytes";
+                    return Err(mayhap::Error::TooLarge { field, limit: max_bytes, found });
+                }
+                filter.set_max_bytes(size.max_memory.unwrap_or(u64::MAX));
+                Box::new(ScalableFile::new(filter))
+            }
+            Self::WindowItems(items) => {
+                Box::new(WindowFile::new(window.window_items(items).build()?, false))
+            }
+            Self::WindowMillis(span, items) => {
+                Box::new(WindowFile::new(window.window_time(span, items).build()?, true))
+            }
+        })
+    }
+}

@@ -1,0 +1,9 @@
+//! New filters, as `--layout` and the sizes on the command line say: `kind.rs` empty ones,
+//! `fuse.rs` from all keys at once, `growing.rs` one that is never saved.
+
+pub mod fuse;
+mod growing;
+mod kind;
+
+pub use growing::{FIRST_ITEMS, growing};
+pub use kind::Create;

@@ -1,0 +1,123 @@
+//! What can go wrong with a file of another system.
+
+use crate::describe::describe;
+use mayhap_formats::{Candidate, Format, KeyType};
+use std::{fmt, io};
+
+/// Why a file could not be used. `Display` says what, bound and value.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system refused to open or read it.
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// The file.
+        name: String,
+        /// The error of the system.
+        source: io::Error,
+    },
+    /// It could not be read, locked or saved.
+    Store(mayhap_store::Error),
+    /// It is larger than allowed.
+    TooLarge {
+        /// Bytes that it needs.
+        needed: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// It is not sound as a file of its format.
+    Format {
+        /// The file.
+        name: String,
+        /// What is wrong with it.
+        source: mayhap_formats::Error,
+    },
+    /// It may be of several formats.
+    Ambiguous {
+        /// The file.
+        name: String,
+        /// What it may be.
+        candidates: Vec<Candidate>,
+    },
+    /// Its keys are never of this type.
+    WrongKeyType {
+        /// The file.
+        name: String,
+        /// Its format.
+        format: Format,
+        /// The type that was given.
+        given: KeyType,
+        /// The types that it has.
+        known: Vec<KeyType>,
+    },
+    /// A column was named, and the file is no table.
+    NoTable {
+        /// The file with the column.
+        name: String,
+        /// The column.
+        column: String,
+    },
+    /// It is a table, and these of its columns have a filter in all row groups.
+    NoColumnNamed {
+        /// The file.
+        name: String,
+        /// The columns.
+        columns: Vec<String>,
+    },
+    /// It is a column, whose filter belongs to the rows beside it.
+    IsColumn {
+        /// The file with the column.
+        name: String,
+    },
+}
+
+impl Error {
+    /// Turns an I/O error into one that names what was tried.
+    pub(crate) fn io(action: &'static str, name: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, name: name.into(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
+            Self::Store(source) => source.fmt(f),
+            Self::TooLarge { needed, limit } => {
+                write!(f, "the filter needs {needed} bytes, above the limit of {limit}")
+            }
+            Self::Format { name, source } => write!(f, "{name}: {source}"),
+            Self::Ambiguous { name, candidates } => {
+                let all: Vec<String> = candidates.iter().map(describe).collect();
+                write!(f, "{name} may be of several formats: {}", all.join("; "))
+            }
+            Self::WrongKeyType { name, format, given, .. } => {
+                let (format, given) = (format.name(), given.name());
+                write!(f, "{name} is a {format} filter, which has no keys of type {given}")
+            }
+            Self::NoTable { name, column } => {
+                write!(f, "{name}: the column {column:?} is named, but the file is no table")
+            }
+            Self::NoColumnNamed { name, columns } if columns.is_empty() => {
+                write!(f, "{name} is a Parquet file, but no column has a filter in all row groups")
+            }
+            Self::NoColumnNamed { name, columns } => write!(
+                f,
+                "{name} is a Parquet file, whose columns have filters: {}",
+                columns.join(", ")
+            ),
+            Self::IsColumn { name } => {
+                write!(f, "{name} is a column: its filter belongs to the rows beside it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<mayhap_store::Error> for Error {
+    fn from(source: mayhap_store::Error) -> Self {
+        Self::Store(source)
+    }
+}

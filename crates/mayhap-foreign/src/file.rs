@@ -1,0 +1,371 @@
+//! Finding out what a file is, and opening it.
+
+use crate::error::Error;
+use crate::keys::{KeyBytes, NotKeys};
+use crate::table;
+use mayhap::Bitmap;
+use mayhap::native::MAGIC;
+use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits, Shape};
+use mayhap_lists::Batch;
+use mayhap_store::{Error as Store, FilterLock};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// A longer file that looks like text is not read to find out what it is: it is a list of keys
+/// where a filter should be, and no filter's form is text but a small one's JSON.
+const MAX_TEXT_BYTES: u64 = 64 << 20;
+
+/// What is known of a file before it is opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Known {
+    /// Its format; else it is detected.
+    pub format: Option<Format>,
+    /// What the system hashes of a key; else the type that its users have most.
+    pub key_type: Option<KeyType>,
+    /// m and k, where the format does not say them.
+    pub shape: Option<Shape>,
+}
+
+/// A filter of another system, in memory.
+#[derive(Debug)]
+pub struct ForeignFile {
+    name: String,
+    named: PathBuf,
+    path: PathBuf,
+    column: Option<String>,
+    file_bytes: u64,
+    /// What the file was before it was read.
+    stamp: Option<Stamp>,
+    /// What was detected from its bytes, unless the format was given.
+    detected: Option<Candidate>,
+    filter: Box<dyn ForeignFilter>,
+    key_type: KeyType,
+    is_guess: bool,
+    keys: KeyBytes,
+    not_keys: NotKeys,
+}
+
+impl ForeignFile {
+    /// Opens a file, or of `FILE#COLUMN` a column; `None` if it is mayhap's own, or nothing known.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] before it is read; [`Error::Format`] if it is not sound;
+    /// [`Error::Ambiguous`]; [`Error::WrongKeyType`]; [`Error::NoTable`], [`Error::NoColumnNamed`].
+    pub fn open(path: &Path, known: Known, max_bytes: u64) -> Result<Option<Self>, Error> {
+        let (name, named) = (path.display().to_string(), path.to_path_buf());
+        let (path, column) = split_column(path);
+        let stamp = Stamp::of(&path);
+        let limits = Limits { max_bytes, ..Limits::default() };
+        match (mayhap_store::read_header(&path), known.format) {
+            (
+                Err(Store::Foreign { looks_like: table::LOOKS_LIKE, .. }),
+                None | Some(table::FORMAT),
+            ) => {
+                let filter = table::open(&name, &path, column.as_deref(), &limits)?;
+                return Self::of((name, named), (path, stamp), column, (filter, None), known)
+                    .map(Some);
+            }
+            (Err(Store::Foreign { looks_like: "text", .. }), None) if is_long(&path) => {
+                return Ok(None);
+            }
+            (Err(Store::Foreign { .. } | Store::Format { .. }), _) => {}
+            // Our own, or an error that is none of a file of others.
+            _ => return Ok(None),
+        }
+        let bytes = read(&path, max_bytes)?;
+        if bytes.starts_with(&MAGIC) {
+            return Ok(None);
+        }
+        let foreign = |source| Error::Format { name: name.clone(), source };
+        let (filter, detected) = match (&column, known.format) {
+            (Some(column), _) => {
+                return Err(Error::NoTable { name: name.clone(), column: column.clone() });
+            }
+            (None, Some(format)) => {
+                let opened = match known.shape {
+                    Some(shape) => mayhap_formats::open_with(format, &bytes, shape, &limits),
+                    None => mayhap_formats::open(format, &bytes, &limits),
+                };
+                (opened.map_err(foreign)?, None)
+            }
+            (None, None) => match detect(&name, &bytes, &limits)? {
+                Some((filter, detected)) => (filter, Some(detected)),
+                None => return Ok(None),
+            },
+        };
+        Self::of((name, named), (path, stamp), column, (filter, detected), known).map(Some)
+    }
+
+    fn of(
+        (name, named): (String, PathBuf),
+        (path, stamp): (PathBuf, Option<Stamp>),
+        column: Option<String>,
+        (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
+        known: Known,
+    ) -> Result<Self, Error> {
+        let key_type = key_type(&name, &*filter, known.key_type)?;
+        let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
+        Ok(Self {
+            name,
+            named,
+            path,
+            column,
+            file_bytes,
+            stamp,
+            detected,
+            filter,
+            key_type,
+            is_guess: known.key_type.is_none(),
+            keys: KeyBytes::default(),
+            not_keys: NotKeys::default(),
+        })
+    }
+
+    /// The name for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes of the file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file_bytes
+    }
+
+    /// What was detected from its bytes, unless the format was given.
+    pub fn detected(&self) -> Option<Candidate> {
+        self.detected
+    }
+
+    /// The filter.
+    pub fn filter(&self) -> &dyn ForeignFilter {
+        &*self.filter
+    }
+
+    /// The filter, to be changed.
+    pub fn filter_mut(&mut self) -> &mut dyn ForeignFilter {
+        &mut *self.filter
+    }
+
+    /// What the system hashes of a key.
+    pub fn key_type(&self) -> KeyType {
+        self.key_type
+    }
+
+    /// The type of keys, if it was given or there is only one.
+    pub fn given_key_type(&self) -> Option<KeyType> {
+        (!self.is_guess || self.other_types().is_empty()).then_some(self.key_type)
+    }
+
+    /// The other types that keys may be of; hex digits are only a way to write bytes.
+    pub fn other_types(&self) -> Vec<KeyType> {
+        let types = self.filter.key_types().iter().copied();
+        types.filter(|&other| other != self.key_type && other != KeyType::Hex).collect()
+    }
+
+    /// Whether the type of keys was guessed among several.
+    pub fn is_guess(&self) -> bool {
+        self.is_guess && !self.other_types().is_empty()
+    }
+
+    /// Queries the lines of a batch that has keys.
+    pub fn query(&mut self, batch: &Batch<'_>, found: &mut Bitmap) {
+        if self.key_type == KeyType::Bytes {
+            return self.filter.contains_batch(&batch.keys().collect::<Vec<_>>(), found);
+        }
+        self.keys.encode(self.key_type, batch, &mut self.not_keys);
+        self.keys.query(&*self.filter, found);
+    }
+
+    /// The lines of the batch queried last whose text is no key.
+    pub fn not_keys(&self) -> &[usize] {
+        self.keys.not_keys()
+    }
+
+    /// All lines queried so far whose text is no key.
+    pub fn all_not_keys(&self) -> &NotKeys {
+        &self.not_keys
+    }
+
+    /// Saves it as its system would, to the file of this lock; replaces one only if `replace` is
+    /// set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn save(&self, lock: &FilterLock, replace: bool) -> Result<(), Error> {
+        Ok(lock.save_bytes(&self.filter.encode(), replace)?)
+    }
+
+    /// [`ForeignFile::save`] where it was, whose lock this is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn save_back(&mut self, lock: &FilterLock) -> Result<(), Error> {
+        self.save(lock, true)?;
+        self.stamp = Stamp::of(&self.path);
+        Ok(())
+    }
+
+    /// The file, without the column of a table.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it was opened by: a file, or a column of one.
+    pub fn named_path(&self) -> &Path {
+        &self.named
+    }
+
+    /// Whether the file is as it was when it was read or saved last.
+    pub fn is_unchanged(&self) -> bool {
+        self.stamp.is_some() && self.stamp == Stamp::of(&self.path)
+    }
+
+    /// A number among the facts of the filter.
+    pub fn number(&self, keys: &[&str]) -> Option<f64> {
+        let facts = self.filter.facts();
+        let fact = facts.iter().find(|fact| keys.contains(&fact.key))?;
+        fact.value.parse().ok()
+    }
+
+    /// Keys that it was made for, where the file says and it does not grow; for one that clears
+    /// itself those after which it does.
+    pub fn expected_items(&self) -> Option<u64> {
+        if self.number(&["growth"]).is_some() {
+            return None;
+        }
+        if let Some(keys) = self.filter.clears_after() {
+            return Some(keys);
+        }
+        self.number(&["expected_items", "capacity"]).filter(|&n| n >= 1.0).map(|n| n as u64)
+    }
+
+    /// The rate that it was made for, where the file says.
+    pub fn target_fpp(&self) -> Option<f64> {
+        self.number(&["target_fpp"])
+    }
+
+    /// The share of bits set. Reads all of them.
+    pub fn fill_ratio(&self) -> f64 {
+        self.filter.count_ones() as f64 / self.filter.num_bits() as f64
+    }
+
+    /// Refuses to change a column, which is part of a table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::IsColumn`].
+    pub fn check_change(&self) -> Result<(), Error> {
+        if self.column.is_none() {
+            return Ok(());
+        }
+        Err(Error::IsColumn { name: self.name.clone() })
+    }
+}
+
+/// What changes when a file is replaced or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self {
+            inode: (found.dev(), found.ino()),
+            bytes: found.len(),
+            modified: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
+/// The file and the column that `FILE#COLUMN` names, unless there is a file of that whole name.
+fn split_column(path: &Path) -> (PathBuf, Option<String>) {
+    let parts = path.to_str().and_then(|text| text.rsplit_once('#'));
+    match parts {
+        Some((file, column)) if !path.exists() && Path::new(file).is_file() => {
+            (file.into(), Some(column.to_owned()))
+        }
+        _ => (path.into(), None),
+    }
+}
+
+fn is_long(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.len() > MAX_TEXT_BYTES)
+}
+
+fn read(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Error> {
+    mayhap_store::read_bytes(path, max_bytes).map_err(|error| match error {
+        Store::Format { source: mayhap::Error::TooLarge { limit, found, .. }, .. } => {
+            Error::TooLarge { needed: found, limit }
+        }
+        error => error.into(),
+    })
+}
+
+type Sound = (Box<dyn ForeignFilter>, Candidate);
+type Opened = (Candidate, Result<Box<dyn ForeignFilter>, mayhap_formats::Error>);
+
+/// Every format that the bytes may be of, opened.
+fn candidates(bytes: &[u8], limits: &Limits) -> impl Iterator<Item = Opened> {
+    let mut candidates = mayhap_formats::detect(bytes);
+    candidates.dedup_by_key(|candidate| candidate.format);
+    candidates
+        .into_iter()
+        .map(move |candidate| (candidate, mayhap_formats::open(candidate.format, bytes, limits)))
+}
+
+/// Every format that a file may be of, and what is wrong with it as one of that.
+///
+/// # Errors
+///
+/// [`Error::TooLarge`], [`Error::Store`].
+pub fn detect_all(path: &Path, max_bytes: u64) -> Result<Vec<(Candidate, Option<String>)>, Error> {
+    let bytes = read(path, max_bytes)?;
+    let limits = Limits { max_bytes, ..Limits::default() };
+    let wrong = |(candidate, opened): Opened| (candidate, opened.err().map(|it| it.to_string()));
+    Ok(candidates(&bytes, &limits).map(wrong).collect())
+}
+
+/// The one format that the bytes may be of; `None` if they are of none.
+fn detect(name: &str, bytes: &[u8], limits: &Limits) -> Result<Option<Sound>, Error> {
+    let (mut sound, mut wrong) = (Vec::new(), None);
+    for (candidate, opened) in candidates(bytes, limits) {
+        match opened {
+            Ok(filter) => sound.push((filter, candidate)),
+            Err(source) => wrong = wrong.or(Some(source)),
+        }
+    }
+    if sound.len() > 1 {
+        let candidates = sound.into_iter().map(|(_, candidate)| candidate).collect();
+        return Err(Error::Ambiguous { name: name.to_owned(), candidates });
+    }
+    match (sound.pop(), wrong) {
+        (Some(detected), _) => Ok(Some(detected)),
+        (None, Some(source)) => Err(Error::Format { name: name.to_owned(), source }),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The type of keys: the one given, if the system has it.
+fn key_type(
+    name: &str,
+    filter: &dyn ForeignFilter,
+    given: Option<KeyType>,
+) -> Result<KeyType, Error> {
+    let types = filter.key_types();
+    let Some(given) = given else { return Ok(types.first().copied().unwrap_or_default()) };
+    // What is hashed can always be given as it is.
+    if types.contains(&given) || matches!(given, KeyType::Bytes | KeyType::Hex) {
+        return Ok(given);
+    }
+    let (name, format, known) = (name.to_owned(), filter.format(), types.to_vec());
+    Err(Error::WrongKeyType { name, format, given, known })
+}

@@ -1,0 +1,99 @@
+//! Keys as the bytes that another system hashes.
+
+use mayhap::Bitmap;
+use mayhap_formats::{Error, ForeignFilter, KeyType};
+use mayhap_lists::Batch;
+use mayhap_units::number::grouped;
+
+/// The encoded keys of a batch, in memory that is used again.
+#[derive(Debug, Default)]
+pub struct KeyBytes {
+    scratch: Vec<u8>,
+    bytes: Vec<u8>,
+    /// Where each key ends.
+    ends: Vec<usize>,
+    /// The line in the batch of each key, and of each text that is none.
+    lines: Vec<usize>,
+    bad: Vec<usize>,
+    found: Bitmap,
+}
+
+impl KeyBytes {
+    /// Replaces the contents by the keys of a batch; texts that are no keys are left out.
+    pub fn encode(&mut self, key_type: KeyType, batch: &Batch<'_>, not_keys: &mut NotKeys) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.lines.clear();
+        self.bad.clear();
+        for (line, key) in batch.keys().enumerate() {
+            match key_type.encode(key, &mut self.scratch) {
+                Ok(encoded) => {
+                    self.bytes.extend_from_slice(encoded);
+                    self.ends.push(self.bytes.len());
+                    self.lines.push(line);
+                }
+                Err(error) => {
+                    self.bad.push(line);
+                    not_keys.add(batch.first_line() + line as u64, error);
+                }
+            }
+        }
+    }
+
+    /// The keys.
+    pub fn keys(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+
+    /// The keys, with their lines in the batch.
+    pub fn lines_and_keys(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        self.lines.iter().copied().zip(self.keys())
+    }
+
+    /// The lines of the batch whose text is no key.
+    pub fn not_keys(&self) -> &[usize] {
+        &self.bad
+    }
+
+    /// Queries the lines of the batch that was encoded last.
+    pub fn query(&mut self, filter: &dyn ForeignFilter, found: &mut Bitmap) {
+        if self.bad.is_empty() {
+            return filter.contains_batch(&self.keys().collect::<Vec<_>>(), found);
+        }
+        let mut of_keys = std::mem::take(&mut self.found);
+        filter.contains_batch(&self.keys().collect::<Vec<_>>(), &mut of_keys);
+        found.clear_to(self.lines.len() + self.bad.len());
+        of_keys.iter_ones().for_each(|i| found.set(self.lines[i]));
+        self.found = of_keys;
+    }
+}
+
+/// Lines whose text is no key of the type that a system hashes.
+#[derive(Debug, Default)]
+pub struct NotKeys {
+    lines: u64,
+    first: Option<(u64, Error)>,
+}
+
+impl NotKeys {
+    fn add(&mut self, at: u64, why: Error) {
+        self.lines += 1;
+        self.first.get_or_insert((at, why));
+    }
+
+    /// How many there were.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// A sentence on them, if there were any.
+    pub fn text(&self, name: &str) -> Option<String> {
+        let (at, why) = self.first.as_ref()?;
+        let lines = match self.lines {
+            1 => "1 line is".to_owned(),
+            lines => format!("{} lines are", grouped(lines)),
+        };
+        Some(format!("{lines} no key for {name} (first: line {at}: {why})"))
+    }
+}

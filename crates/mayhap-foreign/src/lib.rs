@@ -1,0 +1,34 @@
+//! Files with filters of other systems.
+//!
+//! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one;
+//! `keys.rs` encodes lines as the keys that the system hashes; `numbers.rs` has the state of a
+//! filter, `error.rs` what can go wrong, `describe.rs` what a file may be in words. Everything goes
+//! by [`mayhap_formats::Format`], so that a new format needs no change here.
+//!
+//! # Examples
+//!
+//! ```
+//! use mayhap_foreign::{ForeignFile, Known};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("keys.txt");
+//! std::fs::write(&path, "one\ntwo\n")?;
+//! // A list of keys is no filter of any system.
+//! assert!(ForeignFile::open(&path, Known::default(), 1 << 20)?.is_none());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod describe;
+mod error;
+mod file;
+mod keys;
+mod numbers;
+mod table;
+
+pub use describe::describe;
+pub use error::Error;
+pub use file::{ForeignFile, Known, detect_all};
+pub use keys::{KeyBytes, NotKeys};
+pub use numbers::{FULL_FILL, Numbers};

@@ -1,0 +1,32 @@
+//! Columns of tables, whose filters stand among the rows.
+
+use crate::error::Error;
+use mayhap_formats::{ForeignFilter, Format, Limits, ParquetFile};
+use std::fs::File;
+use std::path::Path;
+
+/// What the store calls a file of this format.
+pub(super) const LOOKS_LIKE: &str = "a Parquet file";
+/// The format.
+pub(super) const FORMAT: Format = Format::Parquet;
+
+/// Reads the filters of a column, and nothing else of the table.
+pub(super) fn open(
+    name: &str,
+    path: &Path,
+    column: Option<&str>,
+    limits: &Limits,
+) -> Result<Box<dyn ForeignFilter>, Error> {
+    let foreign = |source| Error::Format { name: name.to_owned(), source };
+    let file = File::open(path).map_err(Error::io("open", name))?;
+    let mut table = ParquetFile::open(file, limits).map_err(foreign)?;
+    if let Some(column) = column {
+        return Ok(Box::new(table.column(column, limits).map_err(foreign)?));
+    }
+    let with_filters = table.columns().iter().filter(|column| {
+        let (row_groups, filters) = column.num_row_groups();
+        filters > 0 && filters == row_groups
+    });
+    let columns = with_filters.map(|column| column.path().to_owned()).collect();
+    Err(Error::NoColumnNamed { name: name.to_owned(), columns })
+}

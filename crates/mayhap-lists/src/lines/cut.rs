@@ -1,0 +1,186 @@
+//! From sources to chunks of lines: what the reading thread does.
+
+use super::chunk::Chunk;
+use crate::input::{BOM_BYTES, Error, Input, Note, Reading, Source, Stop};
+use mayhap::{Digest, DigestFunction};
+use mayhap_keys::{Cutter, KeyOptions};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Reads sources one after another and cuts them into lines, keys and digests.
+pub(super) struct LineCutter {
+    sources: VecDeque<Source>,
+    input: Option<Input>,
+    stop: Option<Arc<Stop>>,
+    separator: u8,
+    /// Whether every input's carriage returns are left out, and not only those of some.
+    always_strips_cr: bool,
+    /// Whether those of the input at hand are.
+    strip_cr: bool,
+    /// Whether it may pause.
+    is_stream: bool,
+    /// Bytes before the first key of the input at hand, until it is cut.
+    mark_bytes: usize,
+    /// What is to be said of the input at hand, until it is.
+    notes: Vec<Note>,
+    /// Cuts keys that are not the lines themselves.
+    cutter: Option<Cutter>,
+    function: Option<DigestFunction>,
+    reading: Reading,
+    /// What comes after the last line of a chunk, and begins the next one.
+    rest: Vec<u8>,
+    lines: u64,
+    raw_bytes_before: u64,
+}
+
+impl LineCutter {
+    /// At the beginning.
+    pub(super) fn new(
+        sources: Vec<Source>,
+        options: &KeyOptions,
+        reading: Reading,
+        stop: Option<Arc<Stop>>,
+    ) -> Self {
+        Self {
+            sources: sources.into(),
+            input: None,
+            stop,
+            separator: options.separator(),
+            always_strips_cr: options.strip_cr,
+            strip_cr: options.strip_cr,
+            is_stream: false,
+            mark_bytes: 0,
+            notes: Vec::new(),
+            cutter: Cutter::new(options),
+            function: None,
+            reading,
+            rest: Vec::new(),
+            lines: 0,
+            raw_bytes_before: 0,
+        }
+    }
+
+    /// Digests by this function, too.
+    pub(super) fn digest_by(&mut self, function: DigestFunction) {
+        self.function = Some(function);
+    }
+
+    /// Replaces the contents of `chunk` by the next lines; `false` at the end.
+    ///
+    /// A last line without separator is a line, and gets one.
+    pub(super) fn next(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
+        chunk.begin(&self.rest);
+        let mut scanned = 0;
+        loop {
+            let separators = memchr::memchr_iter(self.separator, &chunk.buffer[scanned..chunk.end]);
+            chunk.bounds.extend(separators.map(|at| scanned + at + 1));
+            scanned = chunk.end;
+            if chunk.len() > 0 {
+                break;
+            }
+            if chunk.end > self.reading.max_line {
+                return Err(self.line_too_long());
+            }
+            if !self.fill(chunk)? {
+                return Ok(false);
+            }
+        }
+        self.refuse_long_lines(chunk)?;
+        self.lines += chunk.len() as u64;
+        self.rest.clear();
+        let end = chunk.bounds.last().copied().unwrap_or(0);
+        self.rest.extend_from_slice(&chunk.buffer[end..chunk.end]);
+        chunk.raw_bytes = self.raw_bytes_before + self.input.as_ref().map_or(0, Input::raw_bytes);
+        self.cut_keys(chunk);
+        Ok(true)
+    }
+
+    /// Leaves lines from one that is too long on to the next chunk, which they then begin.
+    fn refuse_long_lines(&self, chunk: &mut Chunk) -> Result<(), Error> {
+        if chunk.end <= self.reading.max_line {
+            return Ok(());
+        }
+        let too_long = |bounds: &[usize]| bounds[1] - bounds[0] - 1 > self.reading.max_line;
+        if let Some(first) = chunk.bounds.windows(2).position(too_long) {
+            chunk.bounds.truncate(first + 1);
+            if first == 0 {
+                return Err(self.line_too_long());
+            }
+        }
+        Ok(())
+    }
+
+    fn line_too_long(&self) -> Error {
+        let name = self.input.as_ref().map_or("input", Input::name).into();
+        Error::LineTooLong { name, line: self.lines + 1, limit: self.reading.max_line }
+    }
+
+    /// Reads once more; `false` after the last source.
+    fn fill(&mut self, chunk: &mut Chunk) -> Result<bool, Error> {
+        chunk.make_room(self.reading.max_line)?;
+        if self.input.is_none() {
+            let Some(source) = self.sources.pop_front() else { return Ok(false) };
+            self.open(&source)?;
+        }
+        let Some(input) = &mut self.input else { return Ok(false) };
+        let length = input.read(&mut chunk.buffer[chunk.end..])?;
+        chunk.end += length;
+        if length == 0 {
+            self.raw_bytes_before += input.raw_bytes();
+            self.input = None;
+            if chunk.end > 0 {
+                chunk.buffer[chunk.end] = self.separator;
+                chunk.end += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Opens the next input; no chunk has lines of two.
+    fn open(&mut self, source: &Source) -> Result<(), Error> {
+        let input = Input::open(source, self.separator, &self.reading, self.stop.clone())?;
+        let ends = input.ends();
+        self.strip_cr = self.always_strips_cr || ends.crlf;
+        self.is_stream = input.is_stream();
+        self.mark_bytes = if ends.bom { BOM_BYTES } else { 0 };
+        self.notes = Note::of(ends, input.name(), self.always_strips_cr);
+        self.input = Some(input);
+        Ok(())
+    }
+
+    fn cut_keys(&mut self, chunk: &mut Chunk) {
+        chunk.strip_cr = self.strip_cr;
+        chunk.is_stream = self.is_stream;
+        chunk.mark_bytes = std::mem::take(&mut self.mark_bytes);
+        chunk.notes = std::mem::take(&mut self.notes);
+        let Chunk { buffer, bounds, table, digests, .. } = chunk;
+        let start = bounds[0];
+        bounds[0] += chunk.mark_bytes;
+        let lines = bounds.windows(2).map(|bounds| &buffer[bounds[0]..bounds[1] - 1]);
+        if let Some(cutter) = &mut self.cutter {
+            cutter.strip_cr(self.strip_cr);
+            table.cut(cutter, lines);
+            if let Some(function) = &self.function {
+                let all = 0..bounds.len() - 1;
+                digests.extend(table.keys(all).map(|key| function.digest(key)));
+            }
+        } else if let Some(function) = &self.function {
+            digest_lines(function, lines, self.strip_cr, digests);
+        }
+        bounds[0] = start;
+    }
+}
+
+/// Appends the digests of lines that are keys themselves, but for a carriage return.
+fn digest_lines<'a>(
+    function: &DigestFunction,
+    lines: impl Iterator<Item = &'a [u8]>,
+    strip_cr: bool,
+    digests: &mut Vec<Digest>,
+) {
+    if strip_cr {
+        digests.extend(lines.map(|line| function.digest(line.strip_suffix(b"\r").unwrap_or(line))));
+    } else {
+        digests.extend(lines.map(|line| function.digest(line)));
+    }
+}

@@ -1,0 +1,37 @@
+//! What the planner of [`mayhap::plan`] finds, in words, as JSON and as a chart.
+//!
+//! `report.rs` is the answer for two of n, p and memory, `table.rs` for one of them; `recipe.rs`
+//! is the command that creates what was planned, `text.rs` the words that both share. `chart.rs`
+//! draws the rate against the number of keys, `cost.rs` reads costs, `machine.rs` finds the sizes
+//! of caches.
+//!
+//! # Examples
+//!
+//! ```
+//! use mayhap::plan::{Needs, plan};
+//! use mayhap_plan::{Report, Request};
+//!
+//! let needs = Needs { items: Some(1_000_000), target_fpp: Some(0.01), ..Needs::default() };
+//! let report = Report::of(Request::new(&needs), &plan(&needs)?);
+//! let size = report.rows().into_iter().find(|(name, _)| *name == "size").unwrap().1;
+//! assert!(size.contains("MiB") && size.contains("bits a key"), "{size}");
+//! # Ok::<(), mayhap::Error>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod chart;
+mod cost;
+mod machine;
+mod recipe;
+mod report;
+mod table;
+mod text;
+
+pub use chart::{Curve, chart};
+pub use cost::Amount;
+pub use machine::memory_sizes;
+pub use recipe::recipe;
+pub use report::{Numbers, Report, Request};
+pub use table::Table;
+pub use text::fits_name;

@@ -1,0 +1,270 @@
+//! A set of keys as programs know it: one trait for every kind, wherever it is.
+//!
+//! They call what they need of a set and learn from the answer whether the set has it: there is
+//! no `match` on kinds. A new kind is one file with an `impl` of [`KeySet`], and a row in
+//! [`crate::load`].
+
+use crate::error::{Error, Refusal};
+use crate::fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
+use crate::layout_name::LayoutName;
+use crate::room::Held;
+use crate::state::State;
+use mayhap::native::Header;
+use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
+use mayhap_keys::KeyOptions;
+use mayhap_store::{Image, MappedFilter, Record};
+use serde_json::Value;
+use std::fmt;
+
+/// A set of keys that can be queried and, unless its kind refuses, filled.
+///
+/// A virtual call is one per batch of 1024 digests, so that the loops inside stay static.
+pub trait KeySet: fmt::Debug {
+    /// The name of its layout or kind.
+    fn name(&self) -> &'static str;
+
+    /// The kind with its size as `--layout` takes it, where the file of one can be given it.
+    fn layout_name(&self) -> Option<LayoutName> {
+        None
+    }
+
+    /// How keys become digests.
+    fn digest_function(&self) -> DigestFunction;
+
+    /// Queries many digests.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Server`].
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error>;
+
+    /// Inserts many digests; reports which were new. After an error of a set in memory the digests
+    /// before the one for which there was no room are inserted; on a server any may be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Filter`] of kinds that grow and cannot; [`Error::Server`].
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error>;
+
+    /// [`KeySet::insert_digests_into`] that leaves alone what is there already, where inserting it
+    /// again would count.
+    ///
+    /// # Errors
+    ///
+    /// As [`KeySet::insert_digests_into`].
+    fn insert_absent_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        self.insert_digests_into(digests, new)
+    }
+
+    /// Whether inserting what is there already changes something, so that a log needs every key and
+    /// not only those that were new.
+    fn repeats_change_it(&self, _absent_only: bool) -> bool {
+        false
+    }
+
+    /// Removes many digests and reports which were there; `false`, and nothing done, for kinds that
+    /// cannot.
+    fn remove_digests_into(&mut self, _digests: &[Digest], _removed: &mut Bitmap) -> bool {
+        false
+    }
+
+    /// Why nothing can be inserted, if so.
+    fn refuses_insert(&self) -> Option<Refusal> {
+        None
+    }
+
+    /// Refuses to grow beyond this many bytes, if it grows.
+    fn set_max_bytes(&mut self, _max_bytes: u64) {}
+
+    /// Distinct keys after which it is full; `None` if it never is.
+    fn capacity(&self) -> Option<u64>;
+
+    /// Distinct keys that it was created for, or starts with.
+    fn expected_items(&self) -> u64 {
+        self.capacity().unwrap_or(0)
+    }
+
+    /// The [`KeySet::items`] at which it is full; those of absent keys, if no others are inserted.
+    fn full_at(&self, _absent_only: bool) -> Option<u64> {
+        self.capacity()
+    }
+
+    /// The [`KeySet::items`] at which four fifths of its keys are in.
+    fn warn_at(&self) -> Option<u64> {
+        self.capacity().map(|capacity| capacity - capacity / 5)
+    }
+
+    /// Insertions that were new; where these are not counted, distinct keys.
+    fn items(&self) -> u64;
+
+    /// [`KeySet::items`], and how they are known.
+    fn held(&self) -> Held {
+        Held::Counted(self.items())
+    }
+
+    /// How many distinct keys came, by those that were counted. `None` where they do not say.
+    fn distinct_items(&self, _absent_only: bool) -> Option<Estimate> {
+        None
+    }
+
+    /// [`KeySet::distinct_items`], by the bits too where these say more. Reads all of them.
+    fn distinct_items_by_all(&self, absent_only: bool) -> Option<Estimate> {
+        self.distinct_items(absent_only)
+    }
+
+    /// Keys that were forgotten before their time so far, of a kind that does so rather than answer
+    /// wrongly more often.
+    fn forgotten_early(&self) -> Option<u64> {
+        None
+    }
+
+    /// [`KeySet::forgotten_early`] with the keys that it remembers.
+    fn forgotten(&self) -> Option<Forgotten> {
+        let expected_items = self.expected_items();
+        self.forgotten_early().map(|keys| Forgotten { keys, expected_items })
+    }
+
+    /// How many keys the bits speak of, of a plain filter. Reads all of them.
+    fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
+        None
+    }
+
+    /// Bytes of memory.
+    fn num_bytes(&self) -> u64;
+
+    /// The rate that was promised.
+    fn target_fpp(&self) -> f64;
+
+    /// The rate predicted from the keys that came. Reads no bits.
+    fn expected_fpp(&self) -> f64;
+
+    /// The rate by the bits, where the kind has one. Reads all of them.
+    fn estimated_fpp(&self) -> f64 {
+        self.state().estimated_fpp
+    }
+
+    /// Keys of a step in which the rate changes little.
+    fn rate_step(&self) -> u64 {
+        (self.expected_items() / RATE_STEPS).max(MIN_RATE_STEP)
+    }
+
+    /// The numbers of its state. Reads all bits.
+    fn state(&self) -> State;
+
+    /// What only its kind has.
+    fn details(&self) -> Vec<Detail> {
+        Vec::new()
+    }
+
+    /// The latest time that it was given, for windows of time; 0 for all others.
+    fn now(&self) -> u64 {
+        0
+    }
+
+    /// How keys are cut, with what the kind itself says in its file.
+    fn key_options(&self, options: KeyOptions) -> KeyOptions {
+        options
+    }
+
+    /// As the contents of a file; `None` where it cannot be saved as one.
+    fn contents(&mut self) -> Option<&mut dyn Contents> {
+        None
+    }
+
+    /// Whether what was read of it until now is what its file had when it was opened. To be called
+    /// before anything of it is used: others may change a mapped file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`] with what happened to the file.
+    fn check_unchanged(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// As a filter that is read where it lies, whose bits a matrix can take over.
+    fn as_mapped(&self) -> Option<&MappedFilter> {
+        None
+    }
+
+    /// As a plain filter in memory, which can be queried one key at a time.
+    fn as_plain(&mut self) -> Option<&mut AnyFilter> {
+        None
+    }
+
+    /// Whether others insert into it meanwhile and what is inserted is recorded at once: a filter
+    /// on a server.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    /// Whether each batch waits for a round trip of more than a millisecond.
+    fn is_far(&self) -> bool {
+        false
+    }
+
+    /// Counts the bits of a set that others share.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Server`].
+    fn refresh(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Keys that were sent to a server again after a reply was lost: they are in it and count as
+    /// new, but some may have been there before.
+    fn unsure_keys(&self) -> u64 {
+        0
+    }
+}
+
+/// A set as the contents of a file.
+pub trait Contents {
+    /// What the header of the file says, with these key options.
+    fn header(&mut self, key_options: &str) -> Header;
+
+    /// The body of the file.
+    fn segments(&self) -> Vec<&[Block]>;
+
+    /// Takes over the filter of an image that another process has saved since.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Image::load`].
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error>;
+
+    /// Applies a record of the log; returns how many keys were new. Nothing for kinds that never
+    /// change.
+    ///
+    /// # Errors
+    ///
+    /// Those of the filter.
+    fn apply(&mut self, _record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        Ok(0)
+    }
+}
+
+/// A row of a report on a set.
+#[derive(Debug, Clone)]
+pub struct Detail {
+    /// The name in JSON.
+    pub key: &'static str,
+    /// The name in text.
+    pub label: &'static str,
+    /// The value in text.
+    pub text: String,
+    /// The value in JSON.
+    pub value: Value,
+}
+
+impl Detail {
+    /// A row; one without a label is in JSON alone.
+    pub fn new(
+        key: &'static str,
+        label: &'static str,
+        text: String,
+        value: impl Into<Value>,
+    ) -> Self {
+        Self { key, label, text, value: value.into() }
+    }
+}

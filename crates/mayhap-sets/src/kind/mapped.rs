@@ -1,0 +1,72 @@
+//! Plain filters that are read where they lie, open in an instant.
+
+use super::fuse;
+use crate::error::{Error, Refusal};
+use crate::key_set::KeySet;
+use crate::state::State;
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams};
+use mayhap_store::MappedFilter;
+
+impl KeySet for MappedFilter {
+    fn name(&self) -> &'static str {
+        self.filter().params().layout().name()
+    }
+
+    fn digest_function(&self) -> DigestFunction {
+        *self.filter().digest_function()
+    }
+
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
+        self.filter().contains_digests_into(digests, found);
+        Ok(())
+    }
+
+    fn insert_digests_into(&mut self, _digests: &[Digest], _new: &mut Bitmap) -> Result<(), Error> {
+        Err(fuse::full(self.items()))
+    }
+
+    fn refuses_insert(&self) -> Option<Refusal> {
+        Some(Refusal::ReadOnly)
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        Some(self.filter().params().expected_items())
+    }
+
+    fn items(&self) -> u64 {
+        self.filter().inserted_items()
+    }
+
+    fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
+        Some((self.filter().estimated_items(), *self.filter().params()))
+    }
+
+    fn num_bytes(&self) -> u64 {
+        self.filter().params().num_bytes()
+    }
+
+    fn target_fpp(&self) -> f64 {
+        self.filter().params().target_fpp()
+    }
+
+    fn expected_fpp(&self) -> f64 {
+        let params = self.filter().params();
+        params.expected_fpp(params.distinct_items(self.items()))
+    }
+
+    fn estimated_fpp(&self) -> f64 {
+        self.filter().estimated_fpp()
+    }
+
+    fn state(&self) -> State {
+        State::of(self.filter())
+    }
+
+    fn check_unchanged(&self) -> Result<(), Error> {
+        Ok(self.check()?)
+    }
+
+    fn as_mapped(&self) -> Option<&MappedFilter> {
+        Some(self)
+    }
+}

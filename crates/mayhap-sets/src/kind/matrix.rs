@@ -1,0 +1,40 @@
+//! Many sets in one file: what a report shows of them. They are no [`KeySet`](crate::KeySet).
+
+use crate::key_set::Detail;
+use crate::state::State;
+use mayhap::{BloomMatrix, Health};
+use mayhap_units::number::grouped;
+
+/// The numbers of the state of a matrix. Reads all bits.
+pub fn matrix_state(matrix: &BloomMatrix) -> State {
+    let of = |set| matrix.health_by_count(set);
+    let blocks = matrix.panels().flatten();
+    let ones: u64 = blocks.flat_map(|block| block.0).map(|word| u64::from(word.count_ones())).sum();
+    // That at least one set is wrongly named.
+    let none: f64 = matrix.estimated_fpps().into_iter().map(|fpp| 1.0 - fpp).product();
+    State {
+        layout: "matrix",
+        num_bytes: matrix.num_bytes(),
+        items: (0..matrix.num_sets()).map(|set| matrix.inserted_items(set)).sum(),
+        distinct_items: (0..matrix.num_sets())
+            .map(|set| matrix.distinct_items(set))
+            .try_fold(0u64, u64::checked_add),
+        expected_items: None,
+        target_fpp: matrix.target_fpp(),
+        estimated_fpp: 1.0 - none,
+        fill_ratio: ones as f64 / (matrix.num_bits() as f64 * matrix.num_sets() as f64),
+        health: (0..matrix.num_sets()).map(of).max().unwrap_or(Health::Ok),
+    }
+}
+
+/// What only a matrix has.
+pub fn matrix_details(matrix: &BloomMatrix) -> Vec<Detail> {
+    let (sets, items) = (matrix.num_sets(), grouped(matrix.expected_items()));
+    let wrong = matrix.estimated_wrong_sets();
+    let text = format!("{}, each for {items} keys", grouped(sets as u64));
+    let wrong_text = format!("{wrong:.3} on average for a key that is in none");
+    vec![
+        Detail::new("num_sets", "sets", text, sets),
+        Detail::new("wrong_sets_now", "wrong sets", wrong_text, wrong),
+    ]
+}

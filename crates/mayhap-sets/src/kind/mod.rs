@@ -1,0 +1,20 @@
+//! The kinds of filters, one file each: an `impl` of [`KeySet`](crate::KeySet).
+//!
+//! `plain.rs` has a given size (`mapped.rs` where it is only read); `counting.rs`, `fuse.rs`,
+//! `scalable.rs` and `window.rs` are other kinds of files, `growing.rs` is a chain in memory alone.
+//! `matrix.rs` holds many sets. `load.rs` reads any of them.
+
+mod counting;
+mod fuse;
+mod growing;
+mod load;
+mod mapped;
+mod matrix;
+mod plain;
+mod scalable;
+mod window;
+
+pub use load::load;
+pub use matrix::{matrix_details, matrix_state};
+pub use scalable::ScalableFile;
+pub use window::WindowFile;

@@ -1,0 +1,237 @@
+//! Filters that forget.
+
+use crate::error::{Error, Refusal};
+use crate::key_set::{Contents, Detail, KeySet};
+use crate::layout_name::LayoutName;
+use crate::state::State;
+use mayhap::native::{Header, Native};
+use mayhap::sizing::window::spans;
+use mayhap::{Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
+use mayhap_keys::KeyOptions;
+use mayhap_store::{Image, Record};
+use mayhap_units::number::grouped;
+use mayhap_units::span::format_millis;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A window, and whether its time is this program's: milliseconds since 1970.
+#[derive(Debug)]
+pub struct WindowFile {
+    filter: WindowBloomFilter,
+    unix_ms: bool,
+}
+
+/// The time. A clock before 1970 stands still.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl WindowFile {
+    /// A filter whose times are in milliseconds since 1970 if `unix_ms` is set, in a unit of which
+    /// nothing is known otherwise.
+    pub fn new(filter: WindowBloomFilter, unix_ms: bool) -> Self {
+        Self { filter, unix_ms }
+    }
+
+    /// The time in the filter's unit: of a unit that is not known, the latest one that was given.
+    fn time(&self) -> u64 {
+        if self.unix_ms { now() } else { self.filter.now() }
+    }
+
+    /// A moment that was, as people say it, if the unit is known.
+    fn moment(&self, then: u64) -> String {
+        if self.unix_ms {
+            format!("{} ago", format_millis(now().saturating_sub(then)))
+        } else {
+            format!("tick {}", grouped(then))
+        }
+    }
+
+    /// What was forgotten early, so far.
+    fn forgotten(&self) -> Option<Detail> {
+        let keys = self.filter.forgotten_early()?;
+        let text = match keys {
+            0 => "none early".into(),
+            keys => {
+                let more = grouped(self.filter.expected_items());
+                format!(
+                    "{} keys early so far: more than {more} came within the window",
+                    grouped(keys)
+                )
+            }
+        };
+        Some(Detail::new("forgotten_early", "forgotten", text, keys))
+    }
+
+    /// Since when all keys are remembered, where it is not the whole window.
+    fn complete_since(&self) -> Option<Detail> {
+        let since = self.filter.complete_since()?;
+        let text = format!("since {}", self.moment(since));
+        Some(Detail::new("complete_since", "complete", text, since))
+    }
+
+    /// Time as people say it, if the unit is known.
+    fn span(&self, time: u64) -> String {
+        if self.unix_ms { format_millis(time) } else { format!("{} ticks", grouped(time)) }
+    }
+}
+
+impl KeySet for WindowFile {
+    fn name(&self) -> &'static str {
+        "window"
+    }
+
+    fn layout_name(&self) -> Option<LayoutName> {
+        Some(match self.filter.window() {
+            Window::Time { span, .. } => LayoutName::WindowMillis(span),
+            _ => LayoutName::WindowItems(self.filter.expected_items()),
+        })
+    }
+
+    fn digest_function(&self) -> DigestFunction {
+        *self.filter.digest_function()
+    }
+
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
+        self.filter.contains_digests_at_into(digests, self.time(), found);
+        Ok(())
+    }
+
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
+        self.filter.advance(self.time());
+        self.filter.insert_digests_into(digests, new);
+        Ok(())
+    }
+
+    /// It makes them young again.
+    fn repeats_change_it(&self, _absent_only: bool) -> bool {
+        true
+    }
+
+    fn refuses_insert(&self) -> Option<Refusal> {
+        let is_known = self.unix_ms || matches!(self.filter.window(), Window::Items(_));
+        (!is_known).then_some(Refusal::ForeignTime)
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        None
+    }
+
+    fn expected_items(&self) -> u64 {
+        self.filter.expected_items()
+    }
+
+    fn items(&self) -> u64 {
+        self.filter.inserted_items()
+    }
+
+    fn forgotten_early(&self) -> Option<u64> {
+        self.filter.forgotten_early()
+    }
+
+    fn num_bytes(&self) -> u64 {
+        self.filter.num_bytes()
+    }
+
+    fn target_fpp(&self) -> f64 {
+        self.filter.target_fpp()
+    }
+
+    fn expected_fpp(&self) -> f64 {
+        self.filter.expected_fpp_now()
+    }
+
+    fn state(&self) -> State {
+        State {
+            layout: self.name(),
+            num_bytes: self.num_bytes(),
+            items: self.items(),
+            distinct_items: None,
+            expected_items: Some(self.filter.expected_items()),
+            target_fpp: self.target_fpp(),
+            estimated_fpp: self.filter.estimated_fpp(),
+            fill_ratio: self.filter.fill_ratio(),
+            health: self.filter.health(),
+        }
+    }
+
+    fn details(&self) -> Vec<Detail> {
+        let filter = &self.filter;
+        let mut details = Vec::new();
+        match filter.window() {
+            Window::Items(items) => {
+                let text = format!(
+                    "the last {} keys; older than {} are surely forgotten",
+                    grouped(items),
+                    grouped(filter.max_age())
+                );
+                details.push(Detail::new("window_items", "window", text, items));
+            }
+            Window::Time { span, .. } => {
+                let (window, most) = (self.span(span), self.span(filter.max_age()));
+                let text = format!("the last {window}; older than {most} is surely forgotten");
+                details.push(Detail::new("window_time", "window", text, span));
+                let ago = match filter.now() {
+                    0 => "nothing was ever added".into(),
+                    then if self.unix_ms => format!("last added to {}", self.moment(then)),
+                    then => format!("{} was the latest", self.moment(then)),
+                };
+                details.push(Detail::new("window_now", "time", ago, filter.now()));
+            }
+            _ => {}
+        }
+        details.extend(self.forgotten());
+        details.extend(self.complete_since());
+        let (generations, size) = (filter.num_generations(), filter.generation_size());
+        let text = match (filter.window(), filter.forgotten_early()) {
+            (Window::Time { expected_items, .. }, Some(_)) => {
+                let items = grouped(spans::generation_items(expected_items));
+                format!("up to {generations} of {items} keys or of {}", self.span(size))
+            }
+            (Window::Time { .. }, None) => format!("{generations} of {}", self.span(size)),
+            _ => format!("{generations} of {} keys", grouped(size)),
+        };
+        details.push(Detail::new("num_generations", "generations", text, generations));
+        details.push(Detail::new("generation_size", "", String::new(), size));
+        let (rows, k) = (filter.num_rows(), filter.num_hashes());
+        let columns = filter.num_bits() / rows;
+        let text = format!("{} of {columns} bits, {k} per key", grouped(rows));
+        details.push(Detail::new("num_rows", "rows", text, rows));
+        details
+    }
+
+    fn now(&self) -> u64 {
+        self.filter.now()
+    }
+
+    fn key_options(&self, options: KeyOptions) -> KeyOptions {
+        KeyOptions { unix_ms: self.unix_ms, ..options }
+    }
+
+    fn contents(&mut self) -> Option<&mut dyn Contents> {
+        Some(self)
+    }
+}
+
+impl Contents for WindowFile {
+    fn header(&mut self, key_options: &str) -> Header {
+        Header::of(&self.filter, key_options)
+    }
+
+    fn segments(&self) -> Vec<&[Block]> {
+        self.filter.segments()
+    }
+
+    fn load(&mut self, image: &Image, key: Option<SecretKey>) -> Result<(), mayhap_store::Error> {
+        self.filter = image.load(key, |_, _| {})?;
+        Ok(())
+    }
+
+    fn apply(&mut self, record: &Record<'_>) -> Result<u64, mayhap::Error> {
+        if record.time.is_none() {
+            // A log of 0.1, which has no times: what is replayed is as young as this.
+            self.filter.advance(self.time());
+        }
+        mayhap_store::apply(&mut self.filter, record)
+    }
+}

@@ -1,0 +1,78 @@
+//! The numbers of a filter now.
+
+use mayhap::{AnyFilter, Block, Estimate, Health};
+use mayhap_units::number::{format_bytes, format_count, format_fpp as rate};
+use serde::{Serialize, Serializer};
+
+/// The state of a filter, as the summaries of several verbs print it.
+#[derive(Debug, Clone, Serialize)]
+pub struct State {
+    /// Layout or kind.
+    pub layout: &'static str,
+    /// Bytes of memory.
+    pub num_bytes: u64,
+    /// Insertions that were new; on a server, where they are not counted, distinct keys.
+    pub items: u64,
+    /// Distinct keys that came, those that were taken for repeats too; `null` where that is
+    /// unknown.
+    pub distinct_items: Option<u64>,
+    /// Distinct keys that it was made for; a growing one has no such number.
+    pub expected_items: Option<u64>,
+    /// The rate that was promised.
+    pub target_fpp: f64,
+    /// The rate now, from the bits.
+    pub estimated_fpp: f64,
+    /// The share of bits set.
+    pub fill_ratio: f64,
+    /// Whether it keeps its promise.
+    #[serde(serialize_with = "health_name")]
+    pub health: Health,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn health_name<S: Serializer>(health: &Health, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(health.name())
+}
+
+/// The number of an estimate, if there is one.
+pub fn whole(estimate: Estimate) -> Option<u64> {
+    estimate.items.is_finite().then(|| estimate.rounded())
+}
+
+impl State {
+    /// Looks at all bits of a filter.
+    pub fn of<S: AsRef<[Block]>>(filter: &AnyFilter<S>) -> Self {
+        let (params, items) = (filter.params(), filter.inserted_items());
+        Self {
+            layout: params.layout().name(),
+            num_bytes: params.num_bytes(),
+            items,
+            distinct_items: whole(filter.distinct_items()),
+            expected_items: Some(params.expected_items()),
+            target_fpp: params.target_fpp(),
+            estimated_fpp: filter.estimated_fpp(),
+            fill_ratio: filter.fill_ratio(),
+            health: Health::of_inserted(params, items),
+        }
+    }
+
+    /// Distinct keys as far as is known: those that were counted at least.
+    pub fn keys(&self) -> u64 {
+        self.distinct_items.unwrap_or(self.items)
+    }
+
+    /// In two lines.
+    pub fn text(&self) -> String {
+        let of = self.expected_items.map(|items| format!(" of {}", format_count(items)));
+        format!(
+            "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, target {}",
+            self.layout,
+            format_bytes(self.num_bytes),
+            format_count(self.keys()),
+            of.unwrap_or_default(),
+            self.fill_ratio * 100.0,
+            rate(self.estimated_fpp),
+            rate(self.target_fpp),
+        )
+    }
+}
