@@ -62,7 +62,7 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 sed "s/version = \"$version\"/version = \"$version-planted\"/" Cargo.toml >changed
 mv changed Cargo.toml
 awk -v from="\"$version\"" -v to="\"$version-planted\"" '
-	/^name = / { ours = $3 ~ /^"(mayhap.*|test-servers|tidy)"$/ }
+	/^name = / { ours = $3 ~ /^"(mayhap.*|test-data|test-servers|tidy)"$/ }
 	ours && /^version = / { sub(from, to) } { print }' Cargo.lock >changed
 mv changed Cargo.lock
 
