@@ -1,60 +1,60 @@
-//! What can go wrong with a filter on a server.
+//! The errors of filters on a server.
 
 use crate::Trouble;
 use std::fmt;
 use std::time::Duration;
 
-/// Everything that can go wrong with a filter on a server.
+/// An error of a filter on a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is no `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://` URL.
+    /// The address is not a `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://` URL.
     BadUrl {
         /// The URL, without its password.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// A name that no filter can have.
+    /// An invalid filter name.
     BadName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
-    /// The bits do not fit into the values of a server.
+    /// The bits do not fit into values on a server.
     Layout {
-        /// What does not fit, and the way out.
+        /// What does not fit, and what to do instead.
         reason: String,
     },
-    /// The server cannot be reached, or did not answer for as long as calls may take.
+    /// The server cannot be reached, or did not reply before the deadline.
     Unavailable {
         /// The server, without its password.
         server: String,
-        /// The node of the cluster that was tried last, if it is one.
+        /// The last node tried, if it is a cluster.
         node: Option<String>,
-        /// How long it was tried.
+        /// The time spent trying.
         after: Duration,
-        /// What happened last.
+        /// The last failure.
         trouble: Trouble,
     },
-    /// The server wants another password or user.
+    /// The server requires a different password or user.
     Unauthorized {
         /// The server.
         server: String,
-        /// In its words.
+        /// The server's message.
         reason: String,
     },
     /// The server's memory is full: nothing was written.
     ServerFull {
-        /// In its words.
+        /// The server's message.
         reason: String,
     },
-    /// The server refused a command in its own words.
+    /// The server refused a command.
     Refused {
         /// What was requested.
         what: String,
-        /// In its words.
+        /// The server's message.
         reason: String,
     },
     /// A key holds something that is no part of a filter.

@@ -1,4 +1,4 @@
-//! A cluster: a connection to each node, and who has which slots.
+//! A cluster: a connection to each node, and the owners of the slots.
 
 use super::backend::{Backend, How, Route};
 use super::node::{Failure, Node, Sent};
@@ -12,15 +12,15 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How many nodes are queried at once for the slots: the first that knows is believed.
+/// The number of nodes queried at once for the slots: the first answer is used.
 const QUERIED_AT_ONCE: usize = 3;
 
 pub(crate) struct Cluster {
     address: Address,
     options: ServerOptions,
-    /// Those that were talked to, by `host:port`.
+    /// The nodes contacted so far, by `host:port`.
     nodes: Mutex<HashMap<Arc<str>, Arc<Node>>>,
-    /// `None` only before the first look.
+    /// `None` only before the first lookup.
     topology: RwLock<Option<Arc<Topology>>>,
     looking: tokio::sync::Mutex<()>,
     looks: AtomicUsize,
@@ -56,13 +56,13 @@ impl Cluster {
         Ok(node)
     }
 
-    /// Asks the nodes that are known for the slots, the last first ones last.
+    /// Queries the known nodes for the slots, beginning after those queried first the last time.
     async fn look(&self) -> RedisResult<()> {
         let mut names: Vec<Arc<str>> = self.address.node_names().map(Arc::from).collect();
         names.extend(self.known().iter().flat_map(|known| known.nodes().cloned()));
         names.sort_unstable();
         names.dedup();
-        // ORDERING: Relaxed. It only picks the node to begin with.
+        // ORDERING: Relaxed. It only selects the first node.
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
         let queries = names.clone().into_iter().map(|name| async move {
@@ -78,7 +78,7 @@ impl Cluster {
                     self.learn(topology, &names);
                     return Ok(());
                 }
-                // Of all reasons that which will not pass.
+                // Of all reasons, the permanent one.
                 Err(error) if error.kind() == ErrorKind::AuthenticationFailed => return Err(error),
                 Err(error) => reason = Some(error),
             }
@@ -101,7 +101,7 @@ impl Cluster {
         Topology::parse(&answer, name).ok_or_else(|| nobody().into())
     }
 
-    /// Keeps the topology and only the nodes that are of it, and those that we were given.
+    /// Keeps the topology and only the nodes in it, plus the configured ones.
     fn learn(&self, topology: Topology, given: &[Arc<str>]) {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|name, _| given.contains(name) || topology.nodes().any(|node| node == name));
@@ -150,11 +150,11 @@ impl Backend for Cluster {
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {
         async {
-            // ORDERING: Relaxed, here and below. What a look has found is handed over by the locks
-            // of `looking` and `topology`; the number only says whether one was made meanwhile.
+            // ORDERING: Relaxed, here and below. The result of a lookup is handed over by the locks
+            // of `looking` and `topology`; the number only shows whether one happened meanwhile.
             let looks = self.looks.load(Ordering::Relaxed);
             let _looking = self.looking.lock().await;
-            // One look is enough for all who wait.
+            // One lookup is enough for all waiters.
             if self.looks.load(Ordering::Relaxed) != looks {
                 return Ok(());
             }
