@@ -52,12 +52,12 @@ pub enum Error {
     },
     /// The server refused a command.
     Refused {
-        /// What was requested.
+        /// The requested operation or value.
         what: String,
         /// The server's message.
         reason: String,
     },
-    /// A key holds something that is no part of a filter.
+    /// A key holds something that is not part of a filter.
     WrongType {
         /// The key.
         key: String,
@@ -67,61 +67,61 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// There is a filter of this name, and it is another one.
+    /// There is a different filter of this name.
     Exists {
         /// The name.
         name: String,
         /// The parameter that differs.
         parameter: &'static str,
-        /// What it has.
+        /// Its value.
         has: String,
-        /// What was requested.
+        /// The requested operation or value.
         wanted: String,
     },
     /// Part of the filter is gone: it expired, was evicted, or was deleted by another program.
     Gone {
         /// The name.
         name: String,
-        /// What is known of it.
+        /// Details, if known.
         reason: String,
     },
-    /// The filter was switched to another one in the middle of a call that reads or writes all of
-    /// it: begin again.
+    /// The filter was switched to another one during a call that reads or writes all of it: start
+    /// over.
     Switched {
         /// The name.
         name: String,
     },
-    /// The filter takes no more new keys: it is full and does not grow.
+    /// The filter accepts no more new keys: it is full and does not grow.
     Full {
         /// The name.
         name: String,
-        /// In the server's words.
+        /// The server's message.
         reason: String,
     },
-    /// Another client creates or switches this filter, and did not end in time.
+    /// Another client is creating or switching this filter, and did not finish in time.
     Busy {
         /// The name.
         name: String,
-        /// What it does.
+        /// What it is doing.
         what: &'static str,
     },
     /// Fewer replicas than requested confirmed a write, which is on the master.
     NotReplicated {
-        /// How many were requested.
+        /// The number requested.
         wanted: u32,
-        /// How many confirmed.
+        /// The number that confirmed.
         confirmed: u32,
     },
-    /// What the keys hold is no filter that this version knows.
+    /// The keys do not hold a filter that this version supports.
     Damaged {
         /// The key.
         key: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
-    /// Of the filter: its parameters, its secret key.
+    /// An error of the filter: its parameters, its secret key.
     Filter(mayhap::Error),
-    /// Of a scheme of another system.
+    /// An error of another system's scheme.
     Format(mayhap_formats::Error),
 }
 
@@ -142,7 +142,7 @@ impl fmt::Display for Error {
                 if let Some(node) = node {
                     write!(f, " (last tried: {node})")?;
                 }
-                // What happens at once needs no time.
+                // An immediate failure needs no time.
                 match after.as_secs_f64() {
                     seconds if seconds >= 0.1 => write!(f, ", tried for {seconds:.1} s"),
                     _ => Ok(()),
