@@ -222,7 +222,7 @@ impl ForeignFilter for BloomFileter {
         Err(Error::Unsupported {
             format: "bloomfileter",
             operation: "a union",
-            reason: "the class has none, and its use count would be of no filter; ask both",
+            reason: "the class has none, and a combined use count is undefined; query both",
         })
     }
 

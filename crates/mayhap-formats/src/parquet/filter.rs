@@ -135,7 +135,7 @@ impl SplitBlockFilter {
         if bytes.starts_with(b"PAR1") {
             return Err(Error::Unsupported {
                 format: Format::Parquet.name(),
-                operation: "asking the whole file",
+                operation: "querying the whole file",
                 reason: "each column has filters of its own; name the column",
             });
         }

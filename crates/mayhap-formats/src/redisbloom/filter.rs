@@ -256,7 +256,7 @@ impl ForeignFilter for RedisBloomFilter {
         Err(Error::Unsupported {
             format: Format::RedisBloom.name(),
             operation: "a union",
-            reason: "its layers count their items; ask both filters instead",
+            reason: "its layers count their items; query both filters instead",
         })
     }
 

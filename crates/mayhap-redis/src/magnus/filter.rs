@@ -230,10 +230,10 @@ impl RemoteFilter for RemoteMagnus {
     /// `BITCOUNT` blocks a server for about 0.1 ms per MiB.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let inner = &self.inner;
-        let asks = inner.keys.iter().flat_map(|key| {
+        let commands = inner.keys.iter().flat_map(|key| {
             ["BITCOUNT", "STRLEN", "PTTL"].map(|name| Command::read(key, word(name, key)))
         });
-        let replies = inner.server.run(asks.collect()).await?;
+        let replies = inner.server.run(commands.collect()).await?;
         let (m, k) = (inner.params.len() as f64, f64::from(inner.params.num_hashes));
         let mut replies = replies.into_iter();
         let (mut count_ones, mut num_bytes, mut fpp, mut items) = (0, 0, 0.0, 0.0);

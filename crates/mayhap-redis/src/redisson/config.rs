@@ -11,10 +11,10 @@ const MAX_FIELD_BYTES: usize = 64;
 const FIELDS: [&str; 4] = ["size", "hashIterations", "expectedInsertions", "falseProbability"];
 
 /// Reads the fields that determine the positions.
-pub(super) fn ask(config_key: &str) -> Command {
-    let mut ask = cmd("HMGET");
-    ask.arg(config_key).arg(&FIELDS[..2]);
-    Command::read(config_key, ask)
+pub(super) fn query(config_key: &str) -> Command {
+    let mut command = cmd("HMGET");
+    command.arg(config_key).arg(&FIELDS[..2]);
+    Command::read(config_key, command)
 }
 
 /// Whether they equal the config, letter for letter.

@@ -264,8 +264,9 @@ impl RemoteFilter for RemoteRedisson {
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         let parts = self.parts(Op::Get, keys)?;
         let Inner { server, config_key, config, .. } = &*self.inner;
-        let ask = Some(config::ask(config_key));
-        let answers = bitfield::contains(server, config.num_hashes(), keys.len(), parts, ask).await;
+        let query = Some(config::query(config_key));
+        let answers =
+            bitfield::contains(server, config.num_hashes(), keys.len(), parts, query).await;
         let checked = answers.and_then(|(found, then)| {
             let now = then.map(|reply| reply.of(config_key, "HMGET")).transpose()?;
             // Read after the bits: a config read before them might have been changed.
@@ -278,7 +279,7 @@ impl RemoteFilter for RemoteRedisson {
         }
     }
 
-    /// `estimated_items` is `count()`. `BITCOUNT` keeps a server for about 0.1 ms a MiB.
+    /// `estimated_items` is `count()`. `BITCOUNT` blocks a server for about 0.1 ms per MiB.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let inner = &self.inner;
         let now = match config::read(&inner.server, &inner.name, &inner.config_key).await {
@@ -288,17 +289,17 @@ impl RemoteFilter for RemoteRedisson {
             }
             Err(other) => return Err(other),
         };
-        let ask = |name, key: &str| {
-            let mut ask: Cmd = cmd(name);
-            ask.arg(key);
-            Command::read(key, ask)
+        let read = |name, key: &str| {
+            let mut command: Cmd = cmd(name);
+            command.arg(key);
+            Command::read(key, command)
         };
         let (name, config_key) = (&*inner.name, &*inner.config_key);
         let commands = vec![
-            ask("BITCOUNT", name),
-            ask("STRLEN", name),
-            ask("PTTL", name),
-            ask("PTTL", config_key),
+            read("BITCOUNT", name),
+            read("STRLEN", name),
+            read("PTTL", name),
+            read("PTTL", config_key),
         ];
         let mut replies = inner.server.run(commands).await?.into_iter();
         let mut next = |key, what| match replies.next() {

@@ -66,7 +66,7 @@ impl Cluster {
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
         let queries = names.clone().into_iter().map(|name| async move {
-            let answer = self.ask(&name).await;
+            let answer = self.query(&name).await;
             (name, answer)
         });
         let mut answers = stream::iter(queries).buffer_unordered(QUERIED_AT_ONCE);
@@ -86,7 +86,7 @@ impl Cluster {
         Err(reason.unwrap_or_else(|| (ErrorKind::Client, "there are no nodes").into()))
     }
 
-    async fn ask(&self, name: &Arc<str>) -> RedisResult<Topology> {
+    async fn query(&self, name: &Arc<str>) -> RedisResult<Topology> {
         let mut slots = Pipeline::new();
         slots.cmd("CLUSTER").arg("SLOTS");
         let answer = match self.node(name)?.send(&slots, false).await {
@@ -126,8 +126,8 @@ impl Backend for Cluster {
 
     fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route> {
         let node = target(error, &from.node)?.into();
-        let asking = error.kind() == Some(ServerErrorKind::Ask);
-        Some(Route { node, how: if asking { How::Asking } else { How::Plain } })
+        let is_ask = error.kind() == Some(ServerErrorKind::Ask);
+        Some(Route { node, how: if is_ask { How::Asking } else { How::Plain } })
     }
 
     fn masters(&self) -> Vec<u16> {
