@@ -1,5 +1,6 @@
 # `make demo` and `make test` are all a newcomer needs.
-CARGO ?= cargo
+# Without make's own flags, whose job server Cargo cannot reach and warns of.
+CARGO ?= env -u MAKEFLAGS cargo
 FUZZ_SECONDS ?= 10
 # Points at which tests end the server; a release build refuses them.
 POINTS = --features mayhap-cli/fail-points
@@ -33,8 +34,10 @@ help:
 	@echo 'Steps of make test:      $(TEST_STEPS)'
 	@echo 'Steps of make test-deep: $(DEEP_STEPS)'
 
+# Its symbols are beside it, in mayhap.debug.
 build:
 	$(CARGO) build --release --locked
+	sh packaging/symbols.sh $${CARGO_TARGET_DIR:-target}/release/mayhap
 
 demo: build
 	sh demo/run.sh

@@ -238,7 +238,7 @@ fn a_file_that_may_not_be_read_says_so() {
     let folder = Folder::new();
     let path = &folder.file("a");
     save(path, &filter(Layout::Blocked, 512, 0..1), "").unwrap();
-    fs::set_permissions(path, Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
     let reader = || {
         if rustix::process::geteuid().is_root() {
             // Of this thread alone, unlike the C library's `setuid`.
