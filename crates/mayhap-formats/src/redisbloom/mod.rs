@@ -27,7 +27,7 @@
 //! bit `i % 8` from the least significant of byte `i / 8`. The cursor of a chunk is 1 + the bytes
 //! of bits up to its end.
 //!
-//! RedisBloom has no file format; that of this crate is the 16 bytes `RedisBloom dump` and a line
+//! `RedisBloom` has no file format; that of this crate is the 16 bytes `RedisBloom dump` and a line
 //! feed, followed, for each reply of `BF.SCANDUMP` up to the empty one, by its cursor as i64, the
 //! number of its bytes as u64, both little-endian, and its bytes.
 //!
