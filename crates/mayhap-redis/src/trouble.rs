@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_the_system_are_told_apart() {
+    fn errors_of_the_system_are_distinguished() {
         let of = |kind: io::ErrorKind| Trouble::of(&RedisError::from(io::Error::from(kind)));
         assert_eq!(of(io::ErrorKind::ConnectionRefused), Trouble::Refused);
         assert_eq!(of(io::ErrorKind::TimedOut), Trouble::Silent);
