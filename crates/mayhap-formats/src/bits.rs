@@ -1,9 +1,9 @@
-//! Where the bits of a foreign filter are: bit `i` is bit `i % 64` of word `i / 64`.
+//! The bits of a foreign filter: bit `i` is bit `i % 64` of word `i / 64`.
 
 use crate::filter::same;
 use crate::{Error, Limits, Reader};
 
-/// An array of bits with the orders in which files keep them.
+/// An array of bits, with the bit orders used in files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bits {
     words: Vec<u64>,
@@ -73,8 +73,8 @@ impl Bits {
         Self { words, num_bits }.checked()
     }
 
-    /// Bits out of bytes, bit `i` being bit `i % 8` from the least significant of byte `i / 8`;
-    /// bytes that are missing are zero.
+    /// Bits from bytes, where bit `i` is bit `i % 8` from the least significant of byte `i / 8`;
+    /// missing bytes are zero.
     ///
     /// # Errors
     ///
@@ -83,8 +83,8 @@ impl Bits {
         Self::from_bytes(bytes, num_bits, limits, |byte| byte)
     }
 
-    /// Bits out of a Redis string, bit `i` being bit `i % 8` from the most significant of byte
-    /// `i / 8`; bytes that are missing are zero.
+    /// Bits from a Redis string, where bit `i` is bit `i % 8` from the most significant of byte `i
+    /// / 8`; missing bytes are zero.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl Bits {
         bits.checked()
     }
 
-    /// Bits out of whole words, most significant byte first; words that are missing are zero.
+    /// Bits from whole words, most significant byte first; missing words are zero.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Bits {
         bits.checked()
     }
 
-    /// Refuses bits past the end: no writer sets them, and they would count.
+    /// Rejects bits past the end: no writer sets them, and they would be counted.
     fn checked(self) -> Result<Self, Error> {
         let used = self.num_bits % 64;
         match self.words.last() {
@@ -165,7 +165,7 @@ impl Bits {
         self.words[(position / 64) as usize] >> (position % 64) & 1 != 0
     }
 
-    /// Sets a bit; whether it was not set before.
+    /// Sets a bit; returns whether it was clear before.
     ///
     /// # Panics
     ///
@@ -179,7 +179,7 @@ impl Bits {
         new
     }
 
-    /// How many bits are set. Reads all of them.
+    /// The number of set bits. Reads all of them.
     pub fn count_ones(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
@@ -189,11 +189,11 @@ impl Bits {
         self.count_ones() as f64 / self.num_bits as f64
     }
 
-    /// Takes over every bit of `other`.
+    /// Adds every bit of `other`.
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`] for another number of bits; nothing is changed then.
+    /// [`Error::Incompatible`] for a different number of bits; nothing is changed then.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
         same("number of bits", &self.num_bits, &other.num_bits)?;
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -202,7 +202,7 @@ impl Bits {
         Ok(())
     }
 
-    /// Keeps only the bits that `other` has too.
+    /// Keeps only the bits that `other` also has.
     ///
     /// # Errors
     ///

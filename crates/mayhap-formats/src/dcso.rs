@@ -5,17 +5,17 @@
 //! | offset | bytes | type | field | allowed |
 //! |---|---|---|---|---|
 //! | 0 | 8 | u64 | flags: the version in the low byte, the rest ignored | low byte 1 |
-//! | 8 | 8 | u64 | n, keys that it was made for | any |
+//! | 8 | 8 | u64 | n, the number of keys it was sized for | any |
 //! | 16 | 8 | f64 | target p | above 0 and below 1 |
 //! | 24 | 8 | u64 | k | 1 to the limit |
 //! | 32 | 8 | u64 | m | 1 to the limit |
-//! | 40 | 8 | u64 | N, adds that changed a bit; a union adds up both | any |
+//! | 40 | 8 | u64 | N, additions that changed a bit; a union adds both counts | any |
 //! | 48 | 8 ceil(m / 64) | u64 words | bit i is bit `i % 64` of word `i / 64` | zeros from m on |
 //! | then | rest | bytes | data attached by the user | any |
 //!
-//! Read from and checked against `bloom` 0.2.4 and `flor` 1.1.3. Files of 0.1.0 (2017) have other
-//! fields and are not read, as they are not by 0.2. k = 0, which answers yes to everything, is
-//! refused.
+//! Read from and checked against `bloom` 0.2.4 and `flor` 1.1.3. Files of 0.1.0 (2017) have
+//! different fields and are rejected, as they are by 0.2. k = 0, which answers yes to every query,
+//! is rejected.
 
 use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
@@ -25,9 +25,9 @@ use flate2::Compression;
 use flate2::read::{GzEncoder, MultiGzDecoder};
 use std::io::Read;
 
-/// The prime that hashes are taken modulo of, 2^64 − 59.
+/// The prime modulus of hashes, 2^64 − 59.
 const PRIME: u64 = 18_446_744_073_709_551_557;
-/// What a hash is multiplied with for the next position.
+/// The multiplier from one position to the next.
 const GENERATOR: u64 = 18_446_744_073_709_550_147;
 
 /// Key bytes → positions: `h = FNV-1(key) mod P`; k times `h = (h g mod 2^64) mod P`, `h mod m`.
@@ -88,11 +88,11 @@ pub struct DcsoFilter {
 }
 
 const HEADER_BYTES: u64 = 48;
-/// Attached data of more than this are read from files that are not compressed only.
+/// Attached data larger than this is read only from uncompressed files.
 const MAX_COMPRESSED_DATA: u64 = 64 << 20;
 
-/// A compressed file as it was read: gzip has many forms, and a filter that has not changed is
-/// written back in the one it had. No part of what the filter is.
+/// A compressed file as it was read: gzip has many encodings, and an unchanged filter is written
+/// back in the one it had. Not part of the filter's value.
 #[derive(Debug, Clone, Default)]
 struct AsRead(Vec<u8>);
 
@@ -103,13 +103,13 @@ impl PartialEq for AsRead {
 }
 
 impl DcsoFilter {
-    /// An empty filter of the size that `bloom create -n capacity -p target_fpp` gives it:
-    /// `m = |ceil(n ln p / (ln 2)^2)|`, `k = ceil(m ln 2 / n)`.
+    /// An empty filter of the size chosen by `bloom create -n capacity -p target_fpp`: `m = |ceil(n
+    /// ln p / (ln 2)^2)|`, `k = ceil(m ln 2 / n)`.
     ///
     /// # Errors
     ///
     /// [`Error::Zero`] for a capacity of 0, or of 1 with a p so high that m is 0,
-    /// [`Error::BadField`] for a p outside of (0, 1), [`Error::TooLarge`] by the limits,
+    /// [`Error::BadField`] for a p outside (0, 1), [`Error::TooLarge`] by the limits,
     /// [`Error::OutOfMemory`].
     pub fn create(capacity: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
         if capacity == 0 {
@@ -137,7 +137,7 @@ impl DcsoFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for another version or a p that is no probability; [`Error::Zero`],
+    /// [`Error::BadField`] for another version or a p that is not a probability; [`Error::Zero`],
     /// [`Error::TooLarge`], [`Error::Truncated`] before anything is allocated; [`Error::Io`] for
     /// damaged gzip; [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
@@ -158,22 +158,22 @@ impl DcsoFilter {
         Ok(filter)
     }
 
-    /// The keys that it was made for, n.
+    /// The number of keys that it was sized for, n.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// The rate that it was made for, p.
+    /// The rate that it was sized for, p.
     pub fn target_fpp(&self) -> f64 {
         self.target_fpp
     }
 
-    /// N: adds that changed a bit. A union adds up both numbers, whatever the filters share.
+    /// N: additions that changed a bit. A union adds both counts, even for common keys.
     pub fn num_items(&self) -> u64 {
         self.num_items
     }
 
-    /// What the user attached: `bloom get-data`.
+    /// The data attached by the user: `bloom get-data`.
     pub fn data(&self) -> &[u8] {
         &self.data
     }
@@ -197,13 +197,13 @@ impl DcsoFilter {
         self.compressed
     }
 
-    /// Writes with gzip from now on, or without. The compressed bytes are those that were read as
-    /// long as the filter is the same; after that not those that Go writes, but what is in them is.
+    /// Turns gzip on or off for writing. The compressed bytes are those that were read as long as
+    /// the filter is unchanged; after that they differ from Go's, but their contents do not.
     pub fn set_compressed(&mut self, compressed: bool) {
         self.compressed = compressed;
     }
 
-    /// `bloom join`: takes over the bits of `other` and adds its N. The data stay.
+    /// `bloom join`: adds the bits of `other` and its N. The attached data stays.
     ///
     /// # Errors
     ///
@@ -259,8 +259,8 @@ impl Head {
     }
 }
 
-/// Decompresses the header, and after it at most the bits that it declares, which are within the
-/// limits, and as many data as are allowed.
+/// Decompresses the header, then at most the bits that it declares, which are within the limits,
+/// and as much data as is allowed.
 fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Error> {
     let mut reader = MultiGzDecoder::new(bytes);
     let mut out = Vec::new();

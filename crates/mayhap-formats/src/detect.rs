@@ -1,23 +1,23 @@
-//! Which format bytes may be of.
+//! Detection of formats.
 
 use crate::{Format, bits_and_blooms, parquet, pybloomfiltermmap, redisbloom};
 use flate2::read::GzDecoder;
 use std::io::Read;
 
-/// A format that bytes may be of.
+/// A format that bytes may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
     /// The format.
     pub format: Format,
-    /// Which of its forms.
+    /// Its form.
     pub form: &'static str,
-    /// What the bytes do not say, and the caller has to.
+    /// The information that the bytes lack and the caller must supply.
     pub missing: &'static str,
 }
 
-/// The formats that bytes may be of, by what they begin with and their exact length; the likeliest
-/// first. Reads a few bytes, so the rest may still be wrong.
+/// The formats that bytes may have, judging by their first bytes and exact length; the most likely
+/// first. Only a few bytes are read, so the rest may still be wrong.
 ///
 /// Bare bitmaps (`MagnusS`, Redis, Redisson) have no mark and are never among them.
 ///
@@ -34,8 +34,8 @@ pub fn detect(bytes: &[u8]) -> Vec<Candidate> {
     detect_start(bytes, Some(bytes.len() as u64))
 }
 
-/// [`detect()`] for a file of which only the beginning is at hand, and how long it is in all;
-/// without its length only formats are found that have a mark. A few KiB are enough.
+/// [`detect()`] for a file of which only the beginning and the total length are at hand; without
+/// its length only formats with a mark are found. A few KiB are enough.
 ///
 /// # Examples
 ///
@@ -104,7 +104,7 @@ pub fn detect_start(start: &[u8], file_bytes: Option<u64>) -> Vec<Candidate> {
     let fits = TESTS.iter().filter(|(test, _)| test(start)).map(|&(_, candidate)| candidate);
     let mut candidates: Vec<Candidate> = fits.collect();
     if candidates.len() > 1 {
-        // All that shows an rbloom file is a small number at its beginning, as many others have.
+        // The only sign of an rbloom file is a small number at its beginning, as in many others.
         candidates.retain(|candidate| candidate.format != Format::Rbloom);
     }
     candidates
@@ -117,7 +117,7 @@ const fn candidate(format: Format, form: &'static str, missing: &'static str) ->
 /// The beginning of a file.
 struct Start<'a> {
     bytes: &'a [u8],
-    /// Of the whole, where it is known.
+    /// The length of the whole, if it is known.
     file_bytes: Option<u64>,
 }
 
@@ -130,7 +130,7 @@ impl Start<'_> {
     }
 }
 
-/// The end is looked at where it is at hand.
+/// The end is checked if it is at hand.
 fn is_parquet_file(start: &Start<'_>) -> bool {
     let is_whole = start.file_bytes == Some(start.bytes.len() as u64);
     start.bytes.starts_with(b"PAR1") && (!is_whole || start.bytes.ends_with(b"PAR1"))
@@ -193,7 +193,7 @@ fn is_bits_and_blooms(start: &Start<'_>) -> bool {
     m > 0 && k > 0 && m == len && bits.is_some() && bits == m.div_ceil(64).checked_mul(8)
 }
 
-/// Also of a file that is cut off or of another version, which would pass for one of rbloom.
+/// Also for a truncated file or one of another version, which would pass for an rbloom file.
 fn is_dcso(bytes: &[u8]) -> bool {
     let number = |i: usize| u64_le(bytes, i * 8);
     let (Some(flags), Some(fpp)) = (number(0), number(2)) else { return false };

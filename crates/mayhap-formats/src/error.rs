@@ -1,4 +1,4 @@
-//! The errors of this crate: each names the field, the bound and the value found.
+//! The errors of this crate: each reports the field, the bound and the value found.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub enum Error {
     NotThisFormat {
         /// The format that was tried.
         format: &'static str,
-        /// What does not fit.
+        /// The mismatch.
         reason: &'static str,
     },
     /// The bytes end too early.
@@ -19,7 +19,7 @@ pub enum Error {
         field: &'static str,
         /// Bytes that it needs.
         needed: u64,
-        /// Bytes that are left.
+        /// Bytes remaining.
         left: u64,
     },
     /// Bytes follow the end of the filter.
@@ -41,18 +41,18 @@ pub enum Error {
         /// The name of the number.
         field: &'static str,
     },
-    /// A field has a value that makes no sense.
+    /// A field has an invalid value.
     BadField {
         /// The name of the field.
         field: &'static str,
-        /// What is allowed.
+        /// The allowed values.
         allowed: &'static str,
-        /// What was found, as text.
+        /// The value found, as text.
         found: String,
     },
-    /// Two filters are not alike.
+    /// Two filters are incompatible.
     Incompatible {
-        /// The name of what differs.
+        /// The name of the parameter that differs.
         parameter: &'static str,
         /// Its value on the left.
         left: String,
@@ -66,7 +66,7 @@ pub enum Error {
         /// The problem.
         reason: &'static str,
     },
-    /// The given numbers make no filter; in the words of the system that refuses them.
+    /// The parameters are not valid for a filter; with the message of the system that rejects them.
     Refused {
         /// Its message.
         message: String,
@@ -75,9 +75,9 @@ pub enum Error {
     Unsupported {
         /// The format.
         format: &'static str,
-        /// What was requested.
+        /// The requested operation.
         operation: &'static str,
-        /// Why not, and what to do instead.
+        /// The reason, and what to do instead.
         reason: &'static str,
     },
     /// A file could not be read.

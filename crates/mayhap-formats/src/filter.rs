@@ -1,4 +1,4 @@
-//! What every foreign filter can do.
+//! The operations common to all foreign filters.
 use mayhap::sizing::estimated_fpp;
 
 use crate::{Bits, Error, KeyType};
@@ -6,7 +6,7 @@ use mayhap::Bitmap;
 use std::any::Any;
 use std::fmt;
 
-/// The systems whose filters are known.
+/// The systems whose filters are supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Format {
@@ -34,7 +34,7 @@ pub enum Format {
     PyBloomLive4,
     /// `rbloom` for Python.
     Rbloom,
-    /// `RedisBloom`: what `BF.SCANDUMP` answers.
+    /// `RedisBloom`: the replies of `BF.SCANDUMP`.
     RedisBloom,
     /// `org.apache.spark.util.sketch.BloomFilter`.
     Spark,
@@ -85,7 +85,7 @@ impl Format {
     }
 }
 
-/// One thing that a format's file says of its filter, for people and for JSON.
+/// A fact about a filter from its file, for people and for JSON.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fact {
     /// The name in JSON: `snake_case`, the project's words where it has one.
@@ -106,7 +106,7 @@ pub trait Scheme: fmt::Debug + Send + Sync {
     /// Whether all bits of each of up to 64 keys are set: bit `i` is the answer for `keys[i]`. For
     /// schemes that can hash several keys at once.
     ///
-    /// All words are read before any is judged, so that k cache misses per key overlap.
+    /// All words are read before any is tested, so that the k cache misses of a key overlap.
     /// `positions` is room to work in.
     #[inline]
     fn contains_each(&self, keys: &[&[u8]], bits: &Bits, positions: &mut Vec<u64>) -> u64 {
@@ -127,62 +127,62 @@ pub trait Scheme: fmt::Debug + Send + Sync {
     }
 }
 
-/// A filter that other systems made, of whichever format.
+/// A filter created by another system, in any format.
 pub trait ForeignFilter: fmt::Debug + Send + Sync {
-    /// Which format.
+    /// The format.
     fn format(&self) -> Format;
 
-    /// The number of bits, m, that positions are taken modulo of.
+    /// The number of bits, m, which is the modulus of positions.
     fn num_bits(&self) -> u64;
 
     /// Positions per key, k.
     fn num_hashes(&self) -> u32;
 
-    /// Key types that this system is known to hash, the usual one first.
+    /// The key types that this system hashes, the usual one first.
     fn key_types(&self) -> &'static [KeyType];
 
     /// Whether the key (the bytes that the system hashes) may be in it.
     fn contains(&self, key: &[u8]) -> bool;
 
-    /// Inserts a key (the bytes that the system hashes); the system's own answer to whether it was
-    /// new.
+    /// Inserts a key (the bytes that the system hashes); returns the system's own answer to whether
+    /// it was new.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] where the system would refuse.
+    /// [`Error::Refused`] if the system would refuse.
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error>;
 
-    /// Whether the next insertion forgets all keys first, be its own there or not, as the system
-    /// does with a filter that clears itself when it is full.
+    /// Whether the next insertion first forgets all keys, whether or not its own is present, as the
+    /// system does with a filter that clears itself when it is full.
     fn clears_next(&self) -> bool {
         false
     }
 
-    /// Keys after which [`ForeignFilter::clears_next`]; `None` if it never does.
+    /// The number of keys after which [`ForeignFilter::clears_next`]; `None` if it never does.
     fn clears_after(&self) -> Option<u64> {
         None
     }
 
-    /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.
+    /// Queries many keys: bit `i` of `found` is the answer for `keys[i]`.
     fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap);
 
-    /// Takes over the keys of `other`.
+    /// Adds the keys of `other`.
     ///
     /// # Errors
     ///
     /// [`Error::Incompatible`] naming what differs; nothing is changed then.
     fn union_with(&mut self, other: &dyn ForeignFilter) -> Result<(), Error>;
 
-    /// How many bits are set. Reads all of them.
+    /// The number of set bits. Reads all of them.
     fn count_ones(&self) -> u64;
 
-    /// The rate now, by the system's own formula.
+    /// The current rate, by the system's own formula.
     fn estimated_fpp(&self) -> f64;
 
-    /// How many keys it holds, by the system's own formula; `None` where that fails.
+    /// The number of keys, by the system's own formula; `None` if that fails.
     fn estimated_items(&self) -> Option<u64>;
 
-    /// What else the file says.
+    /// Other facts from the file.
     fn facts(&self) -> Vec<Fact>;
 
     /// The file: byte for byte what the system would have written.
@@ -192,14 +192,14 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The methods of [`ForeignFilter`] that a [`SchemeFilter`] in a field answers, and those that are
-/// named because not all formats have them so: `answered_by!(inner: insert, union_with);`.
+/// The methods of [`ForeignFilter`] that are delegated to a [`SchemeFilter`] in a field, plus the
+/// named ones, which are not the same in all formats: `answered_by!(inner: insert, union_with);`.
 macro_rules! answered_by {
     ($field:ident: $($method:ident),+) => {
         $crate::filter::answered_by!($field);
         $($crate::filter::answered_by!(@$method $field);)+
     };
-    // Keys are bytes, whatever they mean.
+    // Keys are bytes, whatever their meaning.
     (@key_types $field:ident) => {
         fn key_types(&self) -> &'static [$crate::KeyType] {
             &[$crate::KeyType::Bytes, $crate::KeyType::Hex]
@@ -210,7 +210,7 @@ macro_rules! answered_by {
             Ok(self.$field.insert(key))
         }
     };
-    // The type has a method of this name that takes another of its own kind.
+    // The type has a method of this name that takes another value of its own type.
     (@union_with $field:ident) => {
         fn union_with(&mut self, other: &dyn $crate::ForeignFilter) -> Result<(), $crate::Error> {
             let other = $crate::filter::same_format(self, other)?;
@@ -268,7 +268,7 @@ pub(crate) fn same_format<'a, F: ForeignFilter + 'static>(
     })
 }
 
-/// Checks that one parameter of two filters is alike.
+/// Checks that a parameter of two filters is equal.
 pub(crate) fn same<T: PartialEq + fmt::Display + ?Sized>(
     parameter: &'static str,
     left: &T,
@@ -311,7 +311,7 @@ impl<S: Scheme> SchemeFilter<S> {
         all
     }
 
-    /// Sets all bits of the key; whether one of them was not set before.
+    /// Sets all bits of the key; returns whether one of them was clear before.
     #[inline]
     pub fn insert(&mut self, key: &[u8]) -> bool {
         let mut new = false;
@@ -334,7 +334,7 @@ impl<S: Scheme> SchemeFilter<S> {
         -m / f64::from(self.scheme.num_hashes()) * libm::log1p(-self.bits.fill_ratio())
     }
 
-    /// Asks for many keys: bit `i` of `found` is the answer for `keys[i]`.
+    /// Queries many keys: bit `i` of `found` is the answer for `keys[i]`.
     pub fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap) {
         found.clear_to(keys.len());
         let mut positions = Vec::with_capacity(BATCH_KEYS * self.scheme.num_hashes() as usize);

@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::redisson::codec;
 
-/// How a system encodes a key before it hashes it: its funnel, codec or charset. Files do not say
-/// which; a wrong one shows only as "nothing is contained".
+/// How a system encodes a key before it hashes it: its funnel, codec or charset. Files do not
+/// record it; the only symptom of a wrong one is that no key is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum KeyType {
@@ -13,9 +13,10 @@ pub enum KeyType {
     Bytes,
     /// Bytes written as hexadecimal digits.
     Hex,
-    /// Text as UTF-16 code units, two bytes each, least significant first: what Java's strings are.
+    /// Text as UTF-16 code units, two bytes each, least significant first: the form of Java's
+    /// strings.
     Utf16,
-    /// Text as ISO-8859-1; a character beyond it is `?`, as Java's `getBytes` has it.
+    /// Text as ISO-8859-1; a character beyond it is `?`, as in Java's `getBytes`.
     Latin1,
     /// Text as US-ASCII; a character beyond it is `?`.
     Ascii,
@@ -99,12 +100,12 @@ impl KeyType {
         Self::ALL.iter().copied().find(|key_type| key_type.name() == name)
     }
 
-    /// The bytes to hash for a key that is given as text; in `scratch` unless they are the same.
+    /// The bytes to hash for a key given as text; in `scratch` unless they equal the text.
     ///
     /// # Errors
     ///
-    /// [`Error::BadKey`] for a text that is no key of this type: no UTF-8 where characters are
-    /// hashed, no number where a number is.
+    /// [`Error::BadKey`] for a text that is not a key of this type: not UTF-8 if characters are
+    /// hashed, or not a number if a number is.
     ///
     /// # Examples
     ///
@@ -141,8 +142,8 @@ impl KeyType {
         Ok(scratch)
     }
 
-    /// The bytes to hash for a Java string, which may have surrogates without their other half;
-    /// numbers and digits are text here too.
+    /// The bytes to hash for a Java string, which may have lone surrogates; numbers and digits are
+    /// also given as text.
     ///
     /// # Errors
     ///
@@ -154,7 +155,7 @@ impl KeyType {
     ) -> Result<&'a [u8], Error> {
         scratch.clear();
         match self {
-            // Jackson refuses half a pair.
+            // Jackson rejects a lone surrogate.
             Self::JacksonString
                 if char::decode_utf16(units.iter().copied()).any(|c| c.is_err()) =>
             {

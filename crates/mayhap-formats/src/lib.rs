@@ -1,12 +1,12 @@
 //! Bloom filters that other systems created: opened, queried, extended and written back, bit for
 //! bit.
 //!
-//! A foreign format is a *scheme* (key bytes → positions) and a *codec* (file layout), one file
-//! each system. What they share stands beside: [`Bits`] (where the bits are), [`Reader`] (bytes
-//! from outside, every length checked before it is believed), [`Limits`], [`KeyType`] (text → the
-//! bytes that the system hashes), [`ForeignFilter`] (what all of them can do).
+//! A foreign format is a *scheme* (key bytes → positions) and a *codec* (file layout), with one
+//! file or folder per system. They share [`Bits`] (the storage), [`Reader`] (untrusted bytes, with
+//! every length checked before use), [`Limits`], [`KeyType`] (text → the bytes that the system
+//! hashes) and [`ForeignFilter`] (the common operations).
 //!
-//! A filter of one scheme cannot become one of another: the keys are gone.
+//! A filter of one scheme cannot be converted into one of another: the keys are gone.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,9 @@
-//! How large a filter from outside may be.
+//! The largest size of an untrusted filter.
 
 use crate::Error;
 
-/// The most that a file may make this crate allocate, checked before anything is.
+/// Limits on the memory that a file may cause this crate to allocate, checked before any
+/// allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of bits.
@@ -23,7 +24,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for no bits, [`Error::TooLarge`].
+    /// [`Error::Zero`] for zero bits, [`Error::TooLarge`].
     pub fn check_bits(&self, field: &'static str, num_bits: u64) -> Result<(), Error> {
         if num_bits == 0 {
             return Err(Error::Zero { field });
@@ -39,7 +40,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] (such a filter answers yes to everything), [`Error::TooLarge`].
+    /// [`Error::Zero`] (such a filter answers yes to every query), [`Error::TooLarge`].
     pub fn check_hashes(&self, field: &'static str, num_hashes: u64) -> Result<u32, Error> {
         if num_hashes == 0 {
             return Err(Error::Zero { field });

@@ -1,7 +1,7 @@
-//! Remainders by a number that does not change.
+//! Remainders by a constant divisor.
 
 /// `n % divisor` by two multiplications: a 64-bit division takes 25 to 40 cycles on older CPUs, and
-/// a query does k of them by the same divisor.
+/// a query does k of them with the same divisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Modulo {
     divisor: u64,

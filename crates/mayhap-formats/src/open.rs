@@ -1,4 +1,4 @@
-//! A filter of a named format, from its bytes.
+//! Opens a filter of a given format from its bytes.
 
 use crate::filter::same;
 use crate::java::MAGIC;
@@ -8,20 +8,20 @@ use crate::{
     RedisBloomFilter, RedissonFilter, SparkFilter, SplitBlockFilter,
 };
 
-/// What bare bitmaps do not say of themselves.
+/// The parameters that bare bitmaps do not record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// m, with the sign that the maker computed with.
+    /// m, with the sign used by its creator.
     pub num_bits: i64,
     /// k.
     pub num_hashes: u32,
 }
 
-/// Opens a filter; [`crate::detect()`] tells of which format bytes may be.
+/// Opens a filter; [`crate::detect()`] lists the formats that bytes may have.
 ///
 /// # Errors
 ///
-/// What the format's own `decode` gives; [`Error::Unsupported`] for a bare bitmap, which
+/// Those of the format's own `decode`; [`Error::Unsupported`] for a bare bitmap, which
 /// [`open_with`] opens.
 ///
 /// # Examples
@@ -62,12 +62,12 @@ pub fn open(
     })
 }
 
-/// Opens a bare bitmap, whose m and k the caller knows; other formats as [`open`], with m and k
-/// that must be those of the file.
+/// Opens a bare bitmap, for which the caller knows m and k; other formats as [`open`], with m and k
+/// that must match the file.
 ///
 /// # Errors
 ///
-/// What the format's own `decode` gives; [`Error::Incompatible`] if the file says another m or k.
+/// Those of the format's own `decode`; [`Error::Incompatible`] if the file has another m or k.
 pub fn open_with(
     format: Format,
     bytes: &[u8],
@@ -93,8 +93,8 @@ pub fn open_with(
     })
 }
 
-/// Whether bytes begin as a Java object of the class does, be it damaged or cut off; bits may begin
-/// as any Java object. [`MagnusFilter::decode_bitset`] takes both for bits.
+/// Whether bytes begin like a Java object of the class, even if damaged or truncated; bits may
+/// begin like any Java object. [`MagnusFilter::decode_bitset`] treats both as bits.
 fn is_magnuss_object(bytes: &[u8]) -> bool {
     let has = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
     bytes.starts_with(&MAGIC) && (has(b"bitSetSize") || has(b"numberOfAddedElements"))

@@ -5,14 +5,15 @@
 //! | 0 | 8 | f64 LE | target p | above 0 and below 1 |
 //! | 8 | 8 | u64 LE | k, number of slices | 1 to the limit |
 //! | 16 | 8 | u64 LE | b, bits of a slice | at least 1 |
-//! | 24 | 8 | u64 LE | n, keys that it was made for | any |
+//! | 24 | 8 | u64 LE | n, the number of keys it was sized for | any |
 //! | 32 | 8 | u64 LE | keys added | any |
 //! | 40 | ceil(k b / 8) | bytes | bit i is bit `i % 8` from the least significant of byte `i / 8` | zeros from k b on |
 //!
-//! A key has one bit in each slice. The digest that its positions are cut out of depends on the
-//! sizes: a chunk is 2, 4 or 8 bytes by b, and the fewest of SHA-1, SHA-256, SHA-384 and SHA-512
-//! with enough bits for k chunks is taken; where 128 bits are enough, it is **MD5 up to 3.1 and
-//! XXH3 with 128 bits from 4.0, and the file does not say which**: hence two formats.
+//! A key has one bit in each slice. The digest from which its positions are cut depends on the
+//! sizes: a chunk is 2, 4 or 8 bytes, depending on b, and the digest is the shortest of SHA-1,
+//! SHA-256, SHA-384 and SHA-512 with enough bits for k chunks; if 128 bits are enough, it is **MD5
+//! up to 3.1 and XXH3 with 128 bits from 4.0, and the file does not record which**: hence two
+//! formats.
 //!
 //! Read from and checked against 3.1.0 and 4.0.0.
 
@@ -25,7 +26,7 @@ use sha1::Sha1;
 use sha2::{Sha256, Sha384, Sha512};
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Which release writes and reads: it decides the hash of small filters.
+/// The release that writes and reads a file: it determines the hash of small filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PyBloomLiveRelease {
     /// Up to 3.1: MD5.
@@ -182,7 +183,7 @@ impl PyBloomLiveFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] for a p outside of (0, 1) or no capacity, in the words of the original;
+    /// [`Error::Refused`] with the original's message for a p outside (0, 1) or zero capacity;
     /// [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
     pub fn create(
         capacity: u64,
@@ -235,17 +236,17 @@ impl PyBloomLiveFilter {
         Ok(Self { inner, release, target_fpp, capacity, num_items })
     }
 
-    /// The release whose hash it has.
+    /// The release whose hash it uses.
     pub fn release(&self) -> PyBloomLiveRelease {
         self.release
     }
 
-    /// The keys that it was made for, n: with more than that it takes no further one.
+    /// The number of keys that it was sized for, n: beyond that, it accepts no more.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// The rate that it was made for, p.
+    /// The rate that it was sized for, p.
     pub fn target_fpp(&self) -> f64 {
         self.target_fpp
     }
@@ -255,7 +256,7 @@ impl PyBloomLiveFilter {
         self.num_items
     }
 
-    /// `union`: takes over the bits of `other`. The count begins at 0 again, as in the original.
+    /// `union`: adds the bits of `other`. The count starts at 0 again, as in the original.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@
 //! | 0 | 9 | bytes | magic | `MBITARRAY` |
 //! | 9 | 8 | u64 | m | 1 to the limit |
 //! | 17 | 4 | i32 | bytes of the structure with its reserve | 1200 |
-//! | 21 | 8 | u64 | n, keys that it was made for | any |
+//! | 21 | 8 | u64 | n, the number of keys it was sized for | any |
 //! | 29 | 8 | f64 | target p | above 0 and below 1 |
 //! | 37 | 4 | u32 | k | 1 to 256 |
 //! | 41 | 1024 | 256 × u32 | seeds, k of them used | any |
@@ -16,7 +16,7 @@
 //! | 1078 | 202 | | a count that stays 0, reserve | kept |
 //! | 1280 | ceil(m / 8) | bytes | bit i is bit `i % 8` from the least significant of byte `i / 8` | zeros from m on |
 //!
-//! Read from and checked against 0.6.3 on x86-64; what other machines write is not known.
+//! Read from and checked against 0.6.3 on x86-64; the files of other machines are unknown.
 
 use crate::filter::{answered_by, same};
 use crate::limits::check_fpp;
@@ -26,7 +26,7 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Reader, Scheme, Sc
 pub(crate) const MAGIC: &[u8] = b"MBITARRAY";
 const HEADER_BYTES: usize = 1280;
 const MAX_HASHES: usize = 256;
-/// Where the version is.
+/// The offset of the version.
 const VERSION: usize = 1077;
 
 /// Key bytes → positions: for each seed `h1 xor h2` of `MurmurHash3` (x64, 128 bits), modulo m.
@@ -74,25 +74,25 @@ pub struct PyBloomFilterMmap {
     inner: SchemeFilter<PyBloomFilterMmapScheme>,
     capacity: u64,
     target_fpp: f64,
-    /// The header as it was read: it has fields that nobody reads.
+    /// The header as it was read: it has unused fields.
     header: Vec<u8>,
 }
 
 impl PyBloomFilterMmap {
-    /// How many seeds the original draws for a p: `max(floor(log2(1 / p)), 1)`, and no more
-    /// than the 256 that have room.
+    /// The number of seeds that the original draws for a p: `max(floor(log2(1 / p)), 1)`, and at
+    /// most the 256 that fit.
     pub fn default_num_hashes(target_fpp: f64) -> usize {
         (libm::log2(1.0 / target_fpp).floor() as usize).clamp(1, MAX_HASHES)
     }
 
-    /// `BloomFilter(capacity, p, hash_seeds=seeds)`: k is the number of seeds,
-    /// `m = k ceil(n |ln p| / (k (ln 2)^2))` up to a multiple of 8. The original takes
-    /// [`PyBloomFilterMmap::default_num_hashes`] random seeds when none are given.
+    /// `BloomFilter(capacity, p, hash_seeds=seeds)`: k is the number of seeds, `m = k ceil(n |ln p|
+    /// / (k (ln 2)^2))` up to a multiple of 8. The original draws
+    /// [`PyBloomFilterMmap::default_num_hashes`] random seeds if none are given.
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for no capacity or no seeds, [`Error::TooLarge`] for more than 256 seeds or
-    /// by the limits, [`Error::BadField`] for a p outside of (0, 1), [`Error::OutOfMemory`].
+    /// [`Error::Zero`] for zero capacity or no seeds, [`Error::TooLarge`] for more than 256 seeds
+    /// or by the limits, [`Error::BadField`] for a p outside of (0, 1), [`Error::OutOfMemory`].
     pub fn create(
         capacity: u64,
         target_fpp: f64,
@@ -171,12 +171,12 @@ impl PyBloomFilterMmap {
         Ok(Self::of(seeds, bits, (capacity, target_fpp), header.to_vec()))
     }
 
-    /// The keys that it was made for, n.
+    /// The number of keys that it was sized for, n.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// The rate that it was made for, p.
+    /// The rate that it was sized for, p.
     pub fn target_fpp(&self) -> f64 {
         self.target_fpp
     }
@@ -186,7 +186,7 @@ impl PyBloomFilterMmap {
         &self.inner.scheme.seeds
     }
 
-    /// `update` and `|`: takes over the bits of `other`.
+    /// `update` and `|`: adds the bits of `other`.
     ///
     /// # Errors
     ///

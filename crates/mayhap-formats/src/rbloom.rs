@@ -6,9 +6,9 @@
 //! | 8 | m / 8 | bytes | bit i is bit `i % 8` from the least significant of byte `i / 8` | at least one |
 //!
 //! There is no magic, no checksum, no n and no p, and the hash function is not in the file: the
-//! user gives one that returns an i128. Keys here are hashed as the library's README proposes:
-//! `int.from_bytes(sha256(pickle.dumps(key))[:16], "big") - 2**127`, where [`KeyType::PickledStr`]
-//! is `pickle.dumps` of a `str` and [`KeyType::Bytes`] leaves that out;
+//! user supplies one that returns an i128. Keys here are hashed as proposed in the library's
+//! README: `int.from_bytes(sha256(pickle.dumps(key))[:16], "big") - 2**127`, where
+//! [`KeyType::PickledStr`] is `pickle.dumps` of a `str` and [`KeyType::Bytes`] leaves that out;
 //! [`RbloomFilter::contains_hash`] takes any other hash.
 //!
 //! Read from and checked against 1.5.4.
@@ -44,7 +44,7 @@ impl RbloomScheme {
     }
 }
 
-/// The hash of the README's recipe, of bytes that are pickled already.
+/// The hash of the README's recipe, for bytes that are already pickled.
 fn hash_of(key: &[u8]) -> i128 {
     let digest: [u8; 32] = Sha256::digest(key).into();
     let (first, _) = digest.split_at(16);
@@ -92,8 +92,8 @@ impl RbloomFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for no items; [`Error::BadField`] for a p outside of (0, 1);
-    /// [`Error::Refused`] for a p above about 0.5, which gives k = 0: the original makes a filter
+    /// [`Error::Zero`] for zero items; [`Error::BadField`] for a p outside (0, 1);
+    /// [`Error::Refused`] for a p above about 0.5, which gives k = 0: the original creates a filter
     /// that contains everything. [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
     pub fn create(items: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
         if items == 0 {
@@ -124,8 +124,9 @@ impl RbloomFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Truncated`]; [`Error::Zero`] for k = 0, which the original opens and answers yes to
-    /// everything; [`Error::TooLarge`] before anything is allocated; [`Error::OutOfMemory`].
+    /// [`Error::Truncated`]; [`Error::Zero`] for k = 0, which the original opens and which answers
+    /// yes to every query; [`Error::TooLarge`] before anything is allocated;
+    /// [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let num_hashes = reader.u64_le("number of hash functions")?;
@@ -135,7 +136,7 @@ impl RbloomFilter {
         Ok(Self::of(num_hashes, bits))
     }
 
-    /// Whether a key whose hash function gave `hash` may be in it.
+    /// Whether a key with the hash `hash` may be in it.
     pub fn contains_hash(&self, hash: i128) -> bool {
         let mut all = true;
         self.inner.scheme.positions_of_hash(hash, |position| {
@@ -145,7 +146,7 @@ impl RbloomFilter {
         all
     }
 
-    /// Inserts a key whose hash function gave `hash`; whether a bit changed.
+    /// Inserts a key with the hash `hash`; returns whether a bit changed.
     pub fn insert_hash(&mut self, hash: i128) -> bool {
         let Self { inner: SchemeFilter { scheme, bits } } = self;
         let mut new = false;
@@ -161,12 +162,12 @@ impl RbloomFilter {
         self.inner.fill_items()
     }
 
-    /// `update` and `|`: takes over the bits of `other`.
+    /// `update` and `|`: adds the bits of `other`.
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`] unless m and k are equal; nothing is changed then. The original
-    /// wants the same hash function too, which no file says.
+    /// [`Error::Incompatible`] unless m and k are equal; nothing is changed then. The original also
+    /// requires the same hash function, which no file records.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
         same("number of hash functions", &self.num_hashes(), &other.num_hashes())?;
         self.inner.bits.union_with(&other.inner.bits)

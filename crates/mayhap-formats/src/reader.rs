@@ -1,8 +1,8 @@
-//! Bytes from outside, read one field at a time.
+//! Untrusted bytes, read one field at a time.
 
 use crate::Error;
 
-/// A position in bytes; every read is checked against what is left.
+/// A position in bytes; every read is checked against the remaining ones.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     rest: &'a [u8],
@@ -38,7 +38,8 @@ impl<'a> Reader<'a> {
         self.total - self.rest.len()
     }
 
-    /// Takes `len` bytes. Compares before anything is allocated, so `len` may be any number.
+    /// Takes `len` bytes. The length is checked before anything is allocated, so `len` may be any
+    /// number.
     ///
     /// # Errors
     ///

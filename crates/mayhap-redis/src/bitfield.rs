@@ -1,8 +1,8 @@
 //! Bits of many keys, set or read by few commands.
 //!
 //! One `BITFIELD` carries the bits of one key, or of several keys of a batch one after the other;
-//! its answer is what each of the bits was. The server does it at a stroke, and takes a third of
-//! the time that it takes for one command a bit.
+//! its reply has the old value of each bit. The server executes it atomically, in a third of the
+//! time of one command per bit.
 
 use crate::server::{Command, Reply, Server};
 use crate::{Error, InsertedBatch};
@@ -10,11 +10,11 @@ use mayhap::Bitmap;
 use mayhap_formats::Scheme;
 use redis::{Cmd, Value};
 
-/// Bits in one command, unless a single key has more: no command keeps a server for long, and the
-/// words fit on the stack of a script (8,000).
+/// The bits per command, unless a single key has more: so no command blocks a server for long, and
+/// the words fit on the stack of a script (8,000).
 const MAX_BITS: usize = 1_024;
 
-/// What is done with the bits.
+/// The operation on the bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     /// They are set.
@@ -42,7 +42,7 @@ pub(crate) struct Part {
 }
 
 /// The commands for these keys of a batch, which all have their bits in one bitmap: `begin` with
-/// the words that set or ask for each bit.
+/// the words that set or read each bit.
 pub(crate) fn parts<S: Scheme>(
     bitmap: &str,
     scheme: &S,
@@ -65,7 +65,7 @@ pub(crate) fn parts<S: Scheme>(
     keys.chunks(keys_each).map(part).collect()
 }
 
-/// What became of one key.
+/// The outcome for one key.
 struct Answer {
     /// Its index in the batch.
     index: usize,
@@ -74,8 +74,8 @@ struct Answer {
     repeated: bool,
 }
 
-/// Sends the commands, which have k bits for each key, in one pipeline for each node, and another
-/// command behind those of its node.
+/// Sends the commands, which have k bits for each key, in one pipeline per node, followed by
+/// another command for its node.
 async fn answers(
     server: &Server,
     k: u32,
@@ -105,7 +105,7 @@ async fn answers(
     Ok((answers, replies.next()))
 }
 
-/// What a script says by no answer: the filter is another one by now.
+/// The meaning of a nil reply from a script: the filter has been replaced.
 fn changed(bitmap: &str) -> Error {
     Error::Gone { name: bitmap.into(), reason: "it is another one by now".into() }
 }
@@ -131,7 +131,8 @@ pub(crate) async fn insert(
     Ok(batch)
 }
 
-/// Asks for the bits of `len` keys, and then something else: its reply, unless there are no keys.
+/// Reads the bits of `len` keys, then sends another command: returns its reply, unless there are no
+/// keys.
 pub(crate) async fn contains(
     server: &Server,
     k: u32,

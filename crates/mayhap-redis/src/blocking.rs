@@ -1,7 +1,7 @@
-//! The same filters for programs without async: each call waits.
+//! The same filters for programs without async: each call blocks.
 //!
-//! A [`Client`] has a connection and what runs it; [`Filter`] has the calls that all filters share.
-//! For the others [`Client::wait`] waits for any of the async ones.
+//! A [`Client`] has a connection and its runtime; [`Filter`] has the calls common to all filters.
+//! For other calls, [`Client::wait`] waits for any async one.
 //!
 //! ```no_run
 //! use mayhap_redis::blocking::Client;
@@ -23,11 +23,12 @@ use mayhap::Bitmap;
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
-/// A connection, with what runs it while a call waits. Cheap to clone; threads may share it.
+/// A connection, with the runtime that drives it while a call waits. Cheap to clone; threads may
+/// share it.
 ///
 /// # Panics
 ///
-/// All calls of this module panic within async code, which must not wait.
+/// All calls of this module panic within async code, which must not block.
 #[derive(Debug, Clone)]
 pub struct Client {
     runtime: Arc<Runtime>,
@@ -39,7 +40,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn connect(address: &Address, options: crate::ServerOptions) -> Result<Self, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Error::Refused {
@@ -60,7 +61,7 @@ impl Client {
         self.runtime.block_on(call)
     }
 
-    /// Waits for a filter, to be used with calls that wait.
+    /// Waits for a filter, for use with blocking calls.
     ///
     /// # Errors
     ///
@@ -73,7 +74,7 @@ impl Client {
     }
 }
 
-/// A filter whose calls wait: those of [`RemoteFilter`].
+/// A filter with blocking calls: those of [`RemoteFilter`].
 #[derive(Debug, Clone)]
 pub struct Filter<F> {
     client: Client,
@@ -95,7 +96,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn insert(&self, key: &[u8]) -> Result<Inserted, Error> {
         self.client.wait(self.inner.insert(key))
     }
@@ -104,7 +105,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
         self.client.wait(self.inner.insert_batch(keys))
     }
@@ -113,7 +114,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn contains(&self, key: &[u8]) -> Result<bool, Error> {
         self.client.wait(self.inner.contains(key))
     }
@@ -122,7 +123,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         self.client.wait(self.inner.contains_batch(keys))
     }
@@ -131,7 +132,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn info(&self) -> Result<FilterInfo, Error> {
         self.client.wait(self.inner.info())
     }
@@ -140,7 +141,7 @@ impl<F: RemoteFilter> Filter<F> {
     ///
     /// # Errors
     ///
-    /// As that.
+    /// As that method.
     pub fn delete(&self) -> Result<bool, Error> {
         self.client.wait(self.inner.delete())
     }

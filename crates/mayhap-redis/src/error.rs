@@ -1,63 +1,63 @@
-//! What can go wrong with a filter on a server.
+//! The errors of filters on a server.
 
 use crate::Trouble;
 use std::fmt;
 use std::time::Duration;
 
-/// Everything that can go wrong with a filter on a server.
+/// An error of a filter on a server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// The address is no `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://` URL.
+    /// The address is not a `redis://`, `rediss://`, `redis+cluster://` or `rediss+cluster://` URL.
     BadUrl {
         /// The URL, without its password.
         url: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
-    /// A name that no filter can have.
+    /// An invalid filter name.
     BadName {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
-    /// The bits do not fit into the values of a server.
+    /// The bits do not fit into values on a server.
     Layout {
-        /// What does not fit, and the way out.
+        /// What does not fit, and what to do instead.
         reason: String,
     },
-    /// The server cannot be reached, or did not answer for as long as calls may take.
+    /// The server cannot be reached, or did not reply before the deadline.
     Unavailable {
         /// The server, without its password.
         server: String,
-        /// The node of the cluster that was tried last, if it is one.
+        /// The last node tried, if it is a cluster.
         node: Option<String>,
-        /// How long it was tried.
+        /// The time spent trying.
         after: Duration,
-        /// What happened last.
+        /// The last failure.
         trouble: Trouble,
     },
-    /// The server wants another password or user.
+    /// The server requires a different password or user.
     Unauthorized {
         /// The server.
         server: String,
-        /// In its words.
+        /// The server's message.
         reason: String,
     },
     /// The server's memory is full: nothing was written.
     ServerFull {
-        /// In its words.
+        /// The server's message.
         reason: String,
     },
-    /// The server refused a command in its own words.
+    /// The server refused a command.
     Refused {
-        /// What was requested.
+        /// The requested operation or value.
         what: String,
-        /// In its words.
+        /// The server's message.
         reason: String,
     },
-    /// A key holds something that is no part of a filter.
+    /// A key holds something that is not part of a filter.
     WrongType {
         /// The key.
         key: String,
@@ -67,61 +67,61 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// There is a filter of this name, and it is another one.
+    /// There is a different filter of this name.
     Exists {
         /// The name.
         name: String,
         /// The parameter that differs.
         parameter: &'static str,
-        /// What it has.
+        /// Its value.
         has: String,
-        /// What was requested.
+        /// The requested operation or value.
         wanted: String,
     },
     /// Part of the filter is gone: it expired, was evicted, or was deleted by another program.
     Gone {
         /// The name.
         name: String,
-        /// What is known of it.
+        /// Details, if known.
         reason: String,
     },
-    /// The filter was switched to another one in the middle of a call that reads or writes all of
-    /// it: begin again.
+    /// The filter was switched to another one during a call that reads or writes all of it: start
+    /// over.
     Switched {
         /// The name.
         name: String,
     },
-    /// The filter takes no more new keys: it is full and does not grow.
+    /// The filter accepts no more new keys: it is full and does not grow.
     Full {
         /// The name.
         name: String,
-        /// In the server's words.
+        /// The server's message.
         reason: String,
     },
-    /// Another client creates or switches this filter, and did not end in time.
+    /// Another client is creating or switching this filter, and did not finish in time.
     Busy {
         /// The name.
         name: String,
-        /// What it does.
+        /// What it is doing.
         what: &'static str,
     },
     /// Fewer replicas than requested confirmed a write, which is on the master.
     NotReplicated {
-        /// How many were requested.
+        /// The number requested.
         wanted: u32,
-        /// How many confirmed.
+        /// The number that confirmed.
         confirmed: u32,
     },
-    /// What the keys hold is no filter that this version knows.
+    /// The keys do not hold a filter that this version supports.
     Damaged {
         /// The key.
         key: String,
-        /// What is wrong.
+        /// The problem.
         reason: String,
     },
-    /// Of the filter: its parameters, its secret key.
+    /// An error of the filter: its parameters, its secret key.
     Filter(mayhap::Error),
-    /// Of a scheme of another system.
+    /// An error of another system's scheme.
     Format(mayhap_formats::Error),
 }
 
@@ -142,7 +142,7 @@ impl fmt::Display for Error {
                 if let Some(node) = node {
                     write!(f, " (last tried: {node})")?;
                 }
-                // What happens at once needs no time.
+                // An immediate failure needs no time.
                 match after.as_secs_f64() {
                     seconds if seconds >= 0.1 => write!(f, ", tried for {seconds:.1} s"),
                     _ => Ok(()),

@@ -1,22 +1,22 @@
-//! What every filter on a server can do, whichever layout its bits have.
+//! The interface of all filters on a server, whatever their layout.
 
 use crate::Error;
 use mayhap::Bitmap;
 use std::future::Future;
 
-/// Whether an inserted key was there before.
+/// Whether an inserted key was already present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inserted {
-    /// It was not: this call set the last of its bits.
+    /// It was not present: this call set the last of its bits.
     New,
-    /// It may have been.
+    /// It may have been present.
     Present,
-    /// It is there now; whether it was before is not known, as a reply was lost on the way and the
-    /// write repeated. Who must not lose a key treats it as new.
+    /// It is present now; whether it was before is unknown, as a reply was lost and the write was
+    /// repeated. Callers that must not lose a key treat it as new.
     Unsure,
 }
 
-/// What became of a batch of insertions: bit `i` is for key `i`.
+/// The outcome of a batch of insertions: bit `i` is for key `i`.
 #[derive(Debug, Clone, Default)]
 pub struct InsertedBatch {
     /// [`Inserted::New`].
@@ -26,7 +26,7 @@ pub struct InsertedBatch {
 }
 
 impl InsertedBatch {
-    /// What became of key `i`.
+    /// The outcome for key `i`.
     ///
     /// # Panics
     ///
@@ -40,28 +40,28 @@ impl InsertedBatch {
     }
 }
 
-/// What is known of a filter: its parameters, and what its bits say now.
+/// Information about a filter: its parameters, and statistics of its current bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterInfo {
-    /// The layout, as `mayhap info` names it.
+    /// The layout, as named by `mayhap info`.
     pub layout: &'static str,
     /// m.
     pub num_bits: u64,
-    /// k; 0 where the server does not say.
+    /// k; 0 if the server does not report it.
     pub num_hashes: u32,
-    /// n that it was made for, where it says so.
+    /// n that it was sized for, if it is recorded.
     pub expected_items: Option<u64>,
-    /// p that it was made for, where it says so.
+    /// p that it was sized for, if it is recorded.
     pub target_fpp: Option<f64>,
-    /// Set bits; 0 where the server does not say.
+    /// The number of set bits; 0 if the server does not report it.
     pub count_ones: u64,
-    /// How many keys these bits speak of; `None` when all are set.
+    /// The number of keys estimated from these bits; `None` if all are set.
     pub estimated_items: Option<f64>,
-    /// p now; NaN where too little is known.
+    /// The current rate; NaN if too little is known.
     pub estimated_fpp: f64,
-    /// Values that hold the bits.
+    /// The number of values that hold the bits.
     pub num_shards: u64,
-    /// Bytes of these values.
+    /// The bytes of these values.
     pub num_bytes: u64,
     /// Milliseconds until it expires; `None` if it never does.
     pub ttl_ms: Option<u64>,
@@ -69,7 +69,7 @@ pub struct FilterInfo {
 
 /// A filter on a server: cheap to clone, shared by many tasks and processes.
 ///
-/// Keys are bytes, as the system hashes them. A batch costs one round trip to each node.
+/// Keys are the bytes that the system hashes. A batch costs one round trip to each node.
 pub trait RemoteFilter: Clone + Send + Sync + 'static {
     /// The name.
     fn name(&self) -> &str;
@@ -86,12 +86,12 @@ pub trait RemoteFilter: Clone + Send + Sync + 'static {
     /// Whether the key may be in it, in one round trip.
     fn contains(&self, key: &[u8]) -> impl Future<Output = Result<bool, Error>> + Send;
 
-    /// Asks for keys: bit `i` is the answer for `keys[i]`.
+    /// Queries keys: bit `i` is the answer for `keys[i]`.
     fn contains_batch(&self, keys: &[&[u8]]) -> impl Future<Output = Result<Bitmap, Error>> + Send;
 
     /// Reads the parameters and counts the bits on the server.
     fn info(&self) -> impl Future<Output = Result<FilterInfo, Error>> + Send;
 
-    /// Deletes all its keys; whether there were any.
+    /// Deletes all its keys; returns whether there were any.
     fn delete(&self) -> impl Future<Output = Result<bool, Error>> + Send;
 }

@@ -1,9 +1,9 @@
 //! Bloom filters whose bits live in Redis, Valkey or a cluster of them, shared by many processes.
 //!
 //! A [`Server`] is a connection to one of them, or to a cluster; [`NativeFilter`] is a filter there
-//! in our own layout (`docs/redis.md`). A key costs one command, a batch one round trip to each
-//! node; the server decides what is new. [`RemoteFilter`] is what filters of all layouts can do,
-//! and [`blocking`] has the same calls for programs without async.
+//! in mayhap's own layout (`docs/redis.md`). A key costs one command, a batch one round trip to
+//! each node; the server decides which keys are new. [`RemoteFilter`] is the interface of filters
+//! of all layouts, and [`blocking`] has the same calls for programs without async.
 //!
 //! ```no_run
 //! use mayhap_redis::{Address, NativeFilter, NativeOptions, RemoteFilter, Server, ServerOptions};

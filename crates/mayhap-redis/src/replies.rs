@@ -1,4 +1,4 @@
-//! What servers answer, and their errors with the key they are about.
+//! Replies of servers, and their errors with the key concerned.
 
 use crate::Error;
 use crate::server::Reply;
@@ -6,7 +6,7 @@ use redis::Value;
 use std::time::Duration;
 
 impl Error {
-    /// The error with what only the caller knows.
+    /// The error with the details known only to the caller.
     ///
     /// Servers before Redis 7 wrap the errors of commands in scripts: their codes are in the words.
     pub(crate) fn about(self, key: &str, what: &str) -> Self {
@@ -21,7 +21,7 @@ impl Error {
         }
     }
 
-    /// An answer that no server gives to this question.
+    /// A reply that no server gives to this command.
     pub(crate) fn strange(what: &str, value: &Value) -> Self {
         let mut reason = format!("it answered {value:?}");
         if let Some((end, _)) = reason.char_indices().nth(200) {
@@ -46,7 +46,7 @@ impl Reply {
         }
     }
 
-    /// A number of things.
+    /// A count.
     pub(crate) fn count(self, key: &str, what: &str) -> Result<u64, Error> {
         let number = self.int(key, what)?;
         u64::try_from(number).map_err(|_| Error::strange(what, &Value::Int(number)))
@@ -62,7 +62,7 @@ pub(crate) fn text(value: &Value) -> Option<&str> {
     }
 }
 
-/// Milliseconds as a server takes them: at least one.
+/// Milliseconds for a server: at least one.
 pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1)
 }

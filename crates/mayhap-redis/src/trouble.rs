@@ -1,4 +1,4 @@
-//! What happened to a connection, by its last error.
+//! The failure of a connection, from its last error.
 
 use redis::{ErrorKind, RedisError};
 use std::error::Error as _;
@@ -6,41 +6,41 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// What happened when a server was last tried.
+/// The failure of the last attempt on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Trouble {
-    /// Nobody listens there: the connection was refused.
+    /// No process listens there: the connection was refused.
     Refused,
     /// The name of the host has no address.
     UnknownHost,
-    /// No answer came in time.
+    /// No reply came in time.
     Silent,
     /// The server closed the connection.
     Closed,
-    /// What it answered is not the protocol of Redis.
+    /// Its reply is not the Redis protocol.
     OtherProtocol,
-    /// It answered with an alert of TLS: it wants to be spoken to over TLS.
+    /// It replied with a TLS alert: it requires TLS.
     NeedsTls,
-    /// TLS could not be agreed on.
+    /// The TLS handshake failed.
     Tls {
-        /// In the words of the library.
+        /// The library's message.
         reason: String,
     },
     /// Something else.
     Other {
-        /// In the words of the system, the server or the library.
+        /// The message of the system, the server or the library.
         reason: String,
     },
 }
 
 type Shared = Arc<dyn std::error::Error + Send + Sync>;
 
-/// The record type of a TLS alert, which the parser of replies names as the byte it did not expect.
+/// The record type of a TLS alert, which the parser of replies reports as the unexpected byte.
 const TLS_ALERT: &str = "Unexpected `21`";
 
 impl Trouble {
-    /// What an error of a connection says.
+    /// Classifies a connection error.
     pub(crate) fn of(error: &RedisError) -> Self {
         // The library shares its errors.
         let shared = error.source().and_then(|source| source.downcast_ref::<Shared>());
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_of_the_system_are_told_apart() {
+    fn errors_of_the_system_are_distinguished() {
         let of = |kind: io::ErrorKind| Trouble::of(&RedisError::from(io::Error::from(kind)));
         assert_eq!(of(io::ErrorKind::ConnectionRefused), Trouble::Refused);
         assert_eq!(of(io::ErrorKind::TimedOut), Trouble::Silent);
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(of(io::ErrorKind::UnexpectedEof), Trouble::Closed);
         assert!(matches!(of(io::ErrorKind::InvalidData), Trouble::Tls { .. }));
         assert!(matches!(of(io::ErrorKind::PermissionDenied), Trouble::Other { .. }));
-        // As the standard library says it, which has no kind for it.
+        // The message of the standard library, which has no error kind for it.
         let unknown = "failed to lookup address information: Name or service not known";
         let unknown = Trouble::of(&RedisError::from(io::Error::other(unknown)));
         assert_eq!(unknown, Trouble::UnknownHost);

@@ -360,7 +360,8 @@ pub(crate) fn report() -> String {
          memory, including the empty part of the newest layer: at 1× the first layer is full,\n\
          at the other points the newest one is partly full, and just after growth it is empty.\n\
          Lines are distinct cache lines; those of old layers are few and stay in the cache.\n\
-         Queries go from the newest and largest layer to the oldest.\n\n## Against the textbook\n\n",
+         Queries go from the newest and largest layer to the oldest.\n\n\
+         ## Against the textbook\n\n",
     );
     for target in [0.05, 0.01, 0.001] {
         comparison_table(&mut out, target);
@@ -380,10 +381,10 @@ pub(crate) fn report() -> String {
     search_table(&mut out, 0.01);
     let _ = write!(
         out,
-        "\nChosen: growth {}, 1/{:.0} of the rest. Shares of the rest never run out: any number of\n\
-         layers keeps p. A layer's bits grow with the logarithm of the inverse of its share: a\n\
-         plan for 46 layers with 1/46 each costs more up to 2,000 times the first guess and\n\
-         less beyond.\n",
+        "\nChosen: growth {}, 1/{:.0} of the rest. Shares of the rest never run out: any\n\
+         number of layers keeps p. A layer's bits grow with the logarithm of the inverse of its\n\
+         share: a plan for 46 layers with 1/46 each costs more up to 2,000 times the first\n\
+         guess and less beyond.\n",
         scalable::GROWTH,
         1.0 / scalable::SHARE
     );

@@ -196,11 +196,11 @@ mod scenarios {
     /// Both look at all bits of both layers: more schedules than can be tried, so the first of
     /// them.
     #[test]
-    fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new() {
+    fn one_of_all_inserters_of_a_key_during_growth_gets_new() {
         let mut builder = loom::model::Builder::new();
         (builder.preemption_bound, builder.max_permutations) = (Some(1), Some(5_000));
         builder.check(|| {
-            growth::of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(2);
+            growth::one_of_all_inserters_of_a_key_during_growth_gets_new(2);
         });
     }
 
@@ -225,7 +225,7 @@ mod scenarios {
     }
 
     #[test]
-    fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked() {
-        model(|| growth::a_filter_that_is_dropped_lives_until_the_last_one_has_asked(2));
+    fn a_dropped_filter_lives_until_the_last_query_ends() {
+        model(|| growth::a_dropped_filter_lives_until_the_last_query_ends(2));
     }
 }

@@ -145,7 +145,7 @@ fn a_chain_knows_its_rate_from_the_keys_that_came() {
 
 /// What a filter that stops when it is full has for a rate: the one that was asked for.
 #[test]
-fn a_filter_that_is_full_has_the_rate_that_was_asked_for() {
+fn a_full_filter_has_its_target_rate() {
     for layout in [Layout::Standard, Layout::Blocked] {
         for target in [0.3, 0.1, 0.01] {
             let params = sizing::for_items(layout, 100_000, target).unwrap();

@@ -55,11 +55,9 @@ fn no_key_is_lost_while_a_layer_is_added() {
 }
 
 #[test]
-fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new() {
+fn one_of_all_inserters_of_a_key_during_growth_gets_new() {
     (4..=8).for_each(|threads| {
-        model(move || {
-            growth::of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(threads)
-        })
+        model(move || growth::one_of_all_inserters_of_a_key_during_growth_gets_new(threads))
     });
 }
 
@@ -92,8 +90,8 @@ fn a_union_with_a_copy_while_others_insert_loses_nothing() {
 }
 
 #[test]
-fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked() {
+fn a_dropped_filter_lives_until_the_last_query_ends() {
     (4..=8).for_each(|threads| {
-        model(move || growth::a_filter_that_is_dropped_lives_until_the_last_one_has_asked(threads))
+        model(move || growth::a_dropped_filter_lives_until_the_last_query_ends(threads))
     });
 }

@@ -30,7 +30,7 @@ impl BitsAndBloomsForm {
     }
 }
 
-/// How a filter was read, and is written back.
+/// The form in which a filter was read and is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     Binary,
@@ -82,7 +82,7 @@ impl BitsAndBloomsFilter {
     ) -> Result<Self, Error> {
         let num_hashes = limits.check_hashes("k", k)?;
         let length = reader.u64_be("length of the bit set")?;
-        // The library believes this number, and then reads past the end.
+        // The library trusts this number and then reads past the end.
         if length != m {
             return Err(Error::bad("length of the bit set", "m", length));
         }
@@ -112,7 +112,7 @@ impl BitsAndBloomsFilter {
         }
     }
 
-    /// Writes in another form from now on.
+    /// Sets another form for writing.
     pub fn set_form(&mut self, form: BitsAndBloomsForm) {
         if form != self.form() {
             self.form = match form {
@@ -145,7 +145,7 @@ impl BitsAndBloomsFilter {
             Form::Gob(envelope) => envelope.around(&self.to_binary()),
             Form::Json { standard_alphabet } => {
                 let b = base64(*standard_alphabet).encode(self.to_bit_set());
-                // As Go writes it: no spaces, in this order.
+                // As written by Go: no spaces, in this order.
                 let (m, k) = (self.num_bits(), self.num_hashes());
                 format!(r#"{{"m":{m},"k":{k},"b":"{b}"}}"#).into_bytes()
             }

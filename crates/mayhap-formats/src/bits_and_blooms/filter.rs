@@ -89,8 +89,8 @@ impl BitsAndBloomsFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for no items, which give Go a k without meaning; [`Error::BadField`] for a p
-    /// outside of (0, 1), [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
+    /// [`Error::Zero`] for zero items, for which Go computes a meaningless k; [`Error::BadField`]
+    /// for a p outside (0, 1), [`Error::TooLarge`] by the limits, [`Error::OutOfMemory`].
     pub fn create(items: u64, target_fpp: f64, limits: &Limits) -> Result<Self, Error> {
         if items == 0 {
             return Err(Error::Zero { field: "number of items" });
@@ -107,7 +107,7 @@ impl BitsAndBloomsFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] (where Go takes 1), [`Error::TooLarge`] by the limits,
+    /// [`Error::Zero`] (where Go uses 1), [`Error::TooLarge`] by the limits,
     /// [`Error::OutOfMemory`].
     pub fn with_sizes(num_bits: u64, num_hashes: u64, limits: &Limits) -> Result<Self, Error> {
         let num_hashes = limits.check_hashes("k", num_hashes)?;
@@ -119,7 +119,7 @@ impl BitsAndBloomsFilter {
         Self { inner: SchemeFilter { scheme, bits }, form }
     }
 
-    /// `Merge`: takes over the bits of `other`.
+    /// `Merge`: adds the bits of `other`.
     ///
     /// # Errors
     ///

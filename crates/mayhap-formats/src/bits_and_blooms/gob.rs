@@ -7,7 +7,7 @@
 //! | 05 … | the type: one with `GobEncode`; its name and number are kept as they are |
 //! | uint | length of the second message |
 //! | int | the number of the type |
-//! | 00 | a value that is no struct |
+//! | 00 | a value that is not a struct |
 //! | uint, bytes | length of the value, the value |
 //!
 //! A uint below 128 is one byte; others are a byte `-n` and n bytes, most significant first. An int
@@ -18,7 +18,7 @@ use crate::{Error, Reader};
 /// A type definition is some tens of bytes.
 const MAX_TYPE_BYTES: u64 = 255;
 
-/// The type that was declared, so that it is written again with its number.
+/// The declared type, so that it is written back with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Envelope {
     /// The first message without its length.
@@ -27,7 +27,7 @@ pub(super) struct Envelope {
 }
 
 impl Default for Envelope {
-    /// What a program writes whose first gob value is the filter.
+    /// The messages of a program whose first gob value is the filter.
     fn default() -> Self {
         let declaration = b"\xFF\x81\x05\x01\x02\xFF\x84\x00\x00\x00".to_vec();
         Self { declaration, type_number: 65 }

@@ -6,12 +6,12 @@ use crate::filter::answered_by;
 use crate::java::expected_fpp;
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFilter};
 
-/// What the constructor is given.
+/// The arguments of the constructor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BloomFileterOptions {
     /// The preset.
     pub rate: BloomFileterRate,
-    /// How many keys are meant to be in it.
+    /// The intended number of keys.
     pub data_count: i32,
     /// The use rate at which an insertion clears the filter first; `None` for never.
     pub auto_clear_rate: Option<f64>,
@@ -30,12 +30,12 @@ impl BloomFileterOptions {
         }
     }
 
-    /// `k data_count`, a product of 32 bits that may wrap.
+    /// `k data_count`, a 32-bit product that may wrap.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] for a negative product, as the class does; and for 0, with which the
-    /// class makes a filter that divides by zero.
+    /// [`Error::Refused`] for a negative product, as in the class, and for 0, by which the filter
+    /// of the class would divide.
     pub fn size(&self) -> Result<i32, Error> {
         let hashes = self.rate.num_hashes();
         let size = hashes.cast_signed().wrapping_mul(self.data_count);
@@ -78,7 +78,7 @@ impl BloomFileter {
     /// # Errors
     ///
     /// [`Error::Refused`] as [`BloomFileterOptions::size`]; [`Error::BadField`] for an automatic
-    /// clear rate that is not a number or a class name of no or more than 255 bytes;
+    /// clear rate that is not a number, or a class name that is empty or longer than 255 bytes;
     /// [`Error::TooLarge`] by the limits; [`Error::OutOfMemory`].
     pub fn create(options: &BloomFileterOptions, limits: &Limits) -> Result<Self, Error> {
         let size = options.size()?;
@@ -115,8 +115,8 @@ impl BloomFileter {
         self.state.class_name()
     }
 
-    /// `getUseCount`: marks since the last clearing, k for every key that was added. It exceeds the
-    /// number of set bits, and may exceed m.
+    /// `getUseCount`: marks since the last clearing, k for every added key. It exceeds the number
+    /// of set bits, and may exceed m.
     pub fn use_count(&self) -> i32 {
         self.state.use_count
     }
@@ -136,7 +136,7 @@ impl BloomFileter {
         self.inner.contains(&utf16(text))
     }
 
-    /// `add`: clears first if it is time, then marks the text, whether it was there or not.
+    /// `add`: clears first if it is due, then marks the text, whether it was present or not.
     pub fn add(&mut self, text: &str) {
         self.add_utf16(&utf16(text));
     }
@@ -147,8 +147,8 @@ impl BloomFileter {
         self.mark(key);
     }
 
-    /// `addIfNotExist`: clears first if it is time; whether the text was there already, in which
-    /// case nothing changes.
+    /// `addIfNotExist`: clears first if it is due; returns whether the text was already present, in
+    /// which case nothing changes.
     pub fn add_if_not_exist(&mut self, text: &str) -> bool {
         self.add_if_not_exist_utf16(&utf16(text))
     }
@@ -211,7 +211,8 @@ impl ForeignFilter for BloomFileter {
         self.is_due()
     }
 
-    /// The least number of keys, each k marks, whose use rate is the automatic clear rate.
+    /// The smallest number of keys, with k marks each, whose use rate reaches the automatic clear
+    /// rate.
     fn clears_after(&self) -> Option<u64> {
         let marks = self.auto_clear_rate()? * self.inner.bits.num_bits() as f64;
         Some((marks / f64::from(self.num_hashes())).ceil().max(0.0) as u64)
@@ -221,17 +222,17 @@ impl ForeignFilter for BloomFileter {
         Err(Error::Unsupported {
             format: "bloomfileter",
             operation: "a union",
-            reason: "the class has none, and its use count would be of no filter; ask both",
+            reason: "the class has none, and a combined use count is undefined; query both",
         })
     }
 
-    /// `(set bits / m)^k`; the class has no formula. Its positions depend on one another, so keys
-    /// that are alike collide far more often.
+    /// `(set bits / m)^k`; the class has no formula. Its positions depend on one another, so
+    /// similar keys collide far more often.
     fn estimated_fpp(&self) -> f64 {
         expected_fpp(&self.inner.bits, self.num_hashes())
     }
 
-    /// Use count / k: keys that were marked since the last clearing.
+    /// Use count / k: the keys marked since the last clearing.
     fn estimated_items(&self) -> Option<u64> {
         u64::try_from(self.use_count()).ok().map(|marks| marks / u64::from(self.num_hashes()))
     }

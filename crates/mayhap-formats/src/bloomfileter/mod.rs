@@ -2,7 +2,7 @@
 //!
 //! The file is a Java object stream, all numbers big-endian:
 //!
-//! | what | bytes |
+//! | part | bytes |
 //! |---|---|
 //! | magic | `AC ED 00 05` |
 //! | object | class (any name), serialVersionUID −5221305273707291280, flags 02 |
@@ -14,7 +14,7 @@
 //! | seeds | i32 k, k × i32: the first 4, 8, 16 or 32 primes |
 //! | useCount | an `AtomicInteger`: i32, which wraps after 2^31 − 1 marks |
 //!
-//! Read from and checked against the public text of the class on Java 17.
+//! Read from and checked against the published source of the class on Java 17.
 
 mod filter;
 mod scheme;

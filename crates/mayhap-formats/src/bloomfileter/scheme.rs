@@ -8,7 +8,7 @@ const PRIMES: [i32; 32] = [
     101, 103, 107, 109, 113, 127, 131,
 ];
 
-/// The presets of the class (`MisjudgmentRate`): how many primes.
+/// The presets of the class (`MisjudgmentRate`): the number of primes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BloomFileterRate {
     /// 4.
@@ -48,9 +48,9 @@ impl BloomFileterRate {
 
 /// Key bytes → positions: one hash h of the characters, `|h prime| mod size` for every prime.
 ///
-/// What follows of it: the first two characters of a key may change places, only the last 34 or so
-/// count, all positions of a key are multiples of one number, and numbers behind a prefix collide
-/// by the hundred.
+/// As a consequence, swapping the first two characters of a key does not change its hash, only the
+/// last 34 or so characters count, all positions of a key are multiples of one number, and numbers
+/// after a prefix collide by the hundred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BloomFileterScheme {
     rate: BloomFileterRate,
@@ -62,7 +62,7 @@ impl BloomFileterScheme {
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for a size below 1, with which the class divides by zero.
+    /// [`Error::BadField`] for a size below 1, by which the class would divide.
     ///
     /// # Examples
     ///

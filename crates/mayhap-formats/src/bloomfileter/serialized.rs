@@ -37,14 +37,14 @@ const INTS: ClassSpec<'static> = ClassSpec {
     parent: None,
 };
 
-/// What the stream holds beside the bits.
+/// The contents of the stream apart from the bits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Serialized {
-    /// Up to the number of words, which it ends with.
+    /// Up to and including the number of words.
     head: Vec<u8>,
     tail: Vec<u8>,
     pub(super) words: StickyWords,
-    /// Where the use count is in the tail.
+    /// The offset of the use count in the tail.
     use_count_at: usize,
     pub(super) use_count: i32,
     auto_clear_rate: Option<f64>,
@@ -194,7 +194,7 @@ fn auto_clear_rate(stream: &Stream<'_>, root: &Object<'_>) -> Result<Option<f64>
     Ok(Some(rate))
 }
 
-/// The preset, whose primes must be the seeds that are stored: positions are made of those.
+/// The preset, whose primes must be the stored seeds, since positions are computed from those.
 fn rate_of(
     stream: &Stream<'_>,
     bytes: &[u8],

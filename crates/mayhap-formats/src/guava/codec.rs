@@ -9,12 +9,12 @@ use crate::{Error, Limits, Reader, Scheme, SchemeFilter};
 /// Bytes before the longs.
 pub(super) const HEADER_BYTES: usize = 6;
 
-/// How a filter was written, and is written back.
+/// The form in which a filter was read and is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// `writeTo`.
     Stream,
-    /// `ObjectOutputStream`: what was before and behind the longs.
+    /// `ObjectOutputStream`: the bytes before and after the longs.
     Serialized { head: Vec<u8>, tail: Vec<u8>, funnel: GuavaFunnel },
 }
 
@@ -67,7 +67,7 @@ impl GuavaFilter {
         out
     }
 
-    /// The funnel, where the file names it.
+    /// The funnel, if the file names it.
     pub fn funnel(&self) -> Option<&GuavaFunnel> {
         match &self.form {
             Form::Stream => None,

@@ -10,8 +10,8 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 
 /// A Bloom filter of Guava.
 ///
-/// m is at most 64 (2^31 − 1), k at most 255. A query touches up to k cache lines. The funnel is
-/// the caller's business: `insert` takes its bytes ([`KeyType`] makes them of text).
+/// m is at most 64 (2^31 − 1), k at most 255. A query touches up to k cache lines. The caller
+/// applies the funnel: `insert` takes its bytes ([`KeyType`] converts text to them).
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct GuavaFilter {
 }
 
 impl GuavaFilter {
-    /// `BloomFilter.create`: an empty filter of the size that Guava gives it.
+    /// `BloomFilter.create`: an empty filter of the size chosen by Guava.
     ///
     /// # Errors
     ///
@@ -115,12 +115,12 @@ impl GuavaFilter {
         approximate_count(&self.inner.bits, self.num_hashes())
     }
 
-    /// `putAll`: takes over all bits of `other`.
+    /// `putAll`: adds all bits of `other`.
     ///
     /// # Errors
     ///
-    /// [`Error::Incompatible`] unless k, m, strategy and the funnels, where both are known, are
-    /// equal. n and p may differ: they are in no file.
+    /// [`Error::Incompatible`] unless k, m, strategy and, if both are known, the funnels are equal.
+    /// n and p may differ: no file records them.
     pub fn union_with(&mut self, other: &Self) -> Result<(), Error> {
         same("number of hash functions", &self.num_hashes(), &other.num_hashes())?;
         same("number of bits", &self.num_bits(), &other.num_bits())?;

@@ -3,12 +3,12 @@
 use crate::modulo::Modulo;
 use crate::{Limits, Scheme};
 
-/// How Guava makes positions out of a Murmur3 hash (x64, 128 bits, seed 0).
+/// How Guava computes positions from a Murmur3 hash (x64, 128 bits, seed 0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GuavaStrategy {
     /// `MURMUR128_MITZ_32`, the only one up to Guava 14: the halves of the first 64 bits as signed
-    /// numbers a, b; `a + i b` for i = 1 to k, its complement where negative. Never touches a bit
-    /// at 2^31 or above.
+    /// numbers a, b; `a + i b` for i = 1 to k, complemented if negative. Never touches a bit at
+    /// 2^31 or above.
     Mitz32,
     /// `MURMUR128_MITZ_64`, the default since: `h1 + i h2` for i = 0 to k − 1, without the sign
     /// bit.
@@ -24,7 +24,7 @@ impl GuavaStrategy {
     }
 }
 
-/// Key bytes → positions as Guava has them.
+/// Key bytes → positions as in Guava.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuavaScheme {
     strategy: GuavaStrategy,

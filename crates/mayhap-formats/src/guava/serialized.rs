@@ -15,7 +15,7 @@ const PACKAGE: &str = "com.google.common.hash.";
 const SERIAL_FORM: &str = "BloomFilter$SerialForm";
 const CHARSET_FORM: &str = "Funnels$StringCharsetFunnel$SerializedForm";
 
-/// How the keys of a filter became bytes; only Java streams tell.
+/// How the keys of a filter became bytes; only Java streams record it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuavaFunnel {
     /// `byteArrayFunnel()`.
@@ -32,7 +32,7 @@ pub enum GuavaFunnel {
         /// Its canonical name.
         charset: String,
     },
-    /// A funnel of someone else.
+    /// A custom funnel.
     Other {
         /// Its class.
         class: String,
@@ -57,7 +57,7 @@ impl GuavaFilter {
     pub(super) fn decode_serialized(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let (stream, root) = Stream::read(bytes, |_| false)?;
         let class = stream.class(root.class)?;
-        // Others carry Guava under a package of their own.
+        // Other projects bundle Guava under a different package.
         if !class.name.ends_with(&["hash.", SERIAL_FORM].concat()) {
             return Err(Error::bad("Java class", "BloomFilter$SerialForm", class.name));
         }

@@ -1,12 +1,12 @@
-//! How large a new filter is: `BloomFilter.create`.
+//! The size of a new filter: `BloomFilter.create`.
 
 use super::scheme::GuavaStrategy;
 use crate::Error;
 use crate::java::{double_to_string, optimal_num_bits, optimal_num_hashes, round_half_up};
 use std::f64::consts::LN_2;
 
-/// Which generation's formula for k a new filter follows. They differ for few expected insertions
-/// only, and k is in the file.
+/// The versions of the formula for k of a new filter. They differ only for few expected insertions,
+/// and k is in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum GuavaRelease {
     /// Up to 31.1 at least: `k = max(1, round(m' / n ln 2))` with m' before it is rounded to longs.
@@ -16,7 +16,7 @@ pub enum GuavaRelease {
     From33,
 }
 
-/// What `BloomFilter.create` is given.
+/// The arguments of `BloomFilter.create`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GuavaOptions {
     /// n; 0 counts as 1.
@@ -46,7 +46,7 @@ impl GuavaOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] in Guava's words, with the cause behind a colon where it names one.
+    /// [`Error::Refused`] with Guava's message, followed by a colon and the cause if there is one.
     ///
     /// # Examples
     ///

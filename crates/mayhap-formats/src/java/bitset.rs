@@ -13,8 +13,8 @@ const BIT_SET: ClassSpec<'static> = ClassSpec {
     parent: None,
 };
 
-/// How many words a `BitSet` keeps, whatever its bits are. It writes them all while they were
-/// enough ("sticky" in its source), and only those up to the last set bit otherwise.
+/// The number of words that a `BitSet` keeps, whatever its bits are. It writes all of them until it
+/// first grows ("sticky" in its source), and only those up to the last set bit from then on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StickyWords(Option<usize>);
 
@@ -38,7 +38,7 @@ impl StickyWords {
         }
     }
 
-    /// To be called before all bits are cleared: words that were outgrown are not kept.
+    /// Must be called before all bits are cleared: words that were outgrown are not kept.
     pub(crate) fn before_clear(&mut self, bits: &Bits) {
         if self.0.is_some_and(|words| self.to_write(bits) > words) {
             self.0 = None;
@@ -46,8 +46,8 @@ impl StickyWords {
     }
 }
 
-/// Reads the bits of the `BitSet` that a value is; they are below `num_bits`. Also where its words
-/// are in the stream.
+/// Reads the bits of a `BitSet` value, which are below `num_bits`. Also returns the position of its
+/// words in the stream.
 pub(crate) fn read(
     stream: &Stream<'_>,
     bytes: &[u8],
@@ -67,7 +67,7 @@ pub(crate) fn read(
     Ok((bits, StickyWords::of_read(words), at))
 }
 
-/// Begins a `BitSet`: all up to its words, whose number is the last four bytes.
+/// Begins a `BitSet`: everything up to its words, whose number is the last four bytes.
 pub(crate) fn begin(writer: &mut Writer) {
     writer.object(&BIT_SET);
     writer.array(&LONGS, 0);

@@ -17,7 +17,8 @@ pub(crate) fn double_to_string(x: f64) -> String {
     if digits.contains('.') {
         return format!("{digits}E{exponent}");
     }
-    // Java writes two digits at least, and where it matters (the least numbers) the nearest two.
+    // Java writes at least two digits and, where it matters (for the smallest numbers), the nearest
+    // two.
     format!("{x:.1e}").replace('e', "E")
 }
 
@@ -27,7 +28,7 @@ pub(crate) fn double_to_plain_string(x: f64) -> String {
     let Some((digits, exponent)) = text.split_once('E') else { return text };
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    // One digit stands before the point, so the point is behind as many as this.
+    // One digit is before the point, so the point follows this many digits.
     let before = 1 + exponent.parse::<i32>().unwrap_or_default();
     let digits = format!("{whole}{fraction}");
     match usize::try_from(before) {
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn doubles_are_written_as_by_java() {
-        // What a JVM of version 17 printed.
+        // Printed by a JVM of version 17.
         for (x, text, plain) in [
             (0.0, "0.0", "0.0"),
             (1.0, "1.0", "1.0"),

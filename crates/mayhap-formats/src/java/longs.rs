@@ -2,7 +2,7 @@
 
 use crate::{Bits, Error, Limits, Reader};
 
-/// Reads a number of longs L and L longs, as `writeTo` of Guava and of Spark ends.
+/// Reads a number of longs L and L longs, the end of the streams of `writeTo` in Guava and Spark.
 pub(crate) fn read_longs(reader: &mut Reader<'_>, limits: &Limits) -> Result<(u32, Bits), Error> {
     let num_longs = reader.i32_be("number of longs")?;
     let num_longs = u32::try_from(num_longs)

@@ -1,8 +1,8 @@
 //! Sizing formulas in the operation order of the originals: the last bit of a double decides
-//! whether two filters have one size.
+//! whether two filters have the same size.
 //!
 //! The conversions are Java's: `(long)` of a double truncates, saturates, and maps NaN to 0, as
-//! `as` does. The logarithm is that of `libm`, so every platform sizes alike.
+//! `as` does. The logarithm is that of `libm`, so every platform computes the same size.
 
 use crate::Bits;
 use std::f64::consts::LN_2;

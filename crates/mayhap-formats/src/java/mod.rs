@@ -1,4 +1,4 @@
-//! What Java systems share: their arithmetic and their object streams.
+//! The parts common to Java systems: their arithmetic and their object streams.
 
 pub(crate) mod bitset;
 mod decimal;

@@ -1,6 +1,6 @@
 //! A bounded reader of Java object streams (`ObjectOutputStream`).
 //!
-//! | token | what | taken |
+//! | token | meaning | accepted |
 //! |---|---|---|
 //! | 70, 71 | null, back reference | yes |
 //! | 72 | class descriptor | yes, without annotations |
@@ -11,18 +11,18 @@
 //! | 7e | enum constant | yes |
 //! | 76, 79, 7b, 7c, 7d | class, reset, exception, long string, proxy | refused |
 //!
-//! Source: Java Object Serialization Specification, 6.4. Arrays and numbers are places in the
-//! bytes, so nothing is allocated by what a stream declares.
+//! Source: Java Object Serialization Specification, 6.4. Arrays and numbers are positions in the
+//! bytes, so nothing is allocated by declared sizes.
 
 use crate::{Error, Reader};
 use std::ops::Range;
 
-/// What every stream begins with: magic and version.
+/// The start of every stream: magic and version.
 pub(crate) const MAGIC: [u8; 4] = [0xAC, 0xED, 0, 5];
 
 /// Handles that a stream may give out; the filters read here need at most 25.
 const MAX_HANDLES: usize = 64;
-/// Objects in objects.
+/// The limit on nested objects.
 const MAX_DEPTH: usize = 16;
 /// Fields of a class.
 const MAX_FIELDS: u16 = 32;
@@ -37,7 +37,7 @@ pub(crate) struct Class<'a> {
     parent: Option<usize>,
 }
 
-/// What a field holds, or an element of the stream.
+/// The value of a field, or an element of the stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Value<'a> {
     Null,
@@ -53,7 +53,7 @@ pub(crate) enum Value<'a> {
 pub(crate) struct Object<'a> {
     pub(crate) class: usize,
     pub(crate) fields: Vec<(u8, &'a str, Value<'a>)>,
-    /// Where its block data is.
+    /// The position of its block data.
     pub(crate) blocks: Vec<Range<usize>>,
 }
 
@@ -80,12 +80,12 @@ pub(crate) struct Stream<'a> {
     bytes: &'a [u8],
     reader: Reader<'a>,
     items: Vec<Item<'a>>,
-    /// Classes that write block data only, whatever fields they declare.
+    /// Classes that write only block data, whatever fields they declare.
     blocks_only: fn(&str) -> bool,
 }
 
 impl<'a> Stream<'a> {
-    /// Reads a stream that holds one object and nothing behind it.
+    /// Reads a stream that holds one object and nothing after it.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The object that a value is.
+    /// The object of a value.
     pub(crate) fn object(
         &self,
         field: &'static str,
@@ -126,7 +126,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Class name and name of the enum constant that a value is.
+    /// The class name and constant name of an enum value.
     pub(crate) fn constant(&self, value: Value<'a>) -> Option<(&'a str, &'a str)> {
         match self.item(value) {
             Some(&Item::Constant { class, name }) => Some((self.class(class).ok()?.name, name)),
@@ -134,7 +134,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Where the elements are of the array that a value is; `element` is `b'I'` or `b'J'`.
+    /// The position of the elements of an array value; `element` is `b'I'` or `b'J'`.
     pub(crate) fn array(
         &self,
         field: &'static str,
@@ -165,7 +165,7 @@ impl<'a> Stream<'a> {
             .ok_or_else(|| Error::bad(name, "a field of its type", "missing"))
     }
 
-    /// An int field and its place.
+    /// An int field and its position.
     pub(crate) fn int(
         &self,
         object: &Object<'a>,
@@ -390,7 +390,7 @@ impl<'a> Stream<'a> {
         Ok(Value::Number(at))
     }
 
-    /// Block data up to its end. An empty block could go on for ever and is refused.
+    /// Block data up to its end. Empty blocks could be repeated without end and are rejected.
     fn blocks(&mut self, blocks: &mut Vec<Range<usize>>) -> Result<(), Error> {
         loop {
             let len = match self.token()? {

@@ -63,7 +63,7 @@ impl Writer {
         self.out.push(0x70);
     }
 
-    /// The end of what a `writeObject` wrote.
+    /// The end of the data of a `writeObject`.
     pub(crate) fn end_blocks(&mut self) {
         self.out.push(0x78);
     }
@@ -92,7 +92,7 @@ impl Writer {
         self.text(name);
     }
 
-    /// A string that no one refers back to.
+    /// A string without back references.
     pub(crate) fn text(&mut self, text: &str) {
         self.out.push(0x74);
         self.utf(text);
@@ -105,7 +105,7 @@ impl Writer {
         self.raw(text.as_bytes());
     }
 
-    /// A reference to what was written before; whether there was such a thing.
+    /// A reference to something written before; returns whether there was one.
     fn refer(&mut self, key: &str) -> bool {
         let Some(at) = self.handles.iter().position(|handle| handle.as_deref() == Some(key)) else {
             return false;

@@ -7,7 +7,7 @@ use crate::filter::{answered_by, same};
 use crate::java::{MAGIC, approximate_count, expected_fpp};
 use crate::{Bits, Error, Fact, ForeignFilter, Format, Limits, Scheme, SchemeFilter};
 
-/// In which form a filter is kept.
+/// The forms in which a filter is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MagnusForm {
     /// `BitSet.toByteArray()`.
@@ -18,7 +18,7 @@ pub enum MagnusForm {
     Serialized,
 }
 
-/// How the filter is written back.
+/// The form in which the filter is written back.
 #[derive(Debug, Clone)]
 enum Form {
     /// A bitmap that was this many bytes long.
@@ -141,11 +141,12 @@ impl MagnusFilter {
         Ok(Self { inner: SchemeFilter { scheme, bits }, form })
     }
 
-    /// The same bits queried with another digest: no file says which the class was compiled with.
+    /// The same bits queried with another digest: no file records which one the class was compiled
+    /// with.
     ///
     /// # Errors
     ///
-    /// None that [`MagnusScheme::new`] has not given before.
+    /// Only those that [`MagnusScheme::new`] has returned before.
     pub fn hashed_with(mut self, hash: MagnusHash) -> Result<Self, Error> {
         let (num_hashes, num_bits) =
             (self.inner.scheme.num_hashes(), self.inner.scheme.signed_num_bits());
@@ -169,7 +170,7 @@ impl MagnusFilter {
         self.inner.contains(key)
     }
 
-    /// `add`: whether a bit changed, which the class itself does not tell. Counts every call.
+    /// `add`: whether a bit changed, which the class itself does not report. Counts every call.
     #[inline]
     pub fn insert(&mut self, key: &[u8]) -> bool {
         if let Form::Serialized(serialized) = &mut self.form {
@@ -178,7 +179,7 @@ impl MagnusFilter {
         self.inner.insert(key)
     }
 
-    /// `count()`: calls of `add`; only the Java object knows.
+    /// `count()`: calls of `add`; only the Java object records them.
     pub fn added(&self) -> Option<i32> {
         match &self.form {
             Form::Serialized(serialized) => Some(serialized.added()),
@@ -193,7 +194,7 @@ impl MagnusFilter {
         fill.powf(k)
     }
 
-    /// Takes over all bits of `other`, and its count of additions where both have one.
+    /// Adds all bits of `other`, and its count of additions if both have one.
     ///
     /// # Errors
     ///
@@ -232,7 +233,7 @@ impl ForeignFilter for MagnusFilter {
     }
 
     /// `getFalsePositiveProbability()` of the class, which trusts its count of additions; from the
-    /// set bits where there is none.
+    /// set bits if there is none.
     fn estimated_fpp(&self) -> f64 {
         match self.added() {
             Some(added) => self.expected_fpp(f64::from(added)),
@@ -240,7 +241,7 @@ impl ForeignFilter for MagnusFilter {
         }
     }
 
-    /// The count of additions; from the set bits, as Guava does it, where there is none.
+    /// The count of additions; from the set bits, as in Guava, if there is none.
     fn estimated_items(&self) -> Option<u64> {
         match self.added() {
             Some(added) => u64::try_from(added).ok(),

@@ -1,5 +1,5 @@
 //! Java-BloomFilter by `MagnusS` (`com.skjegstad.utils.BloomFilter`), and the same hashes over a
-//! Redis string, as crawlers have them.
+//! Redis string, as used by crawlers.
 //!
 //! Three forms:
 //!
@@ -9,7 +9,7 @@
 //! | Redis string | bit p is bit `p % 8` from the most significant of byte `p / 8`; ends at the highest byte ever written |
 //! | `ObjectOutputStream` | class `com.skjegstad.utils.BloomFilter`, serialVersionUID −3151614879614363047, fields `I bitSetSize`, `D bitsPerElement`, `I expectedNumberOfFilterElements`, `I k`, `I numberOfAddedElements`, `L bitset` |
 //!
-//! The first two say neither m nor k nor n.
+//! The first two record neither m nor k nor n.
 //!
 //! Read from and checked against the original class on Java 17 and `SETBIT` of Redis 7.0.15.
 

@@ -5,18 +5,17 @@ use crate::{Error, Limits, Scheme};
 use md5::{Digest, Md5};
 use sha1::Sha1;
 
-/// The digest that the class is compiled with.
+/// The digest with which the class is compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MagnusHash {
-    /// The default: four numbers a digest.
+    /// The default: four numbers per digest.
     #[default]
     Md5,
-    /// The alternative that the source names: five numbers a digest.
+    /// The alternative named in the source: five numbers per digest.
     Sha1,
 }
 
-/// Key bytes → positions: digests of a salt byte and the key, cut into numbers of 32 bits, modulo
-/// m.
+/// Key bytes → positions: digests of a salt byte and the key, cut into 32-bit numbers, modulo m.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MagnusScheme {
     hash: MagnusHash,
@@ -30,7 +29,7 @@ impl MagnusScheme {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for no bits, where the class divides by zero, or no hash functions.
+    /// [`Error::Zero`] for zero bits, by which the class would divide, or no hash functions.
     ///
     /// # Examples
     ///
@@ -59,7 +58,7 @@ impl MagnusScheme {
         self.hash
     }
 
-    /// m as the class has it: less than 0 after an overflow of its own.
+    /// m as in the class: negative after its overflow.
     pub fn signed_num_bits(&self) -> i32 {
         self.num_bits
     }

@@ -7,17 +7,17 @@ use crate::java::{ClassSpec, SERIALIZABLE, Stream, Writer};
 use crate::{Bits, Error, Limits, SchemeFilter};
 
 const CLASS: &str = "com.skjegstad.utils.BloomFilter";
-/// Not declared: what the JVM computes of the class.
+/// Not declared: computed from the class by the JVM.
 const UID: i64 = -3_151_614_879_614_363_047;
 
-/// What the stream holds beside the bits.
+/// The contents of the stream apart from the bits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Serialized {
-    /// Up to the number of words, which it ends with.
+    /// Up to and including the number of words.
     head: Vec<u8>,
     tail: Vec<u8>,
     words: StickyWords,
-    /// Where `numberOfAddedElements` is in the head.
+    /// The offset of `numberOfAddedElements` in the head.
     added_at: usize,
     added: i32,
     expected_items: i32,
@@ -62,7 +62,8 @@ impl Serialized {
         limits: &Limits,
     ) -> Result<(SchemeFilter<MagnusScheme>, Self), Error> {
         let (stream, root) = Stream::read(bytes, |_| false)?;
-        // Copies under other names have the same fields, and the JVM computes another UID for each.
+        // Copies under other names have the same fields, and the JVM computes a different UID for
+        // each.
         if root.fields.len() != 6 {
             return Err(Error::bad("number of fields", "6", root.fields.len()));
         }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::java::round_half_up;
 use std::f64::consts::LN_2;
 
-/// What a constructor is given.
+/// The arguments of a constructor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MagnusSizing {
     /// `BloomFilter(double f, int n)` of the class: `k = ceil(−log2 f)`,
@@ -15,9 +15,9 @@ pub enum MagnusSizing {
         /// n.
         expected_items: i32,
     },
-    /// The Redis variant: the same k, `m = (int)ceil(k n / ln 2)` with `k n` a product of 32 bits
-    /// that may overflow; then m is negative, or smaller than meant. n and f of crawlers are often
-    /// 600,000 and 0.0001.
+    /// The Redis variant: the same k, `m = (int)ceil(k n / ln 2)` with `k n` a 32-bit product that
+    /// may overflow; then m is negative, or smaller than intended. Crawlers often use n = 600,000
+    /// and f = 0.0001.
     RedisRate {
         /// f.
         fpp: f64,
@@ -43,7 +43,7 @@ pub enum MagnusSizing {
     },
 }
 
-/// What the class computes of it.
+/// The values that the class computes from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Numbers {
     pub(super) num_bits: i32,
@@ -53,12 +53,13 @@ pub(super) struct Numbers {
 }
 
 impl MagnusSizing {
-    /// m, less than 0 where the original overflows, and k.
+    /// m, negative if the original overflows, and k.
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] and [`Error::BadField`] where the original makes a filter that divides by
-    /// zero (m = 0), fails on creation (the class with m < 0) or answers yes to everything (k ≤ 0).
+    /// [`Error::Zero`] and [`Error::BadField`] where the original creates a filter that divides by
+    /// zero (m = 0), fails on creation (the class with m < 0) or answers yes to every query (k ≤
+    /// 0).
     pub fn num_bits_and_hashes(&self) -> Result<(i32, u32), Error> {
         self.numbers().map(|numbers| (numbers.num_bits, numbers.num_hashes))
     }

@@ -1,4 +1,4 @@
-//! The filters of a column inside of a Parquet file.
+//! The filters of a column in a Parquet file.
 
 use super::filter::{MAX_HEADER_BYTES, SplitBlockFilter, read_header};
 use super::metadata::{Chunk, RowGroup, row_groups};
@@ -9,15 +9,15 @@ use std::io::{Read, Seek, SeekFrom};
 pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// Bytes at the end: the length of the metadata and the magic.
 const TAIL_BYTES: u64 = 8;
-/// Metadata of more than this are refused: they grow in memory, to at most some tens of times their
-/// size. A row group of a column is about 100 bytes of them.
+/// Metadata larger than this is rejected: in memory it grows up to some tens of times. A column in
+/// a row group takes about 100 bytes of it.
 const MAX_METADATA_BYTES: u64 = 32 << 20;
 
-/// Where the filter of one row group is.
+/// The position of the filter of one row group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     offset: i64,
-    /// Not all writers say.
+    /// Not all writers record it.
     len: Option<i64>,
 }
 
@@ -31,7 +31,7 @@ pub struct ColumnInfo {
 }
 
 impl ColumnInfo {
-    /// The names from the root to the leaf, with dots between them.
+    /// The names from the root to the leaf, joined with dots.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -41,13 +41,13 @@ impl ColumnInfo {
         self.key_types
     }
 
-    /// Row groups, and how many of them have a filter for it.
+    /// The number of row groups, and how many of them have a filter for it.
     pub fn num_row_groups(&self) -> (usize, usize) {
         (self.places.len(), self.places.iter().flatten().count())
     }
 }
 
-/// A Parquet file, of which the metadata and the filters are read, and nothing else.
+/// A Parquet file, of which only the metadata and the filters are read.
 ///
 /// # Examples
 ///
@@ -73,8 +73,8 @@ impl<R: Read + Seek> ParquetFile<R> {
     /// # Errors
     ///
     /// [`Error::NotThisFormat`], [`Error::Truncated`], [`Error::TooLarge`] for metadata of more
-    /// than 256 MiB, [`Error::BadField`] for damaged ones, [`Error::Unsupported`] for an encrypted
-    /// footer, [`Error::Io`].
+    /// than 256 MiB, [`Error::BadField`] for damaged metadata, [`Error::Unsupported`] for an
+    /// encrypted footer, [`Error::Io`].
     pub fn open(mut reader: R, limits: &Limits) -> Result<Self, Error> {
         let num_bytes = reader.seek(SeekFrom::End(0))?;
         let tail = num_bytes.checked_sub(TAIL_BYTES).filter(|&tail| tail >= 4);
@@ -115,7 +115,7 @@ impl<R: Read + Seek> ParquetFile<R> {
     ///
     /// [`Error::Refused`] if there is no such column (naming those with filters), two have this
     /// path, or a row group has no filter for it: any key might be there. Those of
-    /// [`SplitBlockFilter::decode`]; [`Error::BadField`] for a place outside of the file;
+    /// [`SplitBlockFilter::decode`]; [`Error::BadField`] for a position outside the file;
     /// [`Error::Io`].
     pub fn column(&mut self, path: &str, limits: &Limits) -> Result<ParquetColumn, Error> {
         let mut columns = self.columns.iter().filter(|column| column.path == path);
@@ -128,8 +128,8 @@ impl<R: Read + Seek> ParquetFile<R> {
             )));
         }
         let mut filters = Vec::new();
-        // Filters share no bytes, so together they are smaller than the file: a file that points to
-        // one filter many times must not fill the memory.
+        // Filters share no bytes, so together they are smaller than the file: a file that refers to
+        // one filter many times must not exhaust memory.
         let mut left = self.num_bytes.min(limits.max_bytes);
         for (row_group, place) in column.places.iter().enumerate() {
             let place = place.ok_or_else(|| {
@@ -316,7 +316,7 @@ impl ForeignFilter for ParquetColumn {
         self.filters.iter().map(ForeignFilter::count_ones).sum()
     }
 
-    /// That any of the row groups answers "maybe".
+    /// The probability that any of the row groups answers "maybe".
     fn estimated_fpp(&self) -> f64 {
         let none = self.filters.iter().map(|filter| 1.0 - filter.estimated_fpp());
         1.0 - none.product::<f64>()

@@ -8,11 +8,11 @@ use crate::{
 use std::convert::identity;
 use xxhash_rust::xxh64::xxh64;
 
-/// What stands before the varint of a header, and what behind it: algorithm, hash and compression,
-/// each a union whose first branch is an empty structure.
+/// The bytes before and after the varint of a header: the latter are algorithm, hash and
+/// compression, each a union whose first branch is an empty structure.
 const HEADER_START: u8 = 0x15;
 const HEADER_END: &[u8] = b"\x1C\x1C\0\0\x1C\x1C\0\0\x1C\x1C\0\0\0";
-/// The most that a header has.
+/// The largest size of a header.
 pub(super) const MAX_HEADER_BYTES: usize = 1 + 5 + HEADER_END.len();
 
 const SALTS: [u32; 8] = [
@@ -54,9 +54,9 @@ impl Scheme for SplitBlockScheme {
 
 /// A split-block filter of Parquet.
 ///
-/// A query touches one block of 32 bytes, which is in one cache line where the bits are aligned.
-/// Keys are the plain encoding of the column's type, without the length of a byte array: see
-/// [`KeyType`] for numbers as text.
+/// A query touches one block of 32 bytes, which is in one cache line if the bits are aligned. Keys
+/// are the plain encoding of the column's type, without the length of a byte array: see [`KeyType`]
+/// for numbers as text.
 ///
 /// # Examples
 ///
@@ -122,20 +122,20 @@ impl SplitBlockFilter {
     }
 
     /// Reads a header and its bit set, or a bare bit set if there is no header; it is written back
-    /// in the same way. A bare bit set that begins as a header does, or with `PAR1`, is refused.
+    /// in the same way. A bare bit set that begins like a header, or with `PAR1`, is rejected.
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for a size that is no multiple of 32 from 32 to 128 MiB, or another
-    /// algorithm, hash or compression; [`Error::Unsupported`] for a Parquet file, which
+    /// [`Error::BadField`] for a size that is not a multiple of 32 from 32 to 128 MiB, or for
+    /// another algorithm, hash or compression; [`Error::Unsupported`] for a Parquet file, which
     /// [`crate::ParquetFile`] reads; [`Error::TooLarge`], [`Error::Truncated`] before anything is
     /// allocated; [`Error::TrailingBytes`], [`Error::OutOfMemory`].
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
-        // Also without its end: the length of a bit set is all else that could tell them apart.
+        // Even without its end: otherwise only the length of a bit set distinguishes them.
         if bytes.starts_with(b"PAR1") {
             return Err(Error::Unsupported {
                 format: Format::Parquet.name(),
-                operation: "asking the whole file",
+                operation: "querying the whole file",
                 reason: "each column has filters of its own; name the column",
             });
         }
@@ -158,7 +158,7 @@ impl SplitBlockFilter {
         self.has_header
     }
 
-    /// Writes with a header from now on, or without.
+    /// Turns the header on or off for writing.
     pub fn set_header(&mut self, has_header: bool) {
         self.has_header = has_header;
     }
@@ -177,7 +177,7 @@ impl SplitBlockFilter {
         contains_f64, insert_f64: f64, f64::to_le_bytes, "DOUBLE: −0 is not 0";
     }
 
-    /// Takes over the bits of `other`.
+    /// Adds the bits of `other`.
     ///
     /// # Errors
     ///
@@ -187,21 +187,21 @@ impl SplitBlockFilter {
     }
 }
 
-/// Whether bytes that begin like a header are a bare bit set all the same.
+/// Whether bytes that begin like a header are nevertheless a bare bit set.
 fn is_bare(bytes: &[u8]) -> bool {
     (bytes.len() as u64).is_multiple_of(BLOCK_BYTES)
         && read_header(&mut Reader::new(bytes)).is_err()
 }
 
-/// How many bytes a header, with which these begin, and the bit set after it have; `None` if they
-/// begin with none.
+/// The number of bytes of the header at the start of these bytes and of its bit set; `None` if they
+/// do not begin with a header.
 pub(crate) fn header_and_bits(bytes: &[u8]) -> Option<u64> {
     let mut reader = Reader::new(bytes);
     let bits = read_header(&mut reader).ok()?;
     Some((bytes.len() - reader.left().len()) as u64 + bits)
 }
 
-/// Reads a header; the number of bytes in the bit set.
+/// Reads a header; returns the number of bytes in the bit set.
 pub(super) fn read_header(reader: &mut Reader<'_>) -> Result<u64, Error> {
     let start = reader.u8("header")?;
     if start != HEADER_START {
@@ -213,7 +213,7 @@ pub(super) fn read_header(reader: &mut Reader<'_>) -> Result<u64, Error> {
         zigzag |= u64::from(byte & 0x7F) << shift;
         shift += 7;
         if byte < 0x80 {
-            // No writer pads; what is read is to be written again as it was.
+            // No writer pads the number, and it must be written back as it was read.
             if byte == 0 && shift > 7 || zigzag > u64::from(u32::MAX) {
                 return Err(Error::bad("number of bytes", "a number of 32 bits", zigzag));
             }

@@ -1,4 +1,4 @@
-//! The footer of a Parquet file: which columns there are, and where their filters stand.
+//! The footer of a Parquet file: its columns, and the positions of their filters.
 //!
 //! Thrift's compact protocol, of which only these fields are kept (apache/parquet-format,
 //! `parquet.thrift`); all others are skipped:
@@ -8,18 +8,19 @@
 //! | `FileMetaData` | 4 | list of `RowGroup` | |
 //! | `RowGroup` | 1 | list of `ColumnChunk` | |
 //! | | 3 | i64 | rows |
-//! | `ColumnChunk` | 1 | binary | another file that it is in: refused |
+//! | `ColumnChunk` | 1 | binary | another file that holds it: rejected |
 //! | | 3 | `ColumnMetaData` | missing if encrypted: then there is no filter to read |
 //! | `ColumnMetaData` | 1 | i32 | physical type |
 //! | | 3 | list of binary | path |
 //! | | 14 | i64 | offset of the filter |
 //! | | 15 | i32 | bytes of its header and bits |
 //!
-//! A reader of its own, because general ones allocate what a footer of some hundred bytes claims.
+//! This is a reader of our own because general ones allocate whatever a footer of some hundred
+//! bytes claims.
 
 use crate::{Error, Reader};
 
-/// Structures and lists within each other; a footer has six.
+/// The limit on nested structures and lists; a footer has six.
 const MAX_DEPTH: u32 = 32;
 
 const BOOL_TRUE: u8 = 1;
@@ -40,7 +41,7 @@ const STRUCT: u8 = 12;
 pub(super) struct Chunk {
     pub(super) path: String,
     pub(super) physical_type: i64,
-    /// Offset, and length where the writer says it.
+    /// Offset, and length if the writer records it.
     pub(super) filter: Option<(i64, Option<i64>)>,
 }
 
@@ -114,7 +115,7 @@ fn column(footer: &mut Compact<'_>) -> Result<Chunk, Error> {
     Ok(chunk)
 }
 
-/// Thrift's compact protocol. Whatever is read costs at least a byte, so no count is believed.
+/// Thrift's compact protocol. Every element takes at least a byte, so counts need not be trusted.
 struct Compact<'a> {
     reader: Reader<'a>,
 }
@@ -186,7 +187,7 @@ impl<'a> Compact<'a> {
         (0..self.elements(STRUCT)?).try_for_each(|_| each(self))
     }
 
-    /// The names with dots between them.
+    /// The names, joined with dots.
     fn path(&mut self) -> Result<String, Error> {
         let mut path = String::new();
         for i in 0..self.elements(BINARY)? {
@@ -228,7 +229,7 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// Within lists and maps a truth value is a byte.
+    /// Within lists and maps a Boolean is a byte.
     fn skip_element(&mut self, kind: u8, depth: u32) -> Result<(), Error> {
         match kind {
             BOOL_TRUE | BOOL_FALSE => self.reader.u8("metadata").map(|_| ()),

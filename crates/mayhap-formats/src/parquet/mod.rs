@@ -1,6 +1,6 @@
 //! Split-block filters of Apache Parquet ("SBBF").
 //!
-//! Header and bit set, as they stand in a Parquet file:
+//! Header and bit set, as in a Parquet file:
 //!
 //! | offset | bytes | type | field | allowed |
 //! |---|---|---|---|---|
@@ -12,8 +12,8 @@
 //! | then | 1 | 00 | end | |
 //! | then | 32 z | z × 8 u32 LE | bit b of word j of block i | any |
 //!
-//! A bare bit set (what a library keeps in memory) has no header. Where a filter is in a file, the
-//! field `bloom_filter_offset` of a column's metadata says.
+//! A bare bit set (as libraries keep it in memory) has no header. The field `bloom_filter_offset`
+//! of a column's metadata is the position of its filter.
 //!
 //! Source: apache/parquet-format, `BloomFilter.md`. Read from and checked against parquet-mr 1.13.1
 //! and 1.17.0, pyarrow 26.0.1 and the Rust crate `parquet` 60.1.

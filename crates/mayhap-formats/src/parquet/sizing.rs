@@ -1,4 +1,4 @@
-//! How many bytes a filter has.
+//! The number of bytes of a filter.
 
 use crate::limits::check_fpp;
 use crate::{Error, Limits};
@@ -6,7 +6,7 @@ use mayhap::sizing::blocked::expected_fpp_of_lanes;
 
 /// Bytes of a block, and of the smallest filter.
 pub(super) const BLOCK_BYTES: u64 = 32;
-/// What readers take at most.
+/// The largest size that readers accept.
 pub(super) const MAX_BYTES: u64 = 128 << 20;
 /// Bits of a word; a block has eight.
 const WORD_BITS: u64 = 32;
@@ -14,7 +14,8 @@ const WORD_BITS: u64 = 32;
 /// How the number of blocks is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SplitBlockSize {
-    /// The smallest power of two that keeps the promised rate. Arrow for C++ reads no other sizes.
+    /// The smallest power of two that keeps the promised rate, since Arrow for C++ reads no other
+    /// sizes.
     #[default]
     PowerOfTwo,
     /// The fewest blocks that keep the promised rate.
@@ -24,14 +25,14 @@ pub enum SplitBlockSize {
 impl SplitBlockSize {
     /// Bytes of a filter with a rate of at most `target_fpp` once it has `items` distinct keys.
     ///
-    /// By the exact model: the keys of a block are binomially distributed, and with j of them it
-    /// answers "maybe" to `(1 - (31/32)^j)^8` of the absent keys (Putze, Sanders & Singler 2007).
-    /// Writers that ignore how uneven blocks are exceed their target.
+    /// Uses the exact model: the number of keys in a block is binomially distributed, and with j of
+    /// them the answer is "maybe" for `(1 - (31/32)^j)^8` of the absent keys (Putze, Sanders &
+    /// Singler 2007). Writers that ignore the uneven load of blocks exceed their target.
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for a p outside of (0, 1); [`Error::TooLarge`] where 128 MiB, which is
-    /// all that readers take, are not enough.
+    /// [`Error::BadField`] for a p outside (0, 1); [`Error::TooLarge`] if 128 MiB, the largest size
+    /// that readers accept, are not enough.
     ///
     /// # Examples
     ///
@@ -53,7 +54,7 @@ impl SplitBlockSize {
             });
             return Err(Error::TooLarge { field, limit, found: items });
         }
-        // The rate falls with every block more.
+        // The rate falls with every additional block.
         let blocks = match self {
             Self::PowerOfTwo => {
                 (0..22).map(|shift| 1 << shift).find(|&blocks| keeps(blocks)).unwrap_or(max_blocks)
@@ -64,7 +65,7 @@ impl SplitBlockSize {
     }
 }
 
-/// The largest number up to `most` that is right, where all below a right one are; 0 is right.
+/// The largest number up to `most` that meets the condition, if all smaller ones do; 0 meets it.
 fn largest(most: u64, right: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (0, most.saturating_add(1));
     while high - low > 1 {

@@ -6,24 +6,24 @@ use crate::{Bits, Error, Format, Limits, Reader};
 
 /// What files of this crate start with.
 pub(crate) const MAGIC: &[u8; 16] = b"RedisBloom dump\n";
-/// The server gives out at most this many bytes at once.
+/// The server sends at most this many bytes at once.
 const MAX_CHUNK_BYTES: usize = 16 << 20;
 const HEADER_BYTES: u64 = 20;
 /// The server answers with a signed number.
 const MAX_ITEMS: u64 = i64::MAX as u64;
 
-/// An answer of `BF.SCANDUMP`: what `BF.LOADCHUNK` is given.
+/// A reply of `BF.SCANDUMP`, which is the argument of `BF.LOADCHUNK`.
 pub type Chunk<B> = (i64, B);
 
 impl RedisBloomFilter {
-    /// Puts together the answers of `BF.SCANDUMP` in their order, with or without the last, empty
-    /// one. The bits may be cut at any place within a layer.
+    /// Assembles the replies of `BF.SCANDUMP` in order, with or without the last, empty one. The
+    /// bits may be split anywhere within a layer.
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for numbers that do not fit each other or a cursor that is not the next;
-    /// [`Error::TooLarge`], [`Error::Truncated`] before anything is allocated;
-    /// [`Error::TrailingBytes`], [`Error::OutOfMemory`].
+    /// [`Error::BadField`] for numbers that disagree or a cursor out of order; [`Error::TooLarge`],
+    /// [`Error::Truncated`] before anything is allocated; [`Error::TrailingBytes`],
+    /// [`Error::OutOfMemory`].
     ///
     /// # Examples
     ///
@@ -69,7 +69,7 @@ impl RedisBloomFilter {
         Ok(Self::of(layers, options, growth, limits))
     }
 
-    /// What `BF.SCANDUMP` answers, without the last, empty answer.
+    /// The replies of `BF.SCANDUMP`, without the last, empty one.
     pub fn to_chunks(&self) -> Vec<Chunk<Vec<u8>>> {
         let mut chunks = vec![(1, self.to_header())];
         let mut cursor = 1;
@@ -163,7 +163,7 @@ fn decode_header(bytes: &[u8], limits: &Limits) -> Result<(Vec<LayerHeader>, u32
     Ok((layers, options, growth))
 }
 
-/// The bits of a layer out of as many chunks as they fill; all bytes are known to be there.
+/// The bits of a layer from the chunks that hold them; all bytes are known to be present.
 fn read_bits<'a, B: AsRef<[u8]> + 'a>(
     header: &LayerHeader,
     chunks: &mut impl Iterator<Item = &'a Chunk<B>>,

@@ -5,11 +5,11 @@ use super::layer::{FORCE_64, Layer, LayerHeader, NO_ROUNDING, NO_SCALING};
 use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits};
 use mayhap::Bitmap;
 
-/// Of each layer the next has this share of the error rate.
+/// Each layer has this share of the error rate of the previous one.
 const TIGHTENING: f64 = 0.5;
-/// The server takes a higher rate as this one (from 8.0).
+/// The server (from 8.0) treats a higher rate as this one.
 const MAX_ERROR_RATE: f64 = 0.25;
-/// Layers are added up to this number here; the server knows no limit.
+/// Layers are added up to this number here; the server has no limit.
 const MAX_LAYERS: usize = 4_096;
 
 /// The arguments of `BF.RESERVE`.
@@ -49,7 +49,7 @@ pub struct RedisBloomLayer {
     pub num_bits: u64,
     /// k, the positions of a key.
     pub num_hashes: u32,
-    /// The items that it is made for.
+    /// The number of items that it is sized for.
     pub capacity: u64,
     /// Items that were new when they were added to it.
     pub num_items: u64,
@@ -59,9 +59,9 @@ pub struct RedisBloomLayer {
 
 /// A filter of `RedisBloom`: one layer, or more when it has grown.
 ///
-/// A query hashes the key once and asks the layers from the newest on, up to k cache lines each. It
-/// keeps the promised rate only when it is large: positions are `a + i b` modulo a multiple of 64,
-/// and a layer of a hundred bits has few different sets of them.
+/// A query hashes the key once and looks into the layers from the newest on, up to k cache lines
+/// each. The promised rate is kept only by large filters: positions are `a + i b` modulo a multiple
+/// of 64, and a layer of a hundred bits has few different sets of them.
 ///
 /// # Examples
 ///
@@ -90,7 +90,7 @@ impl RedisBloomFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] in the words of the server; [`Error::TooLarge`] by the limits,
+    /// [`Error::Refused`] with the server's message; [`Error::TooLarge`] by the limits,
     /// [`Error::OutOfMemory`].
     pub fn create(options: &RedisBloomOptions, limits: &Limits) -> Result<Self, Error> {
         let RedisBloomOptions { error_rate, capacity, growth } = *options;
@@ -132,18 +132,18 @@ impl RedisBloomFilter {
         Ok(())
     }
 
-    /// The rate given to `BF.RESERVE`: the first layer's, doubled where layers share it.
+    /// The rate given to `BF.RESERVE`: that of the first layer, doubled if layers share it.
     pub fn error_rate(&self) -> f64 {
         let first = self.layers.first().map_or(0.0, |layer| layer.header.fpp);
         if self.growth().is_some() { first / TIGHTENING } else { first }
     }
 
-    /// Refuses to grow beyond this many bytes of bits in all.
+    /// Sets a limit on the total bytes of bits, beyond which the filter does not grow.
     pub fn set_max_bytes(&mut self, max_bytes: u64) {
         self.limits.max_bytes = max_bytes;
     }
 
-    /// What each layer is made of and how many items it holds, oldest first.
+    /// The parameters of each layer and the number of its items, oldest first.
     pub fn layers(&self) -> impl ExactSizeIterator<Item = RedisBloomLayer> + '_ {
         self.layers.iter().map(|Layer { header, bits, .. }| RedisBloomLayer {
             num_bytes: header.num_bytes,
@@ -160,8 +160,8 @@ impl RedisBloomFilter {
         self.layers.len()
     }
 
-    /// The positions that a question for an absent key looks at, of all layers together, if none of
-    /// them says no early: what the filter can be made to cost.
+    /// The number of positions that a query for an absent key reads in all layers if none of them
+    /// is clear early: the worst-case cost.
     pub fn hashes_per_key(&self) -> u64 {
         self.layers.iter().map(|layer| u64::from(layer.header.num_hashes)).sum()
     }
@@ -171,7 +171,7 @@ impl RedisBloomFilter {
         self.layers.iter().map(|layer| layer.header.num_items).sum()
     }
 
-    /// The items that all layers are made for.
+    /// The number of items that all layers are sized for.
     pub fn capacity(&self) -> u64 {
         self.layers.iter().fold(0, |sum: u64, layer| sum.saturating_add(layer.header.capacity))
     }
@@ -189,7 +189,7 @@ impl RedisBloomFilter {
         self.layers.iter().rev().any(|layer| layer.contains(hashes))
     }
 
-    /// A further layer, if the newest is full.
+    /// Adds a layer if the newest one is full.
     fn make_room(&mut self) -> Result<(), Error> {
         let Some(newest) = self.layers.last() else { return Ok(()) };
         let LayerHeader { num_items, capacity, fpp, .. } = newest.header;
@@ -233,7 +233,7 @@ impl ForeignFilter for RedisBloomFilter {
         self.contains_hashes(self.hashes(key))
     }
 
-    /// `BF.ADD`: grows when the newest layer is full; the server's errors where it cannot.
+    /// `BF.ADD`: grows if the newest layer is full; returns the server's errors if it cannot.
     fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
         let hashes = self.hashes(key);
         if self.contains_hashes(hashes) {
@@ -256,7 +256,7 @@ impl ForeignFilter for RedisBloomFilter {
         Err(Error::Unsupported {
             format: Format::RedisBloom.name(),
             operation: "a union",
-            reason: "its layers count their items; ask both filters instead",
+            reason: "its layers count their items; query both filters instead",
         })
     }
 
@@ -264,7 +264,7 @@ impl ForeignFilter for RedisBloomFilter {
         self.layers.iter().map(|layer| layer.bits.count_ones()).sum()
     }
 
-    /// That any of the layers answers "maybe".
+    /// The probability that any of the layers answers "maybe".
     fn estimated_fpp(&self) -> f64 {
         1.0 - self.layers.iter().map(|layer| 1.0 - layer.fill_fpp()).product::<f64>()
     }

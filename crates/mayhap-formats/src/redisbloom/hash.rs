@@ -19,7 +19,7 @@ impl Hashes {
     }
 }
 
-/// `MurmurHash64A`. The length is taken as 32 bits, signed, as the caller hands it over.
+/// `MurmurHash64A`. The length is a signed 32-bit number, as passed by the caller.
 fn murmur_64a(key: &[u8], seed: u64) -> u64 {
     const M: u64 = 0xC6A4_A793_5BD1_E995;
     let mut hash = seed ^ (key.len() as u64).wrapping_mul(M);

@@ -8,7 +8,7 @@ use mayhap::sizing::estimated_fpp;
 
 /// Bytes of a layer in the header.
 pub(super) const LAYER_BYTES: u64 = 53;
-/// (ln 2)^2 and ln 2 with the digits that the source has.
+/// (ln 2)^2 and ln 2 with the digits in the source.
 const LN_2_SQUARED: f64 = 0.480_453_013_918_201;
 #[expect(clippy::approx_constant, reason = "the exact one may give another k")]
 const LN_2: f64 = 0.693_147_180_559_945;
@@ -18,7 +18,7 @@ pub(super) const CAPACITY_IS_BITS: u32 = 2;
 pub(super) const FORCE_64: u32 = 4;
 pub(super) const NO_SCALING: u32 = 8;
 
-/// What a layer's part of the header says.
+/// A layer's part of the header.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LayerHeader {
     pub(super) num_bytes: u64,
@@ -32,7 +32,7 @@ pub(super) struct LayerHeader {
 }
 
 fn bits_per_item(fpp: f64) -> f64 {
-    // The logarithm of the C library, as the server takes it: the digits stand in the header.
+    // The logarithm of the C library, as in the server: its digits are in the header.
     (fpp.ln() / LN_2_SQUARED).abs()
 }
 
@@ -45,7 +45,7 @@ impl LayerHeader {
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for a rate or capacity that gives no filter, [`Error::TooLarge`].
+    /// [`Error::BadField`] for an invalid rate or capacity, [`Error::TooLarge`].
     pub(super) fn new(
         capacity: u64,
         fpp: f64,
@@ -84,8 +84,8 @@ impl LayerHeader {
         Ok(Self { num_bytes, num_items, fpp, bits_per_item, num_hashes, capacity: entries, n2 })
     }
 
-    /// Reads it; checked as the server checks, and that the numbers fit each other. A server takes
-    /// a header whose k blocks it for seconds.
+    /// Reads it, with the server's checks and a check that the numbers agree with each other. (A
+    /// server accepts a header whose k blocks it for seconds.)
     pub(super) fn decode(reader: &mut Reader<'_>, limits: &Limits) -> Result<Self, Error> {
         let num_bytes = reader.u64_le("bytes of a layer")?;
         limits.check_bits("bits of a layer", num_bytes.saturating_mul(8))?;

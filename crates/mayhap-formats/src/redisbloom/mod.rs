@@ -1,6 +1,6 @@
-//! `RedisBloom`: filters of `BF.RESERVE` and `BF.ADD`, as `BF.SCANDUMP` gives them out.
+//! `RedisBloom`: filters of `BF.RESERVE` and `BF.ADD`, as dumped by `BF.SCANDUMP`.
 //!
-//! The header (the answer to iterator 0; its cursor is 1), all numbers little-endian:
+//! The header (the reply to iterator 0; its cursor is 1), all numbers little-endian:
 //!
 //! | offset | bytes | type | field | allowed |
 //! |---|---|---|---|---|
@@ -27,13 +27,13 @@
 //! bit `i % 8` from the least significant of byte `i / 8`. The cursor of a chunk is 1 + the bytes
 //! of bits up to its end.
 //!
-//! There is no file of that: this crate's is the 16 bytes `RedisBloom dump` and a line feed, then
-//! for each answer of `BF.SCANDUMP` up to the empty one its cursor as i64, the number of its bytes
-//! as u64, both little-endian, and its bytes.
+//! `RedisBloom` has no file format; that of this crate is the 16 bytes `RedisBloom dump` and a line
+//! feed, followed, for each reply of `BF.SCANDUMP` up to the empty one, by its cursor as i64, the
+//! number of its bytes as u64, both little-endian, and its bytes.
 //!
 //! Read from the sources of `RedisBloom` 2.2 to 8.8; checked against its chain of filters compiled
-//! from them. Headers with a configured hash seed (in development in 2026) have another length and
-//! are refused.
+//! from them. Headers with a configured hash seed (in development in 2026) have a different length
+//! and are rejected.
 
 mod codec;
 mod filter;

@@ -1,4 +1,4 @@
-//! What Redisson's codecs make of strings and numbers.
+//! The encodings of strings and numbers by Redisson's codecs.
 
 /// `Kryo5Codec`, the default since 3.19.0, of a string.
 ///
@@ -88,8 +88,8 @@ pub(crate) fn marshalling_long(number: i64, out: &mut Vec<u8>) {
     out.extend(number.to_be_bytes());
 }
 
-/// `JsonJacksonCodec`, the default up to 3.9, of a string: JSON in UTF-8, but characters of two
-/// units as two escapes.
+/// `JsonJacksonCodec`, the default up to 3.9, of a string: JSON in UTF-8, except that characters of
+/// two units are two escapes.
 pub(crate) fn jackson_string(units: impl Iterator<Item = u16>, out: &mut Vec<u8>) {
     out.push(b'"');
     units.for_each(|unit| match unit {

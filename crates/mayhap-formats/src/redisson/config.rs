@@ -24,7 +24,7 @@ pub struct RedissonConfig {
     size: i64,
     num_hashes: u32,
     expected_insertions: i64,
-    /// As it was spelt, so that it is written back so.
+    /// Its spelling, so that it is written back unchanged.
     false_probability: String,
 }
 
@@ -32,11 +32,11 @@ impl RedissonConfig {
     /// What `tryInit(n, p)` would write.
     ///
     /// `size = (long)(−n ln p / (ln 2)^2)`, `k = max(1, round(size / n ln 2))`; p = 0 counts as the
-    /// least double. A negative n gives a negative size, as in Redisson.
+    /// smallest double. A negative n gives a negative size, as in Redisson.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] in Redisson's words.
+    /// [`Error::Refused`] with Redisson's message.
     ///
     /// # Examples
     ///
@@ -79,11 +79,11 @@ impl RedissonConfig {
         Ok(Self { size, num_hashes, expected_insertions, false_probability })
     }
 
-    /// Reads the fields of the hash; those of other names are left alone.
+    /// Reads the fields of the hash and ignores unknown ones.
     ///
     /// # Errors
     ///
-    /// [`Error::BadField`] for one that is missing or no number of its range.
+    /// [`Error::BadField`] for one that is missing or not a number in its range.
     pub fn parse<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, Error> {
         let mut found: [Option<&str>; 4] = [None; 4];
         for (name, value) in fields {
@@ -124,7 +124,7 @@ impl RedissonConfig {
     const NAMES: [&'static str; 4] =
         ["size", "hashIterations", "expectedInsertions", "falseProbability"];
 
-    /// The fields as the hash has them.
+    /// The fields as stored in the hash.
     pub fn fields(&self) -> [(&'static str, String); 4] {
         let [size, hashes, insertions, probability] = Self::NAMES;
         [
@@ -135,7 +135,7 @@ impl RedissonConfig {
         ]
     }
 
-    /// m, less than 0 for a negative n.
+    /// m, negative for a negative n.
     pub fn size(&self) -> i64 {
         self.size
     }

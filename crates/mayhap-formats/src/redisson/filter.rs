@@ -8,8 +8,8 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 
 /// A Bloom filter of Redisson: the value of its string key, with its config.
 ///
-/// m is at most 4294967294. A query touches up to k cache lines. Elements are given as their codec
-/// encodes them: [`KeyType::KryoString`] and its like, or [`KeyType::Bytes`] for `StringCodec`,
+/// m is at most 4294967294. A query touches up to k cache lines. Elements are passed as encoded by
+/// their codec: [`KeyType::KryoString`] and similar, or [`KeyType::Bytes`] for `StringCodec`,
 /// `LongCodec`, `IntegerCodec` (decimal text) and `ByteArrayCodec`.
 ///
 /// # Examples
@@ -33,7 +33,7 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 pub struct RedissonFilter {
     inner: SchemeFilter<RedissonScheme>,
     config: Option<RedissonConfig>,
-    /// Bytes that the value had.
+    /// The number of bytes of the value.
     kept: usize,
 }
 
@@ -76,7 +76,7 @@ impl RedissonFilter {
         Ok(Self { inner: SchemeFilter { scheme, bits }, config: None, kept: value.len() })
     }
 
-    /// The config, where it was given.
+    /// The config, if it was given.
     pub fn config(&self) -> Option<&RedissonConfig> {
         self.config.as_ref()
     }
@@ -108,7 +108,7 @@ impl RedissonFilter {
         self.inner.scheme.count(self.inner.bits.count_ones())
     }
 
-    /// Takes over all bits of `other`.
+    /// Adds all bits of `other`.
     ///
     /// # Errors
     ///
@@ -146,9 +146,10 @@ impl ForeignFilter for RedissonFilter {
         ]
     }
 
-    /// The rate of these bits as Redisson probes them; it has no formula of its own. 1.1 to 1.3
-    /// times the usual `(set bits / size)^k` of a full filter at 1 %, more at lower rates and where
-    /// a power of two divides the size: the positions of a key depend on each other.
+    /// The rate of these bits with Redisson's positions; Redisson has no formula for it. For a full
+    /// filter at 1 % it is 1.1 to 1.3 times the usual `(set bits / size)^k`, and more at lower
+    /// rates and if a power of two divides the size, since the positions of a key depend on each
+    /// other.
     fn estimated_fpp(&self) -> f64 {
         rate::estimated_fpp(&self.inner.bits, &self.inner.scheme)
     }

@@ -1,4 +1,4 @@
-//! `RBloomFilter` of Redisson: a bitmap in a Redis string and its numbers in a hash beside it.
+//! `RBloomFilter` of Redisson: a bitmap in a Redis string and its parameters in a separate hash.
 //!
 //! The string: bit p is bit `p % 8` from the most significant of byte `p / 8`; it ends at the
 //! highest byte ever written. The hash, all decimal text:
@@ -10,10 +10,10 @@
 //! | `expectedInsertions` | i64 | any |
 //! | `falseProbability` | f64 | 0 to 1; `1.0E-4` since 3.30.0, `0.00010` before |
 //!
-//! Elements are hashed as a codec has encoded them ([`crate::KeyType`] has the usual ones).
+//! Elements are hashed as encoded by a codec ([`crate::KeyType`] has the usual ones).
 //!
 //! Read from and checked against the hash classes of Redisson 4.7, Kryo 5.6.2, `JBoss` Marshalling
-//! 2.0.14, Jackson 2.15 and Redis 7.0.15. Filters of Redisson before 3.6.0 hash otherwise and
+//! 2.0.14, Jackson 2.15 and Redis 7.0.15. Filters of Redisson before 3.6.0 use a different hash and
 //! cannot be distinguished from newer ones by their bytes.
 
 pub(crate) mod codec;

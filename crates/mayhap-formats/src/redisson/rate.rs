@@ -1,26 +1,26 @@
-//! How often a key that is absent is found.
+//! The rate at which absent keys are found.
 
 use super::scheme::RedissonScheme;
 use crate::{Bits, Scheme};
 
-/// First halves that are drawn at most, and that are gone on with at most.
+/// The largest number of first halves drawn, and of those used further.
 const DRAWS: u32 = 1 << 20;
 const SURVIVORS: u32 = 1 << 16;
-/// Second halves in all.
+/// The total number of second halves.
 const SECOND_DRAWS: u32 = 1 << 20;
 
 /// The rate of a random key, which is not `(set bits / size)^k`: the k sums of a key depend on each
-/// other, and not only where bits are few.
+/// other, and not only in small filters.
 ///
 /// With S = h0 + h1 the positions are those of `S, 2 S, 3 S, …` and of `h0, h0 + S, h0 + 2 S, …`,
-/// k/2 of each. So keys with one S share all of the first half, 1.1 times as many absent keys are
-/// found at 1 % and 1.9 times at 1e-4 as by independent positions. And where the size is even, half
-/// of all keys have even positions only in their first half, a quarter in both, and even positions
-/// are set more often: 1.3 times at 1 %, and more where the size is a multiple of 4, 8, ….
+/// k/2 of each. So keys with the same S share the whole first half, and 1.1 times as many absent
+/// keys are found at 1 %, and 1.9 times at 1e-4, as with independent positions. If the size is
+/// even, half of all keys have only even positions in their first half, a quarter in both, and even
+/// positions are set more often: 1.3 times at 1 %, and more if the size is a multiple of 4, 8, ….
 ///
-/// No formula has all of this, so it is drawn, from numbers that are always the same: values of S,
-/// and for those whose half is set, values of h0. Right within 1 % at rates of 1 %, 2 % at 1e-4;
-/// where no S is found whose half is set, `(set bits / size)^k`.
+/// No formula covers all of this, so it is sampled with a fixed sequence of random numbers: values
+/// of S, and for those whose half is set, values of h0. Accurate to 1 % at rates of 1 %, and to 2 %
+/// at 1e-4; if no S is found whose half is set, `(set bits / size)^k`.
 pub(super) fn estimated_fpp(bits: &Bits, scheme: &RedissonScheme) -> f64 {
     let k = scheme.num_hashes();
     let (of_sums, of_others) = (u64::from(k / 2), u64::from(k - k / 2));

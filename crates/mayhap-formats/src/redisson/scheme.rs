@@ -21,7 +21,7 @@ impl RedissonScheme {
     ///
     /// # Errors
     ///
-    /// [`Error::Zero`] for no bits or no hash functions.
+    /// [`Error::Zero`] for zero bits or no hash functions.
     ///
     /// # Examples
     ///

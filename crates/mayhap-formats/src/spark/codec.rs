@@ -1,24 +1,24 @@
 //! The file: the stream of `writeTo`, or the same in the blocks of a Java object stream.
 //!
-//! The class writes its own contents only, whatever fields its descriptor declares; a JVM cuts them
-//! into blocks of 1,024 bytes. Each release has another serialVersionUID, so a JVM of another
-//! release refuses such a file: `writeTo` is what to exchange.
+//! The class writes only its own contents, whatever fields its descriptor declares; a JVM splits
+//! them into blocks of 1,024 bytes. The serialVersionUID changes with each release, so a JVM with
+//! another release rejects such a file: use `writeTo` for exchange.
 
 use super::filter::SparkFilter;
 use super::scheme::{SparkScheme, SparkVersion};
 use crate::java::{MAGIC, Stream, read_longs};
 use crate::{Error, Limits, Reader, Scheme, SchemeFilter};
 
-/// Bytes of a JVM's blocks, and the most that a short one has.
+/// The size of a JVM's blocks, and the largest size of a short one.
 const BLOCK: usize = 1024;
 const SHORT_BLOCK: usize = 255;
 
-/// How a filter was written, and is written back.
+/// The form in which a filter was read and is written back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// `writeTo`.
     Stream,
-    /// `ObjectOutputStream`: what was before the first block.
+    /// `ObjectOutputStream`: the bytes before the first block.
     Serialized { head: Vec<u8> },
 }
 
@@ -44,8 +44,8 @@ impl SparkFilter {
     /// # Errors
     ///
     /// Those of [`SparkFilter::decode`] without [`Error::TrailingBytes`]. Spark itself accepts a k
-    /// of 0 and less (and then answers yes to everything) and no longs (and then fails on the first
-    /// query); they are refused here.
+    /// of 0 and less (and then answers yes to every query) and no longs (and then fails on the
+    /// first query); both are rejected here.
     pub fn read_from(reader: &mut Reader<'_>, limits: &Limits) -> Result<Self, Error> {
         const HASHES: &str = "number of hash functions";
         let version = reader.i32_be("version")?;

@@ -10,8 +10,8 @@ use crate::{Bits, Error, Fact, ForeignFilter, Format, KeyType, Limits, SchemeFil
 /// A Bloom filter of Spark.
 ///
 /// m is at most 64 (2^31 − 1). A query touches up to k cache lines. A batch hashes 32 keys side by
-/// side, and what is left of it one by one. Text columns are hashed as UTF-8, binary ones as they
-/// are, and all integer columns as longs: int 5 is long 5.
+/// side, and the remaining ones one by one. Text columns are hashed as UTF-8, binary ones
+/// unchanged, and all integer columns as longs: int 5 is long 5.
 ///
 /// # Examples
 ///
@@ -33,7 +33,7 @@ pub struct SparkFilter {
 }
 
 impl SparkFilter {
-    /// `BloomFilter.create`: an empty filter of the size that Spark gives it.
+    /// `BloomFilter.create`: an empty filter of the size chosen by Spark.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl SparkFilter {
         same("number of hash functions", &self.num_hashes(), &other.num_hashes())
     }
 
-    /// `mergeInPlace`: takes over all bits of `other`.
+    /// `mergeInPlace`: adds all bits of `other`.
     ///
     /// # Errors
     ///
@@ -119,8 +119,8 @@ impl SparkFilter {
         self.inner.bits.union_with(&other.inner.bits)
     }
 
-    /// `intersectInPlace`: keeps the bits that `other` has too. The keys of both stay, and some of
-    /// one alone may.
+    /// `intersectInPlace`: keeps the bits that `other` also has. The keys of both filters stay, and
+    /// some keys of only one may stay too.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@
               compiled for any CPU"
 )]
 
-/// Like `Murmur3_x86_32` up to the last whole block of four bytes. Each byte behind it is
+/// Like `Murmur3_x86_32` up to the last whole block of four bytes. Each byte after it is
 /// sign-extended and mixed as a whole block (SPARK-23381), where Murmur3 gathers them into one.
 ///
 /// A long is hashed as its eight bytes, least significant first.
@@ -18,7 +18,7 @@ pub(super) fn murmur3_x86_32(bytes: &[u8], seed: u32) -> u32 {
 /// several fill the time. Two registers of AVX-512, whose steps fill each other's.
 pub(super) const LANES: usize = 32;
 
-/// Steps of a key that are done side by side; longer keys end one by one.
+/// The number of steps of a key done side by side; longer keys are finished one by one.
 const ROWS: usize = 64;
 
 /// The steps of [`LANES`] keys: a block or a byte behind them, row by row.
@@ -71,7 +71,7 @@ impl Rows {
         (h1, h2)
     }
 
-    /// Puts a key into its lane: the number of its rows, and the bytes for which there is none.
+    /// Puts a key into its lane; returns the number of its rows, and the bytes that did not fit.
     #[inline(always)]
     fn fill<'a>(&mut self, lane: usize, key: &'a [u8]) -> (u32, &'a [u8]) {
         let (blocks, tail) = key.as_chunks::<4>();

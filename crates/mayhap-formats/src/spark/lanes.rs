@@ -9,9 +9,9 @@ use super::hash::{LANES, Rows};
 use super::scheme::{SparkScheme, SparkVersion};
 use crate::{Bits, Scheme};
 
-/// The answers for up to 64 keys, bit `i` for `keys[i]`. To be compiled for the CPU at hand.
+/// The answers for up to 64 keys, bit `i` for `keys[i]`. Meant to be compiled for the CPU at hand.
 ///
-/// Keys are queried in groups of [`LANES`], those that are left one by one.
+/// Keys are queried in groups of [`LANES`], the remaining ones one by one.
 #[inline(always)]
 pub(super) fn contains_each(scheme: &SparkScheme, keys: &[&[u8]], bits: &Bits) -> u64 {
     let mut rows = Rows::new();
@@ -107,11 +107,11 @@ fn v2(
     }
 }
 
-/// Ands a bit of each key to what is known of the key, in bit 0.
+/// Ands a bit of each key to the result so far, in bit 0.
 #[inline(always)]
 fn judge(all: &mut [u64; LANES], words: &[u64], indices: [u32; LANES], shifts: [u32; LANES]) {
-    // Every index is below the number of words. Said in a way that has no panic, so that the words
-    // are gathered eight at a time.
+    // Every index is below the number of words. Expressed without a panic, so that the words are
+    // gathered eight at a time.
     let Some(last) = words.len().checked_sub(1) else { return };
     let mut found = [0; LANES];
     for lane in 0..LANES {

@@ -1,4 +1,4 @@
-//! `org.apache.spark.util.sketch.BloomFilter` of Spark, which `df.stat.bloomFilter` makes.
+//! `org.apache.spark.util.sketch.BloomFilter` of Spark, as created by `df.stat.bloomFilter`.
 //!
 //! The stream of `writeTo`, all numbers big-endian:
 //!
@@ -10,8 +10,8 @@
 //! | 8 | 12 | 4 | i32 | L, the number of longs | 1 to 2^31 − 1 |
 //! | 12 | 16 | 8 L | L × i64 | bit p is bit `p % 64` of long `p / 64` | any |
 //!
-//! V1 is what Spark up to 4.0 writes and reads; V2 is the default from 4.1 (SPARK-47547), which
-//! reads both. m is 64 L. There is no n, no p and no type of column.
+//! Spark up to 4.0 writes and reads V1; V2 is the default from 4.1 (SPARK-47547), which reads both.
+//! m is 64 L. n, p and the type of the column are not recorded.
 //!
 //! Read from and checked against Spark 3.5.6, 4.0.1, 4.1.4 and 4.3.0.
 

@@ -9,12 +9,12 @@ use mayhap::on_this_cpu;
 /// The two generations of Spark's filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SparkVersion {
-    /// 32-bit arithmetic: `h1 + i h2` for i = 1 to k, the complement where negative. Never touches
-    /// a bit at 2^31 or above.
+    /// 32-bit arithmetic: `h1 + i h2` for i = 1 to k, complemented if negative. Never touches a bit
+    /// at 2^31 or above.
     V1,
-    /// 64-bit arithmetic: `h1 (2^31 − 1) + i h2` for i = 1 to k, the complement where negative.
+    /// 64-bit arithmetic: `h1 (2^31 − 1) + i h2` for i = 1 to k, complemented if negative.
     V2 {
-        /// The seed of the first hash; 0 unless the maker chose another.
+        /// The seed of the first hash; 0 unless the creator chose another.
         seed: i32,
     },
 }
@@ -37,7 +37,7 @@ impl SparkVersion {
     }
 }
 
-/// Key bytes → positions as Spark has them.
+/// Key bytes → positions as in Spark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SparkScheme {
     version: SparkVersion,
@@ -112,7 +112,7 @@ impl SparkScheme {
                 let mut combined = i64::from(h1.cast_signed()).wrapping_mul(0x7FFF_FFFF);
                 for _ in 0..self.num_hashes {
                     combined = combined.wrapping_add(i64::from(h2.cast_signed()));
-                    // The next round starts from the number that was not flipped.
+                    // The next round starts from the number before complementing.
                     let flipped = if combined < 0 { !combined } else { combined };
                     if !each(self.num_bits.of(flipped as u64)) {
                         return;

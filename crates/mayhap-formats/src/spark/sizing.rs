@@ -1,10 +1,10 @@
-//! How large a new filter is: `BloomFilter.create`.
+//! The size of a new filter: `BloomFilter.create`.
 
 use super::scheme::SparkVersion;
 use crate::Error;
 use crate::java::{optimal_num_bits, optimal_num_hashes};
 
-/// What `BloomFilter.create` is given.
+/// The arguments of `BloomFilter.create`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SparkOptions {
     /// n.
@@ -27,7 +27,7 @@ impl SparkOptions {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] in Spark's words.
+    /// [`Error::Refused`] with Spark's message.
     ///
     /// # Examples
     ///

@@ -17,7 +17,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn the_beginning_and_the_length_tell_as_much_as_the_whole() {
+fn the_beginning_and_the_length_are_as_good_as_the_whole() {
     let mut paths = Vec::new();
     files(&golden::root(), &mut paths);
     let (mut found, mut longer) = (0, 0);
@@ -35,7 +35,7 @@ fn the_beginning_and_the_length_tell_as_much_as_the_whole() {
 }
 
 #[test]
-fn without_the_length_only_marks_tell() {
+fn without_the_length_only_marks_are_detected() {
     let marks = detect_start(b"RedisBloom dump\n", None);
     assert_eq!(marks.len(), 1);
     // A length that does not fit tells of nothing, as no length does.

@@ -183,7 +183,7 @@ fn sha_1_gives_five_numbers_a_digest() {
 }
 
 #[test]
-fn another_digest_asks_the_same_bits_elsewhere() {
+fn another_digest_reads_the_same_bits_elsewhere() {
     let sizing = MagnusSizing::Rate { fpp: 0.001, expected_items: 100 };
     let filter = MagnusFilter::create(&sizing, MagnusForm::BitSet, &Limits::default()).unwrap();
     let mut filter = filter.hashed_with(MagnusHash::Sha1).unwrap();

@@ -229,7 +229,7 @@ fn damaged_files_are_refused_or_answer() {
 }
 
 #[test]
-fn what_was_asked_for_is_kept() {
+fn promised_rates_are_kept() {
     // The rate of a full filter, counted: 40,000 absent keys, four standard deviations.
     for (items, fpp) in [(1_000u32, 0.01), (5_000, 0.001), (20_000, 0.1)] {
         let size = SplitBlockSize::Smallest;

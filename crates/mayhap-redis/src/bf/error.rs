@@ -1,8 +1,8 @@
-//! Refusals in the words of the modules and of `mayhap serve`.
+//! Error messages of the modules and of `mayhap serve`.
 
 use crate::Error;
 
-/// Of a filter that takes no more keys: without layers, or where no other layer can be added.
+/// Those of a full filter: one that does not grow, or to which no layer can be added.
 const FULL: [&str; 5] = [
     "non scaling filter is full",
     "problem inserting into filter",
@@ -11,7 +11,7 @@ const FULL: [&str; 5] = [
     "bloom object reached max number of filters",
 ];
 
-/// What a server says of a command about the filter `name`.
+/// The server's error for a command on the filter `name`.
 pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
     let reason = match error.about(name, command) {
         Error::Refused { reason, .. } => reason,
@@ -28,10 +28,10 @@ pub(super) fn refused(error: Error, name: &str, command: &str) -> Error {
     if words == "not found" {
         return Error::NotFound { name };
     }
-    // A reservation that is too large has the words of a growth that is.
+    // A reservation that is too large has the message of growth that is.
     let begins = |full: &&str| {
         words.strip_prefix(full).is_some_and(|rest| {
-            // mayhap says behind a colon what is in the way.
+            // mayhap adds the cause after a colon.
             rest.is_empty() || rest.starts_with(": ")
         })
     };

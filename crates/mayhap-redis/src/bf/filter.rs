@@ -13,12 +13,11 @@ use std::sync::Arc;
 /// Keys in one command.
 const MAX_KEYS: usize = 1_000;
 
-/// A filter that the server keeps, behind its `BF.*` commands: one value, with hashes of its own.
+/// A filter kept by the server behind its `BF.*` commands: one value, with its own hashes.
 ///
-/// Insertion is `BF.INSERT name NOCREATE`, as `BF.ADD` would make a filter of the server's
-/// defaults in the place of one that has expired or was deleted. A query is `BF.MEXISTS` with
-/// `EXISTS` behind it, as a filter that is not there answers with no. Both fail with
-/// [`Error::Gone`] instead.
+/// An insertion is `BF.INSERT name NOCREATE`, as `BF.ADD` would replace an expired or deleted
+/// filter by one with the server's defaults. A query is `BF.MEXISTS` followed by `EXISTS`, as a
+/// missing filter answers with no. Both return [`Error::Gone`] instead.
 ///
 /// # Examples
 ///
@@ -40,20 +39,20 @@ const MAX_KEYS: usize = 1_000;
 pub struct RemoteBf {
     server: Server,
     name: Arc<str>,
-    /// p, if this handle has made the filter or the server tells it.
+    /// p, if this handle created the filter or the server reports it.
     target_fpp: Option<f64>,
 }
 
 impl RemoteBf {
-    /// `BF.RESERVE`: the filter of this name, and whether it was made; one that is there has to be
-    /// alike as far as the server tells (`RedisBloom` does not tell p). After a lost reply a filter
-    /// that is alike counts as made.
+    /// `BF.RESERVE`: returns the filter of this name, and whether it was created; an existing one
+    /// must be equal as far as the server reports it (`RedisBloom` does not report p). After a lost
+    /// reply an equal filter counts as created.
     ///
     /// # Errors
     ///
-    /// [`Error::Exists`] for another filter; [`Error::Refused`] in the server's words for numbers
-    /// that it does not take, or if it has no `BF.*` commands; [`Error::WrongType`]; those of a
-    /// call.
+    /// [`Error::Exists`] for a different filter; [`Error::Refused`] with the server's message for
+    /// parameters that it rejects, or if it has no `BF.*` commands; [`Error::WrongType`]; those of
+    /// a call.
     pub async fn reserve(
         server: &Server,
         name: &str,
@@ -94,11 +93,11 @@ impl RemoteBf {
         Ok(filter)
     }
 
-    /// `BF.CARD`: how many insertions found a new key.
+    /// `BF.CARD`: the number of insertions that found a new key.
     ///
     /// # Errors
     ///
-    /// Those of a call. A filter that is not there has 0.
+    /// Those of a call. A missing filter has 0.
     pub async fn card(&self) -> Result<u64, Error> {
         let reply = self.server.one(self.read("BF.CARD")).await?;
         match self.value(reply, "BF.CARD")? {
@@ -107,7 +106,7 @@ impl RemoteBf {
         }
     }
 
-    /// What the server tells, with the fields that only some servers have.
+    /// The server's information, with the fields that only some servers have.
     async fn described(&self) -> Result<BfInfo, Error> {
         let field = |name: &str| {
             let mut read = self.read("BF.INFO");
@@ -119,7 +118,7 @@ impl RemoteBf {
         let [info, error_rate, requested] =
             <[Reply; 3]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
         let mut info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
-        // A server without the field refuses it.
+        // A server without the field rejects it.
         info.complete(error_rate.value.ok().as_ref(), requested.value.ok().as_ref());
         Ok(info)
     }
@@ -139,7 +138,7 @@ impl RemoteBf {
         Error::Gone { name: self.name.to_string(), reason }
     }
 
-    /// An answer a key. An insertion that fails ends the array with its error.
+    /// One reply per key. An insertion that fails ends the array with its error.
     fn answers(&self, reply: Reply, command: &str, keys: usize) -> Result<Vec<bool>, Error> {
         let value = self.value(reply, command)?;
         let Value::Array(answers) = &value else { return Err(Error::strange(command, &value)) };
@@ -169,7 +168,7 @@ impl RemoteFilter for RemoteBf {
 
     /// # Errors
     ///
-    /// [`Error::Full`]: the keys before the first new one that had no place are in it.
+    /// [`Error::Full`]: the keys before the first new one that did not fit are in it.
     async fn insert_batch(&self, keys: &[&[u8]]) -> Result<InsertedBatch, Error> {
         let mut batch = InsertedBatch::default();
         batch.new.clear_to(keys.len());
@@ -228,10 +227,10 @@ impl RemoteFilter for RemoteBf {
         if is_there == Some(0) { Err(self.gone()) } else { Ok(found) }
     }
 
-    /// The server says neither m nor k nor how many bits are set: bits are those of its memory,
-    /// the other two 0. `estimated_items` is its count. `estimated_fpp` is that of a filter of p
-    /// with so many keys, for several layers the most that they may add up to, and NaN if p is not
-    /// known: attached to `RedisBloom`.
+    /// The server reports neither m nor k nor the number of set bits: bits are those of its memory,
+    /// the other two 0. `estimated_items` is its count. `estimated_fpp` is that of a filter of rate
+    /// p with this many keys, for several layers the largest possible sum, and NaN if p is unknown,
+    /// as when attached to `RedisBloom`.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let replies = self.server.run(vec![self.read("BF.INFO"), self.read("PTTL")]).await?;
         let [info, ttl] =

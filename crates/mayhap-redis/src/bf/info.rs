@@ -1,12 +1,12 @@
-//! What `BF.INFO` answers.
+//! The reply of `BF.INFO`.
 
 use super::{BfGrowth, BfOptions};
 use crate::Error;
 use crate::replies::text;
 use redis::Value;
 
-/// The fields that all servers have, the rates of valkey-bloom, and the capacity that
-/// `mayhap serve` was given.
+/// The fields common to all servers, the rates of valkey-bloom, and the capacity requested from
+/// `mayhap serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct BfInfo {
     /// Of all layers.
@@ -18,7 +18,7 @@ pub(super) struct BfInfo {
     pub(super) expansion: Option<u64>,
     pub(super) error_rate: Option<f64>,
     pub(super) tightening: Option<f64>,
-    /// The capacity that was requested; `None` where it shows in `capacity`.
+    /// The requested capacity; `None` if it equals `capacity`.
     pub(super) requested: Option<u64>,
 }
 
@@ -61,7 +61,7 @@ impl BfInfo {
         })
     }
 
-    /// Takes the answers to the fields `ERROR` and `ASKED` of a server that has them.
+    /// Adds the replies for the fields `ERROR` and `ASKED` of a server that has them.
     pub(super) fn complete(&mut self, error_rate: Option<&Value>, requested: Option<&Value>) {
         let value = |answer: Option<&Value>| match answer {
             Some(Value::Array(one)) => one.first().cloned(),
@@ -80,9 +80,9 @@ impl BfInfo {
         };
     }
 
-    /// The first parameter that is not as requested: its name, what it is, what was requested.
+    /// The first parameter that is not as requested: its name, its value, and the requested value.
     ///
-    /// `RedisBloom` does not tell p.
+    /// `RedisBloom` does not report p.
     pub(super) fn differs(&self, wanted: &BfOptions) -> Option<(&'static str, String, String)> {
         let shown = |times: Option<u64>| times.map_or("none".to_owned(), |times| times.to_string());
         let growth = match wanted.growth {
@@ -110,7 +110,7 @@ impl BfInfo {
         }
     }
 
-    /// What so many layers hold if the first holds c: c, c e, c e², ….
+    /// The capacity of this many layers if the first holds c: c, c e, c e², ….
     fn layers_of(&self, mut layer: u64) -> u64 {
         let mut capacity = 0u64;
         for _ in 0..self.layers.min(64) {
@@ -120,11 +120,11 @@ impl BfInfo {
         capacity
     }
 
-    /// p now of a filter made for `target_fpp`: `(1 − 2^(−items / capacity))^(log2(1 / p))`, which
-    /// is p when it is full; for several layers the most that they add up to.
+    /// The current rate of a filter sized for `target_fpp`: `(1 − 2^(−items / capacity))^(log2(1 /
+    /// p))`, which is p when it is full; for several layers the largest possible sum.
     pub(super) fn estimated_fpp(&self, target_fpp: f64) -> f64 {
         if self.layers > 1 {
-            // RedisBloom halves p from layer to layer, beginning with p / 2.
+            // RedisBloom halves p from layer to layer, starting with p / 2.
             return self.tightening.map_or(target_fpp, |ratio| target_fpp / (1.0 - ratio)).min(1.0);
         }
         let load = self.items as f64 / self.capacity as f64;

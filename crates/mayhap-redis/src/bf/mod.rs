@@ -1,7 +1,7 @@
 //! Filters that the server itself keeps: `BF.*` of `RedisBloom`, valkey-bloom and `mayhap serve`.
 //!
-//! `options.rs` is what `BF.RESERVE` takes, `info.rs` what `BF.INFO` answers, `error.rs` their
-//! refusals, `filter.rs` the filter.
+//! `options.rs` has the arguments of `BF.RESERVE`, `info.rs` the reply of `BF.INFO`, `error.rs`
+//! their errors, `filter.rs` the filter.
 
 mod error;
 mod filter;

@@ -1,8 +1,8 @@
-//! What a filter is made with.
+//! The parameters of a new filter.
 
 use redis::Cmd;
 
-/// What `BF.RESERVE` is given.
+/// The arguments of `BF.RESERVE`.
 ///
 /// # Examples
 ///
@@ -16,27 +16,27 @@ use redis::Cmd;
 pub struct BfOptions {
     /// n of the first layer: at most 2^30 (`RedisBloom` 8), or what fits 128 MiB (valkey-bloom).
     pub expected_items: u64,
-    /// p. `RedisBloom` 8 takes what is above 0.25 for 0.25, unsaid; the layers of valkey-bloom add
+    /// p. `RedisBloom` 8 silently treats values above 0.25 as 0.25; the layers of valkey-bloom add
     /// up to 2 p.
     pub target_fpp: f64,
-    /// What happens after n keys.
+    /// The behaviour after n keys.
     pub growth: BfGrowth,
 }
 
-/// What happens to a filter that is full.
+/// The behaviour of a full filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BfGrowth {
-    /// What the server is configured for: a layer of twice the size, by default.
+    /// The server's configuration: by default a layer of twice the size.
     #[default]
     OfServer,
-    /// A layer of so many times the size of the one before.
+    /// A layer of this many times the size of the previous one.
     By(u32),
     /// Insertions of new keys fail with [`crate::Error::Full`].
     None,
 }
 
 impl BfOptions {
-    /// A filter that grows as the server has it.
+    /// A filter that grows by the server's configuration.
     pub fn new(expected_items: u64, target_fpp: f64) -> Self {
         Self { expected_items, target_fpp, growth: BfGrowth::OfServer }
     }

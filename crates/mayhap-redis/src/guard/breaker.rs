@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{self, Instant};
 
-/// Failures in a row that open the circuit. A single slow answer says little.
+/// The number of consecutive failures that opens the circuit. A single slow answer means little.
 const MANY: u32 = 8;
 
-/// Calls to a filter or a cache. Closed at first; open after [`MANY`] failures in a row, and then
-/// half-open every `retry_after`, for one trial call.
+/// Calls to a filter or a cache. Closed at first; open after [`MANY`] consecutive failures, and
+/// then half-open every `retry_after`, for one trial call.
 #[derive(Debug)]
 pub(super) struct CircuitBreaker {
     timeout: Duration,
@@ -22,7 +22,7 @@ pub(super) struct CircuitBreaker {
 struct State {
     /// In a row.
     failures: u32,
-    /// Until when the circuit is open, and what failed last.
+    /// The end of the open time, and the last failure.
     open: Option<(Instant, Shared)>,
 }
 
@@ -31,7 +31,7 @@ impl CircuitBreaker {
         Self { timeout, retry_after, state: Mutex::default() }
     }
 
-    /// Awaits an answer until the timeout; an error at once while the circuit is open.
+    /// Awaits an answer until the timeout; fails at once while the circuit is open.
     pub(super) async fn call<T, E: Into<Shared>>(
         &self,
         answer: impl Future<Output = Result<T, E>>,
@@ -53,8 +53,8 @@ impl CircuitBreaker {
         Err(error)
     }
 
-    /// Whether to call now. When the open time ends, one call goes first; the others fail until it
-    /// has succeeded.
+    /// Whether to call now. When the open time ends, one trial call is allowed; the others fail
+    /// until it has succeeded.
     fn check_closed(&self) -> Result<(), Shared> {
         if let Some((until, error)) = &mut self.state().open {
             let now = Instant::now();

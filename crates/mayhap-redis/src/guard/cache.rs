@@ -6,13 +6,14 @@ use crate::{Error, Server};
 use redis::{Cmd, Value, cmd};
 use std::time::Duration;
 
-/// No server takes an expiry that does not fit into its clock; this one is 285,000 years.
+/// Servers reject an expiry that does not fit into their clock; this one is 285,000 years.
 const MAX_TTL_MS: u64 = 1 << 53;
 
-/// A [`Cache`] in Redis, Valkey or a cluster: a string value per entry, its key behind a prefix.
+/// A [`Cache`] in Redis, Valkey or a cluster: a string value per entry, with a prefix before its
+/// key.
 ///
-/// Let it expire on a server of its own, or on one whose `maxmemory-policy` is `volatile-*`: with
-/// `allkeys-*` a full server drops the shards of a filter as well.
+/// Use a separate server, or one whose `maxmemory-policy` is `volatile-*`: with `allkeys-*` a full
+/// server also evicts the shards of a filter.
 #[derive(Debug, Clone)]
 pub struct RedisCache {
     server: Server,
@@ -20,9 +21,9 @@ pub struct RedisCache {
 }
 
 impl RedisCache {
-    /// Keeps entries on this server, under keys that begin with `prefix`.
+    /// Stores entries on this server, under keys that begin with `prefix`.
     ///
-    /// A guard gives up by itself, but [`crate::ServerOptions::deadline`] says how long
+    /// A guard has its own time-out, but [`crate::ServerOptions::deadline`] limits how long
     /// [`super::Guard::invalidate`] tries.
     pub fn new(server: Server, prefix: impl Into<String>) -> Self {
         Self { server, prefix: prefix.into() }

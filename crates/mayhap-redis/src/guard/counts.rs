@@ -1,12 +1,12 @@
-//! What a guard has done so far.
+//! The counts of a guard.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What a guard has done since it was created.
+        /// Counts since the guard was created.
         ///
-        /// When no call is on its way and none was cancelled, `requests = stopped + joined +
+        /// If no call is in flight and none was cancelled, `requests = stopped + joined +
         /// cache_hits + absent_confirmed + loads + refused`.
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
         #[non_exhaustive]
@@ -21,7 +21,7 @@ macro_rules! counts {
 
         impl Counters {
             pub(super) fn read(&self) -> GuardCounts {
-                // ORDERING: Relaxed. Numbers to show, each by itself.
+                // ORDERING: Relaxed. Independent numbers for display.
                 GuardCounts { $($name: self.$name.0.load(Ordering::Relaxed),)* }
             }
         }
@@ -37,19 +37,19 @@ counts! {
     joined,
     /// Answered by a value in the cache.
     cache_hits,
-    /// Answered by an absence that the cache remembered.
+    /// Answered by a cached absence.
     absent_confirmed,
     /// Calls of the loader.
     loads,
     /// Loads that failed.
     load_errors,
-    /// Loads of a key that the filter let pass and that had no value.
+    /// Loads of a key that passed the filter but had no value.
     false_positives,
-    /// Requests that the filter gave no answer to, or for which its circuit breaker was open.
+    /// Requests that the filter did not answer, or for which its circuit breaker was open.
     filter_errors,
     /// The same for the cache.
     cache_errors,
-    /// Answered with the error of the filter or the cache, as [`super::Failing::Closed`] wants it.
+    /// Answered with the error of the filter or the cache, under [`super::Failing::Closed`].
     refused,
 }
 

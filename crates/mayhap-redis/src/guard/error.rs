@@ -1,19 +1,19 @@
-//! Why a guard has no answer.
+//! The errors of a guard.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An error that all tasks which wait for one answer share.
+/// An error shared by all tasks that wait for one answer.
 pub(super) type Shared = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Why a guard has no answer. `E` is the loader's error.
+/// The reason why a guard has no answer. `E` is the loader's error.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum GuardError<E> {
-    /// The filter gave none, and the guard fails closed; or it did not take an insertion.
+    /// The filter did not answer, and the guard fails closed; or an insertion failed.
     Filter(Shared),
-    /// The cache gave none, and the guard fails closed; or it did not forget an entry.
+    /// The cache did not answer, and the guard fails closed; or dropping an entry failed.
     Cache(Shared),
     /// The loader failed.
     Load(Arc<E>),

@@ -19,8 +19,8 @@ type Answer<L> = Result<Option<Vec<u8>>, GuardError<<L as Loader>::Error>>;
 /// Answers `get` from a filter, a cache and a loader, in this order: see [`crate::guard`].
 ///
 /// Cheap to clone; clones share everything. A filter's digest should be keyed
-/// ([`mayhap::DigestFunction::sip13`]) where strangers choose the keys: of a public digest they can
-/// compute keys that pass, and the guard is none.
+/// ([`mayhap::DigestFunction::sip13`]) if strangers choose the keys: for a public digest they can
+/// compute keys that pass, which makes the guard useless.
 pub struct Guard<F, C, L: Loader> {
     inner: Arc<Inner<F, C, L>>,
 }
@@ -37,7 +37,7 @@ struct Inner<F, C, L: Loader> {
     counters: Counters,
 }
 
-/// What the filter says of a key.
+/// The filter's answer for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     SurelyNot,
@@ -46,8 +46,8 @@ enum Said {
 }
 
 impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
-    /// Makes a guard. It does not believe the filter's "surely absent" until
-    /// [`Guard::warmed`] is called.
+    /// Creates a guard. It does not trust the filter's "surely absent" until [`Guard::warmed`] is
+    /// called.
     pub fn new(filter: F, cache: C, loader: L, options: GuardOptions) -> Self {
         let breaker = || CircuitBreaker::new(options.timeout, options.retry_after);
         let (to_filter, to_cache) = (breaker(), breaker());
@@ -67,17 +67,18 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Says that the filter holds every key that exists. Until then keys that
-    /// the filter denies go to the loader, and what it finds is inserted.
+    /// Declares that the filter holds every existing key. Until then, keys that the filter denies
+    /// go to the loader, and those that it finds are inserted.
     pub fn warmed(&self) {
-        // ORDERING: Release, with the Acquire in `get`: who sees it sees the insertions before it.
+        // ORDERING: Release, with the Acquire in `get`: a task that sees it sees the insertions
+        // before it.
         self.inner.warmed.store(true, Ordering::Release);
     }
 
     /// The value of a key, or `None` if there is none.
     ///
-    /// Calls for one key at one time share one call of the cache and of the loader, which goes on
-    /// if they are cancelled. Errors are not remembered.
+    /// Concurrent calls for one key share one call of the cache and of the loader (single-flight),
+    /// which continues if they are cancelled. Errors are not cached.
     ///
     /// # Errors
     ///
@@ -86,7 +87,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
     ///
     /// # Panics
     ///
-    /// Outside of a tokio runtime with its timers.
+    /// Outside a tokio runtime with timers.
     pub async fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, GuardError<L::Error>> {
         let inner = &self.inner;
         inner.counters.requests.add();
@@ -107,25 +108,25 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
         landed.ok().and_then(|answer| answer.clone()).unwrap_or(Err(GuardError::NoAnswer))
     }
 
-    /// Inserts a key that is about to exist into the filter, and drops what the cache has for it.
+    /// Inserts a key that is about to exist into the filter, and drops its cache entry.
     ///
     /// Call it before the key's row is committed, so that no row is ever unknown to the filter, and
-    /// [`Guard::invalidate`] after: an absence may have been remembered in between. A key whose row
-    /// is not committed after all costs one false positive.
+    /// [`Guard::invalidate`] after: an absence may have been cached in between. A key whose row is
+    /// not committed after all costs one false positive.
     ///
     /// # Errors
     ///
     /// [`GuardError::Filter`]: do not commit the row, or insert again. [`GuardError::Cache`]: the
-    /// key is in the filter, but what the cache has for it stays until its time ends.
+    /// key is in the filter, but its cache entry stays until it expires.
     pub async fn insert(&self, key: &[u8]) -> Result<(), GuardError<L::Error>> {
         let inserted = self.inner.filter.insert(key).await;
         inserted.map_err(|error| GuardError::Filter(Arc::new(error)))?;
         self.invalidate(key).await
     }
 
-    /// Drops what the cache has for a key, after its value changed or went. Loads that are on
-    /// their way in this process do not fill the cache any more; one in another process still may,
-    /// for [`GuardOptions::value_ttl`] at most.
+    /// Drops the cache entry of a key after its value changed or was deleted. Loads in flight in
+    /// this process no longer fill the cache; one in another process still may, for at most
+    /// [`GuardOptions::value_ttl`].
     ///
     /// # Errors
     ///
@@ -135,7 +136,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Guard<F, C, L> {
         self.inner.cache.remove(key).await.map_err(|error| GuardError::Cache(error.into()))
     }
 
-    /// What it has done so far.
+    /// The counts so far.
     pub fn counts(&self) -> GuardCounts {
         self.inner.counters.read()
     }
@@ -159,7 +160,7 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
         }
     }
 
-    /// Goes on if it fails open.
+    /// Continues if it fails open.
     fn fail(&self, error: GuardError<L::Error>) -> Result<(), GuardError<L::Error>> {
         match self.options.failing {
             Failing::Open => Ok(()),
@@ -210,7 +211,8 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
                 self.counters.false_positives.add();
                 self.keep(leader, &[ABSENT], self.options.absent_ttl).await;
             }
-            // An absence costs memory in the cache: only of the few that the filter lets pass.
+            // An absence costs memory in the cache: store it only for the few keys that pass the
+            // filter.
             (None, Said::SurelyNot | Said::Nothing) => {}
         }
         Ok(loaded)
@@ -224,8 +226,8 @@ impl<F: GuardFilter, C: Cache, L: Loader> Inner<F, C, L> {
         if self.to_cache.call(self.cache.set(&leader.key, entry, ttl)).await.is_err() {
             self.counters.cache_errors.add();
         }
-        // Who changed it removed the entry before or after it was set: in the first case it is
-        // removed here, also if `set` failed, as it may have been carried out.
+        // The changing task removed the entry before or after it was set: in the first case it is
+        // removed here, even if `set` failed, as it may have been executed.
         if leader.is_outdated() && self.to_cache.call(self.cache.remove(&leader.key)).await.is_err()
         {
             self.counters.cache_errors.add();

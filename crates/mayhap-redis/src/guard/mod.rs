@@ -1,20 +1,20 @@
-//! A guard in front of a database: keys that exist nowhere are stopped by a filter, the others are
-//! answered by a cache, and the rest by the database.
+//! A guard in front of a database: a filter stops keys that exist nowhere, a cache answers most of
+//! the others, and the database the rest.
 //!
-//! `get(key)` queries in this order and stops at the first that knows:
+//! `get(key)` queries in this order and stops at the first answer:
 //!
-//! | who | says | then |
+//! | part | answer | result |
 //! |---|---|---|
-//! | filter ([`GuardFilter`]) | surely absent | `None`, nothing else is touched |
+//! | filter ([`GuardFilter`]) | surely absent | `None`, nothing else is queried |
 //! | a load of this key by another task | | its answer |
-//! | cache ([`Cache`]) | a value, or a remembered absence | the answer |
-//! | loader ([`Loader`]) | a value or nothing | the answer, put into the cache |
+//! | cache ([`Cache`]) | a value, or a cached absence | the answer |
+//! | loader ([`Loader`]) | a value or nothing | the answer, stored in the cache |
 //!
-//! So of an attack with `a` keys that exist nowhere, `p · a` reach the loader, each at most once in
-//! [`GuardOptions::absent_ttl`].
+//! So in an attack with `a` keys that exist nowhere, `p · a` reach the loader, each at most once
+//! per [`GuardOptions::absent_ttl`].
 //!
-//! `docs/guard.md` says how to keep the filter complete, what happens when a server fails, and
-//! what strangers who choose keys can do. The example `cache_guard` shows it with Redis and
+//! `docs/guard.md` describes how to keep the filter complete, what happens when a server fails, and
+//! what strangers who choose keys can do. The example `cache_guard` demonstrates it with Redis and
 //! `PostgreSQL`.
 //!
 //! # Examples

@@ -1,32 +1,32 @@
-//! How long a guard remembers and waits.
+//! The times and the failure mode of a guard.
 
 use std::time::Duration;
 
-/// What a guard does while the filter or the cache gives no answer.
+/// The behaviour of a guard while the filter or the cache does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failing {
-    /// The next one answers: right answers, and an attack reaches the database.
+    /// The next part answers: answers are correct, but an attack reaches the database.
     Open,
-    /// It answers with an error: the database is safe, and nobody is served.
+    /// The guard returns an error: the database is safe, but no request is served.
     Closed,
 }
 
-/// How long a guard remembers and waits.
+/// The times and the failure mode of a guard.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
-    /// How long the cache keeps a value; zero: not at all.
+    /// How long the cache keeps a value; zero disables this.
     pub value_ttl: Duration,
-    /// How long the cache keeps that the loader has nothing for a key which the filter lets pass,
-    /// so that one false positive cannot reach the loader again and again; zero: not at all. For as
-    /// long a key that another process creates may seem absent.
+    /// How long the cache keeps an absence, that is, that the loader has no value for a key that
+    /// passed the filter, so that repeating a false positive does not reach the loader; zero
+    /// disables this. A key created by another process may seem absent for this long.
     pub absent_ttl: Duration,
-    /// What happens while the filter or the cache gives no answer.
+    /// The behaviour while the filter or the cache does not answer.
     pub failing: Failing,
     /// How long a call of the filter or of the cache may take.
     pub timeout: Duration,
-    /// How long the circuit breaker of a filter or cache stays open after 8 failures in a row; one
-    /// request then tries it. The others meanwhile do as [`GuardOptions::failing`] says, at once.
-    /// Zero: every request tries it.
+    /// How long the circuit breaker of a filter or cache stays open after 8 consecutive failures;
+    /// then one request tries it. Meanwhile the others behave as set by [`GuardOptions::failing`],
+    /// at once. Zero: every request tries it.
     pub retry_after: Duration,
 }
 

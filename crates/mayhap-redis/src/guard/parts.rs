@@ -1,15 +1,15 @@
-//! What a guard stands between: a filter, a cache, a loader.
+//! The parts of a guard: a filter, a cache, a loader.
 
 use crate::{Error, RemoteFilter};
 use mayhap::{Filter, LayoutKind, SharedBlocks};
 use std::future::Future;
 use std::time::Duration;
 
-/// A filter that a guard asks: every [`RemoteFilter`], and the concurrent filters of the crate
-/// `mayhap`, whose bits are in this process.
+/// A filter for a guard: every [`RemoteFilter`], and the concurrent filters of the crate `mayhap`,
+/// whose bits are in this process.
 pub trait GuardFilter: Send + Sync + 'static {
-    /// Whether the key may be in it: `false` is certain, so a filter that lost its bits answers
-    /// with an error and not with `false`.
+    /// Whether the key may be in it: `false` is certain, so a filter that has lost its bits returns
+    /// an error instead of `false`.
     fn contains(&self, key: &[u8]) -> impl Future<Output = Result<bool, Error>> + Send;
 
     /// Inserts a key.
@@ -37,18 +37,18 @@ impl<L: LayoutKind + 'static> GuardFilter for Filter<L, SharedBlocks> {
     }
 }
 
-/// Why a cache did not answer.
+/// The error of a cache.
 pub type CacheError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A cache that a guard asks and fills: any store of bytes that forgets them after a time.
+/// A cache for a guard: any store of bytes with a time to live.
 ///
-/// An entry is one byte, `+` for a value that follows or `-` for an absence, and the value; what
-/// begins otherwise is overwritten. A cache may forget an entry before its time.
+/// An entry is one byte, `+` for a value that follows or `-` for an absence, and the value;
+/// anything else is overwritten. A cache may drop an entry early.
 pub trait Cache: Send + Sync + 'static {
     /// The entry of a key.
     fn get(&self, key: &[u8]) -> impl Future<Output = Result<Option<Vec<u8>>, CacheError>> + Send;
 
-    /// Keeps an entry for `ttl`, which is never zero.
+    /// Stores an entry for `ttl`, which is never zero.
     fn set(
         &self,
         key: &[u8],
@@ -60,12 +60,12 @@ pub trait Cache: Send + Sync + 'static {
     fn remove(&self, key: &[u8]) -> impl Future<Output = Result<(), CacheError>> + Send;
 }
 
-/// What knows all values: a database. Any `Fn(Vec<u8>) -> impl Future` is one.
+/// The source of all values, such as a database. Any `Fn(Vec<u8>) -> impl Future` is a loader.
 ///
-/// It runs in a task of its own, which goes on when the callers give up: bound its time and how
-/// many run at once (a pool of connections does both).
+/// It runs in a separate task, which continues if the callers give up: limit its time and
+/// concurrency (a connection pool does both).
 pub trait Loader: Send + Sync + 'static {
-    /// Why it did not answer.
+    /// The error of the loader.
     type Error: std::error::Error + Send + Sync + 'static;
 
     /// The value of a key; `None` if there is none.

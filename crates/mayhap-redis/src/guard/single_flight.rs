@@ -1,4 +1,4 @@
-//! Single-call: one call for all tasks that want the same key at the same time.
+//! Single-flight: one call for all tasks that request the same key at the same time.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +8,7 @@ use tokio::sync::watch;
 /// The answer: `None` until it arrives.
 pub(super) type Arrival<T> = watch::Receiver<Option<T>>;
 
-/// The calls on their way, by key.
+/// The calls in flight, by key.
 #[derive(Debug)]
 pub(super) struct SingleFlight<T> {
     in_flight: Mutex<HashMap<Vec<u8>, InFlight<T>>>,
@@ -20,8 +20,8 @@ struct InFlight<T> {
     outdated: Arc<AtomicBool>,
 }
 
-/// The one that makes the call. Dropped without [`Leader::finish`], the waiters learn that nothing
-/// comes.
+/// The task that makes the call. If it is dropped without [`Leader::finish`], the waiters are
+/// notified that there is no answer.
 #[derive(Debug)]
 pub(super) struct Leader<T> {
     single_flight: Arc<SingleFlight<T>>,
@@ -49,10 +49,10 @@ impl<T> SingleFlight<T> {
         (arrival, Some(Leader { single_flight, key: key.to_vec(), outdated, answers }))
     }
 
-    /// The key's value changed: nobody joins the call on its way any more.
+    /// The key's value changed: no task joins the call in flight any more.
     pub(super) fn outdate(&self, key: &[u8]) {
         if let Some(call) = self.in_flight().remove(key) {
-            // ORDERING: SeqCst here and where it is read: the cache is written between two looks,
+            // ORDERING: SeqCst here and where it is read: the cache is written between two checks,
             // and one of the two sides has to see the other.
             call.outdated.store(true, Ordering::SeqCst);
         }

@@ -13,26 +13,27 @@ use redis::{Value, cmd};
 use std::fmt;
 use std::sync::Arc;
 
-/// Sets bits in a bitmap that is made with its expiry if it is not there: all in one step, so that
-/// neither a crash nor the end of the old bitmap in between leaves one that stays for ever.
+/// Sets bits in a bitmap, which is created with its expiry if it does not exist: all in one step,
+/// so that neither a crash nor the expiry of the old bitmap in between leaves one that never
+/// expires.
 const SET: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 0 then
   redis.call('SET', KEYS[1], '\\0', 'PX', ARGV[1])
 end
 return redis.call('BITFIELD', KEYS[1], unpack(ARGV, 2))";
 
-/// A filter whose bits the Redis variant of Java-BloomFilter has written, or will read.
+/// A filter shared with the Redis variant of Java-BloomFilter.
 ///
 /// Bit p of a bitmap is bit p of its string as `SETBIT` counts (from the most significant). Keys
 /// are the bytes that the class hashes: text as UTF-8. With [`MagnusOptions::num_bitmaps`] above 1
 /// it may have more than the 2^31 bits of the class and the 2^32 of a string.
 ///
-/// A bitmap that is not there is empty, as for the class: after it has expired, everything is
-/// answered with no.
+/// A missing bitmap is empty, as for the class: after it has expired, every query is answered with
+/// no.
 ///
 /// Insertion: one `BITFIELD`, or one script around it if the bitmaps expire; query: one
-/// `BITFIELD_RO` (Redis 6). Two are equal when name, options, m, n and k are; the class, which has
-/// one name, compares the last three.
+/// `BITFIELD_RO` (Redis 6). Two filters are equal if name, options, m, n and k are; the class,
+/// which has only one name, compares the last three.
 ///
 /// # Examples
 ///
@@ -68,15 +69,15 @@ struct Inner {
 }
 
 impl RemoteMagnus {
-    /// The filter of this name, and whether a bitmap was made for it; bitmaps that are there stay
-    /// as they are. After a lost reply a bitmap that is there counts as made.
+    /// The filter of this name, and whether a bitmap was created for it; existing bitmaps stay
+    /// unchanged. After a lost reply an existing bitmap counts as created.
     ///
-    /// A new bitmap is one byte of zeros, which is what the class begins with.
+    /// A new bitmap is a zero byte, as created by the class.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] for numbers that give no filter; [`Error::WrongType`];
-    /// [`Error::Damaged`] for a bitmap of more than m bits; those of a call.
+    /// [`Error::Format`] for invalid parameters; [`Error::WrongType`]; [`Error::Damaged`] for a
+    /// bitmap of more than m bits; those of a call.
     pub async fn create(
         server: &Server,
         name: &str,
@@ -102,7 +103,7 @@ impl RemoteMagnus {
         Ok((filter, made))
     }
 
-    /// The filter of this name, if at least one of its bitmaps is there.
+    /// The filter of this name, if at least one of its bitmaps exists.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl RemoteMagnus {
         Error::NotFound { name: self.inner.name.clone() }
     }
 
-    /// Whether any bitmap is there; all of them are strings that are short enough.
+    /// Whether any bitmap exists; checks that all of them are strings that are short enough.
     async fn check(&self) -> Result<bool, Error> {
         let lens =
             self.inner.keys.iter().flat_map(|key| {
@@ -192,7 +193,7 @@ impl RemoteMagnus {
     }
 }
 
-/// A command of a key and nothing else.
+/// A command with a key and no other argument.
 fn word(name: &str, key: &str) -> redis::Cmd {
     let mut word = cmd(name);
     word.arg(key);
@@ -223,16 +224,16 @@ impl RemoteFilter for RemoteMagnus {
         Ok(bitfield::contains(server, k, keys.len(), parts, None).await?.0)
     }
 
-    /// The rate is the mean of the bitmaps', the number of keys the sum of theirs; n is that of all
-    /// bitmaps. p is not known. The time is that of the bitmap that expires first.
+    /// The rate is the mean over the bitmaps, the number of keys their sum; n is that of all
+    /// bitmaps. p is unknown. The time is that of the first bitmap to expire.
     ///
-    /// `BITCOUNT` keeps a server for about 0.1 ms a MiB.
+    /// `BITCOUNT` blocks a server for about 0.1 ms per MiB.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let inner = &self.inner;
-        let asks = inner.keys.iter().flat_map(|key| {
+        let commands = inner.keys.iter().flat_map(|key| {
             ["BITCOUNT", "STRLEN", "PTTL"].map(|name| Command::read(key, word(name, key)))
         });
-        let replies = inner.server.run(asks.collect()).await?;
+        let replies = inner.server.run(commands.collect()).await?;
         let (m, k) = (inner.params.len() as f64, f64::from(inner.params.num_hashes));
         let mut replies = replies.into_iter();
         let (mut count_ones, mut num_bytes, mut fpp, mut items) = (0, 0, 0.0, 0.0);
@@ -251,7 +252,7 @@ impl RemoteFilter for RemoteMagnus {
                 / inner.keys.len() as f64;
             items -= m / k * (-fill).ln_1p();
             let ttl = ttl.int(key, "PTTL")?;
-            // -2: there is no such key.
+            // -2: the key does not exist.
             there |= ttl != -2;
             if let Ok(ttl) = u64::try_from(ttl) {
                 ttl_ms = Some(ttl_ms.map_or(ttl, |first: u64| first.min(ttl)));

@@ -1,14 +1,14 @@
-//! How many bitmaps, and for how long.
+//! The number of bitmaps and their time to live.
 
 use crate::Error;
 use mayhap_formats::{MagnusHash, MagnusScheme, Scheme};
 use std::time::Duration;
 
-/// The salt of the digests is one byte: the number after the 1,024th is the first again.
+/// The salt of the digests is one byte: the number after the 1,024th is the first one again.
 const MAX_HASHES_TO_CHOOSE: u32 = 1_023;
 const MAX_BITMAPS: u32 = 65_536;
 
-/// How many bitmaps a filter has, and how long they live.
+/// The number of bitmaps of a filter and their time to live.
 ///
 /// # Examples
 ///
@@ -27,11 +27,10 @@ pub struct MagnusOptions {
     /// bitmap i is in the key `name:i` and each has m bits.
     ///
     /// A key has all its bits in the bitmap `abs(createHashes(key, k + 1)[k] % num_bitmaps)`: the
-    /// number that the class would compute next, so the choice says nothing of the bits.
+    /// number that the class would compute next, so the choice is independent of the bits.
     pub num_bitmaps: u32,
-    /// How long a bitmap lives from the moment when it is made, by [`super::RemoteMagnus::create`]
-    /// or by an insertion after it has expired or was deleted. A bitmap that is there keeps the
-    /// expiry that it has.
+    /// The time to live of a bitmap from its creation, by [`super::RemoteMagnus::create`] or by an
+    /// insertion after it has expired or was deleted. An existing bitmap keeps its expiry.
     pub expires_after: Option<Duration>,
 }
 
@@ -51,7 +50,7 @@ impl MagnusOptions {
         }
     }
 
-    /// What chooses among several bitmaps.
+    /// The choice among several bitmaps.
     pub(super) fn chooser(&self, num_hashes: u32) -> Result<Option<Chooser>, Error> {
         let too_large = |field, limit: u32, found: u32| {
             let (limit, found) = (u64::from(limit), u64::from(found));

@@ -3,9 +3,9 @@
 use crate::Error;
 use mayhap_formats::{Limits, MagnusHash, MagnusScheme, MagnusSizing};
 
-/// m, n and k of one bitmap. No bitmap says them: whoever attaches has to know them.
+/// m, n and k of one bitmap. A bitmap does not record them: to attach, you have to know them.
 ///
-/// Two are equal when all three are, which is when two objects of the class are equal.
+/// Two are equal if all three are, like two objects of the class.
 ///
 /// # Examples
 ///
@@ -42,8 +42,8 @@ impl MagnusParams {
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] where the class makes a filter that divides by zero or answers yes to
-    /// everything.
+    /// [`Error::Format`] where the class creates a filter that divides by zero or answers yes to
+    /// every query.
     pub fn of_rate(target_fpp: f64, expected_items: i32) -> Result<Self, Error> {
         let sizing = MagnusSizing::RedisRate { fpp: target_fpp, expected_items };
         let (num_bits, num_hashes) = sizing.num_bits_and_hashes()?;
@@ -55,7 +55,7 @@ impl MagnusParams {
         u64::from(self.num_bits.unsigned_abs())
     }
 
-    /// The positions in one bitmap, if the numbers are bearable.
+    /// The positions in one bitmap, if the numbers are within the limits.
     pub(super) fn scheme(&self) -> Result<MagnusScheme, Error> {
         Limits::default().check_hashes("number of hash functions", u64::from(self.num_hashes))?;
         Ok(MagnusScheme::new(MagnusHash::Md5, self.num_hashes, self.num_bits)?)

@@ -1,9 +1,10 @@
-//! Inserting and asking: a command for a key or a few, all of a call in one pipeline to each node.
+//! Inserting and querying: one command for one or a few keys, all commands of a call in one
+//! pipeline to each node.
 //!
-//! The last command that a call sends to a shard reads its trailer, too. Commands on one key are
-//! carried out in their order, so if the generation is there after the last, it was there before.
-//! Only a command that had to be sent again may come after it: the trailers of such shards are read
-//! once more.
+//! The last command that a call sends to a shard also reads its trailer. Commands on one key are
+//! executed in order, so if the generation is present after the last one, it was present before.
+//! Only a command that had to be sent again may arrive after it: the trailers of such shards are
+//! read once more.
 
 use super::filter::NativeFilter;
 use super::generation::Generation;
@@ -17,20 +18,20 @@ use std::time::Instant;
 /// Keys of one pipeline: about 10 MB of commands.
 const KEYS_AT_ONCE: usize = 1 << 14;
 
-/// Switches that may come in the middle of a query of more than one pipeline.
+/// The largest number of switches during a query of more than one pipeline.
 const SWITCHES: usize = 100;
 
 impl NativeFilter {
-    /// Inserts keys that are digests already. After an error any of them may be in it.
+    /// Inserts keys that are already digests. After an error any of them may be in it.
     ///
     /// One `BITFIELD` for up to 32 bits of a shard (eight keys of k = 4, four of k = 8), in one
-    /// round trip to each node for 16,384 keys. Of equal digests in a call the first is new and
-    /// the others are there.
+    /// round trip to each node for 16,384 keys. If a call has equal digests, the first one is new
+    /// and the others are present.
     ///
     /// # Errors
     ///
     /// [`Error::Gone`], [`Error::ServerFull`], [`Error::WrongType`], [`Error::Refused`],
-    /// [`Error::Busy`] if a switch to another filter does not end, and those of the connection.
+    /// [`Error::Busy`] if a switch to another filter does not finish, and those of the connection.
     pub async fn insert_digests(&self, digests: &[Digest]) -> Result<InsertedBatch, Error> {
         let mut batch = InsertedBatch::default();
         batch.new.clear_to(digests.len());
@@ -46,16 +47,16 @@ impl NativeFilter {
         Ok(batch)
     }
 
-    /// Asks for keys that are digests already: bit `i` is the answer for `digests[i]`.
+    /// Queries keys that are already digests: bit `i` is the answer for `digests[i]`.
     ///
-    /// One `GETRANGE` a key and one a shard (layout `standard`: `BITFIELD_RO`), in one round trip
-    /// to each node for 16,384 keys. One filter answers all of them: if it is switched to another
-    /// meanwhile, they are queried again.
+    /// One `GETRANGE` per key and one per shard (layout `standard`: `BITFIELD_RO`), in one round
+    /// trip to each node for 16,384 keys. A single filter answers all of them: if it is switched to
+    /// another meanwhile, they are queried again.
     ///
     /// # Errors
     ///
-    /// As [`NativeFilter::insert_digests`]; [`Error::Busy`], too, if one switch after another comes
-    /// in the middle of more than 16,384 keys.
+    /// As [`NativeFilter::insert_digests`]; also [`Error::Busy`] if one switch after another
+    /// happens during a query of more than 16,384 keys.
     pub async fn contains_digests(&self, digests: &[Digest]) -> Result<Bitmap, Error> {
         let mut found = Bitmap::new();
         for _ in 0..SWITCHES {
@@ -91,8 +92,8 @@ impl NativeFilter {
         Ok(is_one)
     }
 
-    /// Inserts again what came to shards that were gone or fenced, until nothing is left; asks
-    /// again for all of them, so that one generation answers. Which one was the last.
+    /// Repeats insertions into missing or fenced shards until none remains; repeats queries for all
+    /// keys, so that one generation answers. Returns the last generation.
     async fn rounds(
         &self,
         digests: &[Digest],
@@ -101,7 +102,7 @@ impl NativeFilter {
     ) -> Result<i64, Error> {
         let until = Instant::now() + self.inner.server.options().deadline;
         let mut left: Vec<usize> = (0..digests.len()).collect();
-        // What insertions into fenced shards found, and of which generation they were.
+        // The results of insertions into fenced shards, and their generation.
         let mut before: Vec<(i64, Answer)> = Vec::new();
         let mut replicas = act == Act::Query && self.inner.server.options().read_replicas;
         loop {
@@ -120,7 +121,7 @@ impl NativeFilter {
                 let mut answer = answer;
                 let first = before.get(i).filter(|(of, _)| act == Act::Insert && *of == generation);
                 if let Some((_, first)) = first {
-                    // What this one finds set may be its own.
+                    // Bits that this one finds set may be its own.
                     answer.yes |= first.yes;
                     answer.repeated |= first.repeated;
                 }
@@ -147,7 +148,7 @@ impl NativeFilter {
         }
     }
 
-    /// Reads the trailers of shards once more, a command of which was sent again.
+    /// Reads the trailers of shards once more if one of their commands was sent again.
     async fn look_again(&self, made: &Generation, known: &mut [Known]) -> Result<(), Error> {
         let shards: Vec<usize> =
             known.iter().enumerate().filter(|(_, known)| known.again).map(|(i, _)| i).collect();
@@ -165,7 +166,7 @@ impl NativeFilter {
 }
 
 impl NativeFilter {
-    /// What became of each of some digests.
+    /// The outcome for each of some digests.
     pub(super) async fn answers(&self, digests: &[Digest], act: Act) -> Result<Vec<Answer>, Error> {
         let mut answers = vec![Answer::default(); digests.len()];
         self.in_parts(digests, act, |i, answer| answers[i] = answer).await?;
@@ -173,7 +174,7 @@ impl NativeFilter {
     }
 }
 
-/// The shards that are not as they should be.
+/// The shards that are missing or fenced.
 fn bad_shards(known: &[Known]) -> Vec<(usize, Trailer)> {
     let trailers = known.iter().enumerate();
     let trailers = trailers.filter_map(|(shard, known)| Some((shard, known.trailer?)));

@@ -1,4 +1,4 @@
-//! Very many keys at once: shards are built here and merged on the server.
+//! Large batches: shards are built here and merged on the server.
 
 use super::filter::NativeFilter;
 use super::generation::Generation;
@@ -10,12 +10,13 @@ use mayhap::Digest;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Bytes of shards on their way at once; at least one shard is.
+/// The bytes of shards in flight at once; at least one shard.
 pub(super) const BYTES_AT_ONCE: u64 = 8 << 20;
 
-/// Keys: the shard, a name for the bits. Arguments: where the trailer is, the generation, the bits.
-/// `BITOP` makes a new value, without the expiry of the old one. Servers before 7.0 do not tell the
-/// time of it, and time goes on in their scripts: there the shard may expire a millisecond later.
+/// Keys: the shard, a name for the bits. Arguments: the position of the trailer, the generation,
+/// the bits. `BITOP` creates a new value without the expiry of the old one. Servers before 7.0 do
+/// not report the time of expiry, and time passes during their scripts: there the shard may expire
+/// a millisecond later.
 pub(super) const MERGE: &str = "\
 local t = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2])
 if t ~= ARGV[3] then return t end
@@ -30,14 +31,14 @@ redis.call('UNLINK', KEYS[2])
 return 'ok'";
 
 impl NativeFilter {
-    /// Inserts very many keys that are digests already, without saying which are new.
+    /// Inserts a large number of keys that are already digests, without reporting which are new.
     ///
-    /// The bits are put into shards here and merged on the server, by one script a shard with
-    /// `BITOP OR`: what is sent is the size of the shards that have keys, whatever the number of
-    /// keys. That is less than [`NativeFilter::insert_digests`] sends from about one key for 400
-    /// bytes of shards on (`docs/redis.md`). A shard is merged as a whole or not at all. At most 8
-    /// MiB of shards, or one, are on their way at once, and in memory four times; they have to
-    /// arrive within [`crate::ServerOptions::response_timeout`].
+    /// The bits are put into shards here and merged on the server, by one script per shard with
+    /// `BITOP OR`: the traffic is the size of the shards that have keys, whatever the number of
+    /// keys. That is less than [`NativeFilter::insert_digests`] sends if there is more than about
+    /// one key per 400 bytes of shards (`docs/redis.md`). A shard is merged atomically. At most 8
+    /// MiB of shards, or one, are in flight at once, and in memory four times; they have to arrive
+    /// within [`crate::ServerOptions::response_timeout`].
     ///
     /// # Errors
     ///
@@ -59,7 +60,7 @@ impl NativeFilter {
         Ok(())
     }
 
-    /// Merges all shards, and returns those that are not as they should be, with their digests.
+    /// Merges all shards, and returns those that are missing or fenced, with their digests.
     async fn merge(
         &self,
         made: &Generation,
@@ -99,7 +100,7 @@ impl NativeFilter {
     }
 }
 
-/// The digests in the order of their shards, and where those of each shard are.
+/// The digests in the order of their shards, and the range of each shard.
 fn by_shard(made: &Generation, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<usize>>) {
     let mut ends = vec![0; made.keys.len()];
     for &digest in digests {
@@ -124,7 +125,7 @@ fn by_shard(made: &Generation, digests: &[Digest]) -> (Vec<Digest>, Vec<Range<us
     (sorted, ranges)
 }
 
-/// The blocks of a shard with these digests alone.
+/// The blocks of a shard with only these digests.
 fn build(made: &Generation, shard: usize, digests: &[Digest]) -> Vec<u8> {
     let mut bytes = vec![0; made.meta.cut.body_bytes(shard) as usize];
     for &digest in digests {

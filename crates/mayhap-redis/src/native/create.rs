@@ -1,18 +1,18 @@
-//! Making a filter, or finding the one that is there: two creators at once make one, and a creator
-//! that dies leaves nothing that blocks.
+//! Creating a filter, or finding the existing one: concurrent creators create only one, and a
+//! creator that dies leaves nothing that blocks others.
 //!
 //! 1. A script writes the parameters with `state` `creating`, if the key is free. They expire after
 //!    the lease, as the shards do.
-//! 2. The shards are made: `SETRANGE` of the generation behind the blocks, which allocates exactly
-//!    what is needed and fills it with zeros.
-//! 3. A script sets `state` to `keeping`, if the parameters are still this creator's, and gives
-//!    them the expiry of the filter, or none.
-//! 4. The shards get it; each is seen to be there.
+//! 2. The shards are created: `SETRANGE` of the generation behind the blocks, which allocates
+//!    exactly the needed memory and fills it with zeros.
+//! 3. A script sets `state` to `keeping` if the parameters are still those of this creator, and
+//!    gives them the expiry of the filter, if any.
+//! 4. The shards get the expiry, and each is checked to exist.
 //! 5. A script sets `state` to `ready`.
 //!
-//! What a creator that dies before step 3 leaves expires. From then on the parameters say what
-//! there is, and whoever comes does the steps 4 and 5 (or deletes what is left, where shards had
-//! expired). One that is refused by a full server takes back what it made.
+//! If a creator dies before step 3, its keys expire. From then on the parameters describe the
+//! filter, and the next client completes steps 4 and 5 (or deletes the rest if shards have
+//! expired). A creator that is refused by a full server deletes what it created.
 
 use super::filter::NativeFilter;
 use super::generation::{Generation, Target};
@@ -26,20 +26,20 @@ use mayhap::SecretKey;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(20);
-/// How often a creator in its last steps is waited for before another does them.
+/// How many times to wait for a creator in its last steps before completing them.
 const PATIENCE: u32 = 10;
 
 impl NativeFilter {
-    /// Makes a filter, or attaches to the one of this name if it has the same parameters. Of two
-    /// that make it at once one does and the other waits and attaches.
+    /// Creates a filter, or attaches to the one of this name if it has the same parameters. If two
+    /// clients create it at once, one does so and the other waits and attaches.
     ///
-    /// Layout, m, k, n, p, digest function and key options have to be the same; the time to live
-    /// and the size of shards are those of the filter that is there.
+    /// Layout, m, k, n, p, digest function and key options must be the same; the time to live and
+    /// the size of shards are those of the existing filter.
     ///
     /// # Errors
     ///
     /// [`Error::Exists`] with the first parameter that differs, [`Error::Busy`] if another creator
-    /// does not end, [`Error::ServerFull`] (nothing stays behind), [`Error::BadName`],
+    /// does not finish, [`Error::ServerFull`] (nothing is left behind), [`Error::BadName`],
     /// [`Error::Layout`], [`Error::WrongType`], [`Error::Damaged`], and those of the connection.
     pub async fn create(
         server: &Server,
@@ -93,8 +93,8 @@ impl NativeFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::Busy`] if its creator does not end, [`Error::Filter`] with
-    /// another secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
+    /// [`Error::NotFound`], [`Error::Busy`] if its creator does not finish, [`Error::Filter`] with
+    /// a wrong secret key or none, [`Error::BadName`], [`Error::WrongType`], [`Error::Damaged`],
     /// and those of the connection.
     pub async fn attach(
         server: &Server,

@@ -7,17 +7,18 @@ use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
 use mayhap::{Bitmap, Digest, DigestFunction, FilterParams};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// A filter of ours on a server: blocks in string values, the bits of a key all in one of them.
+/// A filter in mayhap's own layout on a server: blocks in string values, with all bits of a key in
+/// one of them.
 ///
-/// Cheap to clone; clones share what they learn. A call costs one round trip. An insertion is one
+/// Cheap to clone; clones share their state. A call costs one round trip. An insertion is one
 /// `BITFIELD`, so "new" is decided by the server, once for each key; a query is a `GETRANGE` of the
 /// key's block. Single calls of many tasks are coalesced: while four pipelines of insertions, or
-/// two of queries, are on their way, further keys wait for one of them to come back. Many tasks,
+/// two of queries, are in flight, further keys wait for one of them to complete. Many tasks,
 /// processes and machines may use one filter at once.
 ///
-/// If it was switched to a rebuilt one, a handle notices and goes on with that. If keys of it are
-/// gone, because they expired, were evicted or deleted, calls end with [`Error::Gone`], never with
-/// "absent".
+/// If it was switched to a rebuilt one, a handle detects that and continues with the new one. If
+/// part of it is missing because it expired, was evicted or was deleted, calls return
+/// [`Error::Gone`], never "absent".
 ///
 /// # Examples
 ///
@@ -51,11 +52,11 @@ pub(super) struct Inner {
     current: RwLock<Arc<Current>>,
 }
 
-/// What a handle believes is there.
+/// The generation that a handle assumes.
 #[derive(Debug)]
 pub(super) struct Current {
     pub(super) made: Generation,
-    /// Whether it is to take the place of the filter of this name, and has not yet.
+    /// Whether it is meant to replace the filter of this name, and has not done so yet.
     pub(super) is_next: bool,
 }
 
@@ -83,12 +84,12 @@ impl NativeFilter {
         self.inner.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Goes on with another generation.
+    /// Continues with another generation.
     pub(super) fn switch(&self, current: Current) {
         *self.inner.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(current);
     }
 
-    /// The numbers of the filter, as this handle knows it.
+    /// The parameters of the filter, as known to this handle.
     pub fn params(&self) -> FilterParams {
         self.current().made.meta.params
     }
@@ -98,12 +99,12 @@ impl NativeFilter {
         self.inner.digest_function
     }
 
-    /// How keys are cut out of input lines, as in a file.
+    /// How keys are extracted from input lines, as in a file.
     pub fn key_options(&self) -> String {
         self.current().made.meta.key_options.clone()
     }
 
-    /// Whether this handle made the filter, and did not find it.
+    /// Whether this handle created the filter, rather than finding it.
     pub fn was_created(&self) -> bool {
         self.inner.was_created
     }

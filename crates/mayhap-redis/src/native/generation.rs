@@ -1,4 +1,4 @@
-//! One generation of a filter: its parameters, and the keys that they are under.
+//! One generation of a filter: its parameters and the keys of its values.
 
 use super::meta::Meta;
 use super::shards::{TRAILER_BYTES, meta_key, next_key, shard_keys, swap_key};
@@ -8,7 +8,7 @@ use crate::{Error, Server};
 use redis::Cmd;
 use std::sync::Arc;
 
-/// Under which key the parameters are.
+/// The key of the parameters.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) name: &'a str,
@@ -33,7 +33,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Parameters, and the keys of shards that follow from them.
+/// The parameters, and the keys of shards derived from them.
 #[derive(Debug, Clone)]
 pub(super) struct Generation {
     pub(super) meta: Meta,

@@ -1,4 +1,4 @@
-//! Time to live, deletion, and what is known of a filter.
+//! Time to live, deletion, and information about a filter.
 
 use super::filter::{Current, NativeFilter};
 use super::generation::{Generation, Target};
@@ -15,8 +15,8 @@ use mayhap::{Estimate, Layout};
 use redis::Value;
 use std::time::{Duration, Instant};
 
-/// Keys: the parameters. Arguments: generation, time to live or 0. Answers when it expires now and
-/// when it will; the filter expires no later for it.
+/// Keys: the parameters. Arguments: generation, time to live or 0. Returns the current and the new
+/// expiry; it never delays the expiry of the filter.
 const WHEN: &str = "\
 local old = redis.call('HMGET', KEYS[1], 'generation', 'expires_at_ms')
 if old[1] ~= ARGV[1] then return {'lost'} end
@@ -25,7 +25,7 @@ local time = redis.call('TIME')
 local at = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
 return {'ok', old[2], string.format('%.0f', at)}";
 
-/// Keys: the parameters. Arguments: generation, when it expires, time to live.
+/// Keys: the parameters. Arguments: generation, expiry, time to live.
 const EXPIRE: &str = "\
 if redis.call('HGET', KEYS[1], 'generation') ~= ARGV[1] then return 'lost' end
 redis.call('HSET', KEYS[1], 'expires_at_ms', ARGV[2], 'ttl_ms', ARGV[3])
@@ -40,9 +40,9 @@ redis.call('HSET', KEYS[1], 'state', 'deleting')
 return 'ok'";
 
 impl NativeFilter {
-    /// Sets when all keys of the filter expire, counted from now; `None`: never.
+    /// Sets the expiry of all keys of the filter, counted from now; `None`: never.
     ///
-    /// The parameters never outlive the shards: they are the last to be prolonged and the first to
+    /// The parameters never outlive the shards: they are the last to be extended and the first to
     /// be shortened.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl NativeFilter {
             if !matches!(result, Err(Error::Gone { .. })) || Instant::now() >= until {
                 return result;
             }
-            // Of a filter that was switched to meanwhile it is the time to live that counts.
+            // For a filter that was switched to meanwhile, the time to live counts.
             match self.fresh().await {
                 Ok(now) if now.meta.generation != made.meta.generation => {}
                 _ => return result,
@@ -94,7 +94,7 @@ impl NativeFilter {
         }
         let result = self.expire_shards(made, at).await;
         match &result {
-            // All of it may have gone at once, as it was set to.
+            // All of it may have expired at once, as intended.
             Err(Error::Gone { .. }) if self.fresh().await.is_err() => Ok(()),
             _ => result,
         }
@@ -125,7 +125,7 @@ impl NativeFilter {
         Target { name: &self.inner.name, is_next: current.is_next }
     }
 
-    /// The filter as it is now, after switches.
+    /// The current filter, after switches.
     pub(super) async fn fresh(&self) -> Result<Generation, Error> {
         let place = self.place();
         let server = &self.inner.server;
@@ -146,8 +146,9 @@ impl NativeFilter {
         }
     }
 
-    /// Deletes a filter: marks it, so that nobody attaches and whoever comes next goes on if this
-    /// one dies, then deletes the shards, then the parameters. Whether it was there.
+    /// Deletes a filter: marks it, so that no client attaches and the next one finishes the
+    /// deletion if this one dies, then deletes the shards, then the parameters. Returns whether it
+    /// existed.
     pub(super) async fn remove(
         server: &Server,
         key: String,
@@ -165,7 +166,8 @@ impl NativeFilter {
         Ok(true)
     }
 
-    /// Counts the bits of one generation: where it is switched to another meanwhile, those of that.
+    /// Counts the bits of one generation: if it is switched to another one meanwhile, those of the
+    /// new one.
     pub(super) async fn read_info(&self) -> Result<FilterInfo, Error> {
         let until = Instant::now() + self.inner.server.options().deadline;
         loop {
@@ -183,8 +185,8 @@ impl NativeFilter {
     }
 
     /// Counts the bits on the server, a shard at a time, without the trailers, and reads the
-    /// parameters: all in one round trip unless there are more than 256 shards. Says which shards
-    /// are gone.
+    /// parameters: all in one round trip unless there are more than 256 shards. Reports which
+    /// shards are missing.
     async fn look(&self, current: &Current) -> Result<(Seen, Vec<(usize, Trailer)>), Error> {
         let (made, key) = (&current.made, self.place_of(current).meta_key());
         let (mut seen, mut bad) = (Seen::default(), Vec::new());
@@ -192,7 +194,7 @@ impl NativeFilter {
         for shards in shards.chunks(256) {
             let mut commands = Vec::with_capacity(2 * shards.len() + 2);
             if shards[0] == 0 {
-                // Not as reading: a replica may not know yet.
+                // Not as a read: a replica may lag behind.
                 commands.push(Command::write(&key, words(&["HGETALL", &key])));
                 commands.push(Command::write(&key, words(&["PTTL", &key])));
             }
@@ -214,7 +216,7 @@ impl NativeFilter {
                 let key = &made.keys[shard].0;
                 let count = next(key, "to count bits")?;
                 seen.count_ones += int(&count).and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
-                // A fenced shard is whole: it is being switched.
+                // A fenced shard is complete: it is being switched.
                 if !made.is_there(&next(key, "to look at a shard")?) {
                     bad.push((shard, Trailer::Gone));
                 }
@@ -224,7 +226,7 @@ impl NativeFilter {
     }
 }
 
-/// What a look at a filter finds.
+/// The findings about a filter.
 #[derive(Default)]
 struct Seen {
     meta: Option<Meta>,
@@ -233,7 +235,7 @@ struct Seen {
     count_ones: u64,
 }
 
-/// What the numbers of a filter say.
+/// The information computed from the numbers of a filter.
 fn info(meta: &Meta, count_ones: u64, ttl: Option<i64>) -> FilterInfo {
     let (params, cut) = (meta.params, meta.cut);
     let items = Estimate::from_ones(&params, count_ones).items;

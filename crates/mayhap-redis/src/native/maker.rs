@@ -1,4 +1,4 @@
-//! The five steps of making a filter (`create.rs`).
+//! The five steps of creating a filter (`create.rs`).
 
 use super::filter::NativeFilter;
 use super::generation::{Generation, Target};
@@ -9,14 +9,14 @@ use crate::server::Command;
 use crate::{Error, Server};
 use redis::cmd;
 
-/// How long what a dead creator left is in the way of others: this, and the time that it may take
-/// to make the shards.
+/// How long the remains of a dead creator block others: this, plus the time that creating the
+/// shards may take.
 const LEASE_MS: u64 = 60_000;
-/// Shards that are made in one pipeline.
+/// The number of shards created in one pipeline.
 const SHARDS_AT_ONCE: usize = 64;
 
-/// Keys: the parameters. Arguments: lease, time to live or 0, then fields and values.
-/// Answers `made` and when it expires, or `there` and the fields.
+/// Keys: the parameters. Arguments: lease, time to live or 0, then fields and values. Returns
+/// `made` and the expiry, or `there` and the fields.
 const CLAIM: &str = "\
 local t = redis.call('TYPE', KEYS[1]).ok
 if t == 'hash' then return {'there', redis.call('HGETALL', KEYS[1])} end
@@ -29,7 +29,7 @@ redis.call('HSET', KEYS[1], 'state', 'creating', 'expires_at_ms', at, unpack(ARG
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return {'made', at}";
 
-/// Keys: the parameters. Arguments: generation, when it expires, `keeping` or `ready`.
+/// Keys: the parameters. Arguments: generation, expiry, `keeping` or `ready`.
 const MARK: &str = "\
 local was = redis.call('HMGET', KEYS[1], 'generation', 'state')
 if was[1] ~= ARGV[1] or was[2] == 'deleting' then return 'lost' end
@@ -44,22 +44,22 @@ const FORGET: &str = "\
 if redis.call('HGET', KEYS[1], 'generation') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
-/// What came of the attempt to write the parameters.
+/// The outcome of the attempt to write the parameters.
 pub(super) enum Claim {
     /// They are ours.
     Generation,
-    /// They are another's.
+    /// They belong to another creator.
     There(Meta),
 }
 
-/// A filter that is being made.
+/// A filter that is being created.
 pub(super) struct Maker<'a> {
     pub(super) server: &'a Server,
     pub(super) place: Target<'a>,
     pub(super) meta: Meta,
-    /// How long what is made stays if nothing more is done.
+    /// How long the keys live if nothing more is done.
     pub(super) lease_ms: u64,
-    /// How long the filter stays if it is not put in its place; until its own expiry if `None`.
+    /// How long the filter lives if it is not switched to; until its own expiry if `None`.
     pub(super) hold_ms: Option<u64>,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Maker<'a> {
         hold_ms: Option<u64>,
     ) -> Result<Self, Error> {
         let meta = options.meta()?;
-        // Zeros are made at more than 64 MiB a second.
+        // Zeros are written at more than 64 MiB per second.
         let lease_ms = LEASE_MS + (meta.params.num_bytes() >> 26) * 1000;
         Ok(Self { server, place, meta, lease_ms, hold_ms })
     }
@@ -106,7 +106,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Step 1, where finding another one's is no use.
+    /// Step 1, if finding an existing filter is of no use.
     pub(super) async fn claim_alone(&mut self) -> Result<bool, Error> {
         match self.claim().await? {
             Claim::Generation => Ok(true),
@@ -119,7 +119,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Steps 3 to 5 for a filter whose creator has not done them.
+    /// Steps 3 to 5 for a filter whose creator has not completed them.
     pub(super) async fn finish_for(
         server: &'a Server,
         place: Target<'a>,
@@ -129,13 +129,13 @@ impl<'a> Maker<'a> {
         let maker = Self { server, place, meta, lease_ms: 0, hold_ms: None };
         match maker.finish(&made).await {
             Ok(_) => Ok(()),
-            // So late that shards had expired: it was never ready.
+            // So late that shards have expired: it was never ready.
             Err(Error::Gone { .. }) => maker.take_back(&made).await,
             Err(error) => Err(error),
         }
     }
 
-    /// Steps 2 to 5; takes back what was made if one fails. `None` if another one is there now.
+    /// Steps 2 to 5; deletes what was created if one fails. `None` if another filter exists by now.
     pub(super) async fn make(&mut self) -> Result<Option<Generation>, Error> {
         let made = Generation::new(self.meta.clone(), self.place.name);
         let result = async {
@@ -226,7 +226,7 @@ impl<'a> Maker<'a> {
         Ok(word(&value_of(reply, &key, "to finish the filter")?) == "ok")
     }
 
-    /// After an error that is the one to tell of.
+    /// After an error, which is the one to report.
     pub(super) async fn take_back_quietly(&self, made: &Generation) {
         if let Err(error) = self.take_back(made).await {
             log::debug!("what was made of {} expires: {error}", self.place.name);
@@ -239,7 +239,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Deletes the parameters if they are of this generation.
+/// Deletes the parameters if they belong to this generation.
 pub(super) async fn forget(server: &Server, key: &str, generation: i64) -> Result<(), Error> {
     let mut forget = eval(FORGET, &[key]);
     forget.arg(format!("{generation:016x}"));

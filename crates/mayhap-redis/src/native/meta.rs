@@ -1,13 +1,13 @@
-//! What the hash of a filter's parameters says.
+//! The hash of a filter's parameters.
 //!
-//! | field | what |
+//! | field | meaning |
 //! |---|---|
 //! | `version` | 1 |
 //! | `kind` | `bloom` |
 //! | `layout`, `num_bits`, `num_hashes`, `expected_items`, `target_fpp` | as in a file |
 //! | `digest`, `digest_parameter` | `xxh3` and its seed, or `sip13` and the id of the secret key |
 //! | `key_options` | text, at most 2048 bytes |
-//! | `shard_blocks` | blocks of 64 bytes in each shard but the last |
+//! | `shard_blocks` | blocks of 64 bytes in every shard but the last |
 //! | `generation` | 16 hexadecimal digits, in the keys and at the end of the shards |
 //! | `state` | `creating`, `keeping`, `ready` or `deleting` |
 //! | `ttl_ms` | the requested time to live, 0 for none |
@@ -21,17 +21,17 @@ use mayhap::{DigestFunction, FilterParams, Layout, SecretKey};
 /// The version that is written and read.
 const VERSION: &str = "1";
 
-/// Where a filter is in its life.
+/// The state of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Creating,
-    /// All shards were made, and whoever comes may finish it.
+    /// All shards have been created, and any client may finish it.
     Keeping,
     Ready,
     Deleting,
 }
 
-/// The parameters of a filter on a server, as they stand in its hash.
+/// The parameters of a filter on a server, as stored in its hash.
 #[doc(hidden)]
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meta {
@@ -47,7 +47,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// The fields of all but the state and `expires_at_ms`, which the server's clock says.
+    /// All fields but the state and `expires_at_ms`, which comes from the server's clock.
     pub fn fields(&self) -> Vec<(&'static str, String)> {
         let digest = if self.digest_id == 1 { "xxh3" } else { "sip13" };
         vec![
@@ -57,7 +57,7 @@ impl Meta {
             ("num_bits", self.params.num_bits().to_string()),
             ("num_hashes", self.params.num_hashes().to_string()),
             ("expected_items", self.params.expected_items().to_string()),
-            // The shortest decimal that is the same number again.
+            // The shortest decimal that parses to the same number.
             ("target_fpp", format!("{:?}", self.params.target_fpp())),
             ("digest", digest.into()),
             ("digest_parameter", self.digest_parameter.to_string()),
@@ -68,11 +68,11 @@ impl Meta {
         ]
     }
 
-    /// Reads the fields of a hash; those without a meaning here are passed over.
+    /// Reads the fields of a hash and ignores unknown ones.
     ///
     /// # Errors
     ///
-    /// The first field that is missing or holds what no filter has.
+    /// The first field that is missing or has a value that no filter can have.
     pub fn parse(fields: &[(Vec<u8>, Vec<u8>)]) -> Result<Self, String> {
         let get = |name: &str| {
             let (_, value) = fields
@@ -155,12 +155,12 @@ impl Meta {
         }
     }
 
-    /// Whether this digest function made its bits.
+    /// Whether its bits were set with this digest function.
     pub(crate) fn is_of(&self, digest: DigestFunction) -> bool {
         (self.digest_id, self.digest_parameter) == (digest.id(), digest.parameter())
     }
 
-    /// [`Error::Exists`] with the first parameter in which it differs from what is wanted.
+    /// [`Error::Exists`] with the first parameter that differs from the requested ones.
     pub(crate) fn check_same(&self, wanted: &Self, name: &str) -> Result<(), Error> {
         let decides = |field: &&str| !matches!(*field, "shard_blocks" | "generation" | "ttl_ms");
         for ((parameter, has), (_, wanted)) in self.fields().into_iter().zip(wanted.fields()) {

@@ -1,13 +1,14 @@
-//! Our own layout: the blocks of a filter in string values, as they stand in memory and in files.
+//! mayhap's own layout: the blocks of a filter in string values, in the same form as in memory and
+//! in files.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `filter.rs`, `options.rs` | the handle, and how a filter is created |
-//! | `shards.rs`, `meta.rs`, `generation.rs` | where a bit is; the parameters; their keys |
-//! | `create.rs`, `maker.rs` | creating or finding a filter, never half there |
+//! | `shards.rs`, `meta.rs`, `generation.rs` | the position of a bit; the parameters; their keys |
+//! | `create.rs`, `maker.rs` | creating a filter atomically, or finding it |
 //! | `round.rs`, `batch.rs` | commands for digests and their replies; batches in rounds |
 //! | `single.rs`, `coalesce.rs` | single calls of many tasks, coalesced into pipelines |
-//! | `resolve.rs` | shards that are gone or being switched |
+//! | `resolve.rs` | shards that are missing or being switched |
 //! | `life.rs` | expiry, deletion and counts |
 //! | `bulk.rs`, `transfer.rs`, `union.rs` | large batches by shard; whole shards |
 //! | `swap.rs` | switching to a rebuilt filter |

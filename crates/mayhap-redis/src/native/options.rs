@@ -1,4 +1,4 @@
-//! What a new filter is to be.
+//! The options of a new filter.
 
 use super::meta::{Meta, State};
 use super::shards::Cut;
@@ -7,7 +7,7 @@ use mayhap::native::MAX_KEY_OPTIONS_BYTES;
 use mayhap::{DigestFunction, FilterParams, Layout, sizing};
 use std::time::Duration;
 
-/// What a new filter on a server is to be.
+/// The options of a new filter on a server.
 ///
 /// # Examples
 ///
@@ -21,21 +21,22 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct NativeOptions {
-    /// Layout, m, k, n and p. `standard` has to fit in one shard.
+    /// Layout, m, k, n and p. `standard` must fit into one shard.
     pub params: FilterParams,
-    /// How keys become digests: `xxh3` with seed 0 unless said otherwise.
+    /// How keys become digests; `xxh3` with seed 0 by default.
     pub digest_function: DigestFunction,
-    /// How keys are cut out of input lines, as in a file: at most 2048 bytes. Empty: they are not.
+    /// How keys are extracted from input lines, as in a file: at most 2048 bytes; empty if the key
+    /// is the whole line.
     pub key_options: String,
-    /// After this all keys of the filter expire together. The server keeps the time.
+    /// The time after which all keys of the filter expire together, by the server's clock.
     pub ttl: Option<Duration>,
-    /// The most bytes of a shard, 4 KiB to 512 MiB; 4 MiB if `None`. Needed for large filters of
-    /// the layout `standard` alone: a command on a huge value keeps everyone else waiting.
+    /// The largest size of a shard in bytes, 4 KiB to 512 MiB; 4 MiB if `None`. Only needed for
+    /// large filters of the layout `standard`: a command on a huge value blocks all other clients.
     pub max_shard_bytes: Option<u64>,
 }
 
 impl NativeOptions {
-    /// The defaults for a filter with these numbers.
+    /// The defaults for a filter with these parameters.
     pub fn new(params: FilterParams) -> Self {
         Self {
             params,
@@ -47,8 +48,8 @@ impl NativeOptions {
     }
 
     /// The defaults for this many keys at this rate: layout `blocked`, and the lowest k whose bits
-    /// are at most 1.1 times the fewest, since a server works about 0.25 µs for each of the k that
-    /// is set: 4 from a rate of about 0.77 % up, 16 from 2.9e-5 down, 8 between them.
+    /// are at most 1.1 times the fewest, since setting each of the k bits costs a server about 0.25
+    /// µs: 4 for rates of about 0.77 % and above, 16 for 2.9e-5 and below, 8 in between.
     ///
     /// # Errors
     ///
@@ -75,7 +76,7 @@ impl NativeOptions {
         Ok(Self::new(params.unwrap_or(fewest)))
     }
 
-    /// The hash of a filter made so, of a new random generation.
+    /// The hash of a filter with these options and a new random generation.
     pub(crate) fn meta(&self) -> Result<Meta, Error> {
         let found = self.key_options.len();
         if found > MAX_KEY_OPTIONS_BYTES {
@@ -98,7 +99,7 @@ impl NativeOptions {
     }
 }
 
-/// A time to live as the server takes it: 1 ms to 1000 years.
+/// A time to live for the server: 1 ms to 1000 years.
 pub(crate) fn millis(ttl: Duration) -> Result<u64, Error> {
     const MAX: u64 = 1000 * 366 * 86_400_000;
     let found = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
@@ -108,7 +109,7 @@ pub(crate) fn millis(ttl: Duration) -> Result<u64, Error> {
     Err(mayhap::Error::OutOfRange { parameter: "ttl in ms", min: 1, max: MAX, found }.into())
 }
 
-/// A number that was never there before, and not 0.
+/// A random number that has not been used before, and not 0.
 pub(crate) fn random() -> Result<i64, Error> {
     loop {
         let number = getrandom::u64().map_err(|error| Error::Refused {

@@ -1,5 +1,5 @@
-//! What a handle does when a shard is not as it should be: the filter expired, was deleted or
-//! evicted, is being switched to another one, or was.
+//! How a handle deals with missing or fenced shards: the filter expired, was deleted or evicted, is
+//! being switched to another one, or has been.
 
 use super::filter::{Current, NativeFilter};
 use super::generation::{Generation, Target};
@@ -9,13 +9,14 @@ use super::wire::{eval, read_meta, trailer_bytes, value_of};
 use crate::Error;
 use std::time::{Duration, Instant};
 
-/// Deletes what a late writer made of a shard that had gone. Arguments: where the trailer is.
+/// Deletes a value created by a late writer in place of a missing shard. Arguments: the position of
+/// the trailer.
 const SWEEP: &str = "\
 local t = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2])
 if #t < 8 or t == string.rep('\\0', 8) then redis.call('UNLINK', KEYS[1]) end
 return 'ok'";
 
-/// Puts another trailer in the place of one. Arguments: where it is, the old one, the new one.
+/// Replaces a trailer by another one. Arguments: its position, the old one, the new one.
 const TRADE: &str = "\
 if redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2]) == ARGV[3] then
 redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[4]) end
@@ -23,17 +24,17 @@ return 'ok'";
 
 const POLL: Duration = Duration::from_millis(5);
 
-/// Who found shards that are not as they should be.
+/// The operation that found missing or fenced shards.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub(super) is_query: bool,
-    /// A replica may have answered, which does not know yet what is on the master.
+    /// A replica may have answered, which may lag behind the master.
     pub(super) from_replica: bool,
 }
 
 impl NativeFilter {
-    /// Finds out why shards are not as they should be. When it returns, calling again makes sense;
-    /// with `true`, what was read of fenced shards was the filter at that time.
+    /// Finds out why shards are missing or fenced. When it returns, the call can be repeated; with
+    /// `true`, data read from fenced shards was valid at that time.
     pub(super) async fn resolve(
         &self,
         current: &Current,
@@ -54,7 +55,7 @@ impl NativeFilter {
                         return Ok(false);
                     }
                     self.check_not_gone(made, bad).await?;
-                    // The answer of a query holds; an insertion has to wait for the switch.
+                    // The answer of a query is valid; an insertion has to wait for the switch.
                     if look.is_query || self.lift_fences(made, bad, token).await? {
                         return Ok(true);
                     }
@@ -88,7 +89,7 @@ impl NativeFilter {
         Error::Gone { name: self.inner.name.clone(), reason: reason.into() }
     }
 
-    /// Whether the filter that was to take the place of another has done so.
+    /// Whether the filter that was meant to replace another one has done so.
     async fn has_become_live(&self, current: &Current) -> Result<bool, Error> {
         let live = Target::live(&self.inner.name);
         let (meta, _) = read_meta(&self.inner.server, &live.meta_key(), &live.swap_key()).await?;
@@ -101,7 +102,7 @@ impl NativeFilter {
         Ok(is_it)
     }
 
-    /// Takes away what late writers made of shards that had gone, and says so.
+    /// Deletes values created by late writers in place of missing shards, and returns the error.
     async fn check_not_gone(
         &self,
         made: &Generation,
@@ -126,8 +127,8 @@ impl NativeFilter {
         )))
     }
 
-    /// Lets writers go on where a switch was begun and given up: its number is not the token.
-    /// Whether no fence is left.
+    /// Releases writers from an abandoned switch: its number is not the token. Whether no fence
+    /// remains.
     async fn lift_fences(
         &self,
         made: &Generation,
@@ -151,7 +152,7 @@ impl NativeFilter {
         Ok(true)
     }
 
-    /// Deletes the shards of a generation that is no more.
+    /// Deletes the shards of a former generation.
     pub(super) async fn sweep_all(&self, made: &Generation) {
         if let Err(error) = made.unlink(&self.inner.server).await {
             log::debug!("{}: {error}", self.inner.name);

@@ -1,4 +1,4 @@
-//! One round of commands for digests: what is sent, and what the answers say.
+//! One round of commands for digests: the commands and the meaning of their replies.
 
 use super::generation::Generation;
 use super::shards::redis_bit;
@@ -8,19 +8,19 @@ use crate::server::{Command, Reply};
 use mayhap::{Digest, Layout};
 use redis::{Cmd, Value};
 
-/// What a shard's trailer says.
+/// The meaning of a shard's trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trailer {
-    /// The generation: the shard is whole and nobody switches.
+    /// The generation: the shard is complete and no switch is in progress.
     Ours,
-    /// Nothing: the shard had gone, and what is there is what a late writer made.
+    /// Nothing: the shard is missing, and the value was created by a late writer.
     Gone,
-    /// The number of a switch to another filter, under way or done.
+    /// The number of a switch to another filter, in progress or done.
     Fenced(i64),
 }
 
 impl Generation {
-    /// The trailer of a shard that is whole, as bytes.
+    /// The trailer of a complete shard, as bytes.
     pub(super) fn own_trailer(&self) -> [u8; 8] {
         trailer_bytes(self.meta.generation)
     }
@@ -40,7 +40,7 @@ impl Generation {
         }
     }
 
-    /// Whether this is the trailer of a shard that has not gone.
+    /// Whether this is the trailer of an existing shard.
     pub(super) fn is_there(&self, trailer: &Value) -> bool {
         self.trailer_of(trailer) != Trailer::Gone
     }
@@ -85,7 +85,7 @@ impl Generation {
         get
     }
 
-    /// Whether all bits of a digest are in its block; `None` if the block is not whole.
+    /// Whether all bits of a digest are in its block; `None` if the block is incomplete.
     fn is_in_block(&self, block: &[u8], digest: Digest) -> Option<bool> {
         let bits = self.meta.params.layout().block_bits();
         let is_set = |position| {
@@ -96,25 +96,25 @@ impl Generation {
     }
 }
 
-/// What a call does with keys.
+/// The operation of a call on keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
     Insert,
     Query,
 }
 
-/// Bits of a `BITFIELD` at most, unless one key has more: four keys of k = 8 in one command save a
-/// tenth of the server's work, and nobody waits long for it.
+/// The largest number of bits per `BITFIELD`, unless one key has more: four keys of k = 8 in one
+/// command save a tenth of the server's work without blocking it for long.
 const BITS_AT_ONCE: usize = 32;
 
-/// A digest on its way: its shard, and which of the caller's it is.
+/// A digest in flight: its shard, and its index in the caller's batch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sent {
     pub(super) shard: usize,
     pub(super) i: usize,
 }
 
-/// Digests on their way.
+/// Digests in flight.
 pub(super) struct Round<'a> {
     made: &'a Generation,
     digests: &'a [Digest],
@@ -125,16 +125,16 @@ pub(super) struct Round<'a> {
     replicas: bool,
 }
 
-/// What the replies say of a shard.
+/// The state of a shard according to the replies.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Known {
     pub(super) trailer: Option<Trailer>,
-    /// A command had to be sent again, and may have come after the one that read the trailer.
+    /// A command had to be sent again, and may have arrived after the one that read the trailer.
     pub(super) again: bool,
 }
 
 impl Known {
-    /// One that was gone at any time is gone.
+    /// A shard that was missing at any time is missing.
     pub(super) fn learn(&mut self, trailer: Option<Trailer>) {
         if self.trailer != Some(Trailer::Gone) {
             self.trailer = trailer.or(self.trailer);
@@ -142,10 +142,10 @@ impl Known {
     }
 }
 
-/// What came back for a digest.
+/// The result for a digest.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Answer {
-    /// For an insertion whether it is new, else whether it is there.
+    /// For an insertion whether it is new, otherwise whether it is present.
     pub(super) yes: bool,
     pub(super) repeated: bool,
 }
@@ -160,18 +160,18 @@ impl<'a> Round<'a> {
     ) -> Self {
         let mut sent: Vec<Sent> =
             left.iter().map(|&i| Sent { shard: made.shard(digests[i]), i }).collect();
-        // Stable: of equal digests the first stays the first.
+        // Stable: the first of equal digests stays first.
         sent.sort_by_key(|sent| sent.shard);
         Self { made, digests, sent, act, replicas }
     }
 
-    /// Whether a query reads blocks, for an eighth of what the server does for 8 bits, and the
-    /// trailer by a command of its own.
+    /// Whether a query reads blocks, at an eighth of the server's cost for 8 bits, and the trailer
+    /// by a separate command.
     fn reads_blocks(&self) -> bool {
         self.act == Act::Query && self.made.meta.params.layout() != Layout::Standard
     }
 
-    /// What goes into one command each, and whether it is the last one to its shard.
+    /// The digests of each command, and whether it is the last one to its shard.
     fn groups(&self) -> impl Iterator<Item = (&[Sent], bool)> {
         let k = self.made.meta.params.num_hashes() as usize;
         let at_once = if self.reads_blocks() { 1 } else { (BITS_AT_ONCE / k).max(1) };
@@ -213,7 +213,7 @@ impl<'a> Round<'a> {
         commands
     }
 
-    /// What came back for each of [`Round::sent`], and what is known of each shard.
+    /// The results for [`Round::sent`], and the state of each shard.
     pub(super) fn answers(&self, replies: Vec<Reply>) -> Result<(Vec<Answer>, Vec<Known>), Error> {
         let what = match self.act {
             Act::Insert => "an insertion",
@@ -253,7 +253,7 @@ impl<'a> Round<'a> {
         Ok((answers, known))
     }
 
-    /// What `BITFIELD` says of `count` digests, and of the trailer if it was the last one.
+    /// The reply of `BITFIELD` for `count` digests, and for the trailer if it was the last one.
     fn learn_bits(
         &self,
         value: &Value,

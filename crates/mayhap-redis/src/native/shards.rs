@@ -1,4 +1,4 @@
-//! Where the bits of a filter are: shards, their sizes, keys and slots.
+//! The location of a filter's bits: shards, their sizes, keys and slots.
 
 use crate::Error;
 use crate::server::{NUM_SLOTS, slot_of};
@@ -6,17 +6,17 @@ use mayhap::{Block, FilterParams, Layout};
 
 /// The largest shard unless a larger one is requested.
 pub(crate) const MAX_SHARD_BYTES: u64 = 4 << 20;
-/// What a string value of Redis can have.
+/// The largest string value in Redis.
 pub(crate) const MAX_VALUE_BYTES: u64 = 512 << 20;
 const MIN_SHARD_BYTES: u64 = 4 << 10;
 /// A filter that is large enough has at least this many shards.
 const MIN_SHARDS: u64 = 16;
 /// The generation after the blocks.
 pub(crate) const TRAILER_BYTES: u64 = 8;
-/// What a key costs apart from its name and value: an entry of the table, an object, a header.
+/// The cost of a key apart from its name and value: an entry of the table, an object, a header.
 const KEY_BYTES: u64 = 128;
 
-/// How a filter is cut into shards.
+/// How a filter is divided into shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cut {
     num_blocks: u64,
@@ -43,7 +43,7 @@ impl Cut {
         let least = total.div_ceil(u64::from(NUM_SLOTS) / 2).max(MIN_SHARD_BYTES);
         let size = limit.min(total / MIN_SHARDS).max(least).min(MAX_VALUE_BYTES);
         let largest = class_at_most(size);
-        // What the last shard leaves of its class decides between the next smaller ones.
+        // The unused part of the last shard's size class decides between the next smaller ones.
         let classes = std::iter::successors(Some(largest), |&size| Some(class_at_most(size - 1)));
         let best = classes
             .take_while(|&size| size >= least && size > largest / 4)
@@ -92,25 +92,25 @@ impl Cut {
         self.shard_blocks
     }
 
-    /// First block and number of blocks of a shard.
+    /// The first block and the number of blocks of a shard.
     pub(crate) fn blocks_of(&self, shard: usize) -> (u64, u64) {
         let first = shard as u64 * self.shard_blocks;
         (first, self.shard_blocks.min(self.num_blocks.saturating_sub(first)))
     }
 
-    /// Bytes of the blocks of a shard, after which its trailer stands.
+    /// The bytes of the blocks of a shard, which its trailer follows.
     pub(crate) fn body_bytes(&self, shard: usize) -> u64 {
         self.blocks_of(shard).1 * Block::BYTES as u64
     }
 
-    /// The shard of a bit, and where in the shard's bits it is.
+    /// The shard of a bit, and its position in the shard.
     #[inline]
     pub(crate) fn place(&self, position: u64) -> (usize, u64) {
         let shard_bits = self.shard_blocks * Block::BITS;
         ((position / shard_bits) as usize, position % shard_bits)
     }
 
-    /// What the shards take on a server, about.
+    /// The approximate memory of the shards on a server.
     fn memory(&self) -> u64 {
         let full = class_at_least(self.shard_blocks * 64 + 64);
         let last = class_at_least(self.body_bytes(self.num_shards() as usize - 1) + 18);
@@ -118,8 +118,8 @@ impl Cut {
     }
 }
 
-/// The largest size up to `bytes` that jemalloc has, of 16 KiB and more: 4, 5, 6 or 7 times a power
-/// of two. Values of other sizes leave up to a fifth of theirs unused.
+/// The largest jemalloc size class up to `bytes`, from 16 KiB on: 4, 5, 6 or 7 times a power of
+/// two. Values of other sizes leave up to a fifth of their class unused.
 fn class_at_most(bytes: u64) -> u64 {
     let shift = bytes.max(4).ilog2() - 2;
     bytes >> shift << shift
@@ -162,17 +162,17 @@ pub(crate) fn meta_key(name: &str) -> String {
     format!("{{{name}}}:meta")
 }
 
-/// The key of the parameters of one that is to take its place.
+/// The key of the parameters of a replacement filter.
 pub(crate) fn next_key(name: &str) -> String {
     format!("{{{name}}}:next")
 }
 
-/// The key that a switch from one to the other holds.
+/// The key that is held during a switch from one to the other.
 pub(crate) fn swap_key(name: &str) -> String {
     format!("{{{name}}}:swap")
 }
 
-/// Checks that a name can stand in keys.
+/// Checks that a name is valid in keys.
 pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     let reason = if name.is_empty() {
         "it is empty"

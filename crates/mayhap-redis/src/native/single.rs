@@ -1,4 +1,4 @@
-//! Calls with one key: by the pipelines that keys of many tasks share.
+//! Calls with one key, over pipelines shared by keys of many tasks.
 
 use super::coalesce::{Waiting, most};
 use super::filter::NativeFilter;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 impl NativeFilter {
-    /// What becomes of one digest. If the caller gives up, it may be carried out all the same.
+    /// The outcome for one digest. If the caller gives up, it may be executed nevertheless.
     pub(super) async fn answer(&self, digest: Digest, act: Act) -> Result<Answer, Error> {
         let (sender, receiver) = oneshot::channel();
         let is_driven = {
@@ -24,7 +24,7 @@ impl NativeFilter {
             tokio::spawn(driver.drive());
         }
         receiver.await.unwrap_or_else(|_| {
-            // The runtime of the task that drove has ended.
+            // The runtime of the driving task has ended.
             let trouble = Trouble::from("the call was given up".to_owned());
             let server = self.server().name().into();
             Err(Error::Unavailable { server, node: None, after: Duration::ZERO, trouble })
@@ -32,7 +32,7 @@ impl NativeFilter {
     }
 }
 
-/// Sends what waits until nothing does.
+/// Sends the waiting keys until none remains.
 struct Driver {
     filter: NativeFilter,
     act: Act,
@@ -46,7 +46,7 @@ impl Driver {
                 let mut queue = self.filter.inner.coalescer.queue(self.act);
                 let count = queue.waiting.len().min(most(self.act).1);
                 if count == 0 {
-                    // Under the lock: who comes next starts another one.
+                    // Under the lock: the next caller starts another driver.
                     queue.drivers -= 1;
                     self.has_ended = true;
                     return;
@@ -56,7 +56,7 @@ impl Driver {
             let digests: Vec<Digest> = batch.iter().map(|(digest, _)| *digest).collect();
             let answers = self.filter.answers(&digests, self.act).await;
             for (i, (_, sender)) in batch.into_iter().enumerate() {
-                // Who has given up does not listen.
+                // Callers that have given up no longer listen.
                 let _ = sender.send(answers.as_ref().map(|all| all[i]).map_err(Clone::clone));
             }
         }
@@ -64,8 +64,8 @@ impl Driver {
 }
 
 impl Drop for Driver {
-    /// Given up in the middle, as by the end of its runtime: waiters get an error, unless another
-    /// drives on.
+    /// Dropped in the middle, as by the end of its runtime: waiters get an error, unless another
+    /// driver continues.
     fn drop(&mut self) {
         if !self.has_ended {
             let mut queue = self.filter.inner.coalescer.queue(self.act);

@@ -1,13 +1,13 @@
-//! Building a filter anew while the old one is in use, and switching in one step.
+//! Rebuilding a filter while the old one is in use, and switching in one step.
 //!
 //! 1. The new one gets its final expiry.
-//! 2. A key with a random number, the token, is set where none is; it expires soon.
-//! 3. The trailers of the old shards become the token. Whoever writes to one sees that and waits.
+//! 2. A key with a random number, the token, is set unless it exists; it expires soon.
+//! 3. The trailers of the old shards are set to the token. Writers see that and wait.
 //! 4. A script checks the token and renames the parameters of the new filter to those of the old.
-//! 5. The old shards are deleted. Whoever comes to one finds the new parameters.
+//! 5. The old shards are deleted. Clients that reach one find the new parameters.
 //!
-//! A switch that dies before step 4 leaves fences whose number is no token soon: the next writer
-//! takes them away, and step 4 of one that was only slow fails.
+//! A switch that dies before step 4 leaves fences whose token soon expires: the next writer removes
+//! them, and step 4 of a client that was only slow fails.
 
 use super::filter::{Current, NativeFilter};
 use super::generation::{Generation, Target};
@@ -20,11 +20,11 @@ use crate::server::Command;
 use crate::{Error, Server};
 use std::time::{Duration, Instant};
 
-/// How long a switch may take before others go on without it.
+/// How long a switch may take before others ignore it.
 const TOKEN_MS: &str = "10000";
 const POLL: Duration = Duration::from_millis(20);
 
-/// Keys: the parameters. Arguments: generation. Answers when the filter will expire.
+/// Keys: the parameters. Arguments: generation. Returns the expiry of the filter.
 const KEEP: &str = "\
 local own = redis.call('HMGET', KEYS[1], 'generation', 'ttl_ms')
 if own[1] ~= ARGV[1] then return 'lost' end
@@ -38,13 +38,14 @@ redis.call('HSET', KEYS[1], 'expires_at_ms', at)
 redis.call('PEXPIREAT', KEYS[1], at)
 return at";
 
-/// Keys: the token. Arguments: a number, for how long.
+/// Keys: the token. Arguments: a number, its time to live.
 const TAKE: &str = "\
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 'ok' end
 if redis.call('GET', KEYS[1]) == ARGV[1] then return 'ok' end
 return 'busy'";
 
-/// Keys: a shard. Arguments: where the trailer is, the fence. Nothing is done to what is no shard.
+/// Keys: a shard. Arguments: the position of the trailer, the fence. Values that are not shards are
+/// left alone.
 const FENCE: &str = "\
 local t = redis.call('GETRANGE', KEYS[1], ARGV[1], ARGV[2])
 if #t == 8 and t ~= string.rep('\\0', 8) then redis.call('SETRANGE', KEYS[1], ARGV[1], ARGV[3]) end
@@ -62,14 +63,13 @@ redis.call('UNLINK', KEYS[3])
 return 'ok'";
 
 impl NativeFilter {
-    /// Begins, or joins, the building of a filter that is to take the place of the one of this
-    /// name.
+    /// Begins, or joins, the building of a filter that will replace the one of this name.
     ///
-    /// Nobody sees it until [`NativeFilter::swap`]. It has its own parameters; the digest function
-    /// has to be the same, or handles of the old one end with [`Error::Gone`] after the switch. All
-    /// that was made of it expires after `hold` if it is not switched to; the time to live of the
-    /// options counts from the switch. Keys that others insert meanwhile go into the old filter
-    /// alone: whoever inserts during a rebuild inserts into both.
+    /// It is invisible until [`NativeFilter::swap`]. It has its own parameters; the digest function
+    /// should be the same, or handles of the old one return [`Error::Gone`] after the switch. It
+    /// expires after `hold` if it is not switched to; the time to live of the options counts from
+    /// the switch. Keys that others insert meanwhile go only into the old filter: insert into both
+    /// during a rebuild.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl NativeFilter {
         Self::create_at(server, Target::next(name), options, Some(millis(hold)?)).await
     }
 
-    /// Deletes what [`NativeFilter::rebuild`] or [`NativeFilter::upload`] have begun and not ended;
-    /// whether there was something.
+    /// Deletes an unfinished [`NativeFilter::rebuild`] or [`NativeFilter::upload`]; returns whether
+    /// there was one.
     ///
     /// # Errors
     ///
@@ -99,17 +99,18 @@ impl NativeFilter {
         }
     }
 
-    /// Puts a rebuilt filter in the place of the old one, or of none, in one step.
+    /// Replaces the old filter, if there is one, by a rebuilt one in one step.
     ///
-    /// Whoever asks or inserts sees the old filter or the new one, never parts of both. An
-    /// insertion that is acknowledged after the switch is in the new one; handles of the old one go
-    /// on with the new one by themselves. Writers wait for the two round trips that it takes.
+    /// Clients see either the old filter or the new one, never parts of both. An insertion
+    /// acknowledged after the switch is in the new one; handles of the old one continue with the
+    /// new one automatically. Writers wait for the two round trips that it takes.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if others switch or create all the time, [`Error::Gone`] if the rebuilt
-    /// filter is no more, [`Error::Refused`] for a filter that was not made by
-    /// [`NativeFilter::rebuild`]; those of the connection, after which it is the one or the other.
+    /// [`Error::Busy`] if others keep switching or creating, [`Error::Gone`] if the rebuilt filter
+    /// no longer exists, [`Error::Refused`] for a filter that was not created by
+    /// [`NativeFilter::rebuild`]; those of the connection, after which either filter may be in
+    /// place.
     pub async fn swap(&self) -> Result<(), Error> {
         let until = Instant::now() + self.inner.server.options().deadline;
         let current = self.current();
@@ -142,7 +143,7 @@ impl NativeFilter {
         Ok(at)
     }
 
-    /// Steps 2 to 5; `false` if another one was in the way.
+    /// Steps 2 to 5; `false` if another switch was in progress.
     async fn try_swap(&self, current: &Current, at: u64) -> Result<bool, Error> {
         let (server, name) = (&self.inner.server, self.inner.name.as_str());
         let (live, next) = (Target::live(name), Target::next(name));
@@ -214,7 +215,7 @@ impl NativeFilter {
     }
 }
 
-/// Makes the place of an upload, which nobody else writes to.
+/// Creates the destination of an upload, to which no other client writes.
 pub(super) async fn claim_next<'a>(
     server: &'a Server,
     name: &'a str,
@@ -222,7 +223,7 @@ pub(super) async fn claim_next<'a>(
 ) -> Result<(Maker<'a>, Generation), Error> {
     check_name(name)?;
     let mut maker = Maker::new(server, Target::next(name), options, None)?;
-    // A second for each MiB, on top.
+    // Plus a second per MiB.
     maker.lease_ms += (maker.meta.params.num_bytes() >> 20) * 1000;
     maker.hold_ms = Some(maker.lease_ms);
     if !maker.claim_alone().await? {

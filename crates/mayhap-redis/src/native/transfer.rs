@@ -1,4 +1,4 @@
-//! Whole filters: from memory or a file to a server, and back.
+//! Transfer of whole filters: from memory or a file to a server, and back.
 
 use super::filter::NativeFilter;
 use super::generation::{Generation, Target};
@@ -12,14 +12,14 @@ use mayhap::native::body_bytes;
 use mayhap::{Block, FilterParams};
 use redis::cmd;
 
-/// Bytes of one command, and of all that are on their way at once.
+/// The bytes of one command, and of all commands in flight.
 const CHUNK_BYTES: u64 = 1 << 20;
 const CHUNKS_AT_ONCE: usize = 8;
 
-/// A filter on its way to a server: [`NativeFilter::upload`].
+/// An upload in progress: [`NativeFilter::upload`].
 ///
-/// Nobody sees it before [`Upload::finish`]. One that is dropped leaves keys that expire after a
-/// minute and a second for each MiB; [`Upload::abort`] deletes them at once.
+/// It is invisible before [`Upload::finish`]. If it is dropped, its keys expire after a minute plus
+/// a second per MiB; [`Upload::abort`] deletes them at once.
 #[derive(Debug)]
 pub struct Upload {
     server: Server,
@@ -27,17 +27,17 @@ pub struct Upload {
     options: NativeOptions,
     made: Generation,
     lease_ms: u64,
-    /// Blocks that are there.
+    /// The blocks sent so far.
     sent: u64,
 }
 
 impl NativeFilter {
-    /// Begins to send a whole filter, to be put in the place of the one of this name, or of none.
+    /// Begins to send a whole filter, which will replace the one of this name, if any.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if another upload or rebuild of this name is under way or was left
-    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing stays behind),
+    /// [`Error::Busy`] if another upload or rebuild of this name is in progress or was abandoned
+    /// ([`NativeFilter::discard`]), [`Error::ServerFull`] (nothing is left behind),
     /// [`Error::BadName`], [`Error::Layout`], [`Error::WrongType`], and those of the connection.
     pub async fn upload(
         server: &Server,
@@ -59,10 +59,10 @@ impl NativeFilter {
         })
     }
 
-    /// Begins to read the whole filter, as the body of a file has it: all blocks in their order.
+    /// Begins to read the whole filter, in the form of the body of a file: all blocks in order.
     ///
-    /// Others may insert meanwhile; every key that was acknowledged before is in what is read, and
-    /// any of the later ones may be.
+    /// Others may insert meanwhile; the result has every key acknowledged before, and may have any
+    /// of the later ones.
     ///
     /// # Errors
     ///
@@ -76,7 +76,8 @@ impl NativeFilter {
     }
 }
 
-/// Pieces of at most [`CHUNK_BYTES`], none over the end of a shard: shard, offset in it, length.
+/// Pieces of at most [`CHUNK_BYTES`], none of which crosses the end of a shard: shard, offset in
+/// it, length.
 fn pieces(made: &Generation, from: u64, to: u64) -> Vec<(usize, u64, u64)> {
     let cut = made.meta.cut;
     let mut pieces = Vec::new();
@@ -92,12 +93,12 @@ fn pieces(made: &Generation, from: u64, to: u64) -> Vec<(usize, u64, u64)> {
 }
 
 impl Upload {
-    /// Sends the next blocks, in their order.
+    /// Sends the next blocks, in order.
     ///
     /// # Errors
     ///
     /// [`Error::Filter`] if there are more than the filter has, [`Error::ServerFull`], and those of
-    /// the connection. After one, [`Upload::abort`].
+    /// the connection. After an error, call [`Upload::abort`].
     pub async fn write(&mut self, blocks: &[Block]) -> Result<(), Error> {
         let to = self.sent + blocks.len() as u64;
         self.check_length(to, to <= self.num_blocks())?;
@@ -132,12 +133,13 @@ impl Upload {
         Err(mayhap::Error::WrongLength { field: "body", expected, found }.into())
     }
 
-    /// Puts the filter in its place, in one step, as [`NativeFilter::swap`] does.
+    /// Puts the filter in place in one step, as [`NativeFilter::swap`] does.
     ///
     /// # Errors
     ///
     /// [`Error::Filter`] unless all blocks were written, [`Error::Gone`] if it took so long that
-    /// what was sent expired, those of [`NativeFilter::swap`]; nothing of it stays behind then.
+    /// its keys expired, and those of [`NativeFilter::swap`]; after an error nothing is left
+    /// behind.
     pub async fn finish(self) -> Result<NativeFilter, Error> {
         let result = self.put_in_place().await;
         if result.is_err() {
@@ -162,11 +164,11 @@ impl Upload {
         Ok(filter)
     }
 
-    /// Deletes what was sent.
+    /// Deletes the blocks sent so far.
     ///
     /// # Errors
     ///
-    /// Those of the connection; what was sent expires then.
+    /// Those of the connection; in that case the keys expire.
     pub async fn abort(self) -> Result<(), Error> {
         self.maker().take_back(&self.made).await
     }
@@ -178,22 +180,22 @@ impl Upload {
     }
 }
 
-/// A filter on its way from a server: [`NativeFilter::download`].
+/// A download in progress: [`NativeFilter::download`].
 #[derive(Debug)]
 pub struct Download {
     filter: NativeFilter,
     made: Generation,
-    /// Bytes that were read.
+    /// The bytes read so far.
     read: u64,
 }
 
 impl Download {
-    /// The numbers of the filter.
+    /// The parameters of the filter.
     pub fn params(&self) -> FilterParams {
         self.made.meta.params
     }
 
-    /// How keys are cut out of input lines, as in a file.
+    /// How keys are extracted from input lines, as in a file.
     pub fn key_options(&self) -> &str {
         &self.made.meta.key_options
     }
@@ -203,8 +205,8 @@ impl Download {
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] to another one:
-    /// begin again. Those of the connection: go on.
+    /// [`Error::Gone`] if the filter was deleted or evicted; [`Error::Switched`] if it was switched
+    /// to another one: start over. Those of the connection: call again.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         let (made, server) = (&self.made, &self.filter.inner.server);
         let all = made.meta.params.num_bytes();
@@ -225,7 +227,7 @@ impl Download {
             let mut next = || replies.next().map(|reply| value_of(reply, key, "to read a shard"));
             let (piece, trailer) = (next().transpose()?, next().transpose()?);
             let piece = piece.as_ref().and_then(bytes).unwrap_or_default();
-            // A fenced shard is whole: it is being switched.
+            // A fenced shard is complete: it is being switched.
             let is_there = trailer.as_ref().is_some_and(|it| made.is_there(it));
             if piece.len() as u64 != len || !is_there {
                 return Err(self.why_missing().await);
@@ -236,7 +238,7 @@ impl Download {
         Ok(Some(body))
     }
 
-    /// Why part of the filter is not there.
+    /// The reason why part of the filter is missing.
     async fn why_missing(&self) -> Error {
         match self.filter.fresh().await {
             Ok(now) if now.meta.generation != self.made.meta.generation => {

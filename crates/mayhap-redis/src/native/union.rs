@@ -1,4 +1,4 @@
-//! The keys of a filter in memory into one on a server: shards are merged by OR.
+//! Merges the keys of a filter in memory into one on a server, shard by shard with OR.
 
 use super::bulk::{BYTES_AT_ONCE, MERGE};
 use super::filter::NativeFilter;
@@ -10,7 +10,7 @@ use mayhap::native::body_bytes;
 use mayhap::{AnyFilter, Block};
 use std::time::Instant;
 
-/// A filter on its way into another one: [`NativeFilter::union`].
+/// A union in progress: [`NativeFilter::union`].
 #[derive(Debug)]
 pub struct Union<'a> {
     filter: NativeFilter,
@@ -23,8 +23,7 @@ pub struct Union<'a> {
 impl NativeFilter {
     /// Begins to add all keys of another filter, a shard at a time.
     ///
-    /// Each shard is merged as a whole or not at all; of a union that does not end, part of the
-    /// keys are there.
+    /// Each shard is merged atomically; an unfinished union leaves some of the keys.
     ///
     /// # Errors
     ///
@@ -58,12 +57,14 @@ impl NativeFilter {
 }
 
 impl Union<'_> {
-    /// Merges the next shards, at most 8 MiB or one; how many bytes are done, or `None` if all are.
+    /// Merges the next shards, at most 8 MiB or one; returns the number of bytes done, or `None` if
+    /// all are.
     ///
     /// # Errors
     ///
-    /// [`Error::Gone`] if the filter is no more; [`Error::Switched`] to another one: begin again.
-    /// [`Error::ServerFull`], [`Error::WrongType`], and those of the connection: go on.
+    /// [`Error::Gone`] if the filter no longer exists; [`Error::Switched`] if it was switched to
+    /// another one: start over. [`Error::ServerFull`], [`Error::WrongType`], and those of the
+    /// connection: call again.
     pub async fn next(&mut self) -> Result<Option<u64>, Error> {
         let inner = &self.filter.inner;
         let until = Instant::now() + inner.server.options().deadline;

@@ -1,17 +1,17 @@
-//! Commands and scripts as the server takes them, and what it answers.
+//! Commands and scripts in the server's form, and its replies.
 
 use super::meta::Meta;
 use crate::server::{Command, Reply};
 use crate::{Error, Server};
 use redis::{Cmd, Value, cmd};
 
-/// A value as `SETRANGE` takes and `GETRANGE` gives a trailer; `BITFIELD` reads it as `i64`.
+/// A trailer as written by `SETRANGE` and read by `GETRANGE`; `BITFIELD` reads it as `i64`.
 pub(super) fn trailer_bytes(trailer: i64) -> [u8; 8] {
     trailer.to_be_bytes()
 }
 
-/// A script on the keys of one slot. `EVAL` and not `EVALSHA`: the scripts are short, and a server
-/// that was restarted knows none.
+/// A script on the keys of one slot. `EVAL` rather than `EVALSHA`: the scripts are short, and a
+/// restarted server has none.
 pub(super) fn eval(script: &str, keys: &[&str]) -> Cmd {
     let mut eval = cmd("EVAL");
     eval.arg(script).arg(keys.len());
@@ -30,12 +30,12 @@ pub(super) fn words(words: &[&str]) -> Cmd {
     command
 }
 
-/// The value, or the error with the key that it is about.
+/// The value, or the error with its key.
 pub(super) fn value_of(reply: Reply, key: &str, what: &str) -> Result<Value, Error> {
     reply.value.map_err(|error| about(error, key, what))
 }
 
-/// Fills in what only the caller knows.
+/// Fills in the details known only to the caller.
 pub(super) fn about(error: Error, key: &str, what: &str) -> Error {
     match error {
         Error::WrongType { .. } => Error::WrongType { key: key.into() },
@@ -67,7 +67,7 @@ pub(super) fn items(value: &Value) -> Option<&[Value]> {
     }
 }
 
-/// What a script answered with one word.
+/// The one-word reply of a script.
 pub(super) fn word(value: &Value) -> &str {
     bytes(value).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
 }
@@ -84,7 +84,7 @@ fn pairs(value: &Value) -> Vec<(Vec<u8>, Vec<u8>)> {
     }
 }
 
-/// The filter that `HGETALL` of this key tells of, if there is one.
+/// The filter described by `HGETALL` of this key, if there is one.
 pub(super) fn meta_of(value: &Value, key: &str) -> Result<Option<Meta>, Error> {
     let pairs = pairs(value);
     if pairs.is_empty() {
@@ -94,7 +94,7 @@ pub(super) fn meta_of(value: &Value, key: &str) -> Result<Option<Meta>, Error> {
     Meta::parse(&pairs).map(Some).map_err(damaged)
 }
 
-/// Reads the parameters under a key, from the master, and which switch is under way.
+/// Reads the parameters under a key, from the master, and the switch in progress.
 pub(super) async fn read_meta(
     server: &Server,
     key: &str,

@@ -1,4 +1,4 @@
-//! The hash beside the bits, as it is on a server.
+//! The hash of parameters on a server.
 
 use crate::Error;
 use crate::replies::text;
@@ -6,18 +6,18 @@ use crate::server::{Command, Server};
 use mayhap_formats::{Limits, RedissonConfig};
 use redis::{Value, cmd};
 
-/// Fields are short numbers; what is longer is none, and would fill the error.
+/// Fields are short numbers; anything longer is not a number and would flood the error.
 const MAX_FIELD_BYTES: usize = 64;
 const FIELDS: [&str; 4] = ["size", "hashIterations", "expectedInsertions", "falseProbability"];
 
-/// Asks for what the positions depend on.
-pub(super) fn ask(config_key: &str) -> Command {
-    let mut ask = cmd("HMGET");
-    ask.arg(config_key).arg(&FIELDS[..2]);
-    Command::read(config_key, ask)
+/// Reads the fields that determine the positions.
+pub(super) fn query(config_key: &str) -> Command {
+    let mut command = cmd("HMGET");
+    command.arg(config_key).arg(&FIELDS[..2]);
+    Command::read(config_key, command)
 }
 
-/// Whether that is as the config has it, letter for letter.
+/// Whether they equal the config, letter for letter.
 pub(super) fn is_still(config: &RedissonConfig, answer: &Value) -> bool {
     let Value::Array(values) = answer else { return false };
     let values = values.iter().take(2);
@@ -31,7 +31,7 @@ pub(super) fn is_still(config: &RedissonConfig, answer: &Value) -> bool {
 ///
 /// [`Error::NotFound`] if there is neither; [`Error::Gone`] for bits without a config;
 /// [`Error::WrongType`]; [`Error::Damaged`] for a config that no filter can have, or for more bits
-/// than it says.
+/// than its size.
 pub(super) async fn read(
     server: &Server,
     name: &str,
@@ -65,7 +65,7 @@ pub(super) async fn read(
     Ok(config)
 }
 
-/// The fields, `None` if none of them is there.
+/// The fields; `None` if none of them exists.
 fn parse(fields: &Value, config_key: &str) -> Result<Option<RedissonConfig>, Error> {
     let Value::Array(values) = fields else { return Err(Error::strange("HMGET", fields)) };
     let damaged = |reason: String| Error::Damaged { key: config_key.into(), reason };
@@ -85,7 +85,7 @@ fn parse(fields: &Value, config_key: &str) -> Result<Option<RedissonConfig>, Err
         .check_hashes("hashIterations", u64::from(config.num_hashes()))
         .map_err(|error| damaged(error.to_string()))?;
     if !is_still(&config, fields) {
-        // `+7`: compared with 7 as text, it would be changed.
+        // `+7`: compared with 7 as text, it would count as changed.
         return Err(damaged("size or hashIterations is not in plain digits".into()));
     }
     Ok(Some(config))

@@ -13,15 +13,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A filter that Redisson has made, or will use.
+/// A filter shared with Redisson.
 ///
-/// An insertion is one script, as Redisson's are: it sets bits only if the config still has the
-/// size and k that this filter knows. A query is a `BITFIELD_RO` with an `HMGET` of the config
-/// behind it, in one round trip. [`Error::Gone`] says if they differ (Redisson: "Bloom filter
-/// config has been changed"). So neither is a bit set in a filter that was made anew with other
-/// numbers, nor a key missed in it.
+/// An insertion is one script, as in Redisson: it sets bits only if the config still has the size
+/// and k known to this filter. A query is a `BITFIELD_RO` followed by an `HMGET` of the config, in
+/// one round trip. If they differ, the error is [`Error::Gone`] (Redisson: "Bloom filter config has
+/// been changed"). So no bit is set, and no key missed, in a filter that has been recreated with
+/// other parameters.
 ///
-/// Elements are given as their codec encodes them, or as text after [`RemoteRedisson::encoding`].
+/// Elements are passed as encoded by their codec, or as text after [`RemoteRedisson::encoding`].
 /// `add` of a collection counts `insert_batch(…).new`, `contains` of a collection
 /// `contains_batch(…)`.
 ///
@@ -59,15 +59,15 @@ struct Inner {
 }
 
 impl RemoteRedisson {
-    /// `tryInit(n, p)`: writes the config unless there is one; whether it did. The filter has the
-    /// config that is on the server, whoever wrote it.
+    /// `tryInit(n, p)`: writes the config unless there is one; returns whether it did. The filter
+    /// uses the config on the server, whoever wrote it.
     ///
-    /// After a lost reply a config that is as requested counts as written by this call: of two
-    /// initialisers both may get that answer then, and never neither.
+    /// After a lost reply a config equal to the requested one counts as written by this call: two
+    /// clients may both get that answer, but never neither.
     ///
     /// # Errors
     ///
-    /// [`Error::Format`] in Redisson's words for numbers that it refuses; those of
+    /// [`Error::Format`] with Redisson's message for parameters that it rejects; those of
     /// [`RemoteRedisson::attach`].
     pub async fn try_init(
         server: &Server,
@@ -92,12 +92,12 @@ impl RemoteRedisson {
         Ok((filter, is_mine))
     }
 
-    /// The filter of this name with the config that it has.
+    /// The filter of this name with its config.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`] (Redisson: "Bloom filter is not initialized"); [`Error::Gone`] if only
-    /// its bits are there; [`Error::WrongType`]; [`Error::Damaged`] for a config that no filter can
+    /// its bits exist; [`Error::WrongType`]; [`Error::Damaged`] for a config that no filter can
     /// have, or of more than 1,100 hash functions; those of a call.
     pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
         let config_key = RedissonConfig::key(name);
@@ -108,7 +108,7 @@ impl RemoteRedisson {
         Ok(Self { inner: Arc::new(inner), key_type: KeyType::Bytes })
     }
 
-    /// The filter with keys that are text, and encoded as this codec does.
+    /// The same filter for text keys, encoded with this codec.
     #[must_use]
     pub fn encoding(mut self, key_type: KeyType) -> Self {
         self.key_type = key_type;
@@ -120,7 +120,7 @@ impl RemoteRedisson {
         &self.inner.config
     }
 
-    /// `count()`: how many elements, from the set bits; 2^63 − 1 when all are set.
+    /// `count()`: the number of elements, from the set bits; 2^63 − 1 if all are set.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl RemoteRedisson {
         self.info().await.map(|info| self.inner.scheme.count(info.count_ones))
     }
 
-    /// Lets config and bits expire together, or keeps them for ever.
+    /// Sets a common expiry for config and bits, or removes it.
     ///
     /// # Errors
     ///
@@ -144,9 +144,9 @@ impl RemoteRedisson {
         if done { Ok(()) } else { Err(self.not_found()) }
     }
 
-    /// `rename(name)`: config and bits in the place of a filter of that name, at one moment. This
-    /// is how a filter that was built anew takes the place of the old one; who is attached to that
-    /// goes on with the new bits if size and k are the same, and gets [`Error::Gone`] if not.
+    /// `rename(name)`: moves config and bits atomically, replacing a filter of that name. This is
+    /// how a rebuilt filter replaces the old one; clients attached to that continue with the new
+    /// bits if size and k are the same, and get [`Error::Gone`] otherwise.
     ///
     /// # Errors
     ///
@@ -163,7 +163,7 @@ impl RemoteRedisson {
             return Err(self.not_found());
         }
         let renamed = Self::attach(&inner.server, name).await?.encoding(self.key_type);
-        // After a lost reply the other name tells.
+        // After a lost reply, the other name shows the outcome.
         if done || renamed.inner.config == inner.config {
             return Ok(renamed);
         }
@@ -209,7 +209,7 @@ impl RemoteRedisson {
         Error::Gone { name: self.inner.name.clone(), reason }
     }
 
-    /// The error of a call, which cannot tell what has become of the two keys.
+    /// The error of a call, which does not show the state of the two keys.
     async fn explained(&self, error: Error) -> Error {
         if !matches!(error, Error::Gone { .. } | Error::WrongType { .. }) {
             return error;
@@ -264,11 +264,12 @@ impl RemoteFilter for RemoteRedisson {
     async fn contains_batch(&self, keys: &[&[u8]]) -> Result<Bitmap, Error> {
         let parts = self.parts(Op::Get, keys)?;
         let Inner { server, config_key, config, .. } = &*self.inner;
-        let ask = Some(config::ask(config_key));
-        let answers = bitfield::contains(server, config.num_hashes(), keys.len(), parts, ask).await;
+        let query = Some(config::query(config_key));
+        let answers =
+            bitfield::contains(server, config.num_hashes(), keys.len(), parts, query).await;
         let checked = answers.and_then(|(found, then)| {
             let now = then.map(|reply| reply.of(config_key, "HMGET")).transpose()?;
-            // Read behind the bits: what was there before them might have been changed.
+            // Read after the bits: a config read before them might have been changed.
             let is_still = now.is_none_or(|now| config::is_still(config, &now));
             if is_still { Ok(found) } else { Err(self.changed()) }
         });
@@ -278,7 +279,7 @@ impl RemoteFilter for RemoteRedisson {
         }
     }
 
-    /// `estimated_items` is `count()`. `BITCOUNT` keeps a server for about 0.1 ms a MiB.
+    /// `estimated_items` is `count()`. `BITCOUNT` blocks a server for about 0.1 ms per MiB.
     async fn info(&self) -> Result<FilterInfo, Error> {
         let inner = &self.inner;
         let now = match config::read(&inner.server, &inner.name, &inner.config_key).await {
@@ -288,17 +289,17 @@ impl RemoteFilter for RemoteRedisson {
             }
             Err(other) => return Err(other),
         };
-        let ask = |name, key: &str| {
-            let mut ask: Cmd = cmd(name);
-            ask.arg(key);
-            Command::read(key, ask)
+        let read = |name, key: &str| {
+            let mut command: Cmd = cmd(name);
+            command.arg(key);
+            Command::read(key, command)
         };
         let (name, config_key) = (&*inner.name, &*inner.config_key);
         let commands = vec![
-            ask("BITCOUNT", name),
-            ask("STRLEN", name),
-            ask("PTTL", name),
-            ask("PTTL", config_key),
+            read("BITCOUNT", name),
+            read("STRLEN", name),
+            read("PTTL", name),
+            read("PTTL", config_key),
         ];
         let mut replies = inner.server.run(commands).await?.into_iter();
         let mut next = |key, what| match replies.next() {
@@ -307,7 +308,7 @@ impl RemoteFilter for RemoteRedisson {
         };
         let count_ones = next(name, "BITCOUNT")?.unsigned_abs();
         let num_bytes = next(name, "STRLEN")?.unsigned_abs();
-        // −1 for ever, −2 not there: what is left is a time.
+        // −1 forever, −2 missing: anything else is a time.
         let times = [next(name, "PTTL")?, next(config_key, "PTTL")?];
         let ttl_ms = times.into_iter().filter_map(|time| u64::try_from(time).ok()).min();
         let num_bits = now.size().unsigned_abs();

@@ -1,4 +1,5 @@
-//! Filters of Redisson's `RBloomFilter`: a bitmap in a string and its numbers in a hash beside it.
+//! Filters of Redisson's `RBloomFilter`: a bitmap in a string and its parameters in a separate
+//! hash.
 //!
 //! `script.rs` has the scripts, `config.rs` reads the hash, `filter.rs` is the filter. Hashes,
 //! sizing and the fields are those of [`mayhap_formats::RedissonScheme`] and

@@ -1,24 +1,24 @@
-//! What has to happen in one step on the server.
+//! Scripts for operations that must be atomic on the server.
 //!
 //! The keys are the config, then the bits: both are in one slot of a cluster.
 
 use crate::server::Command;
 use redis::cmd;
 
-/// Writes the config unless there is one: 1 if it did. The arguments are names and values.
+/// Writes the config unless there is one: returns 1 if it did. The arguments are names and values.
 pub(super) const INIT: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV))
 return 1";
 
-/// Sets bits, unless the config is not that of the arguments: no answer then.
+/// Sets bits if the config is that of the arguments; otherwise returns nil.
 pub(super) const SET: &str = "\
 local config = redis.call('HMGET', KEYS[1], 'size', 'hashIterations')
 if config[1] ~= ARGV[1] or config[2] ~= ARGV[2] then return false end
 return redis.call('BITFIELD', KEYS[2], unpack(ARGV, 3))";
 
-/// Lets both keys expire at one moment, or never: 1 if there is a config. Bits that are not there
-/// yet are made, so that they expire too.
+/// Sets the same expiry for both keys, or none: returns 1 if there is a config. Missing bits are
+/// created, so that they expire too.
 pub(super) const EXPIRE: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('SETBIT', KEYS[2], 0, 0) end
@@ -27,7 +27,7 @@ for _, key in ipairs(KEYS) do
 end
 return 1";
 
-/// Puts both keys in the place of two others: 1 if there is a config.
+/// Renames both keys, replacing two others: returns 1 if there is a config.
 pub(super) const RENAME: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 redis.call('RENAME', KEYS[1], KEYS[3])

@@ -4,7 +4,7 @@ use crate::Error;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use std::fmt;
 
-/// Where a server or cluster is, and which filter on it is meant.
+/// The address of a server or cluster, and the name of a filter on it.
 ///
 /// | URL | meaning |
 /// |---|---|
@@ -12,9 +12,9 @@ use std::fmt;
 /// | `redis+cluster://host:port,host:port/name` | a cluster: one or more of its nodes |
 /// | `rediss://`, `rediss+cluster://` | the same with TLS |
 ///
-/// User and password stand before the host (`redis://user:password@host`), percent-encoded as in
-/// any URL. The name is all that follows the database, percent-decoded. [`fmt::Display`] and
-/// [`fmt::Debug`] leave the password out.
+/// User and password precede the host (`redis://user:password@host`), percent-encoded as in any
+/// URL. The name is everything after the database, percent-decoded. [`fmt::Display`] and
+/// [`fmt::Debug`] omit the password.
 ///
 /// # Examples
 ///
@@ -48,7 +48,7 @@ const SCHEMES: [(&str, bool, bool); 4] = [
 ];
 
 impl Address {
-    /// Whether a text is meant as such a URL rather than as a file.
+    /// Whether a text is such a URL rather than a file name.
     pub fn is_meant(text: &str) -> bool {
         SCHEMES.iter().any(|(scheme, ..)| text.starts_with(scheme))
     }
@@ -79,7 +79,7 @@ impl Address {
         if !cluster && hosts.len() > 1 {
             return Err(bad("several hosts are for redis+cluster://"));
         }
-        // Text as ?protocol=resp3 would end up in the name.
+        // Text such as ?protocol=resp3 would end up in the name.
         if path.contains(['?', '#']) {
             return Err(bad("? and # in a name are written %3F and %23"));
         }
@@ -88,7 +88,7 @@ impl Address {
         let name = (!name.is_empty()).then(|| name.into_owned());
         let address = Self { tls, cluster, user, hosts, database, name };
         for node in address.node_names() {
-            // What the client refuses is refused here, where nothing is connected yet.
+            // URLs that the client would reject are rejected here, before anything is connected.
             let url = address.node_url(&node);
             redis::Client::open(url).map_err(|error| bad(error.detail().unwrap_or("bad host")))?;
         }
@@ -100,7 +100,7 @@ impl Address {
         self.cluster
     }
 
-    /// Whether it is connected to through TLS.
+    /// Whether the connection uses TLS.
     pub fn is_tls(&self) -> bool {
         self.tls
     }
@@ -123,7 +123,7 @@ impl Address {
     pub fn or_password(mut self, password: &str) -> Self {
         let user = self.user.strip_suffix('@').unwrap_or_default();
         if !user.contains(':') {
-            // Redis' own clients take an empty name for a user of that name.
+            // Redis' own clients treat an empty name as a user of that name.
             let user = if user.is_empty() { "default" } else { user };
             self.user = format!("{user}:{}@", utf8_percent_encode(password, NON_ALPHANUMERIC));
         }
@@ -133,7 +133,7 @@ impl Address {
     /// The nodes, as `host:port`.
     pub(crate) fn node_names(&self) -> impl Iterator<Item = String> {
         self.hosts.iter().map(|host| {
-            // Of [::1] the port stands behind the bracket.
+            // For [::1] the port follows the bracket.
             let after = host.rfind(']').unwrap_or(0);
             let port = if host[after..].contains(':') { "" } else { ":6379" };
             format!("{host}{port}")
@@ -153,7 +153,7 @@ impl Address {
     }
 }
 
-/// Database and name: `/2/name`, `/name` of a cluster, which has no databases.
+/// Database and name: `/2/name`, or `/name` for a cluster, which has no databases.
 fn split_path(path: &str, cluster: bool) -> Result<(u32, &str), &'static str> {
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
@@ -166,7 +166,7 @@ fn split_path(path: &str, cluster: bool) -> Result<(u32, &str), &'static str> {
     }
 }
 
-/// The URL without what stands before the host.
+/// The URL without the part before the host.
 fn redacted(url: &str) -> String {
     match (url.find("://"), url.rfind('@')) {
         (Some(scheme), Some(at)) if scheme + 3 <= at => {

@@ -1,4 +1,5 @@
-//! What a connection has to do, so that another client crate, or a faulty one, can take its place.
+//! The interface of a connection, so that another client crate, or a faulty test double, can
+//! replace it.
 
 use super::node::Sent;
 use futures_util::future::BoxFuture;
@@ -6,7 +7,7 @@ use redis::{Pipeline, RedisResult, ServerError};
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a command goes, and how.
+/// The destination of a command, and how to reach it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Route {
     /// `host:port`.
@@ -14,19 +15,19 @@ pub(crate) struct Route {
     pub(crate) how: How,
 }
 
-/// What has to be sent to a node first.
+/// The prefix that a node requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
     /// Nothing.
     Plain,
-    /// `ASKING`, before each command: its key has come here, its slot has not yet.
+    /// `ASKING`, before each command: its key has already moved here, its slot has not.
     Asking,
     /// `READONLY`, once: it is a replica.
     ReadOnly,
 }
 
 impl How {
-    /// Where the first command of a caller is in a pipeline, and how far it is to the next.
+    /// The position of the first command of a caller in a pipeline, and the distance to the next.
     pub(crate) fn before(self) -> (usize, usize) {
         match self {
             Self::Plain => (0, 1),
@@ -37,16 +38,17 @@ impl How {
 }
 
 pub(crate) trait Backend: fmt::Debug + Send + Sync {
-    /// Where the commands of a slot go, as far as is known. `replica`: one may answer.
+    /// The destination of the commands of a slot, as far as is known. `replica`: a replica may
+    /// answer.
     fn place(&self, slot: u16, replica: bool) -> Route;
 
-    /// Where a `MOVED` or an `ASK` of a node points to; `None` if it is no cluster.
+    /// The destination of a `MOVED` or an `ASK` from a node; `None` if it is not a cluster.
     fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route>;
 
     /// One slot of each master.
     fn masters(&self) -> Vec<u16>;
 
-    /// Sends once, and repeats nothing: a reply that was lost has to be known of.
+    /// Sends once, without retries: the caller has to know about lost replies.
     fn send<'a>(
         &'a self,
         node: &Arc<str>,
@@ -54,6 +56,6 @@ pub(crate) trait Backend: fmt::Debug + Send + Sync {
         waits: bool,
     ) -> BoxFuture<'a, Sent>;
 
-    /// Looks again which node has which slots.
+    /// Looks up the slots again.
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>>;
 }

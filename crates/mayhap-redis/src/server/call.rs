@@ -1,4 +1,4 @@
-//! A call on its way: what is known of its commands.
+//! A call in progress: the state of its commands.
 
 use super::backend::{Backend, How, Route};
 use super::command::{Command, CommandKind, Reply};
@@ -10,44 +10,46 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Commands of one round for a node at most. More take longer than a reply may, and much memory.
+/// The largest number of commands per round and node. More would exceed the reply time-out and take
+/// much memory.
 const LARGEST_PIPELINE: usize = 16_384;
-/// Commands that are written at once, so that the server works on them while the next are written.
+/// The number of commands written at once, so that the server works on them while the next ones are
+/// written.
 const PART: usize = 32;
-/// What is left of it after a silence, so that something arrives where the whole takes too long.
+/// The reduced number after a silence, so that something arrives even if the whole takes too long.
 const SHRINK: usize = 4;
 
-/// A call on its way.
+/// A call in progress.
 pub(super) struct Call {
     commands: Vec<Command>,
     outcomes: Vec<Outcome>,
-    /// The commands that are not done, in their order.
+    /// The commands that are not done, in order.
     left: Vec<usize>,
-    /// What a write has to reach.
+    /// The replicas that a write has to reach.
     wait: Option<WaitReplicas>,
-    /// What failed last, and the node where it did.
+    /// The last failure, and its node.
     trouble: Option<Trouble>,
     node: Option<Arc<str>>,
-    /// How many replicas confirmed, if it was too few and is what failed last.
+    /// The number of replicas that confirmed, if too few did and that is the last failure.
     confirmed: Option<u32>,
     /// In this round: something failed, something was done.
     pub(super) failed: bool,
     pub(super) advanced: bool,
-    /// Something failed before: the masters know best.
+    /// Something failed earlier: only masters are used.
     masters_only: bool,
-    /// How many commands go into one pipeline.
+    /// The number of commands per pipeline.
     largest: usize,
 }
 
-/// What is known of a command.
+/// The state of a command.
 #[derive(Default)]
 struct Outcome {
-    /// The first reply: a later one tells of bits that the first attempt set.
+    /// The first reply: a later one reflects bits set by the first attempt.
     value: Option<Result<Value, Error>>,
-    /// Nothing is left to do.
+    /// Nothing remains to be done.
     done: bool,
     repeated: bool,
-    /// How often it was sent.
+    /// The number of times it was sent.
     times: u32,
     redirected: Option<Route>,
 }
@@ -60,7 +62,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Pipelines of [`PART`] commands, in their order; one if it waits for replicas.
+    /// Pipelines of [`PART`] commands, in order; one if it waits for replicas.
     fn parts(self) -> Vec<Self> {
         if self.waits || self.commands.len() <= PART {
             return vec![self];
@@ -74,7 +76,7 @@ impl Group {
     }
 }
 
-/// What ends a call: an error for whom the server is not known yet.
+/// An error that ends a call, without the name of the server.
 pub(super) enum Fatal {
     Unauthorized(String),
     Other(Error),
@@ -97,7 +99,7 @@ impl Call {
         }
     }
 
-    /// What is left to send, by node.
+    /// The commands left to send, by node.
     pub(super) fn next_round(&mut self, backend: &dyn Backend) -> Vec<Group> {
         self.masters_only |= self.failed;
         (self.failed, self.advanced) = (false, false);
@@ -124,8 +126,8 @@ impl Call {
         groups.into_values().flat_map(Group::parts).collect()
     }
 
-    /// The commands, with what has to be sent to the node before, and `WAIT`. They are moved there;
-    /// [`Call::note`] takes back those that are to be sent again.
+    /// The commands, with the prefix that the node requires, and `WAIT`. They are moved into it;
+    /// [`Call::note`] takes back those that must be sent again.
     pub(super) fn pipeline(&mut self, group: &Group) -> Pipeline {
         let mut pipeline = Pipeline::with_capacity(group.commands.len() + 2);
         if group.place.how == How::ReadOnly {
@@ -143,7 +145,7 @@ impl Call {
         pipeline
     }
 
-    /// Keeps what came back for a group.
+    /// Stores the replies for a group.
     pub(super) fn note(
         &mut self,
         backend: &dyn Backend,
@@ -197,15 +199,15 @@ impl Call {
                 self.largest = self.largest.min((group.commands.len() / SHRINK).max(1));
             }
             for &i in &group.commands {
-                // Of what has its reply only the confirmation is missing.
+                // Commands with a reply only lack the confirmation.
                 self.outcomes[i].repeated |= self.outcomes[i].value.is_none();
             }
         }
         Ok(())
     }
 
-    /// Whether `WAIT` has counted enough replicas. It ends with an error where a master lost its
-    /// office meanwhile: what was written there may be gone.
+    /// Whether `WAIT` has counted enough replicas. It returns an error if the master was demoted
+    /// meanwhile: its writes may be gone.
     fn is_confirmed(&mut self, reply: Option<Value>) -> Result<bool, Fatal> {
         let wanted = self.wait.map_or(0, |wait| wait.replicas);
         match reply {
@@ -276,12 +278,12 @@ impl Call {
         Ok(())
     }
 
-    /// What failed last, and the node where it did; silence if nothing failed.
+    /// The last failure, and its node; silence if nothing failed.
     pub(super) fn trouble(&self) -> (Trouble, Option<Arc<str>>) {
         (self.trouble.clone().unwrap_or(Trouble::Silent), self.node.clone())
     }
 
-    /// How many replicas confirmed, if that alone is missing.
+    /// The number of replicas that confirmed, if only the confirmation is missing.
     pub(super) fn unconfirmed(&self) -> Option<u32> {
         let mut left = self.outcomes.iter().filter(|outcome| !outcome.done);
         self.confirmed.filter(|_| left.all(|outcome| outcome.value.is_some()))
@@ -300,7 +302,7 @@ impl Call {
 }
 
 fn millis(time: Duration) -> u64 {
-    // 0 is for ever.
+    // 0 means forever.
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, i64::MAX as u64)
 }
 
@@ -308,7 +310,7 @@ fn is_redirection(error: &ServerError) -> bool {
     matches!(error.kind(), Some(ServerErrorKind::Ask | ServerErrorKind::Moved))
 }
 
-/// Refusals that pass: the server has done nothing.
+/// Temporary refusals: the server has done nothing.
 fn is_for_a_moment(error: &ServerError) -> bool {
     use ServerErrorKind::{BusyLoading, ClusterDown, MasterDown, ReadOnly, TryAgain};
     match error.kind() {
@@ -320,7 +322,7 @@ fn is_for_a_moment(error: &ServerError) -> bool {
     }
 }
 
-/// Errors of a connection that trying again will not mend.
+/// Connection errors that a retry will not fix.
 fn is_final(error: &RedisError) -> bool {
     matches!(
         error.kind(),
@@ -328,7 +330,7 @@ fn is_final(error: &RedisError) -> bool {
     )
 }
 
-/// A refusal that stays, without the key, which only the caller knows.
+/// A permanent refusal, without the key, which only the caller knows.
 fn refusal(error: &ServerError) -> Error {
     match error.code() {
         "OOM" => Error::ServerFull { reason: words(error) },

@@ -14,14 +14,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// Waits before a repetition: doubled from the first to the last.
+/// The pauses before a retry: doubled from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LAST_PAUSE: Duration = Duration::from_millis(500);
 
 /// A connection to one server or a cluster, cheap to clone; all clones share it.
 ///
-/// Commands of many tasks go out together, and their replies come back as they can. Lost
-/// connections are made again, moved slots followed; a call is repeated until it is done or
+/// Commands of many tasks are sent together, and their replies arrive as they are ready. Lost
+/// connections are replaced and moved slots followed; a call is retried until it is done or
 /// [`ServerOptions::deadline`] has passed.
 #[derive(Debug, Clone)]
 pub struct Server {
@@ -36,7 +36,7 @@ struct Inner {
 }
 
 impl Server {
-    /// Connects. Logs a warning if the server keeps nothing when it is killed.
+    /// Connects. Logs a warning if the server has no persistence.
     ///
     /// # Errors
     ///
@@ -44,7 +44,7 @@ impl Server {
     pub async fn connect(address: &Address, options: ServerOptions) -> Result<Self, Error> {
         #[cfg(feature = "tls")]
         if address.is_tls() {
-            // Fails if the program has chosen another one before, which is as good.
+            // Fails if the program has already chosen another one, which is just as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
         }
         let name = address.server();
@@ -85,7 +85,7 @@ impl Server {
         &self.inner.options
     }
 
-    /// What the servers keep when they are killed: the least of the masters.
+    /// What the servers keep when they are killed: the minimum over the masters.
     ///
     /// # Errors
     ///
@@ -118,19 +118,19 @@ impl Server {
         replies.pop().ok_or_else(|| self.unavailable(Instant::now(), (Trouble::Silent, None)))
     }
 
-    /// Sends commands, those of one node in one pipeline and in their order, and again whatever
-    /// was lost, refused for a moment, or has not reached the replicas. The replies are in the
-    /// order of the commands; errors in them are final.
+    /// Sends commands, those of one node in one pipeline and in order, and resends whatever was
+    /// lost, temporarily refused, or has not reached the replicas. The replies are in the order of
+    /// the commands; errors in them are final.
     ///
     /// # Errors
     ///
     /// [`Error::Unavailable`] and [`Error::NotReplicated`] at the deadline,
-    /// [`Error::Unauthorized`]; any of the commands may have been carried out then.
+    /// [`Error::Unauthorized`]; any of the commands may have been executed then.
     pub(crate) async fn run(&self, commands: Vec<Command>) -> Result<Vec<Reply>, Error> {
         self.run_with(commands, true).await
     }
 
-    /// [`Server::run`] for commands that are sent to masters but write nothing that matters: they
+    /// [`Server::run`] for commands that go to masters but write nothing that must be durable: they
     /// do not wait for replicas.
     pub(crate) async fn run_unconfirmed(
         &self,
@@ -165,7 +165,7 @@ impl Server {
             if groups.is_empty() {
                 return Ok(());
             }
-            // Of one node in their order: each is on its way before the next is written.
+            // For one node in order: each is sent before the next is written.
             let mut sent = FuturesUnordered::new();
             for (i, group) in groups.into_iter().enumerate() {
                 if i > 0 {
@@ -200,7 +200,7 @@ impl Server {
 
     fn unavailable(&self, started: Instant, last: (Trouble, Option<Arc<str>>)) -> Error {
         let server = self.name().to_owned();
-        // A server of its own is named already.
+        // A standalone server is already named.
         let node = last.1.filter(|node| !server.ends_with(&**node)).map(|node| node.to_string());
         Error::Unavailable { server, node, after: started.elapsed(), trouble: last.0 }
     }
@@ -224,7 +224,7 @@ fn no_connection(server: &str, after: Duration, error: &RedisError) -> Error {
     let (server, reason) = (server.to_owned(), error.to_string());
     match error.kind() {
         ErrorKind::AuthenticationFailed => Error::Unauthorized { server, reason },
-        // What trying again will not mend: no such database, no cluster.
+        // Errors that a retry will not fix: no such database, no cluster.
         ErrorKind::Server(ServerErrorKind::ResponseError | ServerErrorKind::NoPerm)
         | ErrorKind::Client
         | ErrorKind::InvalidClientConfig => {

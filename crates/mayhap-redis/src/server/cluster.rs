@@ -1,4 +1,4 @@
-//! A cluster: a connection to each node, and who has which slots.
+//! A cluster: a connection to each node, and the owners of the slots.
 
 use super::backend::{Backend, How, Route};
 use super::node::{Failure, Node, Sent};
@@ -12,15 +12,15 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How many nodes are queried at once for the slots: the first that knows is believed.
+/// The number of nodes queried at once for the slots: the first answer is used.
 const QUERIED_AT_ONCE: usize = 3;
 
 pub(crate) struct Cluster {
     address: Address,
     options: ServerOptions,
-    /// Those that were talked to, by `host:port`.
+    /// The nodes contacted so far, by `host:port`.
     nodes: Mutex<HashMap<Arc<str>, Arc<Node>>>,
-    /// `None` only before the first look.
+    /// `None` only before the first lookup.
     topology: RwLock<Option<Arc<Topology>>>,
     looking: tokio::sync::Mutex<()>,
     looks: AtomicUsize,
@@ -56,17 +56,17 @@ impl Cluster {
         Ok(node)
     }
 
-    /// Asks the nodes that are known for the slots, the last first ones last.
+    /// Queries the known nodes for the slots, beginning after those queried first the last time.
     async fn look(&self) -> RedisResult<()> {
         let mut names: Vec<Arc<str>> = self.address.node_names().map(Arc::from).collect();
         names.extend(self.known().iter().flat_map(|known| known.nodes().cloned()));
         names.sort_unstable();
         names.dedup();
-        // ORDERING: Relaxed. It only picks the node to begin with.
+        // ORDERING: Relaxed. It only selects the first node.
         let first = self.looks.load(Ordering::Relaxed) % names.len().max(1);
         names.rotate_left(first);
         let queries = names.clone().into_iter().map(|name| async move {
-            let answer = self.ask(&name).await;
+            let answer = self.query(&name).await;
             (name, answer)
         });
         let mut answers = stream::iter(queries).buffer_unordered(QUERIED_AT_ONCE);
@@ -78,7 +78,7 @@ impl Cluster {
                     self.learn(topology, &names);
                     return Ok(());
                 }
-                // Of all reasons that which will not pass.
+                // Of all reasons, the permanent one.
                 Err(error) if error.kind() == ErrorKind::AuthenticationFailed => return Err(error),
                 Err(error) => reason = Some(error),
             }
@@ -86,7 +86,7 @@ impl Cluster {
         Err(reason.unwrap_or_else(|| (ErrorKind::Client, "there are no nodes").into()))
     }
 
-    async fn ask(&self, name: &Arc<str>) -> RedisResult<Topology> {
+    async fn query(&self, name: &Arc<str>) -> RedisResult<Topology> {
         let mut slots = Pipeline::new();
         slots.cmd("CLUSTER").arg("SLOTS");
         let answer = match self.node(name)?.send(&slots, false).await {
@@ -101,7 +101,7 @@ impl Cluster {
         Topology::parse(&answer, name).ok_or_else(|| nobody().into())
     }
 
-    /// Keeps the topology and only the nodes that are of it, and those that we were given.
+    /// Keeps the topology and only the nodes in it, plus the configured ones.
     fn learn(&self, topology: Topology, given: &[Arc<str>]) {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.retain(|name, _| given.contains(name) || topology.nodes().any(|node| node == name));
@@ -126,8 +126,8 @@ impl Backend for Cluster {
 
     fn redirected(&self, from: &Route, error: &ServerError) -> Option<Route> {
         let node = target(error, &from.node)?.into();
-        let asking = error.kind() == Some(ServerErrorKind::Ask);
-        Some(Route { node, how: if asking { How::Asking } else { How::Plain } })
+        let is_ask = error.kind() == Some(ServerErrorKind::Ask);
+        Some(Route { node, how: if is_ask { How::Asking } else { How::Plain } })
     }
 
     fn masters(&self) -> Vec<u16> {
@@ -150,11 +150,11 @@ impl Backend for Cluster {
 
     fn refresh(&self) -> BoxFuture<'_, RedisResult<()>> {
         async {
-            // ORDERING: Relaxed, here and below. What a look has found is handed over by the locks
-            // of `looking` and `topology`; the number only says whether one was made meanwhile.
+            // ORDERING: Relaxed, here and below. The result of a lookup is handed over by the locks
+            // of `looking` and `topology`; the number only shows whether one happened meanwhile.
             let looks = self.looks.load(Ordering::Relaxed);
             let _looking = self.looking.lock().await;
-            // One look is enough for all who wait.
+            // One lookup is enough for all waiters.
             if self.looks.load(Ordering::Relaxed) != looks {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Commands with the slot of their key, and what became of them.
+//! Commands with the slot of their key, and their outcomes.
 
 use crate::Error;
 use crc16::{State, XMODEM};
@@ -9,7 +9,7 @@ pub(crate) const NUM_SLOTS: u16 = 16_384;
 
 /// The slot of a key: CRC16 of its hash tag, or of all of it, modulo 16,384.
 ///
-/// The tag is what stands between the first `{` and the first `}` after it, unless that is nothing
+/// The tag is the text between the first `{` and the first `}` after it, unless that is empty
 /// (Redis Cluster specification, "Hash tags").
 pub(crate) fn slot_of(key: impl AsRef<[u8]>) -> u16 {
     let key = key.as_ref();
@@ -27,12 +27,13 @@ pub(crate) struct Command {
     pub(crate) kind: CommandKind,
 }
 
-/// What sending it again may do.
+/// The effect of sending it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandKind {
     /// Changes nothing: replicas may answer it.
     Read,
-    /// Changes the same bits when it is sent again, but its reply tells of the first time only.
+    /// Changes the same bits when it is sent again, but its reply is only meaningful the first
+    /// time.
     Write,
 }
 
@@ -42,32 +43,32 @@ impl Command {
         Self::read_from(slot_of(key), cmd)
     }
 
-    /// A command that does no harm when it is sent again.
+    /// A command that is harmless when it is sent again.
     pub(crate) fn write(key: &str, cmd: Cmd) -> Self {
         Self::write_to(slot_of(key), cmd)
     }
 
-    /// [`Command::read`] where the slot is known.
+    /// [`Command::read`] with a known slot.
     pub(crate) fn read_from(slot: u16, cmd: Cmd) -> Self {
         Self { cmd, slot, kind: CommandKind::Read }
     }
 
-    /// [`Command::write`] where the slot is known.
+    /// [`Command::write`] with a known slot.
     pub(crate) fn write_to(slot: u16, cmd: Cmd) -> Self {
         Self { cmd, slot, kind: CommandKind::Write }
     }
 }
 
-/// What became of a command.
+/// The outcome of a command.
 #[derive(Debug)]
 pub(crate) struct Reply {
-    /// The value, or the error that the server gave instead of doing anything.
+    /// The value, or the error that the server returned without doing anything.
     pub(crate) value: Result<Value, Error>,
-    /// It was sent before and may have been carried out then, unseen: a write that finds its bits
-    /// set may have set them itself.
+    /// It was sent before and may have been executed then, unseen: a write that finds its bits set
+    /// may have set them itself.
     pub(crate) repeated: bool,
-    /// It was sent more than once, for whatever reason: it may have been carried out after commands
-    /// that stand behind it.
+    /// It was sent more than once, for whatever reason: it may have been executed after commands
+    /// that follow it.
     pub(crate) again: bool,
 }
 
@@ -75,7 +76,7 @@ pub(crate) struct Reply {
 mod tests {
     use super::*;
 
-    /// What CLUSTER KEYSLOT of Redis 7.0.15 answers.
+    /// The replies of CLUSTER KEYSLOT in Redis 7.0.15.
     #[test]
     fn slots_are_those_of_the_server() {
         for (key, slot) in [

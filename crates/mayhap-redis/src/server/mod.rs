@@ -1,14 +1,14 @@
 //! One server or a cluster of them: by the crate `redis`, behind one small trait.
 //!
 //! `address.rs` reads URLs, `command.rs` has commands with the slots of their keys, `backend.rs`
-//! the trait; `single.rs` and `cluster.rs` are what connects, `node.rs` one connection,
-//! `topology.rs` who has which slots. `calls.rs` sends commands and repeats them until they are
-//! done; `call.rs` is what is known of them meanwhile, and which replies were lost on the way.
-//! `options.rs` has the time-outs and repeats.
+//! the trait; `single.rs` and `cluster.rs` connect, `node.rs` is one connection, `topology.rs` the
+//! assignment of slots to nodes. `calls.rs` sends commands and retries them until they are done;
+//! `call.rs` is their state meanwhile, including lost replies. `options.rs` has the time-outs and
+//! replicas.
 //!
-//! Protocol, connections, their TLS and time-outs are the crate's. Its cluster client is not used:
-//! it hides the replies of a whole pipeline behind one `MOVED`, and stops all nodes for one that
-//! is silent.
+//! Protocol, connections, TLS and time-outs come from that crate. Its cluster client is not used:
+//! it hides the replies of a whole pipeline behind one `MOVED`, and a silent node holds up all
+//! others.
 
 mod address;
 mod backend;

@@ -1,4 +1,4 @@
-//! One node, by connections that all callers share and that are made again when they fail.
+//! One node, over connections that all callers share and that are replaced when they fail.
 
 use super::{Address, ServerOptions};
 use futures_util::FutureExt;
@@ -13,27 +13,27 @@ use std::time::{Duration, Instant};
 pub(crate) enum Failure {
     /// There was no connection: nothing was sent.
     Unsent(RedisError),
-    /// The commands may have been carried out.
+    /// The commands may have been executed.
     Lost(RedisError),
 }
 
 /// The replies of a pipeline, errors of single commands among them.
 pub(crate) type Sent = Result<Vec<Value>, Failure>;
 
-/// A server of its own, or one of a cluster's.
+/// A standalone server, or a node of a cluster.
 pub(crate) struct Node {
     client: Client,
     plain: Line,
-    /// `WAIT` stops a connection, so that nothing else may stand behind it.
+    /// `WAIT` blocks a connection, so nothing else may be queued behind it (head-of-line blocking).
     waiting: Line,
-    /// For the same reason one pipeline at a time: its time begins when it is sent.
+    /// For the same reason, one pipeline at a time: its time-out begins when it is sent.
     turn: tokio::sync::Mutex<()>,
 }
 
 impl Node {
     pub(crate) fn new(url: &str, options: &ServerOptions) -> RedisResult<Self> {
         let replicas = options.wait_replicas.map_or(Duration::ZERO, |wait| wait.timeout);
-        // Twice: a WAIT whose caller has gone may stand before.
+        // Twice: a WAIT of a cancelled caller may be queued before it.
         let longest = options.response_timeout.saturating_add(replicas.saturating_mul(2));
         let client = Client::open(url)?;
         Ok(Self {
@@ -59,14 +59,13 @@ impl Node {
     }
 }
 
-/// Pipelines that wait for the connection to take them. Where there is no place, who waits for one
-/// can be overtaken by who comes later, and a call's pipelines have to arrive in their order. They
-/// take memory only while they wait.
+/// The capacity of the queue of pipelines for the connection. A full queue can reorder waiters,
+/// while the pipelines of a call must arrive in order. They take memory only while they wait.
 const MOST_WAITING: usize = 1 << 20;
 
 type Connecting = Shared<BoxFuture<'static, RedisResult<MultiplexedConnection>>>;
 
-/// A connection, whichever it is just now.
+/// The current connection.
 struct Line {
     config: AsyncConnectionConfig,
     response_timeout: Duration,
@@ -74,11 +73,11 @@ struct Line {
 }
 
 struct State {
-    /// One attempt to connect, for all who want to send.
+    /// One attempt to connect, shared by all senders.
     connecting: Connecting,
-    /// How many connections there were before.
+    /// The number of previous connections.
     age: u64,
-    /// Since when no reply has come in time.
+    /// The time since which no reply has come in time.
     silent: Option<Instant>,
 }
 
@@ -118,13 +117,13 @@ impl Line {
         sent.map_err(Failure::Lost)
     }
 
-    /// Whether it has been silent for so long that the other end may be gone: a machine that lost
-    /// its power closes no connection.
+    /// Whether it has been silent for so long that the other end may be gone: a machine that loses
+    /// power closes no connection.
     fn is_mute(&self) -> bool {
         self.state().silent.get_or_insert_with(Instant::now).elapsed() >= self.response_timeout * 2
     }
 
-    /// Connects anew, unless another has done so since.
+    /// Reconnects, unless another caller has done so since.
     fn replace(&self, client: &Client, age: u64) {
         let mut state = self.state();
         if state.age == age {

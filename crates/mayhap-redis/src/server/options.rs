@@ -1,8 +1,8 @@
-//! How long to wait for a server, and what a write has to have reached.
+//! Time-outs for a server, and the replicas that a write has to reach.
 
 use std::time::Duration;
 
-/// How long to wait, and what a write has to have reached.
+/// Time-outs, and the replicas that a write has to reach.
 ///
 /// # Examples
 ///
@@ -17,19 +17,20 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// For one connection to be made.
+    /// The time-out for establishing a connection.
     pub connect_timeout: Duration,
-    /// For one reply. A node that is silent for longer is tried again, or its replica.
+    /// The time-out for one reply. After it, the node or its replica is tried again.
     pub response_timeout: Duration,
-    /// For a call with all its repetitions; it ends with [`crate::Error::Unavailable`] then.
+    /// The time-out for a call including all retries, after which it returns
+    /// [`crate::Error::Unavailable`].
     pub deadline: Duration,
     /// Whether a write has to reach replicas before it is acknowledged. `WAIT` goes in the same
-    /// pipeline as the writes, and one such pipeline at a time to a node. Not a consensus: a write
-    /// that a majority has can still be lost.
+    /// pipeline as the writes, and one such pipeline at a time to a node. This is not consensus: a
+    /// write that a majority has can still be lost.
     pub wait_replicas: Option<WaitReplicas>,
-    /// In a cluster, lets replicas answer queries: they may not know the newest keys yet. Which
-    /// there are is looked up when connecting and after a failure; a replica that has never been
-    /// sent anything is not among them.
+    /// In a cluster, lets replicas answer queries: they may not have the newest keys yet. Replicas
+    /// are looked up on connect and after a failure; a replica that has never received anything is
+    /// not listed.
     pub read_replicas: bool,
 }
 
@@ -46,7 +47,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// How many replicas of its master have to confirm a write, and how soon.
+/// The number of replicas of its master that have to confirm a write, and the time limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitReplicas {
     /// At least 1.
@@ -55,15 +56,15 @@ pub struct WaitReplicas {
     pub timeout: Duration,
 }
 
-/// What a server keeps when it is killed.
+/// The data that a server keeps when it is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Persistence {
-    /// It does not say: `CONFIG` is not allowed, as on managed servers.
+    /// Unknown: `CONFIG` is not allowed, as on managed servers.
     Unknown,
-    /// Nothing. A master that restarts before its replica takes over even empties that one.
+    /// Nothing. A master that restarts before its replica takes over even empties the replica.
     Nothing,
-    /// The last snapshot: what was inserted since is lost.
+    /// The last snapshot: later insertions are lost.
     Snapshots,
-    /// A log of all writes, by default at most the last second is lost.
+    /// A log of all writes: by default, at most the last second is lost.
     Log,
 }

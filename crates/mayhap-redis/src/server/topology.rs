@@ -1,14 +1,15 @@
-//! Which node has which slots.
+//! The assignment of slots to nodes.
 
 use super::command::NUM_SLOTS;
 use redis::{ServerError, Value};
 use std::sync::Arc;
 
-/// What `CLUSTER SLOTS` tells.
+/// The reply of `CLUSTER SLOTS`.
 #[derive(Debug)]
 pub(crate) struct Topology {
     shards: Vec<Shard>,
-    /// The index of the shard of each slot; of slots that nobody has the first: its nodes say so.
+    /// The index of the shard of each slot; unassigned slots get the first shard, whose nodes
+    /// report it.
     of_slot: Vec<u16>,
 }
 
@@ -22,7 +23,7 @@ pub(crate) struct Shard {
 }
 
 impl Topology {
-    /// Reads the answer of the node `from`: arrays of first slot, last slot, master and replicas.
+    /// Parses the reply of the node `from`: arrays of first slot, last slot, master and replicas.
     /// `None` if no slot has a node.
     pub(crate) fn parse(answer: &Value, from: &str) -> Option<Self> {
         let mut topology = Self { shards: Vec::new(), of_slot: vec![0; usize::from(NUM_SLOTS)] };
@@ -67,8 +68,8 @@ impl Topology {
     }
 }
 
-/// An array of host and port. A node that does not know its own host has that of the one who tells;
-/// `?` is a node that nobody knows.
+/// An array of host and port. A node that does not know its own host has that of the replying node;
+/// `?` is an unknown node.
 fn name(node: &Value, from: &str) -> Option<String> {
     let Value::Array(node) = node else { return None };
     let [host, Value::Int(port), ..] = node.as_slice() else { return None };
@@ -90,7 +91,7 @@ fn join(host: &str, port: u16, from: &str) -> Option<String> {
     }
 }
 
-/// The node of `MOVED 3999 host:port` or `ASK 3999 host:port`, as the node `from` said it.
+/// The node of `MOVED 3999 host:port` or `ASK 3999 host:port` in a reply of the node `from`.
 pub(crate) fn target(error: &ServerError, from: &str) -> Option<String> {
     let (_slot, node) = error.details()?.split_once(' ')?;
     let (host, port) = node.rsplit_once(':')?;

@@ -166,7 +166,7 @@ async fn after_a_lost_reply_an_old_key_is_unsure_and_a_reservation_is_ours() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_without_these_commands_is_told_from_one_that_refuses() {
+async fn a_server_without_these_commands_is_distinguished_from_one_that_refuses() {
     if !ready(&["redis-server"]) {
         return;
     }

@@ -59,7 +59,7 @@ async fn a_filter_that_has_grown_is_still_the_one_that_was_reserved() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_full_filter_and_one_that_has_gone_are_told_apart() {
+async fn a_full_filter_and_a_missing_one_are_distinguished() {
     // Not enough for a second layer of the scaling filter.
     let (_at, server) = start(12 << 10).await;
     let options = BfOptions { growth: BfGrowth::None, ..BfOptions::new(100, 0.01) };

@@ -41,7 +41,7 @@ async fn of_many_creators_at_once_one_creates_and_the_others_attach() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_creator_with_other_parameters_is_told_the_first_that_differs() {
+async fn a_creator_with_other_parameters_gets_the_first_that_differs() {
     let Some(redis) = start(&RedisOptions::default()) else { return };
     let server = connect(&redis).await;
     NativeFilter::create(&server, "a", &options(1_000)).await.unwrap();

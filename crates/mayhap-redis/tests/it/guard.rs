@@ -229,7 +229,7 @@ async fn a_filter_that_failed_eight_times_rests_and_is_then_tried_by_one_request
 }
 
 #[tokio::test(start_paused = true)]
-async fn until_the_filter_is_complete_the_loader_is_asked_for_what_it_denies() {
+async fn until_the_filter_is_complete_the_loader_gets_the_keys_that_it_denies() {
     let (filter, cache, loader) =
         (TestFilter::default(), TestCache::default(), TestLoader::default());
     let guard = Guard::new(filter.clone(), cache.clone(), loader.clone(), GuardOptions::default());

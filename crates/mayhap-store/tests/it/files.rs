@@ -167,7 +167,7 @@ fn a_newer_version_is_named_even_if_its_header_is_unlike_ours() {
 }
 
 #[test]
-fn keyed_filters_ask_for_their_key() {
+fn keyed_filters_require_their_key() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let (key, other) = (SecretKey::new([7; 16]), SecretKey::new([8; 16]));

@@ -82,7 +82,7 @@ fn a_log_that_a_crash_in_a_checkpoint_left_is_ignored_and_removed() {
 }
 
 #[test]
-fn a_state_is_open_once_and_asked_by_all() {
+fn a_state_is_open_once_and_queried_by_all() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let live = LiveFilter::create(path, empty(), "").unwrap();

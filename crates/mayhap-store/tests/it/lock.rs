@@ -23,7 +23,7 @@ fn patient(verb: &str) -> LockOptions {
 }
 
 #[test]
-fn one_holds_it_and_says_who_it_is_and_nothing_is_left() {
+fn one_process_holds_it_and_identifies_itself_and_nothing_is_left() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let held = FilterLock::take(path, &mut LockOptions::new("add\n\x1b[2J")).unwrap();
@@ -109,7 +109,7 @@ fn who_waits_is_seen_by_the_holder_and_sees_the_holder() {
 }
 
 #[test]
-fn waiting_ends_when_the_time_is_over_or_the_program_is_asked_to_stop() {
+fn waiting_ends_at_the_timeout_or_when_the_program_is_stopped() {
     let folder = Folder::new();
     let path = &folder.file("a");
     let _held = take(path).unwrap();

@@ -80,7 +80,7 @@ fn a_preset_takes_the_place_of_a_size_and_needs_the_items() {
 /// Two threads insert the same keys at the same time, single and in batches, many times: each key
 /// is "new" to one of them at least, and once it is there to neither.
 #[test]
-fn of_two_threads_that_insert_a_key_at_once_one_is_told_new() {
+fn one_of_two_threads_that_insert_a_key_at_once_gets_new() {
     for (layout, bits) in [
         (Layout::Standard, 64 * 1000),
         (Layout::Blocked, 512 * 200),

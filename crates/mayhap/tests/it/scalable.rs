@@ -332,7 +332,7 @@ fn threads_lose_no_key_while_it_grows() {
 }
 
 #[test]
-fn of_threads_that_insert_one_key_at_a_growth_at_least_one_is_told() {
+fn at_least_one_thread_that_inserts_a_key_during_growth_gets_new() {
     for seed in 0..300 {
         let filter = chain(8, 1e-9);
         let shared = filter.into_concurrent();

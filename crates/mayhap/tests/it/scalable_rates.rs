@@ -131,7 +131,7 @@ fn layers_of_several_parts_keep_their_rate() {
 }
 
 #[test]
-fn a_union_has_the_rate_that_it_tells() {
+fn a_union_has_the_rate_that_it_reports() {
     for (target, left, right) in
         [(0.01, 20_000u64, 20_000u64), (0.05, 1_000, 50_000), (0.001, 300, 120)]
     {

@@ -83,7 +83,7 @@ proptest! {
     /// However many come, and come again: the rate is kept, what the window says it has it has, and
     /// what is too old is gone.
     #[test]
-    fn whatever_comes_the_rate_is_kept_and_what_is_missing_is_told(
+    fn under_any_load_the_rate_is_kept_and_losses_are_reported(
         items in 1u64..300,
         span in prop_oneof![1u64..20, 100u64..2000],
         target in prop_oneof![Just(0.2), Just(0.01), Just(1e-9)],

@@ -93,7 +93,7 @@ pub(crate) fn a_layer_that_is_made_ahead_is_made_once(threads: usize) {
 }
 
 /// All insert one key into a full layer: at least one is told "new".
-pub(crate) fn of_all_who_insert_one_key_while_a_layer_is_added_one_is_told_new(threads: usize) {
+pub(crate) fn one_of_all_inserters_of_a_key_during_growth_gets_new(threads: usize) {
     let filter = Arc::new(chain());
     filter.insert_digest(digest(100)).unwrap();
     let insert = || {
@@ -179,7 +179,7 @@ pub(crate) fn a_union_with_a_copy_while_others_insert_loses_nothing(threads: usi
 
 /// A filter is dropped by its name while others ask and fill it: they have it to their end, and the
 /// last one gives back its memory.
-pub(crate) fn a_filter_that_is_dropped_lives_until_the_last_one_has_asked(threads: usize) {
+pub(crate) fn a_dropped_filter_lives_until_the_last_query_ends(threads: usize) {
     let budget = Budget::new(1 << 20);
     let mut filter = chain();
     filter.set_charge(budget.charge(filter.num_bytes()).unwrap());

@@ -72,7 +72,7 @@ async fn slots_that_moved_cost_no_reply() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_that_are_on_the_move_are_asked_for_where_they_are() {
+async fn moving_keys_are_queried_where_they_are() {
     let Some(cluster) = start_cluster(&RedisOptions::default()) else { return };
     let server = connect(&cluster_url(&cluster), waiting(60_000)).await;
     let slot = 7;

@@ -117,7 +117,7 @@ async fn many_writers_without_a_replica_stop_neither_readers_nor_one_another() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_master_that_refuses_without_replicas_is_asked_again() {
+async fn a_master_that_refuses_without_replicas_is_tried_again() {
     let lines = "min-replicas-to-write 1\nmin-replicas-max-lag 10";
     let Some((master, replica)) = with_replica(lines) else { return };
     until_linked(&replica).await;

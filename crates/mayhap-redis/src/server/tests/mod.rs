@@ -47,7 +47,7 @@ fn waiting(deadline_ms: u64) -> ServerOptions {
     ServerOptions { wait_replicas, ..quick(deadline_ms) }
 }
 
-/// Sets a bit, and tells what it was.
+/// Sets a bit and returns its old value.
 fn set(key: &str, bit: u32) -> Command {
     let mut set = cmd("BITFIELD");
     set.arg(key).arg("SET").arg("u1").arg(bit).arg(1);

@@ -128,7 +128,7 @@ async fn what_was_never_sent_is_not_taken_for_repeated() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_wrong_password_is_told_at_once_and_never_repeated() {
+async fn a_wrong_password_is_reported_at_once_and_never_repeated() {
     let password = Some("secret".to_owned());
     let Some(redis) = start(&RedisOptions { password, ..Default::default() }) else { return };
     let port = redis.port();

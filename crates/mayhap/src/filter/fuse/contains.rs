@@ -132,7 +132,7 @@ fn answer<F>(
         }
         return;
     }
-    let ask = |group: &[Digest], probes: &mut [Probe<F>; GROUP]| {
+    let request = |group: &[Digest], probes: &mut [Probe<F>; GROUP]| {
         for (&digest, kept) in group.iter().zip(probes) {
             *kept = probe(digest);
             kept.0.iter().for_each(|&place| prefetch(slots, place));
@@ -140,9 +140,9 @@ fn answer<F>(
     };
     let mut probes = [[Probe::<F>::default(); GROUP]; 2];
     let mut groups = digests.chunks(GROUP).enumerate().peekable();
-    ask(groups.peek().map_or(&[], |(_, group)| group), &mut probes[0]);
+    request(groups.peek().map_or(&[], |(_, group)| group), &mut probes[0]);
     while let Some((i, group)) = groups.next() {
-        ask(groups.peek().map_or(&[], |(_, group)| group), &mut probes[(i + 1) % 2]);
+        request(groups.peek().map_or(&[], |(_, group)| group), &mut probes[(i + 1) % 2]);
         let mut found = 0;
         for (bit, &kept) in probes[i % 2][..group.len()].iter().enumerate() {
             found |= u64::from(is_in(slots, kept)) << bit;

@@ -31,7 +31,7 @@ fn each_need_has_its_kind_and_the_others_a_reason() {
         assert_eq!(other.kind.kind, Kind::Bloom);
         assert!(matches!(reason, Reason::MoreBits { times } if *times > 1.0), "{reason}");
     }
-    // Many sets: a matrix asks them all at once.
+    // Many sets: a matrix queries them all at once.
     let sets = plan(&Needs { sets: 512, ..needs.clone() }).unwrap();
     let lines = sets.best.unwrap().cache_lines.miss;
     assert_eq!((lines, sets.rejected.len()), (5.0, 2));
