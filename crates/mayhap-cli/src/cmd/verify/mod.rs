@@ -4,18 +4,17 @@ mod foreign;
 mod presence;
 mod rate;
 mod report;
-#[cfg(feature = "redis")]
-mod server;
 
+use crate::args::url::is_url;
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
-use crate::set::foreign::Opener;
-use mayhap::native::{Header, Kind};
-use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
+use crate::set::remote;
+use mayhap::native::Kind;
+use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
 use mayhap_measure::{Count, Full, Lanes, sample, samples_for};
@@ -26,7 +25,7 @@ use rate::{allowed, rate_rows, verdict_on};
 use report::{RateFound, RateVerdict, Report};
 use serde::Serialize;
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,6 +67,8 @@ other, and small filters of theirs do not keep the rate that they say.";
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
+/// Those of a filter on a server.
+const SERVER_SAMPLES: (u64, u64) = (100_000, 1_000_000);
 /// The most that can be requested.
 const MAX_REQUESTED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
@@ -124,31 +125,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
-    #[cfg(feature = "redis")]
-    if crate::args::url::is_url(&args.file) {
-        let request = server::Request {
-            key: args.open.secret_key()?,
-            server: &args.open.server,
-            samples: args.samples,
-            seed: args.seed,
-            json: args.json,
-            sources,
-            lines: &args.lines,
-        };
-        return server::run(&args.file, request, talk);
-    }
-    let opener = Opener::of(&args.open, talk);
-    let request = foreign::Request {
-        samples: args.samples,
-        seed: args.seed,
-        json: args.json,
-        sources: &sources,
-        lines: &args.lines,
-    };
-    if let Some(outcome) = foreign::run(&args.file, opener, &request, talk)? {
+    let opened = Opened::server(args, talk)?;
+    if opened.is_none()
+        && let Some(outcome) = foreign::run(args, &sources, talk)?
+    {
         return Ok(outcome);
     }
-    let report = match check(args, sources, talk) {
+    let report = match check(args, opened, sources, talk) {
         Err(Error::Store(source)) if is_damage(&source) => {
             let file = args.file.display().to_string();
             Report::damaged(file, "damaged", "checksums", source.to_string())
@@ -184,25 +167,93 @@ fn is_incomplete(error: &mayhap_store::Error) -> bool {
     matches!(error, MissingLog { .. } | OlderCopy { .. })
 }
 
-fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>, Error> {
-    let name = args.file.display().to_string();
-    let key = args.open.secret_key()?;
-    let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
-    let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
-    progress.clear();
-    let options = KeyOptions::from_header(&name, header.key_options())?
-        .agree(&name, &args.lines.key_options())?;
+fn check(
+    args: &Args,
+    opened: Option<Opened>,
+    sources: Vec<Source>,
+    talk: Talk,
+) -> Result<Report<Found>, Error> {
+    let opened = match opened {
+        Some(opened) => opened,
+        None => Opened::file(args, talk)?,
+    };
+    let Opened { name, subject, .. } = &opened;
+    let options = opened.options.clone().agree(name, &args.lines.key_options())?;
     let keys_bytes = Source::total_size(&sources)?;
-    let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
-    let rate = subject.measure(args, &header, &state)?;
-    let cut = (&options, args.lines.reading());
-    let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    let rate = match subject {
+        Subject::Filter(filter) => measure_filter(&**filter, args, &opened, (&state, talk))?,
+        Subject::Matrix(matrix) => measure_matrix(matrix, args),
+    };
+    let reading = Reading { gathers: opened.is_on_server, ..args.lines.reading() };
+    let keys = subject.check_keys(sources, (&options, reading), (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = rate.rate_verdict != RateVerdict::AsPredicted;
-    let mut rows = vec![("checksums", "good".to_owned())];
+    let (checksums, in_words) = match opened.is_on_server {
+        false => ("good", "good"),
+        true => ("none", "none: a server has no file"),
+    };
+    let mut rows = vec![("checksums", in_words.to_owned())];
     rows.extend(rate_rows(&rate, &state));
-    Ok(Report::new(name, "good", (Found { state, rate }, off, rows), keys))
+    Ok(Report::new(opened.name, checksums, (Found { state, rate }, off, rows), keys))
+}
+
+/// A filter of mayhap's own, in a file or on a server.
+struct Opened {
+    name: String,
+    subject: Subject,
+    /// How its keys are cut.
+    options: KeyOptions,
+    /// Whether it forgets while it is queried.
+    forgets: bool,
+    /// Keys that its file says it was created for.
+    expected_items: u64,
+    is_on_server: bool,
+}
+
+impl Opened {
+    /// Checks the checksums of a file, and opens it.
+    fn file(args: &Args, talk: Talk) -> Result<Self, Error> {
+        let name = args.file.display().to_string();
+        let key = args.open.secret_key()?;
+        let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
+        let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
+        progress.clear();
+        let options = KeyOptions::from_header(&name, header.key_options())?;
+        let subject = match header.kind() {
+            Kind::Matrix => {
+                Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
+            }
+            _ => {
+                let file = ReadFile::open(&args.file, key, args.open.without_log, talk)?;
+                Subject::Filter(file.set)
+            }
+        };
+        Ok(Self {
+            name,
+            subject,
+            options,
+            forgets: header.kind() == Kind::Window,
+            expected_items: header.fields().expected_items,
+            is_on_server: false,
+        })
+    }
+
+    /// Connects to a server, if a URL is named.
+    fn server(args: &Args, talk: Talk) -> Result<Option<Self>, Error> {
+        if !is_url(&args.file) {
+            return Ok(None);
+        }
+        let found = remote::open(&args.file, args.open.secret_key()?, &args.open.server, talk)?;
+        Ok(found.map(|(name, set, options)| Self {
+            name,
+            expected_items: set.expected_items(),
+            subject: Subject::Filter(set),
+            options,
+            forgets: false,
+            is_on_server: true,
+        }))
+    }
 }
 
 /// What is queried.
@@ -212,18 +263,6 @@ enum Subject {
 }
 
 impl Subject {
-    fn open(
-        path: &Path,
-        header: &Header,
-        key: Option<SecretKey>,
-        (without_log, talk): (bool, Talk),
-    ) -> Result<Self, Error> {
-        Ok(match header.kind() {
-            Kind::Matrix => Self::Matrix(Box::new(mayhap_store::load_as(path, key)?.filter)),
-            _ => Self::Filter(ReadFile::open(path, key, without_log, talk)?.set),
-        })
-    }
-
     fn digest_function(&self) -> DigestFunction {
         match self {
             Self::Filter(filter) => filter.digest_function(),
@@ -243,13 +282,6 @@ impl Subject {
         match self {
             Self::Filter(filter) => filter.state(),
             Self::Matrix(matrix) => matrix_state(matrix),
-        }
-    }
-
-    fn measure(&self, args: &Args, header: &Header, state: &State) -> Result<RateFound, Error> {
-        match self {
-            Self::Filter(filter) => measure_filter(&**filter, args, header, state),
-            Self::Matrix(matrix) => Ok(measure_matrix(matrix, args)),
         }
     }
 
@@ -283,26 +315,32 @@ impl Subject {
 fn measure_filter(
     filter: &dyn KeySet,
     args: &Args,
-    header: &Header,
-    state: &State,
+    opened: &Opened,
+    (state, talk): (&State, Talk),
 ) -> Result<RateFound, Error> {
     let (predicted, target) = (state.estimated_fpp, state.target_fpp);
-    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
-    let (mut bits, mut hits) = (Bitmap::new(), 0);
+    let (least, most) =
+        if opened.is_on_server { SERVER_SAMPLES } else { (MIN_SAMPLES, MAX_SAMPLES) };
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
+    let mut progress = Progress::new(talk, Some(samples));
+    let (mut bits, mut hits, mut done) = (Bitmap::new(), 0, 0);
     sample(args.seed, samples, Digest::new, |digests| {
         filter.contains_digests_into(digests, &mut bits)?;
         hits += bits.count_ones() as u64;
+        done += digests.len() as u64;
+        progress.tick(done, done, String::new);
         Ok::<(), Error>(())
     })?;
+    progress.clear();
     let count = Count { samples, hits };
     // A window of time has forgotten some since it was added to, and keeps its rate by forgetting.
-    let forgets = header.kind() == Kind::Window;
+    let forgets = opened.forgets;
     let judged = if let Some((estimate, params)) = filter.estimated_items() {
         Full::of(&params).judge(count, predicted, &estimate)
     } else {
         let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
         let is_over = !forgets && state.health == Health::OverCapacity;
-        let highest = allowed(target, header.fields().expected_items);
+        let highest = allowed(target, opened.expected_items);
         (off, predicted > target && is_over || count.is_above(highest))
     };
     Ok(RateFound::new(args.seed, count, predicted, verdict_on(judged)))
