@@ -1,7 +1,5 @@
 //! `mayhap convert`: a filter of another system in another of its forms.
 
-mod forms;
-
 use crate::args::{ForeignArgs, LockArgs};
 use crate::error::Error;
 use crate::files::refuse_existing;
@@ -10,6 +8,7 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::foreign::Opener;
 use crate::set::session::Waiting;
+use mayhap_foreign as foreign;
 use mayhap_units::number::{format_bytes, parse_bytes};
 use std::path::PathBuf;
 
@@ -67,9 +66,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let opener = Opener::new(&args.foreign, memory::limit(args.max_memory), talk);
     let Some(file) = opener.open(&args.file)? else {
         mayhap_store::read_header(&args.file)?;
-        return Err(forms::refuse(&args.file.display().to_string(), None, &args.to));
+        return Err(foreign::no_form(&args.file.display().to_string(), None, &args.to).into());
     };
-    let bytes = forms::convert(&file, &args.to)?;
+    let bytes = foreign::convert(&file, &args.to)?;
     let lock = Waiting::new("convert", args.lock, talk, None).lock(&args.output)?;
     lock.save_bytes(&bytes, args.force)?;
     talk.say(&format!(
