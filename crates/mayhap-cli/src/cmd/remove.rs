@@ -70,6 +70,23 @@ struct Summary {
     state: State,
 }
 
+impl Summary {
+    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if json {
+            return Talk::json(self, true);
+        }
+        let (removed, not_there) = (grouped(self.removed), grouped(self.not_there));
+        let (file, lines, seconds) = (&self.file, grouped(self.lines_read), self.seconds);
+        talk.report(
+            &format!(
+                "{file}: {removed} removed, {not_there} not there ({lines} lines, {seconds:.2} s)"
+            ),
+            &self.state.text(),
+        );
+        Ok(())
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -102,33 +119,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     reader::warn_of_keyless(&reader, talk);
     writer.finish(&mut *set)?;
-    let Counts { lines, new: removed, .. } = counts;
-    let state = set.state();
     let lines_without_key = reader.keyless().lines();
-    let not_there = lines - removed - lines_without_key;
-    let complete = result.is_ok();
-    if args.json {
-        let lines_read = lines;
-        let summary = Summary {
-            file,
-            lines_read,
-            removed,
-            not_there,
-            lines_without_key,
-            seconds,
-            complete,
-            state,
-        };
-        Talk::json(&summary, true)?;
-    } else {
-        let line = format!(
-            "{file}: {} removed, {} not there ({} lines, {seconds:.2} s)",
-            grouped(removed),
-            grouped(not_there),
-            grouped(lines),
-        );
-        talk.report(&line, &state.text());
-    }
+    let summary = Summary {
+        file,
+        lines_read: counts.lines,
+        removed: counts.new,
+        not_there: counts.lines - counts.new - lines_without_key,
+        lines_without_key,
+        seconds,
+        complete: result.is_ok(),
+        state: set.state(),
+    };
+    summary.print(talk, args.json)?;
     result.map(|()| Outcome::Done)
 }
 

@@ -99,14 +99,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return add_to_server(args, found, (sources, total_bytes), talk);
     }
     if let Some(file) = Opener::of(&args.open, talk).open_for_keys(&args.file)? {
-        let job = foreign::Job {
-            overfill: args.overfill,
-            json: args.json,
-            total_bytes,
-            lock: args.lock,
-            opener: Opener::of(&args.open, talk),
-        };
-        return foreign::run(file, sources, &args.lines, &job, talk);
+        return foreign::run(file, (sources, total_bytes), args, talk);
     }
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;

@@ -12,7 +12,9 @@ use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
+use crate::random;
 use crate::set::summary::warn_of_unsure;
+use mayhap::DigestFunction;
 use mayhap_lists::{Reading, Stop};
 use mayhap_sets::{ExactSet, LayoutName};
 use pump::{Run, Set};
@@ -142,7 +144,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let stop = Stop::on_signals()?;
     let reading = args.lines.reading();
     let (set, options) = if args.exact {
-        (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
+        let function = DigestFunction::xxh3(u64::from_le_bytes(random::bytes()?));
+        let set = ExactSet::new(args.size.max_bytes(), function);
+        (Set::Exact(set), args.lines.key_options())
     } else {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
         (Set::Filter(Box::new(inserter)), options)

@@ -115,15 +115,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
     let opener = Opener::of(&args.open, talk);
     if let Some(first) = opener.open(&args.files[0])? {
-        let job = foreign::Job {
-            files: &args.files,
-            output: &args.output,
-            lock: &lock,
-            force: args.force,
-            overfill: args.overfill,
-            json: args.json,
-        };
-        return foreign::run(first, opener, &job, talk);
+        return foreign::run(first, opener, (args, &lock), talk);
     }
     let key = args.open.secret_key()?;
     let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
