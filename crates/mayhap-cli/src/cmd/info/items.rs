@@ -7,27 +7,30 @@ use serde::Serialize;
 /// The keys that the bits speak of; `null` where nothing bounds them.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Estimated {
-    estimated_items: Option<f64>,
-    estimated_items_low: Option<f64>,
-    estimated_items_high: Option<f64>,
+    #[serde(rename = "estimated_items")]
+    items: Option<f64>,
+    #[serde(rename = "estimated_items_low")]
+    low: Option<f64>,
+    #[serde(rename = "estimated_items_high")]
+    high: Option<f64>,
 }
 
 impl Estimated {
     pub(super) fn of(estimate: &Estimate) -> Self {
         let finite = |number: f64| number.is_finite().then_some(number);
         Self {
-            estimated_items: finite(estimate.items),
-            estimated_items_low: finite(estimate.low),
-            estimated_items_high: finite(estimate.high),
+            items: finite(estimate.items),
+            low: finite(estimate.low),
+            high: finite(estimate.high),
         }
     }
 
     /// In words.
     pub(super) fn text(&self) -> String {
         let whole = |items: f64| grouped(items.round() as u64);
-        match (self.estimated_items, self.estimated_items_low) {
+        match (self.items, self.low) {
             (Some(items), low) => {
-                let high = self.estimated_items_high.map_or("any".into(), whole);
+                let high = self.high.map_or("any".into(), whole);
                 format!("{} (99 %: {} to {high})", whole(items), whole(low.unwrap_or(0.0)))
             }
             (None, Some(low)) => format!("at least {}: every bit is set", whole(low)),
