@@ -28,8 +28,8 @@ The forms, which --to takes, are:
   spark             stream of BloomFilter.writeTo, from an object stream
 
 The bits stay as they are, so only forms of one scheme can become each other. A filter of one \
-system never becomes one of another, nor one of mayhap: its keys are gone. Build that of the keys, \
-or go on using this one: check, add, merge and verify take it as it is.";
+system cannot become one of another, or one of mayhap: its keys are gone. Build that from the \
+keys, or keep using this one: check, add, merge and verify take it as it is.";
 
 /// Write a filter of another system in another of its forms
 #[derive(Debug, clap::Args)]

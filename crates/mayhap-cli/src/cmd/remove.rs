@@ -25,10 +25,10 @@ Examples:
 const NOTES: &str = "\
 Only for counting filters: mayhap create users.mayhap --layout counting. A line that was added \
 twice is there until it is removed twice. Remove only what was added: a key that never was is \
-left alone where the filter is sure of that, but where it answers \"maybe\" by mistake, removing \
-it makes other keys be forgotten.
+left alone if the filter is sure of that, but if it is a false positive, removing it makes the \
+filter forget other keys.
 
-The file is replaced at the end, whole or not at all; after Ctrl-C with the keys up to there \
+The file is replaced at the end, whole or not at all; after Ctrl-C the keys up to there are \
 removed.";
 
 /// Remove keys, one per line, from a counting filter file
@@ -170,6 +170,6 @@ fn remove_all(
 fn not_counting(file: &str, kind: Kind) -> Error {
     Error::usage(
         format!("{file} is a {} filter: keys cannot be removed from it", kind.name()),
-        "make one that they can with mayhap create --layout counting, or build it again",
+        "create one that allows it with mayhap create --layout counting, or build it again",
     )
 }

@@ -71,7 +71,7 @@ pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
             "restore it from a copy, unless it is of another format: --format FORMAT says which"
         }
         Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
-        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
+        Formats::Incompatible { .. } => "only filters created with the same numbers can be merged",
         _ => return None,
     })
 }

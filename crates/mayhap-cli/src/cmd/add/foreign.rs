@@ -71,7 +71,7 @@ pub(super) fn run(
 fn full(held: u64, expected: u64, lines: u64) -> Error {
     let advice = WhenFull {
         outcome: "the keys up to there are saved",
-        next: "make a larger filter, or go on with --overfill",
+        next: "create a larger filter, or go on with --overfill",
     };
     Error::Full(Full { held, limit: Limit::Keys(expected), end: End::After(lines), advice })
 }

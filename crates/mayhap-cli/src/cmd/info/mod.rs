@@ -33,13 +33,13 @@ Examples:
   mayhap info ids.guava                # a filter of another system";
 
 const NOTES: &str = "\
-Of a filter on a server (see mayhap push --help) the bits are counted there. How many keys were \
-inserted is not kept, and there are no checksums. It also says when it expires, and what the \
-server keeps when it is killed.
+For a filter on a server (see mayhap push --help) the bits are counted there. The number of \
+insertions is not kept, and there are no checksums. The report includes when the filter expires, \
+and what the server keeps when it is killed.
 
-A filter of another system is detected from its bytes, or named with --format; a bare bitmap, as \
-of magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
-formulas. What it is not known to be is named: few formats say how keys are encoded.";
+A filter of another system is detected from its bytes, or named with --format; a bare bitmap, \
+such as magnuss-redis or redisson, needs --bits and --hashes too. Its numbers follow that \
+system's own formulas. What the file does not say is named: few formats say how keys are encoded.";
 
 /// Show what a filter was made for and what it is now
 #[derive(Debug, clap::Args)]

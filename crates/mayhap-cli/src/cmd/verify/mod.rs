@@ -37,32 +37,31 @@ Examples:
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is queried for random digests, \
-which are of no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % \
-confidence, but from 1 to 33.5 million; --samples says how many instead. The interval is \
-Wilson's. Then, if there are KEYS, each one, cut as the filter's, has to be in it.
+which belong to no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % \
+confidence, but from 1 to 33.5 million; --samples sets another number. The interval is Wilson's. \
+Then, if there are KEYS, each of them, cut as the filter's, has to be in it.
 
-The rate is off where the count contradicts the bits: where a sound filter gives such a count \
-less than once in 10^9 (Chernoff's bound). It is above the target where the bits speak of more \
-keys than the filter was created for, and where the count contradicts the highest rate that \
-chance gives to a filter with exactly its keys; a sound filter meets either less than once in \
-10^9 too. For growing filters and windows that highest rate is -p and 20/sqrt(n) of it. A window \
-of time forgets while it is queried: there a rate below the predicted one is right. Of a matrix \
-each set's rate is measured, \
-with fewer samples where there are many sets; a key has to be in one of them.
+The rate is off if the count contradicts the bits: if a sound filter gives such a count less than \
+once in 10^9 (Chernoff's bound). It is above the target if the bits imply more keys than the \
+filter was created for, or if the count contradicts the highest rate that chance gives a filter \
+with exactly its keys; either happens to a sound filter less than once in 10^9 too. For growing \
+filters and windows that highest rate is -p and 20/sqrt(n) of it. A window of time forgets while \
+it is queried: there a rate below the predicted one is right. In a matrix the rate of each set is \
+measured, with fewer samples if there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a log that was begun and is not there, a rate that is off or above the target, a key \
-that is absent; 2 it could not be checked: no filter, unreadable, without its secret key. After \
-damage nothing more is looked at.
+its log), a log that was begun and is missing, a rate that is off or above the target, a key that \
+is absent; 2 it could not be checked: no filter, unreadable, or its secret key is missing. After \
+damage nothing more is checked.
 
 A filter on a server (see mayhap push --help) has no checksums. It is queried there, for at most \
 1 million digests unless --samples says more, and may be added to meanwhile.
 
-Filters of other systems have no checksums: only what does not fit together in them is found. \
-They are queried for random keys of their type. A rate is predicted by the formula of the system. \
-It is off where it is above the target, with what chance adds to it, or, in files that name no \
-target, more than 5 % above the formula: several systems probe positions that depend on each \
-other, and small filters of theirs do not keep the rate that they say.";
+Filters of other systems have no checksums: damage is found only if parts of a file contradict \
+each other. They are queried for random keys of their type. The rate is predicted by the system's \
+formula. It is off if it is above the target, with what chance adds to it, or, in files that name \
+no target, more than 5 % above the formula: several systems probe positions that depend on each \
+other, and their small filters do not keep the rate that they promise.";
 
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
@@ -189,10 +188,8 @@ fn check(
     let keys = subject.check_keys(sources, (&options, reading), (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = rate.rate_verdict != RateVerdict::AsPredicted;
-    let (checksums, in_words) = match opened.is_on_server {
-        false => ("good", "good"),
-        true => ("none", "none: a server has no file"),
-    };
+    let (checksums, in_words) =
+        if opened.is_on_server { ("none", "none: a server has no file") } else { ("good", "good") };
     let mut rows = vec![("checksums", in_words.to_owned())];
     rows.extend(rate_rows(&rate, &state));
     Ok(Report::new(opened.name, checksums, (Found { state, rate }, off, rows), keys))
@@ -220,14 +217,10 @@ impl Opened {
         let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
         progress.clear();
         let options = KeyOptions::from_header(&name, header.key_options())?;
-        let subject = match header.kind() {
-            Kind::Matrix => {
-                Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
-            }
-            _ => {
-                let file = ReadFile::open(&args.file, key, args.open.without_log, talk)?;
-                Subject::Filter(file.set)
-            }
+        let subject = if header.kind() == Kind::Matrix {
+            Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
+        } else {
+            Subject::Filter(ReadFile::open(&args.file, key, args.open.without_log, talk)?.set)
         };
         Ok(Self {
             name,
