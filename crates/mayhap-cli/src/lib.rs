@@ -15,6 +15,7 @@ pub mod files;
 pub mod io;
 pub mod memory;
 pub mod outcome;
+pub mod random;
 pub mod set;
 pub mod speed;
 

@@ -65,6 +65,29 @@ pub enum Error {
         /// The columns.
         columns: Vec<String>,
     },
+    /// It has no such form: each system has other bits for a key, and the keys are gone.
+    NoForm {
+        /// The file.
+        name: String,
+        /// Its format; none if it is mayhap's own.
+        from: Option<Format>,
+        /// The form that was requested.
+        to: String,
+        /// Whether there is such a form.
+        is_known: bool,
+    },
+    /// It is of a form that is only read.
+    OnlyRead {
+        /// The file.
+        name: String,
+        /// Its format.
+        format: Format,
+    },
+    /// It does not say its funnel, which the form needs; a type of keys names one.
+    NoFunnel {
+        /// The file.
+        name: String,
+    },
     /// It is a column, whose filter belongs to the rows beside it.
     IsColumn {
         /// The file with the column.
@@ -107,6 +130,21 @@ impl fmt::Display for Error {
                 "{name} is a Parquet file, whose columns have filters: {}",
                 columns.join(", ")
             ),
+            Self::NoForm { to, is_known: false, .. } => write!(f, "{to} is no form of a filter"),
+            Self::NoForm { name, from, to, .. } => match from.map_or("mayhap", Format::name) {
+                from if from == to => write!(f, "{name} is a {to} filter already"),
+                from => write!(
+                    f,
+                    "{name} is a {from} filter: it cannot become a {to} one, as its keys are gone \
+                     and each system has other bits for a key"
+                ),
+            },
+            Self::OnlyRead { name, format } => {
+                write!(f, "{name} is a {} filter of a form that is only read", format.name())
+            }
+            Self::NoFunnel { name } => {
+                write!(f, "{name} does not say its funnel, and Java serialization does")
+            }
             Self::IsColumn { name } => {
                 write!(f, "{name} is a column: its filter belongs to the rows beside it")
             }

@@ -2,7 +2,7 @@
 //!
 //! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one;
 //! `keys.rs` encodes lines as the keys that the system hashes; `numbers.rs` has the state of a
-//! filter, `error.rs` what can go wrong, `describe.rs` what a file may be in words. Everything goes
+//! filter, `forms.rs` writes it in another form of its format, `error.rs` what can go wrong, `describe.rs` what a file may be in words. Everything goes
 //! by [`mayhap_formats::Format`], so that a new format needs no change here.
 //!
 //! # Examples
@@ -23,6 +23,7 @@
 mod describe;
 mod error;
 mod file;
+mod forms;
 mod keys;
 mod numbers;
 mod table;
@@ -30,5 +31,6 @@ mod table;
 pub use describe::describe;
 pub use error::Error;
 pub use file::{ForeignFile, Known, detect_all};
+pub use forms::{convert, forms_of, no_form};
 pub use keys::{KeyBytes, NotKeys};
 pub use numbers::{FULL_FILL, Numbers};

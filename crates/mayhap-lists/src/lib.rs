@@ -37,6 +37,6 @@ pub use input::{
     BOM_BYTES, Compression, Ends, Error, Input, NotAList, NotSearchable, Note, Reading,
     SAMPLE_BYTES, Sample, Source, Stop, is_filter, look, sniff,
 };
-pub use lines::{Batch, LineReader, Pause};
+pub use lines::{Batch, LineReader, Pause, for_each_run};
 pub use mayhap_keys::KeyOptions;
 pub use sorted::SortedFile;

@@ -73,8 +73,8 @@ fn lane_bits(layout: Layout, num_hashes: u32) -> u64 {
     layout.block_bits() / if num_hashes == 4 { 4 } else { 8 }
 }
 
-/// [`highest_fpp`] of k bits anywhere in m: the rate of the highest share of bits that are set, as
-/// the set bits of so many throws are fewer apart than those of independent ones.
+/// The rate that a filter of k bits anywhere in m has with exactly `items` keys less than once in
+/// 10^9: that of the highest share of set bits, which spreads less than with independent bits.
 pub fn highest_of_bits(num_bits: u64, num_hashes: u32, items: u64) -> f64 {
     let (m, k) = (num_bits as f64, f64::from(num_hashes));
     let (fill, deviation) = occupied(m, k * items as f64);
@@ -102,7 +102,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// [`highest_fpp`] of blocks with so many keys.
+    /// The rate that blocks with so many keys have less than once in 10^9.
     ///
     /// The rate R is the mean of what B blocks answer. Those are not independent but negatively
     /// associated, as more keys in one are fewer in others, so that Chernoff's bound holds as for

@@ -2,7 +2,6 @@
 
 use hashbrown::HashTable;
 use mayhap::{DigestFunction, Error};
-use std::hash::{BuildHasher, RandomState};
 
 /// Bytes of keys that are allocated at once; a longer key gets a piece of its own.
 const PIECE_BYTES: usize = 1 << 20;
@@ -18,7 +17,6 @@ struct Place {
 /// hash table, for a moment 31 while that grows.
 #[derive(Debug)]
 pub struct ExactSet {
-    /// Of a random seed, so that nobody can prepare keys that collide.
     function: DigestFunction,
     table: HashTable<Place>,
     pieces: Vec<Vec<u8>>,
@@ -27,16 +25,21 @@ pub struct ExactSet {
 }
 
 impl ExactSet {
-    /// An empty set that refuses to take more than `max_bytes`.
-    pub fn new(max_bytes: u64) -> Self {
-        Self {
-            // The standard library's hasher keys are the random numbers at hand.
-            function: DigestFunction::xxh3(RandomState::new().hash_one(0)),
-            table: HashTable::new(),
-            pieces: Vec::new(),
-            piece_bytes: 0,
-            max_bytes,
-        }
+    /// An empty set that refuses to take more than `max_bytes`. The function should have a random
+    /// seed, so that nobody can prepare keys that collide.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::DigestFunction;
+    /// use mayhap_sets::ExactSet;
+    ///
+    /// let mut set = ExactSet::new(1 << 20, DigestFunction::xxh3(7));
+    /// assert!(set.insert(b"one")? && !set.insert(b"one")?);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn new(max_bytes: u64, function: DigestFunction) -> Self {
+        Self { function, table: HashTable::new(), pieces: Vec::new(), piece_bytes: 0, max_bytes }
     }
 
     /// The number of keys.
@@ -147,7 +150,8 @@ mod tests {
 
     #[test]
     fn it_is_the_set_of_the_standard_library() {
-        let (mut exact, mut expected) = (ExactSet::new(u64::MAX), HashSet::new());
+        let (mut exact, mut expected) =
+            (ExactSet::new(u64::MAX, DigestFunction::default()), HashSet::new());
         let mut seed = 1u64;
         for _ in 0..300_000 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_key_longer_than_a_piece_is_kept_whole() {
-        let mut exact = ExactSet::new(u64::MAX);
+        let mut exact = ExactSet::new(u64::MAX, DigestFunction::default());
         let long = vec![b'x'; 3 * PIECE_BYTES];
         assert!(exact.insert(&long).unwrap() && exact.insert(b"a").unwrap());
         assert!(exact.insert(&long[1..]).unwrap());
@@ -173,7 +177,7 @@ mod tests {
 
     #[test]
     fn it_never_takes_more_than_its_limit_and_holds_what_it_said_was_new() {
-        let mut exact = ExactSet::new(8 << 20);
+        let mut exact = ExactSet::new(8 << 20, DigestFunction::default());
         let mut inserted = 0u64;
         let error = loop {
             match exact.insert(format!("key-{inserted}").as_bytes()) {

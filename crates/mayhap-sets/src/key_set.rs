@@ -7,7 +7,7 @@
 use crate::error::{Error, Refusal};
 use crate::fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
 use crate::layout_name::LayoutName;
-use crate::room::Held;
+use crate::room::{Held, near_full};
 use crate::state::State;
 use mayhap::native::Header;
 use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
@@ -91,7 +91,7 @@ pub trait KeySet: fmt::Debug {
 
     /// The [`KeySet::items`] at which four fifths of its keys are in.
     fn warn_at(&self) -> Option<u64> {
-        self.capacity().map(|capacity| capacity - capacity / 5)
+        self.capacity().map(near_full)
     }
 
     /// Insertions that were new; where these are not counted, distinct keys.

@@ -42,5 +42,5 @@ pub use fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
 pub use key_set::{Contents, Detail, KeySet};
 pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};
 pub use layout_name::LayoutName;
-pub use room::{Held, Room};
+pub use room::{Held, Room, near_full};
 pub use state::{State, whole};

@@ -36,6 +36,11 @@ impl Held {
     }
 }
 
+/// The keys at which a filter for `capacity` of them is near full, and users are warned: 80 %.
+pub fn near_full(capacity: u64) -> u64 {
+    capacity - capacity / 5
+}
+
 impl Room {
     /// What is left in a filter that is full with `full_at` keys.
     ///

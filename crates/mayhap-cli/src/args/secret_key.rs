@@ -1,6 +1,7 @@
 //! Files of secret keys.
 
 use crate::error::Error;
+use crate::random;
 use mayhap::SecretKey;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -27,7 +28,7 @@ pub fn read(path: &Path) -> Result<SecretKey, Error> {
     key.map(SecretKey::new).ok_or_else(|| {
         Error::usage(
             format!("{name} holds {} bytes that are no secret key", bytes.len()),
-            "a key file holds 32 hex digits or 16 bytes; make one with --new-key-file FILE",
+            "a key file holds 32 hex digits or 16 bytes; create one with --new-key-file FILE",
         )
     })
 }
@@ -39,17 +40,14 @@ fn parse_hex(text: &str) -> Option<[u8; 16]> {
     u128::from_str_radix(text, 16).ok().map(u128::to_be_bytes)
 }
 
-/// Makes a random secret key and its file, which must not exist yet, with mode 0600.
+/// Creates a random secret key and its file, which must not exist yet, with mode 0600.
 ///
 /// # Errors
 ///
 /// [`Error::Io`].
 pub fn create(path: &Path) -> Result<SecretKey, Error> {
     let name = path.display().to_string();
-    let mut key = [0; 16];
-    File::open("/dev/urandom")
-        .and_then(|mut random| random.read_exact(&mut key))
-        .map_err(Error::io("read", "/dev/urandom"))?;
+    let key = random::bytes()?;
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -99,7 +99,7 @@ impl SizeArgs {
             let Some(layout) = name.layout() else {
                 return Err(Error::usage(
                     format!("--layout {} is not for this command", name.name()),
-                    "make the file with mayhap build, or with mayhap create and mayhap add",
+                    "create the file with mayhap build, or with mayhap create and mayhap add",
                 ));
             };
             builder = builder.layout(layout);

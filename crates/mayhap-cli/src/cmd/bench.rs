@@ -25,16 +25,16 @@ Examples:
   mayhap bench --json seen.mayhap | jq .hit.batch";
 
 const NOTES: &str = "\
-The figures are those of this run on this machine, with all else that it does at the time: \
-compare only what was measured side by side, and repeat it. They are nanoseconds per key on one \
-core, without making its digest, which is measured by itself for keys of 8 bytes.
+The figures are those of this run on this machine, including whatever else it was doing: compare \
+only what was measured side by side, and repeat it. They are nanoseconds per key on one core, not \
+counting the digest, which is measured separately for keys of 8 bytes.
 
 A file is loaded into memory, log and all, and never changed. It is queried as it is; then a \
-plain one is emptied, in memory, and filled anew, so that there are keys to find. Without a file \
-a filter is created, filled and queried. A third of the time is for insertions: if that is not \
-enough for all keys, fewer are in. The rate is counted on a million absent keys or more, and \
-comes with three standard deviations. Kinds other than the plain filter are queried in batches \
-only; a fuse filter takes no keys, so it has no hits here, and a matrix is not measured.";
+plain one is emptied in memory and filled again, so that there are keys to find. Without a file a \
+filter is created, filled and queried. A third of the time goes to insertions: if that is not \
+enough for all keys, fewer are inserted. The rate is counted on at least a million absent keys \
+and comes with three standard deviations. Kinds other than the plain filter are queried in \
+batches only; a fuse filter takes no keys, so it has no hits here, and a matrix is not measured.";
 
 /// Keys of a filter that is only made to be measured.
 const DEFAULT_ITEMS: u64 = 10_000_000;

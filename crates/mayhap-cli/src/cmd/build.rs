@@ -26,15 +26,15 @@ Examples:
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
-else to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it stops (exit code \
-2) and writes nothing, unless --overfill is given. The file appears whole or not at all: after \
-Ctrl-C while the input is read there is none.
+beyond that to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it stops \
+(exit code 2) and writes nothing, unless --overfill is given. The file appears whole or not at \
+all: after Ctrl-C while the input is being read there is none.
 
-A fuse filter is built from all keys at once: about 28 bytes of memory per line while it is built, \
-up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
+A fuse filter is built from all keys at once: it takes about 28 bytes of memory per line while it \
+is built, up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
 
-How keys are cut (-0, --field, --lower ...) is kept in the file: check and add then cut them in \
-the same way. Lines without a key, as they have too few fields, are left out and counted.";
+How keys are cut (-0, --field, --lower ...) is recorded in the file, so that check and add cut \
+them the same way. Lines without a key, for example with too few fields, are skipped and counted.";
 
 /// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]

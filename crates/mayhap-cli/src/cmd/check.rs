@@ -27,23 +27,23 @@ Examples:
   mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
-Exit codes, as those of grep: 0 if a line was printed (or would have been with -c or -q), 1 if \
-none was, 2 after an error.
+Exit codes, as for grep: 0 if a line was printed (or would have been with -c or -q), 1 if none \
+was, 2 after an error.
 
-A line that is printed may be wrong with the rate of the filter (mayhap info); with -v no line \
-is wrong that is printed. With several filters a line is printed if any of them may hold it, \
-with -v if none does; with --tag once per filter. How keys are cut (-0, --field, \
---lower ...) is known from the file; a line without a key is surely not in it.
+A printed line may be a false positive, at the rate of the filter (mayhap info); with -v a \
+printed line is surely absent. With several filters a line is printed if any of them may hold it, \
+with -v if none does; with --tag once per filter. How keys are cut (-0, --field, --lower ...) is \
+recorded in the file; a line without a key is surely absent.
 
--l stops querying a filter at its first such line, and reading when no filter is left to query. \
---confirm looks up each line that may be in the filter in a file of all its keys, sorted by their \
-bytes (LC_ALL=C sort), cut as the filter's; a few reads of it for each, in constant memory. Where \
-two of the lines that it reads are out of order it refuses the file: the first 8 KiB, 255 \
-lines all over it, and those that a search passes. That is no full check (sort -c is).
+-l stops querying a filter at its first such line, and stops reading when no filter is left to \
+query. --confirm looks up each line that may be in the filter in a file of all its keys, cut as \
+the filter's and sorted by their bytes (LC_ALL=C sort): a few reads per line, in constant memory. \
+It refuses a file if lines that it reads are out of order: the first 8 KiB, 255 lines spread over \
+it, and those that a search passes. That is not a full check (sort -c is).
 
 A filter of another system is detected from its bytes, or named with --format (for all files that \
-are not mayhap's); nothing of how its keys are cut is kept in it, so --trim and the like are to \
-be given each time. A line whose text is no key of its --key-type is surely not in it.";
+are not mayhap's). Such a file does not record how its keys are cut, so give --trim and the like \
+each time. A line whose text is no key of its --key-type is surely absent.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]

@@ -15,8 +15,8 @@ Examples:
   eval \"$(mayhap completions bash)\"                # for this shell alone";
 
 const NOTES: &str = "\
-The folders have to exist (mkdir -p). Start a new shell afterwards, and repeat it after an update \
-of mayhap.";
+The folders have to exist (mkdir -p). Start a new shell afterwards, and repeat this after an \
+update of mayhap.";
 
 /// Print the completions of a shell
 #[derive(Debug, clap::Args)]

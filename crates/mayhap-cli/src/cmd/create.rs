@@ -27,10 +27,10 @@ Examples:
   mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers";
 
 const NOTES: &str = "\
-On a server (see mayhap push --help) the filter has the layout blocked unless another is named. \
-If one of that name is there with the same numbers, nothing is changed and that is said, so that \
-many programs can begin with this command; one with other numbers is refused. --force puts an \
-empty one in its place, in one step.";
+On a server (see mayhap push --help) the layout is blocked unless another is named. If a filter \
+of that name exists with the same numbers, nothing is changed and the command says so, so that \
+many programs can start with it; one with other numbers is refused. --force replaces it with an \
+empty one, in one step.";
 
 /// Create an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]

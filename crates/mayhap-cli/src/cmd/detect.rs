@@ -16,8 +16,8 @@ Examples:
 
 const NOTES: &str = "\
 Prints a line for each format that a file may be of: the file, the format, its form, and what its \
-bytes do not say, with tabs between them. A format is detected from the first bytes and the exact \
-length; - stands for one whose file is not sound, with what is wrong. Bare bitmaps (magnuss, \
+bytes do not say, separated by tabs. A format is detected from the first bytes and the exact \
+length; - marks one whose file is not sound, followed by what is wrong. Bare bitmaps (magnuss, \
 magnuss-redis, redisson) have no mark, and are never detected.
 
 Exit codes: 0 if a format was detected, 1 if none was, 2 after an error.";

@@ -23,16 +23,17 @@ Examples:
   mayhap filter --key-type utf16 seen.guava < today    # a filter of another system";
 
 const NOTES: &str = "\
-A record whose key is in the set is always let through; another one is held back, but for a \
-share of them, the rate of the filter (mayhap info). With -v it is the other way round: what is \
-let through is surely not in the set. Nothing waits in memory while the input pauses.
+A record whose key is in the set always passes; any other one is held back, except for false \
+positives, at the rate of the filter (mayhap info). With -v it is the other way round: what \
+passes is surely not in the set. Nothing waits in memory while the input pauses.
 
-How records and their keys are cut (-0, --field, --json-pointer ...) is what is said here, \
-whatever the filter was made of; what becomes of a key (--trim, --lower, --hex ...) is known from \
-the file. mayhap check cuts as the filter's list was cut. A record without a key is not in the \
-set. In a filter of another system nothing is kept: all of it is what is said here.
+How records and their keys are cut (-0, --field, --json-pointer ...) is what the command line \
+says, whatever the filter was built from; how a key is normalised (--trim, --lower, --hex ...) is \
+recorded in the file. mayhap check, by contrast, cuts lines as the filter's list was cut. A \
+record without a key is not in the set. A filter of another system records none of this, so give \
+all of it here.
 
-Exit codes: 0 if a record was let through, 1 if none was, 2 after an error.";
+Exit codes: 0 if a record passed, 1 if none did, 2 after an error.";
 
 /// Let through the records of a stream that may be in a set, hold back the others
 #[derive(Debug, clap::Args)]

@@ -16,8 +16,8 @@ Examples:
   mayhap man > mayhap.1                        # the page that leads to the others";
 
 const NOTES: &str = "\
-With --out the folder is made if need be, and pages of an older mayhap in it are replaced. man \
-finds pages in folders named man1 of `manpath`.";
+With --out the folder is created if need be, and pages of an older mayhap in it are replaced. man \
+finds pages in folders named man1 below those that `manpath` lists.";
 
 /// Print a manual page, or write all of them to a folder
 #[derive(Debug, clap::Args)]

@@ -25,20 +25,20 @@ Examples:
 
 const NOTES: &str = "\
 Of -n, -p and --budget two are needed, and the third follows; with one alone a table is printed. \
-All rates are predicted by the exact model of each kind, not by the textbook formula; mayhap bench \
-measures.
+All rates are predicted by the exact model of each kind, not by the textbook formula; mayhap \
+bench measures them.
 
-The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries are \
-about keys that are not there. A query then takes 10 ms without a filter, and 1.09 ms with one \
-of 1 %; below which rate a filter pays at all is printed too. In the cost model C1 is \
---filter-cost, C2 both costs together, and --misses the share P1 + P2. If no filter pays, \
-or the keys themselves take less memory (--key-bytes), the verdict says so.
+The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries \
+are for absent keys. A query then takes 10 ms without a filter, and 1.09 ms with one of 1 %; the \
+rate below which a filter pays at all is printed too. In the cost model C1 is --filter-cost, C2 \
+is both costs together, and --misses is the share P1 + P2. If no filter pays, or the keys \
+themselves take less memory (--key-bytes), the verdict says so.
 
-A window of time (--window 7d) is planned for -n keys at most in any such time, in whatever \
-bursts: where more come it forgets the oldest early and keeps its rate. The plot needs a \
-terminal with Unicode.
+A window of time (--window 7d) is planned for at most -n keys in any such span, in whatever \
+bursts: if more come it forgets the oldest early and keeps its rate. The plot needs a terminal \
+with Unicode.
 
-Exit codes: 0 a filter was planned; 1 no kind serves these needs; 2 error.";
+Exit codes: 0 a filter was planned; 1 no kind meets these needs; 2 error.";
 
 /// Reads a window, for clap.
 fn parse_window(text: &str) -> Result<WindowSize, String> {

@@ -22,10 +22,10 @@ Examples:
   mayhap pull --force redis://127.0.0.1:6379/0/seen backup.mayhap";
 
 const NOTES: &str = "\
-The file holds the bits as they are on the server, and all that is known of the filter there. How \
-many keys were inserted is not: the file says as many as its bits speak of. Others may insert \
-meanwhile: every key that was acknowledged before is in the file, and any of the later ones may \
-be. The file appears whole or not at all.
+The file holds the bits as they are on the server, with everything known about the filter there. \
+The number of insertions is not known: the file has an estimate from the bits. Others may insert \
+meanwhile: every key that was acknowledged before is in the file, and any later one may be. The \
+file appears whole or not at all.
 
 A URL is redis://host:port/database/name; see mayhap push --help.";
 
@@ -99,7 +99,7 @@ fn pull(args: &Args, talk: Talk) -> Result<Pulled, Error> {
 }
 
 impl Pulled {
-    /// Tells it in words.
+    /// In words.
     fn say(&self, talk: Talk) {
         let line = format!("{}: read from {} ({:.2} s)", self.file, self.url, self.seconds);
         talk.report(&line, &self.state.text());

@@ -22,23 +22,23 @@ Examples:
   mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     # its keys into the one there";
 
 const NOTES: &str = "\
-A URL is redis://host:port/database/name, rediss:// with TLS, \
-redis+cluster://host:port,host:port/name of a cluster. The password is better in the environment \
-(REDISCLI_AUTH) than in the URL, where others of the machine see it.
+A URL is redis://host:port/database/name, rediss:// with TLS, or \
+redis+cluster://host:port,host:port/name for a cluster. Put the password into the environment \
+(REDISCLI_AUTH) rather than the URL, which other users of the machine can see.
 
-The bits of the file are written to the server as they are, in values of at most 4 MiB, over all \
-masters of a cluster; how its keys are cut goes with them. Nobody sees the new filter before it \
-is whole: readers and writers see the old one or the new one. What is being sent expires by \
-itself if this command is killed; until then another push of that name is refused, unless \
---discard-unfinished deletes it. With --merge shards are merged one after another, and the filter \
-there, its time to live included, stays; it has to be of the same size and digest. If it would \
-hold more keys than it was made for, nothing is sent (exit code 2), unless --overfill is given; \
-the bits there are read to know, if the keys of both do not fit into it together.
+The bits of the file are written to the server as they are, in values of at most 4 MiB, spread \
+over all masters of a cluster, together with how its keys are cut. Nobody sees the new filter \
+before it is whole: readers and writers see the old one or the new one. If this command is \
+killed, what it has sent expires by itself; until then another push of that name is refused, \
+unless --discard-unfinished deletes it. With --merge the shards are merged one after another, and \
+the filter there keeps its time to live; it has to have the same size and digest. If it would \
+hold more keys than it was created for, nothing is sent (exit code 2), unless --overfill is \
+given; to find out, its bits are read if the keys of both may not fit.
 
 The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
---timeout. Filters of the layout standard have to fit in one \
-value: --shard-size allows up to 512MiB, but a command on a huge value keeps all others waiting. \
-Windows, counting, scalable and fuse filters, matrices, and filters of other systems stay files.";
+--timeout. Filters of the layout standard have to fit in one value: --shard-size allows up to \
+512MiB, but a command on a huge value blocks all others. Windows, counting, scalable and fuse \
+filters, matrices, and filters of other systems cannot be pushed.";
 
 /// Send a filter file to a Redis or Valkey server
 #[derive(Debug, clap::Args)]
@@ -168,7 +168,7 @@ fn refuse_existing(connection: &Connection) -> Error {
 }
 
 impl Pushed {
-    /// Tells it in words.
+    /// In words.
     fn say(&self, talk: Talk) {
         let done = if self.merged { "added to" } else { "sent to" };
         let expires = self

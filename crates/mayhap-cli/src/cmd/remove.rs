@@ -25,10 +25,10 @@ Examples:
 const NOTES: &str = "\
 Only for counting filters: mayhap create users.mayhap --layout counting. A line that was added \
 twice is there until it is removed twice. Remove only what was added: a key that never was is \
-left alone where the filter is sure of that, but where it answers \"maybe\" by mistake, removing \
-it makes other keys be forgotten.
+left alone if the filter is sure of that, but if it is a false positive, removing it makes the \
+filter forget other keys.
 
-The file is replaced at the end, whole or not at all; after Ctrl-C with the keys up to there \
+The file is replaced at the end, whole or not at all; after Ctrl-C the keys up to there are \
 removed.";
 
 /// Remove keys, one per line, from a counting filter file
@@ -70,6 +70,23 @@ struct Summary {
     state: State,
 }
 
+impl Summary {
+    fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
+        if json {
+            return Talk::json(self, true);
+        }
+        let (removed, not_there) = (grouped(self.removed), grouped(self.not_there));
+        let (file, lines, seconds) = (&self.file, grouped(self.lines_read), self.seconds);
+        talk.report(
+            &format!(
+                "{file}: {removed} removed, {not_there} not there ({lines} lines, {seconds:.2} s)"
+            ),
+            &self.state.text(),
+        );
+        Ok(())
+    }
+}
+
 /// Runs the verb.
 ///
 /// # Errors
@@ -102,33 +119,18 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     reader::warn_of_keyless(&reader, talk);
     writer.finish(&mut *set)?;
-    let Counts { lines, new: removed, .. } = counts;
-    let state = set.state();
     let lines_without_key = reader.keyless().lines();
-    let not_there = lines - removed - lines_without_key;
-    let complete = result.is_ok();
-    if args.json {
-        let lines_read = lines;
-        let summary = Summary {
-            file,
-            lines_read,
-            removed,
-            not_there,
-            lines_without_key,
-            seconds,
-            complete,
-            state,
-        };
-        Talk::json(&summary, true)?;
-    } else {
-        let line = format!(
-            "{file}: {} removed, {} not there ({} lines, {seconds:.2} s)",
-            grouped(removed),
-            grouped(not_there),
-            grouped(lines),
-        );
-        talk.report(&line, &state.text());
-    }
+    let summary = Summary {
+        file,
+        lines_read: counts.lines,
+        removed: counts.new,
+        not_there: counts.lines - counts.new - lines_without_key,
+        lines_without_key,
+        seconds,
+        complete: result.is_ok(),
+        state: set.state(),
+    };
+    summary.print(talk, args.json)?;
     result.map(|()| Outcome::Done)
 }
 
@@ -168,6 +170,6 @@ fn remove_all(
 fn not_counting(file: &str, kind: Kind) -> Error {
     Error::usage(
         format!("{file} is a {} filter: keys cannot be removed from it", kind.name()),
-        "make one that they can with mayhap create --layout counting, or build it again",
+        "create one that allows it with mayhap create --layout counting, or build it again",
     )
 }

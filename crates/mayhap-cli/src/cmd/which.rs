@@ -22,14 +22,14 @@ Examples:
   mayhap which -a -f a.mayhap -f b.mayhap keys   # lines of no set too";
 
 const NOTES: &str = "\
-Prints the names of the sets that may hold a line, with commas between them, a tab and the line. \
-A set that holds it is always named, one that does not with the rate of its filter. Lines that \
-surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: 0 if \
-a set may hold a line, 1 if none does, 2 after an error.
+Prints the names of the sets that may hold a line, separated by commas, then a tab and the line. \
+A set that holds it is always named; one that does not is named at the rate of its filter. Lines \
+that surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: \
+0 if a set may hold a line, 1 if none does, 2 after an error.
 
-A line is digested once for all filters of one digest. Where there are many filters of one shape \
-(made with the same -n, -p and digest) and much input, they are turned into a matrix on the way, \
-which answers for all of them at once.";
+A line is digested once for all filters with the same digest. If there are many filters of one \
+shape (created with the same -n, -p and digest) and much input, they are turned into a matrix on \
+the way, which answers for all of them at once.";
 
 const MAX_MEMORY: &str = "\
 Use no more than this for a matrix [default: half the memory of this machine], and for a filter of \

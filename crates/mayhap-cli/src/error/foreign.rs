@@ -1,7 +1,8 @@
 //! What can go wrong with files of other systems, and the next step.
 
 use super::Error;
-use mayhap_foreign::Error as Foreign;
+use mayhap_foreign::{Error as Foreign, forms_of};
+use mayhap_formats::Format;
 
 impl From<Foreign> for Error {
     fn from(source: Foreign) -> Self {
@@ -19,6 +20,13 @@ impl From<Foreign> for Error {
                         .into()
                 }
             },
+            Foreign::NoForm { from, to, is_known, .. } => no_form_hint(*from, to, *is_known),
+            Foreign::OnlyRead { .. } => "query it as it is".into(),
+            Foreign::NoFunnel { .. } => {
+                "name it with --key-type: bytes for text in UTF-8, hex for byte arrays, utf16 for \
+                 unencoded characters, int, long, latin1, ascii"
+                    .into()
+            }
             Foreign::IsColumn { .. } => {
                 "write the table again with the system that wrote it".into()
             }
@@ -32,6 +40,20 @@ impl From<Foreign> for Error {
             source => Self::usage(source.to_string(), hint),
         }
     }
+}
+
+/// The forms that there are, and what to do without the one that was requested.
+fn no_form_hint(from: Option<Format>, to: &str, is_known: bool) -> String {
+    let (name, same) = (from.map_or("mayhap", Format::name), from.map_or(Vec::new(), forms_of));
+    let forms = if same.is_empty() {
+        format!("a {name} filter has no other form here")
+    } else {
+        format!("a {name} filter can be written as {}", same.join(", "))
+    };
+    if !is_known || name == to {
+        return forms;
+    }
+    format!("build one from the keys, or query this one as it is (--format {name}); {forms}")
 }
 
 /// The next step for a file of another system.
@@ -49,7 +71,7 @@ pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
             "restore it from a copy, unless it is of another format: --format FORMAT says which"
         }
         Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
-        Formats::Incompatible { .. } => "filters are alike that were made with the same numbers",
+        Formats::Incompatible { .. } => "only filters created with the same numbers can be merged",
         _ => return None,
     })
 }

@@ -82,8 +82,8 @@ impl fmt::Display for Full {
 /// Why what would hold so many keys is not written: it was made for fewer.
 pub fn over_full(held: u64, made_for: u64) -> Full {
     let advice = WhenFull {
-        outcome: "filters that are merged have to be made with the -n of all keys together",
-        next: "make them so, or go on with --overfill",
+        outcome: "filters to be merged have to be created with the -n of all keys together",
+        next: "create them that way, or go on with --overfill",
     };
     Full { held, limit: Limit::Keys(made_for), end: End::Unwritten, advice }
 }

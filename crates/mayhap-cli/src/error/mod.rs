@@ -165,7 +165,7 @@ impl fmt::Display for Error {
             Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
             Self::Store(source) => source.fmt(f),
             Self::Keys(source) => source.fmt(f),
-            Self::Filter(source) => write!(f, "cannot make the filter: {source}"),
+            Self::Filter(source) => write!(f, "cannot create the filter: {source}"),
             Self::Foreign { name, source } => write!(f, "{name}: {source}"),
             Self::List(source) => source.fmt(f),
             Self::Refused { name, why } => write!(f, "{name} {why}"),
@@ -253,12 +253,12 @@ fn refusal_hint(name: &str, why: Refusal) -> Option<String> {
         }
         Refusal::ReadOnly => "open it to be added to: mayhap add".into(),
         Refusal::ForeignTime => {
-            "add to it with the program that made it: its times are that program's".into()
+            "add to it with the program that created it, whose times it has".into()
         }
         Refusal::ManySets => {
             format!("to see which of them hold a line: mayhap which {name} < keys.txt")
         }
-        Refusal::UnknownKind(_) => "it was made by a newer mayhap: use that one".into(),
+        Refusal::UnknownKind(_) => "it was created by a newer mayhap: use that one".into(),
         _ => return None,
     })
 }
@@ -271,12 +271,12 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             "make a filter with mayhap build or mayhap create"
         }
         Store::Foreign { .. } => {
-            "a filter is made by mayhap build or mayhap create; are the arguments in order? One of \
+            "mayhap build and mayhap create write filters; are the arguments in order? One of \
              another system may need --format FORMAT"
         }
         Store::Exists { .. } => "or replace it with --force",
         Store::Unlike { .. } => {
-            "make them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
+            "create them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
         }
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {
@@ -289,7 +289,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
-                "a filter is made by mayhap build or mayhap create; are the arguments in order? \
+                "mayhap build and mayhap create write filters; are the arguments in order? \
                  One of another system may need --format FORMAT"
             }
             mayhap::Error::WrongLength { .. }

@@ -2,12 +2,12 @@
 
 use crate::error::Error;
 use crate::io::messages::Talk;
-use crate::io::output::{Output, for_each_run};
+use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::set::confirm::Confirm;
 use crate::set::open::{Digests, Queried, keyless_lines};
 use mayhap::Bitmap;
-use mayhap_lists::{Batch, LineReader};
+use mayhap_lists::{Batch, LineReader, for_each_run};
 
 /// Batches of lines that are only counted, after which files are looked at: a look at each would
 /// cost 3 % of the time.

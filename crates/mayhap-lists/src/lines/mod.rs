@@ -4,12 +4,15 @@
 //! and digests them. `reader.rs` takes the chunks over, in order, and hands them out as batches
 //! (`batch.rs`, of the lines of a `chunk.rs`), so that a filter and its output never wait for the
 //! work that comes before them. Buffers go back and are used again; lines are never copied but for
-//! the one that two chunks share.
+//! the one that two chunks share. `runs.rs` is for
+//! lines that go out again.
 
 mod batch;
 mod chunk;
 mod cut;
 mod reader;
+mod runs;
 
 pub use batch::Batch;
 pub use reader::{LineReader, Pause};
+pub use runs::for_each_run;

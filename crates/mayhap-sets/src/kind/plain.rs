@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::fullness::RATE_STEPS;
 use crate::key_set::{Contents, KeySet};
+use crate::room::near_full;
 use crate::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
@@ -36,8 +37,8 @@ impl KeySet for AnyFilter {
     }
 
     fn warn_at(&self) -> Option<u64> {
-        let expected = self.params().expected_items();
-        Some(self.params().expected_inserted(expected - expected / 5).ceil() as u64)
+        let items = near_full(self.params().expected_items());
+        Some(self.params().expected_inserted(items).ceil() as u64)
     }
 
     fn items(&self) -> u64 {

@@ -1,7 +1,7 @@
 //! More keys into a filter of another system.
 
+use super::Args;
 use super::turns::Turns;
-use crate::args::{LineArgs, LockArgs};
 use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
@@ -15,26 +15,11 @@ use mayhap_foreign::{FULL_FILL, ForeignFile, KeyBytes, NotKeys, Numbers};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, LineReader, Source, Stop};
 use mayhap_measure::RateSum;
-use mayhap_sets::{Held, Room};
+use mayhap_sets::{Held, Room, near_full};
 use mayhap_units::number::format_count;
 
 /// Keys between looks at all bits, at least; looking costs less than they do then.
 const MIN_LOOK_KEYS: u64 = 4096;
-
-/// A request of `mayhap add`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Job<'a> {
-    /// Go on when the filter is full.
-    pub overfill: bool,
-    /// Print the summary as JSON, on stdout.
-    pub json: bool,
-    /// The size of the input, if it is known.
-    pub total_bytes: Option<u64>,
-    /// How long to wait for others.
-    pub lock: LockArgs,
-    /// What reads the file again when others have changed it.
-    pub opener: Opener<'a>,
-}
 
 /// Adds the keys of `sources` and saves the filter as its system would have.
 ///
@@ -43,13 +28,12 @@ pub(super) struct Job<'a> {
 /// Any of [`Error`]; the keys before it are in the file then, but for errors of saving.
 pub(super) fn run(
     file: ForeignFile,
-    sources: Vec<Source>,
-    lines: &LineArgs,
-    job: &Job<'_>,
+    (sources, total_bytes): (Vec<Source>, Option<u64>),
+    args: &Args,
     talk: Talk,
 ) -> Result<Outcome, Error> {
     file.check_change()?;
-    let options = lines.key_options();
+    let options = args.lines.key_options();
     if options != KeyOptions::default() {
         talk.say(&format!(
             "{}: a key is {}; a {} file cannot record that: give the same options with each query",
@@ -59,11 +43,11 @@ pub(super) fn run(
         ));
     }
     let stop = Stop::on_signals()?;
-    let waiting = Waiting::new("add", job.lock, talk, Some(&stop));
-    let turns = Turns::new(waiting, job.opener, job.total_bytes.is_none());
-    let mut reader = reader::open(sources, &options, lines.reading(), Some(stop), talk)?;
-    let mut progress = Progress::new(talk, job.total_bytes);
-    let mut adder = Adder::new(file, turns, job.overfill, talk);
+    let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
+    let turns = Turns::new(waiting, Opener::of(&args.open, talk), total_bytes.is_none());
+    let mut reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
+    let mut progress = Progress::new(talk, total_bytes);
+    let mut adder = Adder::new(file, turns, args.overfill, talk);
     let result = adder.fill(&mut reader, &mut progress);
     let seconds = progress.elapsed();
     progress.clear();
@@ -79,7 +63,7 @@ pub(super) fn run(
     Summary::new(name, counts, seconds, result.is_ok(), numbers).print_with(
         Numbers::text,
         talk,
-        job.json,
+        args.json,
     )?;
     result.map(|()| Outcome::Done)
 }
@@ -87,7 +71,7 @@ pub(super) fn run(
 fn full(held: u64, expected: u64, lines: u64) -> Error {
     let advice = WhenFull {
         outcome: "the keys up to there are saved",
-        next: "make a larger filter, or go on with --overfill",
+        next: "create a larger filter, or go on with --overfill",
     };
     Error::Full(Full { held, limit: Limit::Keys(expected), end: End::After(lines), advice })
 }
@@ -140,7 +124,7 @@ impl<'a> Adder<'a> {
             talk,
             items,
             cleared: Vec::new(),
-            warn_at: expected_items.map_or(u64::MAX, |expected| expected - expected / 5),
+            warn_at: expected_items.map_or(u64::MAX, near_full),
             look_at: if expected_items.is_none() { 1 } else { u64::MAX },
             expected_items,
             file,

@@ -29,32 +29,31 @@ Examples:
   mayhap add --key-type long ids.guava more-ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
-Says how many keys were new and how many were there already. Warns when the filter is 80 % \
-full and stops at 100 % (exit code 2), unless --overfill is given; one that holds more already \
-takes nothing, as it calls new keys old. The keys up to there are \
-saved, and so are those up to Ctrl-C. The file is changed in place: replaced at the end, whole \
-or not at all. \
-How keys are cut (-0, --field, --lower ...) is known from the file. Lines without a key, as they \
-have too few fields, are left out and counted.
+Reports how many keys were new and how many were there already. Warns when the filter is 80 % \
+full and stops at 100 % (exit code 2), unless --overfill is given; a filter that holds more \
+already takes nothing, as too many new keys would look old to it. The keys up to there are saved, \
+as are those up to Ctrl-C. The file is replaced at the end, whole or not at all. How keys are cut \
+(-0, --field, --lower ...) is recorded in the file. Lines without a key, for example with too few \
+fields, are skipped and counted.
 
-Into the state of a dedup the keys are recorded as they come, and are kept even by kill -9.
+Keys added to the state of a dedup are recorded as they come, and survive kill -9.
 
 Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
-being full, a window of time takes this machine's clock and says how many it forgot early, as more \
-came in that time than it was made for; a scalable one grows, up to \
---max-memory; a counting one counts every line, so that one added twice has to be removed twice.
+being full, and a window of time goes by this machine's clock and reports how many keys it forgot \
+early because more came than it was created for; a scalable filter grows, up to --max-memory; a \
+counting one counts every line, so that one added twice has to be removed twice.
 
-A filter on a server (see mayhap push --help) may be added to by many at once. A key counts when \
-the server has it, also after Ctrl-C; what the server keeps when it is killed is its own matter. \
-How full it is, is known from its bits, counted at the start and after each 1 % of its keys that \
-this command adds (16,384 at least): what others add shows with the next count, and 100 % may be \
-passed by so much.
+Many programs may add to a filter on a server at once (see mayhap push --help). A key counts once \
+the server has it, also after Ctrl-C; whether it survives a crash of the server is up to the \
+server. How full the filter is follows from its bits, counted at the start and after each 1 % of \
+its keys that this command adds (16,384 at least): what others add shows with the next count, and \
+100 % may be exceeded by that much.
 
-A filter of another system is written back byte for byte as that system would have, and \
-what is new is by its own answer. It is full when it holds as many keys as its file says, by its \
-own estimate; a file that does not say so never is, but half its bits set are warned of. One that \
-clears itself is full when it would: with --overfill it does, and that is said each time. \
-Nothing of how keys were cut can be kept in it.";
+A filter of another system is written back byte for byte as that system would have, and its own \
+answer decides what is new. It is full when it holds, by its own estimate, as many keys as its \
+file says; if the file does not say, it never is, but a warning is given once half its bits are \
+set. One that clears itself is full when it would do so: with --overfill it does, which is \
+reported each time. Such a file cannot record how keys were cut.";
 
 const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
 
@@ -99,14 +98,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         return add_to_server(args, found, (sources, total_bytes), talk);
     }
     if let Some(file) = Opener::of(&args.open, talk).open_for_keys(&args.file)? {
-        let job = foreign::Job {
-            overfill: args.overfill,
-            json: args.json,
-            total_bytes,
-            lock: args.lock,
-            opener: Opener::of(&args.open, talk),
-        };
-        return foreign::run(file, sources, &args.lines, &job, talk);
+        return foreign::run(file, (sources, total_bytes), args, talk);
     }
     let name = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
@@ -149,7 +141,7 @@ fn add_to_server(
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there are in it",
-        next: "make a larger one, or go on with --overfill",
+        next: "create a larger one, or go on with --overfill",
     };
     let (counts, seconds, result) = adding.fill(advice);
     if !matches!(result, Err(Error::Remote { .. })) {

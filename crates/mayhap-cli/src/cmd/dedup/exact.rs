@@ -3,8 +3,8 @@
 use super::pump::{Run, Set};
 use crate::args::DEFAULT_FPP;
 use crate::error::Error;
-use crate::io::output::for_each_run;
 use mayhap::AnyFilter;
+use mayhap_lists::for_each_run;
 use mayhap_sets::ExactSet;
 use serde::Serialize;
 

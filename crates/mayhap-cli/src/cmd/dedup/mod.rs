@@ -12,7 +12,9 @@ use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
+use crate::random;
 use crate::set::summary::warn_of_unsure;
+use mayhap::DigestFunction;
 use mayhap_lists::{Reading, Stop};
 use mayhap_sets::{ExactSet, LayoutName};
 use pump::{Run, Set};
@@ -29,43 +31,43 @@ Examples:
   mayhap dedup --exact list.txt                            # loses none, takes more memory";
 
 const NOTES: &str = "\
-A line is dropped if it was seen before, and by mistake with the probability -p once -n \
-distinct lines are in; the expected number of lines lost is printed. Without -n a file is \
-counted first (-n = its lines), and for a pipe memory grows. At -n distinct lines it stops \
-(exit code 2): all before is printed. --overfill goes on, and loses more and more.
+A line is dropped if it was seen before, and by mistake with the probability -p once -n distinct \
+lines are in; the expected number of lost lines is printed. Without -n a file is counted first \
+(-n is the number of its lines), and for a pipe the memory grows. At -n distinct lines it stops \
+(exit code 2) with everything before printed. --overfill goes on, and loses more and more.
 
 The key of a line is its bytes without the line feed, unless options say how to cut it. A last \
-line without one gets one. A line without a key (too few fields, no JSON ...) is always printed, \
-with -d never. \
-Nothing is held back: when the input pauses, all lines so far are out.
+line without a line feed gets one. A line without a key (too few fields, no JSON ...) is always \
+printed, with -d never. Nothing is held back: when the input pauses, all lines so far are out.
 
---state keeps the filter in FILE, and what came since in FILE.log. A line is recorded once it is \
-printed: after Ctrl-C or a full disk under the output nothing recorded is printed twice, after \
-kill -9 or a full disk under FILE at most the last chunk, and no line is ever lost. Without -n \
+--state keeps the filter in FILE, and later keys in FILE.log. A line is recorded once it is \
+printed: after Ctrl-C, or a full disk under the output, nothing recorded is printed twice; after \
+kill -9, or a full disk under FILE, at most the last chunk is; no line is ever lost. Without -n \
 the filter in FILE grows. FILE may be any filter that can be added to; in a counting one each \
 line counts once, so that mayhap remove makes it new again.
 
---state URL (see mayhap push --help) shares the filter with others: each line is printed by one of \
-them, whichever the server hears first. A line is recorded before it is printed: after kill -9, \
-or where the output fails, up to 1,024 lines may be recorded and not out, and up to 49,152 where \
-the server is more than 1 ms away; after Ctrl-C none. \
-Where a reply is lost on the way a line is printed that another may have printed too. Without -n \
-the filter has to be there. What others add shows after each 1 % of its keys from here (16,384 at \
-least), in the rate and in how full it is.
+--state URL (see mayhap push --help) shares the filter with others: each line is printed by one \
+of them, whichever reaches the server first. A line is recorded before it is printed: after kill \
+-9, or if the output fails, up to 1,024 lines may be recorded and not printed, and up to 49,152 \
+if the server is more than 1 ms away; after Ctrl-C none. If a reply is lost on the way, a line \
+may be printed that another program has printed too. Without -n the filter has to exist. What \
+others add shows in the rate and the fill after each 1 % of its keys added from here (16,384 at \
+least).
 
---window forgets: a line is dropped if it came among the last so many lines, or in the last \
-time, and is new again once it is older than 15/14 of that many lines at most (of those that were \
-not in the present 14th yet), or 9/8 of that time; a repeat makes it young again. Its rate rises \
-while the window fills and stays at -p or below from then on; the loss printed is the sum of that \
-rate over the new lines. A window of time needs -n, the most keys that come in it, in whatever \
-bursts: where more come it forgets the oldest of them early, and says how many. Time is this \
-machine's clock, read once per batch. Set back, the window stands still until it catches up, and \
-forgets nothing; set ahead, what is older than it says is forgotten. The log has the times too: \
-after kill -9 a line is forgotten when it would have been. (Those in a log of mayhap 0.1, which \
-has none, are as young as the next run.)
+--window forgets: a line is dropped if it came among the last so many lines, or within the last \
+so much time, and is new again at the latest when it is older than 15/14 of that many lines \
+(counting those that were not in the present 14th yet), or 9/8 of that time; a repeat makes it \
+young again. The rate rises while the window fills and stays at -p or below from then on; the \
+loss printed is the sum of that rate over the new lines. A window of time needs -n, the most keys \
+that come in it, in whatever bursts: if more come it forgets the oldest early, and reports how \
+many. Time is this machine's clock, read once per batch. If the clock is set back, the window \
+stands still until it catches up, and forgets nothing; if it is set ahead, whatever is older by \
+the new time is forgotten. The log records times too: after kill -9 a line is forgotten when it \
+would have been. (Entries in a log of mayhap 0.1, which has no times, are as young as the next \
+run.)
 
---exact remembers the lines themselves, loses none, and says what that costs: their bytes and 11 \
-to 23 for each, for a moment 33 while the table grows. At --max-memory it stops (exit code 2).";
+--exact remembers the lines themselves, loses none, and reports what that costs: their bytes and \
+11 to 23 more for each, briefly 33 while the table grows. At --max-memory it stops (exit code 2).";
 
 /// Print the first of equal lines, order kept, in bounded memory
 #[derive(Debug, clap::Args)]
@@ -142,7 +144,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let stop = Stop::on_signals()?;
     let reading = args.lines.reading();
     let (set, options) = if args.exact {
-        (Set::Exact(ExactSet::new(args.size.max_bytes())), args.lines.key_options())
+        let function = DigestFunction::xxh3(u64::from_le_bytes(random::bytes()?));
+        let set = ExactSet::new(args.size.max_bytes(), function);
+        (Set::Exact(set), args.lines.key_options())
     } else {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
         (Set::Filter(Box::new(inserter)), options)

@@ -125,7 +125,7 @@ fn new_state(
     };
     if create.is_none() && !size.is_fixed() {
         return Err(Error::usage(
-            format!("{name} does not exist yet, so -n has to say for how many lines to make it"),
+            format!("{name} does not exist yet, so -n has to say for how many lines to create it"),
             format!(
                 "for example: mayhap dedup --state {name} -n 10M -p 1e-6; without --layout it grows"
             ),

@@ -3,11 +3,11 @@
 use super::Args;
 use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
-use crate::io::output::{Output, for_each_run};
+use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::set::inserter::Inserter;
 use crate::set::session::Due;
-use mayhap_lists::LineReader;
+use mayhap_lists::{LineReader, for_each_run};
 use mayhap_sets::ExactSet;
 
 const WHEN_FULL: WhenFull = WhenFull {

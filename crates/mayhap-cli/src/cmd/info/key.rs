@@ -1,4 +1,4 @@
-//! How keys are cut, as `info` prints it.
+//! How keys are cut and digested, as `info` prints it.
 
 use mayhap_keys::{KeyOptions, escape};
 use serde::Serialize;
@@ -31,5 +31,39 @@ impl Key {
             normalize_url: options.normalize_url,
             words: options.describe(),
         }
+    }
+}
+
+/// How lines become digests.
+#[derive(Debug, Serialize)]
+pub(super) struct Digesting {
+    digest: &'static str,
+    digest_seed: Option<u64>,
+    digest_key_id: Option<String>,
+    separator: &'static str,
+    crlf: &'static str,
+    pub(super) key: Key,
+}
+
+impl Digesting {
+    /// By a function with this parameter, which is the id of a secret key or a seed.
+    pub(super) fn of(is_keyed: bool, parameter: u64, options: &KeyOptions) -> Self {
+        Self {
+            digest: if is_keyed { "sip13" } else { "xxh3" },
+            digest_seed: (!is_keyed).then_some(parameter),
+            digest_key_id: is_keyed.then(|| format!("{parameter:016x}")),
+            separator: if options.nul { "nul" } else { "lf" },
+            crlf: if options.strip_cr { "strip" } else { "keep" },
+            key: Key::of(options),
+        }
+    }
+
+    /// As rows of a report.
+    pub(super) fn rows(&self) -> [(&'static str, String); 2] {
+        let digest = match (&self.digest_key_id, self.digest_seed) {
+            (Some(id), _) => format!("sip13, secret key with id {id}"),
+            (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
+        };
+        [("digest", digest), ("key", self.key.words.clone())]
     }
 }

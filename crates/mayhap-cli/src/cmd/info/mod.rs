@@ -1,6 +1,7 @@
 //! `mayhap info`: what a filter was made for, and what it is now.
 
 mod foreign;
+mod items;
 mod key;
 #[cfg(feature = "redis")]
 mod server;
@@ -11,7 +12,8 @@ use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
-use key::Key;
+use items::{Estimated, made_for, room};
+use key::Digesting;
 use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
 use mayhap_keys::KeyOptions;
@@ -31,13 +33,13 @@ Examples:
   mayhap info ids.guava                # a filter of another system";
 
 const NOTES: &str = "\
-Of a filter on a server (see mayhap push --help) the bits are counted there. How many keys were \
-inserted is not kept, and there are no checksums. It also says when it expires, and what the \
-server keeps when it is killed.
+For a filter on a server (see mayhap push --help) the bits are counted there. The number of \
+insertions is not kept, and there are no checksums. The report includes when the filter expires, \
+and what the server keeps when it is killed.
 
-A filter of another system is detected from its bytes, or named with --format; a bare bitmap, as \
-of magnuss-redis or redisson, needs --bits and --hashes too. Its numbers are those of its own \
-formulas. What it is not known to be is named: few formats say how keys are encoded.";
+A filter of another system is detected from its bytes, or named with --format; a bare bitmap, \
+such as magnuss-redis or redisson, needs --bits and --hashes too. Its numbers follow that \
+system's own formulas. What the file does not say is named: few formats say how keys are encoded.";
 
 /// Show what a filter was made for and what it is now
 #[derive(Debug, clap::Args)]
@@ -72,19 +74,14 @@ struct Info {
     target_fpp: f64,
     inserted_items: u64,
     distinct_items: Option<u64>,
-    estimated_items: Option<f64>,
-    estimated_items_low: Option<f64>,
-    estimated_items_high: Option<f64>,
+    #[serde(flatten)]
+    estimated: Estimated,
     fill_ratio: Option<f64>,
     estimated_fpp: Option<f64>,
     health: Option<&'static str>,
     headroom_items: Option<u64>,
-    digest: &'static str,
-    digest_seed: Option<u64>,
-    digest_key_id: Option<String>,
-    separator: &'static str,
-    crlf: &'static str,
-    key: Key,
+    #[serde(flatten)]
+    digesting: Digesting,
     /// Of the file; `null` if it is no state.
     state_id: Option<String>,
     state_epoch: Option<u64>,
@@ -178,19 +175,12 @@ impl Info {
             target_fpp: fields.target_fpp,
             inserted_items: fields.inserted_items,
             distinct_items: None,
-            estimated_items: None,
-            estimated_items_low: None,
-            estimated_items_high: None,
+            estimated: Estimated::default(),
             fill_ratio: None,
             estimated_fpp: None,
             health: None,
             headroom_items: None,
-            digest: if keyed { "sip13" } else { "xxh3" },
-            digest_seed: (!keyed).then(|| header.digest_parameter()),
-            digest_key_id: keyed.then(|| format!("{:016x}", header.digest_parameter())),
-            separator: if options.nul { "nul" } else { "lf" },
-            crlf: if options.strip_cr { "strip" } else { "keep" },
-            key: Key::of(options),
+            digesting: Digesting::of(keyed, header.digest_parameter(), options),
             state_id: None,
             state_epoch: None,
             log: "none",
@@ -221,18 +211,13 @@ impl Info {
 
     /// What the bits say.
     fn look_into(&mut self, state: &State, estimate: Option<Estimate>, details: Vec<Detail>) {
-        let finite = |number: f64| number.is_finite().then_some(number);
         self.inserted_items = state.items;
         self.distinct_items = state.distinct_items;
         self.num_bytes = state.num_bytes;
         self.fill_ratio = Some(state.fill_ratio);
         self.estimated_fpp = Some(state.estimated_fpp);
         self.health = Some(state.health.name());
-        if let Some(estimate) = estimate {
-            self.estimated_items = finite(estimate.items);
-            self.estimated_items_low = finite(estimate.low);
-            self.estimated_items_high = finite(estimate.high);
-        }
+        self.estimated = estimate.as_ref().map(Estimated::of).unwrap_or_default();
         for detail in details {
             self.details.insert(detail.key.into(), detail.value);
             if !detail.label.is_empty() {
@@ -263,23 +248,6 @@ impl Info {
         Some(format!("about {distinct} keys, of which {swallowed} were taken for repeats"))
     }
 
-    /// How many keys the bits speak of, in words.
-    fn estimated(&self) -> String {
-        let whole = |items: f64| grouped(items.round() as u64);
-        match (self.estimated_items, self.fill_ratio) {
-            (Some(items), _) => {
-                let low = self.estimated_items_low.unwrap_or(0.0);
-                let high = self.estimated_items_high.map_or("any".into(), whole);
-                format!("{} (99 %: {} to {high})", whole(items), whole(low))
-            }
-            (None, Some(_)) => match self.estimated_items_low {
-                Some(low) => format!("at least {}: every bit is set", whole(low)),
-                None => "any number: every bit is set".into(),
-            },
-            (None, None) => needs_key(),
-        }
-    }
-
     fn text(&self) -> String {
         let mut rows = vec![("file", format!("{} ({})", self.file, format_bytes(self.file_bytes)))];
         rows.push(match self.kind {
@@ -288,38 +256,22 @@ impl Info {
         });
         let (bytes, bits) = (format_bytes(self.num_bytes), grouped(self.num_bits));
         rows.push(("size", format!("{bytes} ({bits} bits)")));
-        let target = rate(self.target_fpp);
-        rows.push((
-            "made for",
-            match (self.expected_items, self.bits_per_item) {
-                (Some(items), Some(bits)) => {
-                    format!("{} keys at a rate of {target} ({bits:.2} bits a key)", grouped(items))
-                }
-                _ => format!("any number of keys at a rate of {target}"),
-            },
-        ));
+        let made_for = made_for(self.expected_items, self.bits_per_item, self.target_fpp);
+        rows.push(("made for", made_for));
         rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));
         rows.extend(self.swallowed().map(|text| ("came", text)));
         if self.kind == "bloom" {
-            rows.push(("estimated", self.estimated()));
+            // Without the key nothing of its bits is known.
+            let known = self.fill_ratio.map(|_| self.estimated.text());
+            rows.push(("estimated", known.unwrap_or_else(needs_key)));
         }
         rows.extend(self.detail_rows.clone());
         let fill = |fill: f64| format!("{:.2} %", fill * 100.0);
         rows.push(("fill", self.fill_ratio.map_or_else(needs_key, fill)));
         rows.push(("rate now", self.estimated_fpp.map_or_else(needs_key, rate)));
         let health = self.health.map_or_else(needs_key, Into::into);
-        let room = match self.headroom_items {
-            None => String::new(),
-            Some(0) => ": no more keys without a higher rate".into(),
-            Some(items) => format!(": room for {} more keys", grouped(items)),
-        };
-        rows.push(("health", health + &room));
-        let digest = match (&self.digest_key_id, self.digest_seed) {
-            (Some(id), _) => format!("sip13, secret key with id {id}"),
-            (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
-        };
-        rows.push(("digest", digest));
-        rows.push(("key", self.key.words.clone()));
+        rows.push(("health", health + &room(self.headroom_items)));
+        rows.extend(self.digesting.rows());
         rows.push(("checksums", self.checksums.into()));
         if self.unsaved_log_bytes > 0 {
             let bytes = format_bytes(self.unsaved_log_bytes);

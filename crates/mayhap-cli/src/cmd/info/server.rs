@@ -1,6 +1,7 @@
 //! `mayhap info` of a filter on a server.
 
-use super::key::Key;
+use super::items::{Estimated, made_for, room};
+use super::key::Digesting;
 use crate::args::{ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
@@ -21,16 +22,11 @@ struct Info {
     num_bits: u64,
     num_hashes: u32,
     bits_per_item: f64,
-    estimated_items: Option<f64>,
-    estimated_items_low: f64,
-    estimated_items_high: Option<f64>,
+    #[serde(flatten)]
+    estimated: Estimated,
     headroom_items: u64,
-    digest: &'static str,
-    digest_seed: Option<u64>,
-    digest_key_id: Option<String>,
-    separator: &'static str,
-    crlf: &'static str,
-    key: Key,
+    #[serde(flatten)]
+    digesting: Digesting,
     server_values: u64,
     server_bytes: u64,
     ttl_ms: Option<u64>,
@@ -65,10 +61,7 @@ pub(super) fn print(
     let filter = connection.attach(key)?;
     let keeps = connection.wait(connection.server.persistence())?;
     let (file, options) = RemoteFile::of(&connection, filter)?;
-    let (params, seen, estimate) = (file.params(), file.seen(), file.estimate());
-    let finite = |number: f64| number.is_finite().then_some(number);
-    let function = file.digest_function();
-    let id = function.parameter();
+    let (params, seen, function) = (file.params(), file.seen(), file.digest_function());
     let is_keyed = matches!(function, DigestFunction::Sip13 { .. });
     let info = Info {
         file: file.url().into(),
@@ -76,16 +69,9 @@ pub(super) fn print(
         num_bits: params.num_bits(),
         num_hashes: params.num_hashes(),
         bits_per_item: params.num_bits() as f64 / params.expected_items() as f64,
-        estimated_items: finite(estimate.items),
-        estimated_items_low: estimate.low,
-        estimated_items_high: finite(estimate.high),
+        estimated: Estimated::of(&file.estimate()),
         headroom_items: params.expected_items().saturating_sub(file.items()),
-        digest: if is_keyed { "sip13" } else { "xxh3" },
-        digest_seed: (!is_keyed).then_some(id),
-        digest_key_id: is_keyed.then(|| format!("{id:016x}")),
-        separator: if options.nul { "nul" } else { "lf" },
-        crlf: if options.strip_cr { "strip" } else { "keep" },
-        key: Key::of(&options),
+        digesting: Digesting::of(is_keyed, function.parameter(), &options),
         server_values: seen.num_shards,
         server_bytes: seen.num_bytes,
         ttl_ms: seen.ttl_ms,
@@ -99,24 +85,6 @@ impl Info {
     fn text(&self) -> String {
         let state = &self.state;
         let (bytes, bits) = (format_bytes(state.num_bytes), grouped(self.num_bits));
-        let whole = |items: f64| grouped(items.round() as u64);
-        let estimated = match self.estimated_items {
-            Some(items) => {
-                let high = self.estimated_items_high.map_or("any".into(), whole);
-                format!("{} (99 %: {} to {high})", whole(items), whole(self.estimated_items_low))
-            }
-            None => format!("at least {}: every bit is set", whole(self.estimated_items_low)),
-        };
-        let room = match self.headroom_items {
-            0 => ": no more keys without a higher rate".into(),
-            items => format!(": room for {} more keys", grouped(items)),
-        };
-        let keys = grouped(state.expected_items.unwrap_or(0));
-        let target = rate(state.target_fpp);
-        let digest = match (&self.digest_key_id, self.digest_seed) {
-            (Some(id), _) => format!("sip13, secret key with id {id}"),
-            (None, seed) => format!("xxh3, seed {}", seed.unwrap_or(0)),
-        };
         let values =
             format!("{} ({})", grouped(self.server_values), format_bytes(self.server_bytes));
         let expires =
@@ -129,24 +97,20 @@ impl Info {
             Persistence::Log => "a log of all writes",
             Persistence::Unknown => "not known: it does not say",
         };
-        let rows = [
+        let made_for = made_for(state.expected_items, Some(self.bits_per_item), state.target_fpp);
+        let health = state.health.name().to_owned() + &room(Some(self.headroom_items));
+        let mut rows = vec![
             ("server", self.file.clone()),
             ("layout", format!("{}, {} bits per key", state.layout, self.num_hashes)),
             ("size", format!("{bytes} ({bits} bits)")),
-            (
-                "made for",
-                format!("{keys} keys at a rate of {target} ({:.2} bits a key)", self.bits_per_item),
-            ),
-            ("estimated", estimated),
+            ("made for", made_for),
+            ("estimated", self.estimated.text()),
             ("fill", format!("{:.2} %", state.fill_ratio * 100.0)),
             ("rate now", rate(state.estimated_fpp)),
-            ("health", state.health.name().to_owned() + &room),
-            ("digest", digest),
-            ("key", self.key.words.clone()),
-            ("values", values),
-            ("expires", expires),
-            ("keeps", keeps.into()),
+            ("health", health),
         ];
+        rows.extend(self.digesting.rows());
+        rows.extend([("values", values), ("expires", expires), ("keeps", keeps.into())]);
         rows.iter().map(|(name, value)| row(name, value)).collect()
     }
 }

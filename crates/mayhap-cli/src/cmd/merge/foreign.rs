@@ -1,5 +1,6 @@
 //! Filters of one other system, made one.
 
+use super::Args;
 use crate::error::{Error, over_full};
 use crate::io::messages::{Talk, grouped};
 use crate::outcome::Outcome;
@@ -8,24 +9,6 @@ use mayhap_foreign::{ForeignFile, Numbers};
 use mayhap_sets::{Held, Room};
 use mayhap_store::FilterLock;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
-
-/// A request of `mayhap merge`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Job<'a> {
-    /// The files, the first of which is open already.
-    pub files: &'a [PathBuf],
-    /// The file to make.
-    pub output: &'a Path,
-    /// Its lock.
-    pub lock: &'a FilterLock,
-    /// Replace it.
-    pub force: bool,
-    /// Write it even if it holds more keys than it was made for.
-    pub overfill: bool,
-    /// Print the summary as JSON, on stdout.
-    pub json: bool,
-}
 
 /// What was merged, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -57,13 +40,13 @@ impl Part {
 pub(super) fn run(
     first: ForeignFile,
     opener: Opener<'_>,
-    job: &Job<'_>,
+    (args, lock): (&Args, &FilterLock),
     talk: Talk,
 ) -> Result<Outcome, Error> {
     let mut merged = vec![Part::of(&first)];
     let mut sum = first;
     sum.check_change()?;
-    for path in &job.files[1..] {
+    for path in &args.files[1..] {
         let Some(more) = opener.open(path)? else {
             return Err(Error::usage(
                 format!(
@@ -82,18 +65,18 @@ pub(super) fn run(
     // What the file does not say, or the bits do not show, is only warned of below.
     if let (Some(expected), Some(items)) = (sum.expected_items(), sum.filter().estimated_items())
         && Room::left(Held::Estimated(items), expected) == Room::None
-        && !job.overfill
+        && !args.overfill
     {
         return Err(Error::Full(over_full(items, expected)));
     }
-    sum.save(job.lock, job.force)?;
+    sum.save(lock, args.force)?;
     let numbers = Numbers::of(&sum);
-    let file = job.output.display().to_string();
+    let file = args.output.display().to_string();
     if let Some(problem) = numbers.overfilled() {
         talk.warn(&format!("{file}: {problem}"));
     }
     let summary = Summary { file, merged, numbers };
-    if job.json {
+    if args.json {
         Talk::json(&summary, true)?;
     } else {
         let merged = grouped(summary.merged.len() as u64);

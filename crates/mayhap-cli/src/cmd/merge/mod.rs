@@ -31,23 +31,23 @@ Examples:
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
-one of them, so make each shard with the -n of all keys together: a merge that would hold more is \
-not written (exit code 2), unless --overfill is given. Files are refused if they \
-differ in size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the \
-error says in what. Where only -n and -p were given differently, those of the first file are \
-kept. Every byte of every file is checked; the new file appears whole or not at all, so with \
---force it may be one of those that are merged.
+one of them, so create each shard with the -n of all keys together: a merge that would hold more \
+is not written (exit code 2), unless --overfill is given. Files are refused if they differ in \
+size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the error names \
+the difference. If only -n and -p differ, those of the first file are kept. Every byte of every \
+file is checked; the new file appears whole or not at all, so with --force it may be one of those \
+being merged.
 
-The state of a dedup counts with its log. Scalable filters are merged by their layers, counting \
-filters by adding their counters (a key of two files has to be removed twice), both in memory. \
+The state of a dedup includes its log. Scalable filters are merged by their layers, counting \
+filters by adding their counters (a key in two files has to be removed twice), both in memory. \
 Windows, fuse filters and matrices cannot be merged.
 
-Filters on a server (see mayhap push --help) are merged in memory, with files or with one another. \
-If the output is one, the keys go into it, shard after shard, and those that are there stay; it is \
-created if it does not exist.
+Filters on a server (see mayhap push --help) are merged in memory, with files or with one \
+another. If the output is one, the keys are added to it, shard by shard, and those already there \
+stay; it is created if it does not exist.
 
-Filters of one other system are merged in memory where it can merge them; the new file is of that \
-system's format.";
+Filters of one other system are merged in memory if that system's filters can be; the new file is \
+in its format.";
 
 const KEY_FILE: &str = "The filters' secret key: only for those that are merged in memory";
 const MAX_MEMORY: &str =
@@ -115,15 +115,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
     let opener = Opener::of(&args.open, talk);
     if let Some(first) = opener.open(&args.files[0])? {
-        let job = foreign::Job {
-            files: &args.files,
-            output: &args.output,
-            lock: &lock,
-            force: args.force,
-            overfill: args.overfill,
-            json: args.json,
-        };
-        return foreign::run(first, opener, &job, talk);
+        return foreign::run(first, opener, (args, &lock), talk);
     }
     let key = args.open.secret_key()?;
     let headers = args.files.iter().map(|path| mayhap_store::read_header(path));
@@ -245,7 +237,7 @@ fn refuse_kind(kind: Kind, first: &str) -> Error {
             "a matrix, which holds many sets",
             "query several one after the other with mayhap which, or build one matrix of all sets",
         ),
-        _ => ("of a kind unknown here", "it was made by a newer mayhap: use that one"),
+        _ => ("of a kind unknown here", "it was created by a newer mayhap: use that one"),
     };
     Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
 }
@@ -314,7 +306,7 @@ fn unlike(args: &Args, path: &Path, source: &mayhap::Error) -> Error {
     let (name, first) = (path.display(), args.files[0].display());
     Error::usage(
         format!("{name} and {first} cannot be merged: {source}; nothing was written"),
-        "make them alike: with the same -n, -p, --layout and digest",
+        "create them alike: with the same -n, -p, --layout and digest",
     )
 }
 
@@ -356,7 +348,7 @@ fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
     let first = numbers(&headers[0]);
     if let Some((items, fpp)) = headers.iter().map(numbers).find(|&numbers| numbers != first) {
         talk.warn(&format!(
-            "the files were made for different numbers: {} keys at {} and {} keys at {}; the \
+            "the files were created for different numbers: {} keys at {} and {} keys at {}; the \
              first ones are kept",
             grouped(first.0),
             rate(first.1),

@@ -1,8 +1,8 @@
 //! Whether a filter of another system is what it says.
 
+use super::Args;
 use super::presence::Presence;
 use super::report::{RateFound, RateVerdict, Report};
-use crate::args::LineArgs;
 use crate::error::Error;
 use crate::io::messages::{self, Talk};
 use crate::outcome::Outcome;
@@ -15,7 +15,6 @@ use mayhap_lists::Source;
 use mayhap_measure::{Count, highest_of_bits, sample, samples_for};
 use serde::Serialize;
 use std::convert::Infallible;
-use std::path::Path;
 
 /// The least and the most random keys, unless --samples says otherwise: each costs k hashes or
 /// more.
@@ -23,21 +22,6 @@ const MIN_SAMPLES: u64 = 1 << 17;
 const MAX_SAMPLES: u64 = 1 << 22;
 /// A formula is right that is this near to the truth: some are drawn, and all are rounded.
 const TOLERANCE: f64 = 0.05;
-
-/// A request of `mayhap verify`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Request<'a> {
-    /// Ask for so many random keys.
-    pub samples: Option<u64>,
-    /// Where they begin.
-    pub seed: u64,
-    /// Print JSON.
-    pub json: bool,
-    /// Keys that have to be in it.
-    pub sources: &'a [Source],
-    /// How these are cut.
-    pub lines: &'a LineArgs,
-}
 
 /// What its numbers and its answers say.
 #[derive(Debug, Serialize)]
@@ -54,21 +38,16 @@ struct Found {
 /// # Errors
 ///
 /// Those of [`Opener::open`] but for damage; those of [`Presence::of`].
-pub(super) fn run(
-    path: &Path,
-    opener: Opener<'_>,
-    request: &Request<'_>,
-    talk: Talk,
-) -> Result<Option<Outcome>, Error> {
-    let report = match opener.open_for_keys(path) {
+pub(super) fn run(args: &Args, sources: &[Source], talk: Talk) -> Result<Option<Outcome>, Error> {
+    let report = match Opener::of(&args.open, talk).open_for_keys(&args.file) {
         Ok(None) => return Ok(None),
-        Ok(Some(file)) => check(file, request, talk)?,
+        Ok(Some(file)) => check(file, args, sources, talk)?,
         Err(Error::Foreign { name, source }) if is_damage(&source) => {
             Report::damaged(name, "none", "structure", source.to_string())
         }
         Err(error) => return Err(error),
     };
-    report.print(request.json, talk).map(Some)
+    report.print(args.json, talk).map(Some)
 }
 
 /// Whether a filter was found that does not fit together; else it was none, or too large.
@@ -83,13 +62,18 @@ fn is_damage(error: &mayhap_formats::Error) -> bool {
     )
 }
 
-fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Report<Found>, Error> {
-    let keys_bytes = Source::total_size(request.sources)?;
+fn check(
+    mut file: ForeignFile,
+    args: &Args,
+    sources: &[Source],
+    talk: Talk,
+) -> Result<Report<Found>, Error> {
+    let keys_bytes = Source::total_size(sources)?;
     let state = State::of(&file);
-    let (key_type, rate) = (file.key_type().name(), measure(&file, request));
-    let (options, mut bits) = (request.lines.key_options(), Bitmap::new());
-    let cut = (&options, request.lines.reading());
-    let keys = Presence::of(request.sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
+    let (key_type, rate) = (file.key_type().name(), measure(&file, args));
+    let (options, mut bits) = (args.lines.key_options(), Bitmap::new());
+    let cut = (&options, args.lines.reading());
+    let keys = Presence::of(sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
         file.query(batch, &mut bits);
         let not_keys = file.not_keys();
         let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
@@ -110,13 +94,12 @@ fn check(mut file: ForeignFile, request: &Request<'_>, talk: Talk) -> Result<Rep
 }
 
 /// Queries random keys of the filter's type.
-fn measure(file: &ForeignFile, request: &Request<'_>) -> RateFound {
+fn measure(file: &ForeignFile, args: &Args) -> RateFound {
     let (predicted, key_type) = (file.filter().estimated_fpp(), file.key_type());
-    let samples =
-        request.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
     let (mut bits, mut hits) = (Bitmap::new(), 0);
     let (mut bytes, mut ends, mut scratch) = (Vec::new(), Vec::new(), Vec::new());
-    let Ok(()) = sample(request.seed, samples, random_text(key_type), |texts| {
+    let Ok(()) = sample(args.seed, samples, random_text(key_type), |texts| {
         bytes.clear();
         ends.clear();
         for text in texts {
@@ -134,7 +117,7 @@ fn measure(file: &ForeignFile, request: &Request<'_>) -> RateFound {
     });
     let count = Count { samples, hits };
     let target = file.target_fpp().map(|target| highest(file, target));
-    RateFound::new(request.seed, count, predicted, verdict_of(count, predicted, target))
+    RateFound::new(args.seed, count, predicted, verdict_of(count, predicted, target))
 }
 
 /// The highest rate of a sound filter with this target: what chance, and the whole k of its system,

@@ -4,18 +4,17 @@ mod foreign;
 mod presence;
 mod rate;
 mod report;
-#[cfg(feature = "redis")]
-mod server;
 
+use crate::args::url::is_url;
 use crate::args::{LineArgs, OpenArgs};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
-use crate::set::foreign::Opener;
-use mayhap::native::{Header, Kind};
-use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health, SecretKey};
+use crate::set::remote;
+use mayhap::native::Kind;
+use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
 use mayhap_measure::{Count, Full, Lanes, sample, samples_for};
@@ -26,7 +25,7 @@ use rate::{allowed, rate_rows, verdict_on};
 use report::{RateFound, RateVerdict, Report};
 use serde::Serialize;
 use std::convert::Infallible;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,36 +37,37 @@ Examples:
 
 const NOTES: &str = "\
 First every page is compared with its checksum. Then the filter is queried for random digests, \
-which are of no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % \
-confidence, but from 1 to 33.5 million; --samples says how many instead. The interval is \
-Wilson's. Then, if there are KEYS, each one, cut as the filter's, has to be in it.
+which belong to no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % \
+confidence, but from 1 to 33.5 million; --samples sets another number. The interval is Wilson's. \
+Then, if there are KEYS, each of them, cut as the filter's, has to be in it.
 
-The rate is off where the count contradicts the bits: where a sound filter gives such a count \
-less than once in 10^9 (Chernoff's bound). It is above the target where the bits speak of more \
-keys than the filter was created for, and where the count contradicts the highest rate that \
-chance gives to a filter with exactly its keys; a sound filter meets either less than once in \
-10^9 too. For growing filters and windows that highest rate is -p and 20/sqrt(n) of it. A window \
-of time forgets while it is queried: there a rate below the predicted one is right. Of a matrix \
-each set's rate is measured, \
-with fewer samples where there are many sets; a key has to be in one of them.
+The rate is off if the count contradicts the bits: if a sound filter gives such a count less than \
+once in 10^9 (Chernoff's bound). It is above the target if the bits imply more keys than the \
+filter was created for, or if the count contradicts the highest rate that chance gives a filter \
+with exactly its keys; either happens to a sound filter less than once in 10^9 too. For growing \
+filters and windows that highest rate is -p and 20/sqrt(n) of it. A window of time forgets while \
+it is queried: there a rate below the predicted one is right. In a matrix the rate of each set is \
+measured, with fewer samples if there are many sets; a key has to be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a log that was begun and is not there, a rate that is off or above the target, a key \
-that is absent; 2 it could not be checked: no filter, unreadable, without its secret key. After \
-damage nothing more is looked at.
+its log), a log that was begun and is missing, a rate that is off or above the target, a key that \
+is absent; 2 it could not be checked: no filter, unreadable, or its secret key is missing. After \
+damage nothing more is checked.
 
 A filter on a server (see mayhap push --help) has no checksums. It is queried there, for at most \
 1 million digests unless --samples says more, and may be added to meanwhile.
 
-Filters of other systems have no checksums: only what does not fit together in them is found. \
-They are queried for random keys of their type. A rate is predicted by the formula of the system. \
-It is off where it is above the target, with what chance adds to it, or, in files that name no \
-target, more than 5 % above the formula: several systems probe positions that depend on each \
-other, and small filters of theirs do not keep the rate that they say.";
+Filters of other systems have no checksums: damage is found only if parts of a file contradict \
+each other. They are queried for random keys of their type. The rate is predicted by the system's \
+formula. It is off if it is above the target, with what chance adds to it, or, in files that name \
+no target, more than 5 % above the formula: several systems probe positions that depend on each \
+other, and their small filters do not keep the rate that they promise.";
 
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
+/// Those of a filter on a server.
+const SERVER_SAMPLES: (u64, u64) = (100_000, 1_000_000);
 /// The most that can be requested.
 const MAX_REQUESTED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
@@ -124,31 +124,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
-    #[cfg(feature = "redis")]
-    if crate::args::url::is_url(&args.file) {
-        let request = server::Request {
-            key: args.open.secret_key()?,
-            server: &args.open.server,
-            samples: args.samples,
-            seed: args.seed,
-            json: args.json,
-            sources,
-            lines: &args.lines,
-        };
-        return server::run(&args.file, request, talk);
-    }
-    let opener = Opener::of(&args.open, talk);
-    let request = foreign::Request {
-        samples: args.samples,
-        seed: args.seed,
-        json: args.json,
-        sources: &sources,
-        lines: &args.lines,
-    };
-    if let Some(outcome) = foreign::run(&args.file, opener, &request, talk)? {
+    let opened = Opened::server(args, talk)?;
+    if opened.is_none()
+        && let Some(outcome) = foreign::run(args, &sources, talk)?
+    {
         return Ok(outcome);
     }
-    let report = match check(args, sources, talk) {
+    let report = match check(args, opened, sources, talk) {
         Err(Error::Store(source)) if is_damage(&source) => {
             let file = args.file.display().to_string();
             Report::damaged(file, "damaged", "checksums", source.to_string())
@@ -184,25 +166,87 @@ fn is_incomplete(error: &mayhap_store::Error) -> bool {
     matches!(error, MissingLog { .. } | OlderCopy { .. })
 }
 
-fn check(args: &Args, sources: Vec<Source>, talk: Talk) -> Result<Report<Found>, Error> {
-    let name = args.file.display().to_string();
-    let key = args.open.secret_key()?;
-    let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
-    let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
-    progress.clear();
-    let options = KeyOptions::from_header(&name, header.key_options())?
-        .agree(&name, &args.lines.key_options())?;
+fn check(
+    args: &Args,
+    opened: Option<Opened>,
+    sources: Vec<Source>,
+    talk: Talk,
+) -> Result<Report<Found>, Error> {
+    let opened = match opened {
+        Some(opened) => opened,
+        None => Opened::file(args, talk)?,
+    };
+    let Opened { name, subject, .. } = &opened;
+    let options = opened.options.clone().agree(name, &args.lines.key_options())?;
     let keys_bytes = Source::total_size(&sources)?;
-    let subject = Subject::open(&args.file, &header, key, (args.open.without_log, talk))?;
     let state = subject.state();
-    let rate = subject.measure(args, &header, &state)?;
-    let cut = (&options, args.lines.reading());
-    let keys = subject.check_keys(sources, cut, (talk, keys_bytes))?;
+    let rate = match subject {
+        Subject::Filter(filter) => measure_filter(&**filter, args, &opened, (&state, talk))?,
+        Subject::Matrix(matrix) => measure_matrix(matrix, args),
+    };
+    let reading = Reading { gathers: opened.is_on_server, ..args.lines.reading() };
+    let keys = subject.check_keys(sources, (&options, reading), (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = rate.rate_verdict != RateVerdict::AsPredicted;
-    let mut rows = vec![("checksums", "good".to_owned())];
+    let (checksums, in_words) =
+        if opened.is_on_server { ("none", "none: a server has no file") } else { ("good", "good") };
+    let mut rows = vec![("checksums", in_words.to_owned())];
     rows.extend(rate_rows(&rate, &state));
-    Ok(Report::new(name, "good", (Found { state, rate }, off, rows), keys))
+    Ok(Report::new(opened.name, checksums, (Found { state, rate }, off, rows), keys))
+}
+
+/// A filter of mayhap's own, in a file or on a server.
+struct Opened {
+    name: String,
+    subject: Subject,
+    /// How its keys are cut.
+    options: KeyOptions,
+    /// Whether it forgets while it is queried.
+    forgets: bool,
+    /// Keys that its file says it was created for.
+    expected_items: u64,
+    is_on_server: bool,
+}
+
+impl Opened {
+    /// Checks the checksums of a file, and opens it.
+    fn file(args: &Args, talk: Talk) -> Result<Self, Error> {
+        let name = args.file.display().to_string();
+        let key = args.open.secret_key()?;
+        let mut progress = Progress::new(talk, args.file.metadata().ok().map(|found| found.len()));
+        let header = mayhap_store::verify_with(&args.file, |done, _| progress.tick_bytes(done))?;
+        progress.clear();
+        let options = KeyOptions::from_header(&name, header.key_options())?;
+        let subject = if header.kind() == Kind::Matrix {
+            Subject::Matrix(Box::new(mayhap_store::load_as(&args.file, key)?.filter))
+        } else {
+            Subject::Filter(ReadFile::open(&args.file, key, args.open.without_log, talk)?.set)
+        };
+        Ok(Self {
+            name,
+            subject,
+            options,
+            forgets: header.kind() == Kind::Window,
+            expected_items: header.fields().expected_items,
+            is_on_server: false,
+        })
+    }
+
+    /// Connects to a server, if a URL is named.
+    fn server(args: &Args, talk: Talk) -> Result<Option<Self>, Error> {
+        if !is_url(&args.file) {
+            return Ok(None);
+        }
+        let found = remote::open(&args.file, args.open.secret_key()?, &args.open.server, talk)?;
+        Ok(found.map(|(name, set, options)| Self {
+            name,
+            expected_items: set.expected_items(),
+            subject: Subject::Filter(set),
+            options,
+            forgets: false,
+            is_on_server: true,
+        }))
+    }
 }
 
 /// What is queried.
@@ -212,18 +256,6 @@ enum Subject {
 }
 
 impl Subject {
-    fn open(
-        path: &Path,
-        header: &Header,
-        key: Option<SecretKey>,
-        (without_log, talk): (bool, Talk),
-    ) -> Result<Self, Error> {
-        Ok(match header.kind() {
-            Kind::Matrix => Self::Matrix(Box::new(mayhap_store::load_as(path, key)?.filter)),
-            _ => Self::Filter(ReadFile::open(path, key, without_log, talk)?.set),
-        })
-    }
-
     fn digest_function(&self) -> DigestFunction {
         match self {
             Self::Filter(filter) => filter.digest_function(),
@@ -243,13 +275,6 @@ impl Subject {
         match self {
             Self::Filter(filter) => filter.state(),
             Self::Matrix(matrix) => matrix_state(matrix),
-        }
-    }
-
-    fn measure(&self, args: &Args, header: &Header, state: &State) -> Result<RateFound, Error> {
-        match self {
-            Self::Filter(filter) => measure_filter(&**filter, args, header, state),
-            Self::Matrix(matrix) => Ok(measure_matrix(matrix, args)),
         }
     }
 
@@ -283,26 +308,32 @@ impl Subject {
 fn measure_filter(
     filter: &dyn KeySet,
     args: &Args,
-    header: &Header,
-    state: &State,
+    opened: &Opened,
+    (state, talk): (&State, Talk),
 ) -> Result<RateFound, Error> {
     let (predicted, target) = (state.estimated_fpp, state.target_fpp);
-    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, MIN_SAMPLES, MAX_SAMPLES));
-    let (mut bits, mut hits) = (Bitmap::new(), 0);
+    let (least, most) =
+        if opened.is_on_server { SERVER_SAMPLES } else { (MIN_SAMPLES, MAX_SAMPLES) };
+    let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
+    let mut progress = Progress::new(talk, Some(samples));
+    let (mut bits, mut hits, mut done) = (Bitmap::new(), 0, 0);
     sample(args.seed, samples, Digest::new, |digests| {
         filter.contains_digests_into(digests, &mut bits)?;
         hits += bits.count_ones() as u64;
+        done += digests.len() as u64;
+        progress.tick(done, done, String::new);
         Ok::<(), Error>(())
     })?;
+    progress.clear();
     let count = Count { samples, hits };
     // A window of time has forgotten some since it was added to, and keeps its rate by forgetting.
-    let forgets = header.kind() == Kind::Window;
+    let forgets = opened.forgets;
     let judged = if let Some((estimate, params)) = filter.estimated_items() {
         Full::of(&params).judge(count, predicted, &estimate)
     } else {
         let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
         let is_over = !forgets && state.health == Health::OverCapacity;
-        let highest = allowed(target, header.fields().expected_items);
+        let highest = allowed(target, opened.expected_items);
         (off, predicted > target && is_over || count.is_above(highest))
     };
     Ok(RateFound::new(args.seed, count, predicted, verdict_on(judged)))

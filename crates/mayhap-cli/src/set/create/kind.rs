@@ -35,7 +35,7 @@ impl Create {
             LayoutName::Counting => return Ok(Some(Self::Counting(items))),
             LayoutName::Fuse => {
                 return Err(Error::usage(
-                    "a fuse filter never changes, so it cannot be made empty",
+                    "a fuse filter never changes, so it cannot be created empty",
                     "build it from all keys: mayhap build --layout fuse -o FILTER KEYS",
                 ));
             }

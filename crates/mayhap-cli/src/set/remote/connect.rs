@@ -177,7 +177,7 @@ pub(super) fn problem(name: &str, source: &mayhap_redis::Error) -> (String, Opti
     use mayhap_redis::Error as Redis;
     let hint = match source {
         Redis::NotFound { .. } => {
-            "make it with mayhap create URL -n COUNT, or send a file: mayhap push FILE URL"
+            "create it with mayhap create URL -n COUNT, or send a file: mayhap push FILE URL"
         }
         Redis::Unauthorized { .. } => {
             "give the password in the environment, REDISCLI_AUTH, or in the URL: \

@@ -108,7 +108,7 @@ pub fn create(
             "{name}: was there already with these numbers and {keys} keys; unchanged"
         ));
         if wanted.ttl.is_some() {
-            talk.warn("it keeps the time to live that it was made with");
+            talk.warn("it keeps the time to live that it was created with");
         }
     }
     Summary::new(name, Counts::default(), Duration::ZERO, true, file.state()).print(talk, json)

@@ -192,6 +192,10 @@ impl KeySet for RemoteFile {
         Some(self.params().expected_items())
     }
 
+    fn estimated_items(&self) -> Option<(Estimate, FilterParams)> {
+        Some((self.estimate(), self.params()))
+    }
+
     fn num_bytes(&self) -> u64 {
         self.params().num_bytes()
     }

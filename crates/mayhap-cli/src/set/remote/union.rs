@@ -151,7 +151,7 @@ impl Whole {
         self.filter.union_with(&other.filter).map_err(|source| {
             Error::usage(
                 format!("{} and {} cannot be merged: {source}", other.name, self.name),
-                "make them alike: with the same -n, -p, --layout and digest",
+                "create them alike: with the same -n, -p, --layout and digest",
             )
         })
     }

@@ -1,7 +1,5 @@
 //! `mayhap convert`: a filter of another system in another of its forms.
 
-mod forms;
-
 use crate::args::{ForeignArgs, LockArgs};
 use crate::error::Error;
 use crate::files::refuse_existing;
@@ -10,6 +8,7 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::foreign::Opener;
 use crate::set::session::Waiting;
+use mayhap_foreign as foreign;
 use mayhap_units::number::{format_bytes, parse_bytes};
 use std::path::PathBuf;
 
@@ -29,8 +28,8 @@ The forms, which --to takes, are:
   spark             stream of BloomFilter.writeTo, from an object stream
 
 The bits stay as they are, so only forms of one scheme can become each other. A filter of one \
-system never becomes one of another, nor one of mayhap: its keys are gone. Build that of the keys, \
-or go on using this one: check, add, merge and verify take it as it is.";
+system cannot become one of another, or one of mayhap: its keys are gone. Build that from the \
+keys, or keep using this one: check, add, merge and verify take it as it is.";
 
 /// Write a filter of another system in another of its forms
 #[derive(Debug, clap::Args)]
@@ -67,9 +66,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let opener = Opener::new(&args.foreign, memory::limit(args.max_memory), talk);
     let Some(file) = opener.open(&args.file)? else {
         mayhap_store::read_header(&args.file)?;
-        return Err(forms::refuse(&args.file.display().to_string(), None, &args.to));
+        return Err(foreign::no_form(&args.file.display().to_string(), None, &args.to).into());
     };
-    let bytes = forms::convert(&file, &args.to)?;
+    let bytes = foreign::convert(&file, &args.to)?;
     let lock = Waiting::new("convert", args.lock, talk, None).lock(&args.output)?;
     lock.save_bytes(&bytes, args.force)?;
     talk.say(&format!(

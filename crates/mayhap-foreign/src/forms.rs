@@ -4,7 +4,7 @@
 //! what can be done. A new container is a new row there.
 
 use crate::error::Error;
-use mayhap_foreign::ForeignFile;
+use crate::file::ForeignFile;
 use mayhap_formats::{
     Bits, BitsAndBloomsFilter, BitsAndBloomsForm, DcsoFilter, ForeignFilter, Format, GuavaFilter,
     GuavaFunnel, KeyType, MagnusFilter, SparkFilter,
@@ -12,18 +12,17 @@ use mayhap_formats::{
 
 /// A form that a filter can be written in.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
-    /// As `--to` takes it.
-    pub name: &'static str,
+struct Target {
+    name: &'static str,
     /// Formats whose filters it can hold.
-    pub of: &'static [Format],
+    of: &'static [Format],
     write: fn(&ForeignFile) -> Result<Vec<u8>, Error>,
 }
 
 const MAGNUS: &[Format] = &[Format::MagnusS, Format::MagnusRedis];
 
 /// All of them.
-pub(super) const TARGETS: &[Target] = &[
+const TARGETS: &[Target] = &[
     Target {
         name: "bits-and-blooms",
         of: &[Format::BitsAndBlooms],
@@ -60,52 +59,32 @@ pub(super) const TARGETS: &[Target] = &[
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] for another scheme, or for a name that is none; [`Error::Foreign`].
-pub(super) fn convert(file: &ForeignFile, to: &str) -> Result<Vec<u8>, Error> {
+/// [`Error::NoForm`] for another scheme, or for a name that is none; [`Error::OnlyRead`],
+/// [`Error::NoFunnel`], [`Error::Format`].
+pub fn convert(file: &ForeignFile, to: &str) -> Result<Vec<u8>, Error> {
     match TARGETS.iter().find(|target| target.name == to) {
         Some(target) if target.of.contains(&file.filter().format()) => (target.write)(file),
-        _ => Err(refuse(file.name(), Some(file.filter().format()), to)),
+        _ => Err(no_form(file.name(), Some(file.filter().format()), to)),
     }
 }
 
-/// Why a filter (mayhap's own where it has no format) cannot be written in the form of this name.
-pub(super) fn refuse(name: &str, format: Option<Format>, to: &str) -> Error {
+/// The forms that a filter of this format can be written in.
+pub fn forms_of(format: Format) -> Vec<&'static str> {
+    TARGETS.iter().filter(|it| it.of.contains(&format)).map(|target| target.name).collect()
+}
+
+/// The [`Error::NoForm`] of a filter, mayhap's own where it has no format.
+pub fn no_form(name: &str, from: Option<Format>, to: &str) -> Error {
     let is_known = to == "mayhap"
         || TARGETS.iter().any(|target| target.name == to)
         || Format::from_name(to).is_some();
-    let from = format.map_or("mayhap", Format::name);
-    let same = format.into_iter().flat_map(|format| {
-        TARGETS.iter().filter(move |target| target.of.contains(&format)).map(|target| target.name)
-    });
-    let same: Vec<&str> = same.collect();
-    let forms = if same.is_empty() {
-        format!("a {from} filter has no other form here")
-    } else {
-        format!("a {from} filter can be written as {}", same.join(", "))
-    };
-    if !is_known {
-        return Error::usage(format!("--to {to} is no form of a filter"), forms);
-    }
-    if from == to {
-        return Error::usage(format!("{name} is a {to} filter already"), forms);
-    }
-    Error::usage(
-        format!(
-            "{name} is a {from} filter: it cannot become a {to} one, as its keys are gone and each \
-             system has other bits for a key"
-        ),
-        format!("build one from the keys, or query this one as it is (--format {from}); {forms}"),
-    )
+    Error::NoForm { name: name.to_owned(), from, to: to.to_owned(), is_known }
 }
 
 fn of<F: 'static>(file: &ForeignFile) -> Result<&F, Error> {
-    file.filter().as_any().downcast_ref().ok_or_else(|| {
-        let name = file.filter().format().name();
-        Error::usage(
-            format!("{} is a {name} filter of a form that is only read", file.name()),
-            "query it as it is",
-        )
-    })
+    let (name, format) = (file.name(), file.filter().format());
+    let read_only = || Error::OnlyRead { name: name.to_owned(), format };
+    file.filter().as_any().downcast_ref().ok_or_else(read_only)
 }
 
 fn guava(file: &ForeignFile) -> Result<&GuavaFilter, Error> {
@@ -137,16 +116,10 @@ fn guava_java(file: &ForeignFile) -> Result<Vec<u8>, Error> {
         (None, Some(KeyType::Bytes)) => string("UTF-8"),
         (None, Some(KeyType::Latin1)) => string("ISO-8859-1"),
         (None, Some(KeyType::Ascii)) => string("US-ASCII"),
-        (None, _) => {
-            return Err(Error::usage(
-                format!("{} does not say its funnel, and Java serialization does", file.name()),
-                "name it with --key-type: bytes for text in UTF-8, hex for byte arrays, utf16 for \
-                 unencoded characters, int, long, latin1, ascii",
-            ));
-        }
+        (None, _) => return Err(Error::NoFunnel { name: file.name().to_owned() }),
     };
     let name = file.name().to_owned();
-    filter.to_serialized(&funnel).map_err(|source| Error::Foreign { name, source })
+    filter.to_serialized(&funnel).map_err(|source| Error::Format { name, source })
 }
 
 fn magnus(file: &ForeignFile) -> Result<&Bits, Error> {
