@@ -26,6 +26,8 @@ mod count;
 pub mod durable;
 mod fail_point;
 #[cfg(not(loom))]
+mod guesses;
+#[cfg(not(loom))]
 pub mod http;
 #[cfg(not(loom))]
 pub mod keyspace;

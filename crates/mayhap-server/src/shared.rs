@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::durable::Log;
+use crate::guesses::Guesses;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
 use crate::net::Clients;
@@ -20,6 +21,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// The clients that are connected.
     pub clients: Clients,
+    /// Who guesses passwords.
+    pub guesses: Guesses,
 }
 
 impl Shared {
@@ -27,6 +30,7 @@ impl Shared {
     pub fn new(config: Config, keyspace: Keyspace, log: Option<Arc<Log>>) -> Arc<Self> {
         let metrics = Metrics::new(config.loop_threads());
         let (keyspace, clients) = (Arc::new(keyspace), Clients::default());
-        Arc::new(Self { config, keyspace, log, metrics, clients })
+        let guesses = Guesses::default();
+        Arc::new(Self { config, keyspace, log, metrics, clients, guesses })
     }
 }

@@ -28,6 +28,8 @@ use std::time::Instant;
 pub(super) struct Request {
     bytes: Vec<u8>,
     places: Vec<(u32, u32)>,
+    /// It waits until this time, in milliseconds since 1970.
+    pub(super) not_before: u64,
 }
 
 impl Request {

@@ -31,6 +31,7 @@ mod keyspace_memory;
 mod keyspace_promise;
 mod keyspace_recovery;
 mod keyspace_threads;
+mod strangers;
 mod support;
 mod truth;
 mod wire;
