@@ -111,26 +111,26 @@ mod tests {
 
     const NOW: u64 = 1_780_000_000_000;
 
-    fn address(last: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([10, 0, 0, last]))
+    fn address(last: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, last])
     }
 
     #[test]
     fn an_address_that_guesses_has_ten_tries_a_second_and_others_wait_for_nothing() {
         let guesses = Guesses::default();
         for _ in 0..FREE {
-            assert_eq!(guesses.next(address(1), NOW), Try::Now);
-            guesses.failed(address(1), NOW);
+            assert_eq!(guesses.next(Some(address(1)), NOW), Try::Now);
+            guesses.failed(Some(address(1)), NOW);
         }
-        let waits: Vec<Try> = (0..200).map(|_| guesses.next(address(1), NOW)).collect();
+        let waits: Vec<Try> = (0..200).map(|_| guesses.next(Some(address(1)), NOW)).collect();
         assert_eq!(waits[..3], [Try::At(NOW), Try::At(NOW + 100), Try::At(NOW + 200)]);
         assert_eq!(waits.iter().filter(|next| **next != Try::Refused).count(), 101);
-        assert_eq!(guesses.next(address(2), NOW), Try::Now);
+        assert_eq!(guesses.next(Some(address(2)), NOW), Try::Now);
         assert_eq!(guesses.next(None, NOW), Try::Now);
         // Ten more after a second, and everything after a minute.
-        let more = (0..200).filter(|_| guesses.next(address(1), NOW + 1_000) != Try::Refused);
+        let more = (0..200).filter(|_| guesses.next(Some(address(1)), NOW + 1_000) != Try::Refused);
         assert_eq!(more.count(), 10);
-        assert_eq!(guesses.next(address(1), NOW + 60_001), Try::Now);
+        assert_eq!(guesses.next(Some(address(1)), NOW + 60_001), Try::Now);
     }
 
     #[test]

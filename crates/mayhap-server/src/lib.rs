@@ -44,6 +44,8 @@ mod server;
 mod session;
 #[cfg(not(loom))]
 mod shared;
+#[cfg(not(loom))]
+mod slow_log;
 mod sync;
 #[cfg(not(loom))]
 mod turn;

@@ -121,6 +121,11 @@ impl Users {
         self.list.iter().map(|user| user.name.as_str()).collect()
     }
 
+    /// All of them, with their rights.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Rights)> {
+        self.list.iter().map(|user| (user.name.as_str(), &user.rights))
+    }
+
     /// Those whose password has fewer than 16 bytes, as far as that is known.
     pub fn with_short_passwords(&self) -> Vec<&str> {
         let short = self.list.iter().filter(|user| user.is_short);
@@ -151,9 +156,9 @@ impl Users {
 
     /// What this user may do, if the password is right.
     ///
-    /// A wrong one takes as long for any name, also for one that nobody has. A check of an Argon2 hash takes about 20 ms, and
-    /// there are at most ten a second for all clients together: beyond that tries are refused
-    /// unless their password was right before.
+    /// A wrong one takes as long for any name, also for one that nobody has. A check of an Argon2
+    /// hash takes about 20 ms, and there are at most ten a second for all clients together: beyond
+    /// that tries are refused unless their password was right before.
     pub fn login(&self, name: &[u8], password: &[u8]) -> Option<Rights> {
         self.login_at(name, password, Instant::now())
     }

@@ -2,8 +2,8 @@
 //!
 //! A connection without a whole request is at the door: the oldest of them goes when another one
 //! comes and there is no place. Requests that probes do not send have three quarters of the places,
-//! and where those are taken, the one whose body has been arriving for the longest goes. So heads and
-//! bodies that never end keep nobody out.
+//! and where those are taken, the one whose body has been arriving for the longest goes. So heads
+//! and bodies that never end keep nobody out.
 
 use super::Failure;
 use crate::net::Strangers;

@@ -139,8 +139,8 @@ impl Clients {
         self.buffered.sub(bytes);
     }
 
-    /// Whether the next connection may be taken now. Not while as many as [`SPARE`] are being closed
-    /// to make room: it waits for them where it is, and one more of the oldest goes.
+    /// Whether the next connection may be taken now. Not while as many as [`SPARE`] are being
+    /// closed to make room: it waits for them where it is, and one more of the oldest goes.
     pub(super) fn may_enter(&self, most: usize) -> bool {
         let waits =
             self.asks_login() && self.known.get() < most as u64 && self.connected() >= most + SPARE;

@@ -1,8 +1,8 @@
 //! Who waits at the door: connections that nobody answers for yet, the oldest first.
 //!
 //! Of the Redis protocol those that have not logged in, over HTTP those whose request has not
-//! arrived. Where all places are taken, the oldest of them makes room: whoever means to log in, or to
-//! send a request, does so at once.
+//! arrived. Where all places are taken, the oldest of them makes room: whoever means to log in, or
+//! to send a request, does so at once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;

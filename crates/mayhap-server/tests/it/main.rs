@@ -33,6 +33,7 @@ mod keyspace_recovery;
 mod keyspace_threads;
 mod strangers;
 mod support;
+mod tools;
 mod truth;
 mod wire;
 mod wire_hostile;
