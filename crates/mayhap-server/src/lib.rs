@@ -26,6 +26,8 @@ mod count;
 pub mod durable;
 mod fail_point;
 #[cfg(not(loom))]
+mod guesses;
+#[cfg(not(loom))]
 pub mod http;
 #[cfg(not(loom))]
 pub mod keyspace;
@@ -42,6 +44,8 @@ mod server;
 mod session;
 #[cfg(not(loom))]
 mod shared;
+#[cfg(not(loom))]
+mod slow_log;
 mod sync;
 #[cfg(not(loom))]
 mod turn;

@@ -42,4 +42,11 @@ impl Session {
             queue: None,
         }
     }
+
+    /// Whether nobody has logged in who has to.
+    #[inline]
+    pub(crate) const fn is_stranger(&self) -> bool {
+        let Rights { read, write, admin, .. } = self.rights;
+        self.user.is_none() && !(read || write || admin)
+    }
 }

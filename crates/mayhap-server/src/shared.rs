@@ -2,9 +2,11 @@
 
 use crate::config::Config;
 use crate::durable::Log;
+use crate::guesses::Guesses;
 use crate::keyspace::Keyspace;
 use crate::metrics::Metrics;
 use crate::net::Clients;
+use crate::slow_log::SlowLog;
 use std::sync::Arc;
 
 /// What all threads of a server share.
@@ -20,6 +22,10 @@ pub struct Shared {
     pub metrics: Metrics,
     /// The clients that are connected.
     pub clients: Clients,
+    /// Who guesses passwords.
+    pub guesses: Guesses,
+    /// What took long.
+    pub slow_log: SlowLog,
 }
 
 impl Shared {
@@ -27,6 +33,7 @@ impl Shared {
     pub fn new(config: Config, keyspace: Keyspace, log: Option<Arc<Log>>) -> Arc<Self> {
         let metrics = Metrics::new(config.loop_threads());
         let (keyspace, clients) = (Arc::new(keyspace), Clients::default());
-        Arc::new(Self { config, keyspace, log, metrics, clients })
+        let (guesses, slow_log) = (Guesses::default(), SlowLog::default());
+        Arc::new(Self { config, keyspace, log, metrics, clients, guesses, slow_log })
     }
 }

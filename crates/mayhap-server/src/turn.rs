@@ -27,6 +27,9 @@ pub struct Turn {
     pub work: u64,
     /// Bytes of answers of the transaction at hand.
     pub answered: u64,
+    /// When a login may be tried that is [`crate::command::After::Later`], in milliseconds since
+    /// 1970; 0 for at once.
+    pub not_before: u64,
     /// Other connections wait for the end of this turn: what takes long is not done, but
     /// [`crate::command::After::Later`].
     pub hurried: bool,

@@ -8,6 +8,7 @@ use super::number;
 use super::row::{Command, Places, Right, row};
 use super::word::{is, logged, shown};
 use crate::config::DEFAULT_USER;
+use crate::guesses::Try;
 use crate::metrics::Counter;
 use crate::resp::Words;
 
@@ -76,6 +77,26 @@ fn work_of_hello(call: &Call<'_, '_>) -> u64 {
     if is_slow { HASH_NS } else { 0 }
 }
 
+/// Whether a password of this request may be tried now. Else it is later, at
+/// [`crate::Turn::not_before`], or refused where too many tries of the address wait.
+pub(super) fn may_try(call: &mut Call<'_, '_>) -> Result<bool, Fault> {
+    let has_password = is(call.word(0), "auth") || call.words.len() > 2;
+    if !has_password || !call.shared.config.users.asks_password() {
+        return Ok(true);
+    }
+    let address = call.session.address.map(|at| at.ip());
+    match call.shared.guesses.next(address, call.turn.now) {
+        Try::Now => Ok(true),
+        Try::At(time) => {
+            call.turn.not_before = time;
+            Ok(false)
+        }
+        Try::Refused => {
+            Err("ERR too many wrong passwords from this address; try again later".into())
+        }
+    }
+}
+
 fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {
     let Some(rights) = call.shared.config.users.login(name, password) else {
         call.turn.counts.add(Counter::LoginsFailed, 1);
@@ -92,6 +113,7 @@ fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fa
 #[cold]
 fn wrong_password(call: &mut Call<'_, '_>, name: &[u8]) -> Fault {
     call.session.failed_logins += 1;
+    call.shared.guesses.failed(call.session.address.map(|at| at.ip()), call.turn.now);
     if call.session.failed_logins == 1 {
         let from = call.session.address.map_or_else(|| "a socket".into(), |at| at.to_string());
         log::warn!("login failed for user \"{}\" from {from}", logged(name));

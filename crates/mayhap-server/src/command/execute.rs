@@ -3,7 +3,8 @@
 use super::After;
 use super::bounds::SHARE_NS;
 use super::call::{Call, Fault};
-use super::row::Command;
+use super::connection;
+use super::row::{Command, Right};
 use super::table;
 use super::transaction;
 use super::word::shown;
@@ -28,6 +29,10 @@ pub fn execute(
     let mut call = Call { words, session, shared, turn, out, after: After::Go, granted: 0 };
     let outcome = choose(&call).and_then(|command| {
         if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
+            return Ok(());
+        }
+        if command.right == Right::Open && call.turn.hurried && !connection::may_try(&mut call)? {
+            call.after = After::Later;
             return Ok(());
         }
         let work = command.work_of(&call);

@@ -4,6 +4,7 @@ use super::bounds::{Answer, FILTER_NS};
 use super::call::{Call, Outcome};
 use super::row::{Command, Places, Right, row};
 use super::word::is;
+use crate::metrics::{Counter, Process};
 use std::fmt::Write as _;
 
 pub(super) const COMMANDS: &[Command] =
@@ -20,12 +21,14 @@ const REDIS_VERSION: &str = "7.4.0";
 type Section = (&'static str, fn(&Call<'_, '_>, &mut String));
 
 /// The sections, in order. The last goes over all filters, so it has to be named.
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 9] = [
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
     ("Persistence", persistence),
     ("Stats", stats),
+    ("Replication", replication),
+    ("CPU", cpu),
     ("Keyspace", keyspace),
     ("Bloom", bloom),
 ];
@@ -97,19 +100,63 @@ fn memory(call: &Call<'_, '_>, out: &mut String) {
         // Of filters: what maxmemory limits.
         "used_memory": shared.keyspace.used_bytes(),
         "used_memory_dataset": shared.keyspace.used_bytes(),
+        "used_memory_human": human(shared.keyspace.used_bytes()),
         "maxmemory": shared.config.max_memory.unwrap_or(0),
+        "maxmemory_human": human(shared.config.max_memory.unwrap_or(0)),
         "maxmemory_policy": "noeviction",
     );
+    // Of the whole process, from the system.
+    if let Some(process) = Process::now() {
+        lines!(out,
+            "used_memory_rss": process.resident,
+            "used_memory_rss_human": human(process.resident),
+            "used_memory_peak": process.peak,
+            "used_memory_peak_human": human(process.peak),
+        );
+    }
+}
+
+/// Bytes as Redis writes them: `1.50M`.
+fn human(bytes: u64) -> String {
+    let units = [(1 << 30, 'G'), (1 << 20, 'M'), (1 << 10, 'K')];
+    let unit = units.iter().find(|(unit, _)| bytes >= *unit);
+    unit.map_or_else(
+        || format!("{bytes}B"),
+        |&(unit, name)| format!("{:.2}{name}", bytes as f64 / unit as f64),
+    )
+}
+
+fn replication(_call: &Call<'_, '_>, out: &mut String) {
+    lines!(out,
+        "role": "master",
+        "connected_slaves": 0,
+        "master_repl_offset": 0,
+    );
+}
+
+fn cpu(_call: &Call<'_, '_>, out: &mut String) {
+    if let Some(process) = Process::now() {
+        lines!(out,
+            "used_cpu_sys": format_args!("{:.2}", process.system),
+            "used_cpu_user": format_args!("{:.2}", process.user),
+        );
+    }
 }
 
 fn stats(call: &Call<'_, '_>, out: &mut String) {
     let clients = &call.shared.clients;
+    let found = call.shared.metrics.total(Counter::ItemsFound);
     lines!(out,
         "total_connections_received": clients.received(),
         "total_commands_processed": clients.requests(),
         "total_net_input_bytes": clients.bytes_in(),
         "total_net_output_bytes": clients.bytes_out(),
         "rejected_connections": clients.refused(),
+        "instantaneous_ops_per_sec": call.shared.metrics.rate_of(clients.requests()),
+        // Items that may be in their filter, and those that surely are not.
+        "keyspace_hits": found,
+        "keyspace_misses": call.shared.metrics.total(Counter::ItemsAsked).saturating_sub(found),
+        "expired_keys": call.shared.keyspace.expired(),
         "evicted_keys": 0,
         "unreadable_files": call.shared.keyspace.unreadable_files(),
     );
@@ -118,7 +165,8 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
 fn keyspace(call: &Call<'_, '_>, out: &mut String) {
     let keys = call.shared.keyspace.len();
     if keys != 0 {
-        _ = write!(out, "db0:keys={keys}\r\n");
+        let expires = call.shared.keyspace.expiring();
+        _ = write!(out, "db0:keys={keys},expires={expires},avg_ttl=0\r\n");
     }
 }
 
@@ -143,7 +191,13 @@ fn bloom(call: &Call<'_, '_>, out: &mut String) {
 
 fn persistence(call: &Call<'_, '_>, out: &mut String) {
     let Some(log) = call.log() else {
-        lines!(out, "loading": 0, "aof_enabled": 0);
+        lines!(out,
+            "loading": 0,
+            "aof_enabled": 0,
+            "aof_rewrite_in_progress": 0,
+            "rdb_bgsave_in_progress": 0,
+            "rdb_changes_since_last_save": 0,
+        );
         return;
     };
     let stats = log.stats();
@@ -155,6 +209,9 @@ fn persistence(call: &Call<'_, '_>, out: &mut String) {
         "aof_displaced": u8::from(stats.displaced),
         "aof_current_size": stats.log_bytes,
         "aof_pending_fsync_ms": stats.unsynced_ms,
+        "aof_rewrite_in_progress": 0,
+        "rdb_bgsave_in_progress": u8::from(stats.checkpoint_running),
+        "rdb_changes_since_last_save": stats.changed_filters,
         "rdb_last_save_time": stats.checkpoint_at / 1000,
         "rdb_last_bgsave_status": status(stats.checkpoint_error.as_ref()),
         "changed_filters_since_save": stats.changed_filters,

@@ -1,10 +1,12 @@
 //! The commands: one row each, found by name.
 
 use super::row::Command;
-use super::{bf, client, config, connection, describe, expire, info, keys, server, transaction};
+use super::{
+    bf, client, config, connection, describe, expire, info, keys, server, tools, transaction,
+};
 
 /// The families, each with its group for `COMMAND DOCS`.
-static FAMILIES: [(&str, &[Command]); 10] = [
+static FAMILIES: [(&str, &[Command]); 11] = [
     ("bf", bf::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", expire::COMMANDS),
@@ -15,6 +17,7 @@ static FAMILIES: [(&str, &[Command]); 10] = [
     ("server", config::COMMANDS),
     ("server", info::COMMANDS),
     ("transactions", transaction::COMMANDS),
+    ("server", tools::COMMANDS),
 ];
 
 /// All commands, each with its group.
@@ -57,7 +60,7 @@ const fn fold_letters(bytes: u64) -> u64 {
     bytes | (bytes & 0x4040_4040_4040_4040) >> 1
 }
 
-const NUM_SLOTS: usize = 128;
+const NUM_SLOTS: usize = 256;
 
 #[derive(Clone, Copy)]
 struct Slot {

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 /// A longer file holds no key, and is not read further.
 const MAX_BYTES: u64 = 256;
 
+/// The permission of others to read. Groups are a way to hand secrets to a service.
+#[cfg(unix)]
+const READ_BY_OTHERS: u32 = 0o004;
+
 /// Why a file gives no secret key.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -19,6 +23,13 @@ pub enum KeyFileError {
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
+    },
+    /// Other users of the machine may read it.
+    Readable {
+        /// The file.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
     },
     /// It holds something else.
     NoKey {
@@ -38,6 +49,15 @@ pub fn read_key_file(path: &Path) -> Result<SecretKey, KeyFileError> {
     let failed = |source| KeyFileError::Io { path: path.into(), source };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let mode = file.metadata().map_err(failed)?.permissions().mode() & 0o777;
+        if mode & READ_BY_OTHERS != 0 {
+            return Err(KeyFileError::Readable { path: path.into(), mode });
+        }
+    }
     file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
     let key = <[u8; 16]>::try_from(bytes.as_slice()).ok().map(SecretKey::new);
     let key = key.or_else(|| crate::durable::parse_key(&bytes));
@@ -48,6 +68,12 @@ impl fmt::Display for KeyFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            Self::Readable { path, mode } => write!(
+                f,
+                "{} can be read by every user of this machine (mode {mode:03o}); chmod o= it, and \
+                 take another key if somebody may have read it",
+                path.display()
+            ),
             Self::NoKey { path, bytes } => {
                 write!(f, "{} holds {bytes} bytes that are no secret key", path.display())
             }
@@ -59,7 +85,7 @@ impl std::error::Error for KeyFileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
-            Self::NoKey { .. } => None,
+            Self::NoKey { .. } | Self::Readable { .. } => None,
         }
     }
 }

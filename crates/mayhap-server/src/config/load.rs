@@ -147,6 +147,12 @@ fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError>
                     .into(),
             });
         }
+        for user in config.users.with_short_passwords() {
+            warnings.push(format!(
+                "the password of user {user:?} has fewer than 16 bytes, and other machines may \
+                 guess it: {name} = {address}"
+            ));
+        }
         if !asks_password {
             warnings.push(format!("anybody who reaches {address} may do everything"));
         } else if config.tls_cert.is_none() {

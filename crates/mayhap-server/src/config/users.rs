@@ -25,6 +25,9 @@ const MAX_HASH_ROUNDS: u32 = 16;
 /// processor from the filters. Passwords that were right before are not counted.
 const CHECKS_A_SECOND: f64 = 10.0;
 
+/// A shorter password can be guessed.
+const SHORT_BYTES: usize = 16;
+
 /// SHA-256 of a password under the salt of this process.
 type Tag = [u8; 32];
 
@@ -34,6 +37,8 @@ struct User {
     name: String,
     rights: Rights,
     secret: Secret,
+    /// Its password is short; of a hash it is not known.
+    is_short: bool,
 }
 
 /// How a password is known.
@@ -77,7 +82,8 @@ impl Users {
             return Err(format!("the password of user {name:?} is empty; write at least 16 bytes"));
         }
         let secret = Secret::Plain(self.tag(password));
-        self.push(User { name: name.into(), rights, secret })
+        let is_short = password.len() < SHORT_BYTES;
+        self.push(User { name: name.into(), rights, secret, is_short })
     }
 
     /// Adds a user whose password is known as `$argon2id$…`.
@@ -99,7 +105,7 @@ impl Users {
             ));
         }
         let secret = Secret::Hashed { hash: Box::new(hash), seen: Mutex::new(None) };
-        self.push(User { name: name.into(), rights, secret })
+        self.push(User { name: name.into(), rights, secret, is_short: false })
     }
 
     fn push(&mut self, user: User) -> Result<(), String> {
@@ -113,6 +119,17 @@ impl Users {
     /// What they are called.
     pub fn names(&self) -> Vec<&str> {
         self.list.iter().map(|user| user.name.as_str()).collect()
+    }
+
+    /// All of them, with their rights.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &Rights)> {
+        self.list.iter().map(|user| (user.name.as_str(), &user.rights))
+    }
+
+    /// Those whose password has fewer than 16 bytes, as far as that is known.
+    pub fn with_short_passwords(&self) -> Vec<&str> {
+        let short = self.list.iter().filter(|user| user.is_short);
+        short.map(|user| user.name.as_str()).collect()
     }
 
     /// Whether one has to log in at all.
@@ -129,7 +146,9 @@ impl Users {
     pub fn is_slow(&self, name: &[u8], password: &[u8]) -> bool {
         let user = self.list.iter().find(|user| user.name.as_bytes() == name);
         match user.map(|user| &user.secret) {
-            Some(Secret::Plain(_)) => false,
+            Some(Secret::Plain(right)) => {
+                self.any_hash().is_some() && !bool::from(right.ct_eq(&self.tag(password)))
+            }
             Some(Secret::Hashed { seen, .. }) => !was_right(seen, &self.tag(password)),
             None => self.any_hash().is_some(),
         }
@@ -137,9 +156,9 @@ impl Users {
 
     /// What this user may do, if the password is right.
     ///
-    /// Takes as long for a name that nobody has. A check of an Argon2 hash takes about 20 ms, and
-    /// there are at most ten a second for all clients together: beyond that tries are refused
-    /// unless their password was right before.
+    /// A wrong one takes as long for any name, also for one that nobody has. A check of an Argon2
+    /// hash takes about 20 ms, and there are at most ten a second for all clients together: beyond
+    /// that tries are refused unless their password was right before.
     pub fn login(&self, name: &[u8], password: &[u8]) -> Option<Rights> {
         self.login_at(name, password, Instant::now())
     }
@@ -150,11 +169,14 @@ impl Users {
         let user = self.list.iter().find(|user| user.name.as_bytes() == name);
         let (hash, seen) = match user.map(|user| &user.secret) {
             Some(Secret::Plain(right)) => {
-                let is_right = bool::from(right.ct_eq(&tag));
-                return user.filter(|_| is_right).map(|user| user.rights.clone());
+                if bool::from(right.ct_eq(&tag)) {
+                    return user.map(|user| user.rights.clone());
+                }
+                // Wrong, and as slowly as for a name with a hash.
+                (self.any_hash()?, None)
             }
             Some(Secret::Hashed { hash, seen }) => (&**hash, Some(seen)),
-            // Somebody's, so that a name that nobody has is refused as slowly.
+            // Anybody's, so that a name that nobody has is refused as slowly.
             None => (self.any_hash()?, None),
         };
         if seen.is_some_and(|seen| was_right(seen, &tag)) {
@@ -167,8 +189,8 @@ impl Users {
         }
         let is_right = Argon2::default().verify_password(password, hash).is_ok();
         drop(throttle);
-        let user = user.filter(|_| is_right)?;
-        *lock(seen?) = Some(tag);
+        let (user, seen) = (user.filter(|_| is_right)?, seen?);
+        *lock(seen) = Some(tag);
         Some(user.rights.clone())
     }
 

@@ -5,12 +5,13 @@ use super::log::{Log, Trouble};
 use super::manifest::Manifest;
 use crate::metrics::Took;
 use std::path::PathBuf;
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 use std::time::SystemTime;
 
 /// What the log reports of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact that holds with any other")]
 pub struct Stats {
     /// When insertions are acknowledged.
     pub policy: Policy,
@@ -41,6 +42,8 @@ pub struct Stats {
     pub checkpoint_at: u64,
     /// Why the last attempt at one failed, if it did.
     pub checkpoint_error: Option<String>,
+    /// Whether one is being made now.
+    pub checkpoint_running: bool,
     /// Bytes of all images.
     pub image_bytes: u64,
     /// How long syncs of the log took.
@@ -53,6 +56,7 @@ impl Log {
     /// What the log reports of itself; waits for nothing but a write that is going on.
     pub fn stats(&self) -> Stats {
         let saved = self.saved.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let running = matches!(self.checkpoints.try_lock(), Err(TryLockError::WouldBlock));
         let inner = self.lock();
         let synced = self.synced_to();
         Stats {
@@ -70,6 +74,7 @@ impl Log {
             changed_filters: inner.filters.len() as u64,
             checkpoint_at: saved.at,
             checkpoint_error: saved.error,
+            checkpoint_running: running,
             image_bytes: saved.image_bytes,
             syncs: self.sync_times.get(),
             checkpoints: self.checkpoint_times.get(),

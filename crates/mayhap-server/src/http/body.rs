@@ -1,17 +1,19 @@
 //! What requests bring: JSON and files, within limits of size and time.
 
+use super::door::{Caller, Sending};
 use super::{Failure, State};
 use crate::Shared;
 use crate::resp::Words;
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use futures_util::{Stream, StreamExt};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The largest JSON body.
 const MAX_JSON_BYTES: usize = 8 << 20;
@@ -68,9 +70,10 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<State> for Json<T> {
     /// 415 for another content type, 413, 408, 400.
     async fn from_request(request: Request, state: &State) -> Result<Self, Failure> {
         check_type(request.headers(), "application/json")?;
-        let time = request_time(state);
+        let _sending = sending(&request);
+        let pace = Pace::new(request_time(state));
         let mut charge = Buffered::new(state);
-        let bytes = read(request.into_body(), MAX_JSON_BYTES, time, &mut charge).await?;
+        let bytes = read(request.into_body(), MAX_JSON_BYTES, pace, &mut charge).await?;
         // Each element of a list is a text of its own beside its bytes.
         let elements = memchr::memchr_iter(b',', &bytes).count() + 1;
         charge.add(bytes.len() + elements * size_of::<String>())?;
@@ -106,6 +109,62 @@ pub(super) fn request_time(state: &State) -> Duration {
     }
 }
 
+/// That the body of this request is arriving, until what comes back is dropped.
+pub(super) fn sending(request: &Request) -> Option<Sending> {
+    request.extensions().get::<Arc<Caller>>().map(Caller::send)
+}
+
+/// Bytes a second that a body has to come with, after [`GRACE`].
+const LEAST_RATE: u64 = 4 << 10;
+/// Time that any body has.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How fast a body has to arrive.
+pub(super) struct Pace {
+    began: Instant,
+    /// All of a JSON body is there within this time.
+    most: Option<Duration>,
+    /// The longest time between two pieces.
+    pause: Duration,
+    received: u64,
+}
+
+impl Pace {
+    /// Of a body that is there within this time.
+    fn new(time: Duration) -> Self {
+        Self { began: Instant::now(), most: Some(time), pause: time, received: 0 }
+    }
+
+    /// Of a file, whose length is not limited by a time.
+    pub(super) fn of_file(pause: Duration) -> Self {
+        Self { began: Instant::now(), most: None, pause, received: 0 }
+    }
+
+    /// How long the next piece may take.
+    fn left(&self) -> Duration {
+        let by_rate = GRACE + Duration::from_secs(self.received / LEAST_RATE);
+        let all = self.most.map_or(by_rate, |most| most.min(by_rate));
+        all.saturating_sub(self.began.elapsed()).min(self.pause)
+    }
+
+    /// The next piece of a body.
+    ///
+    /// # Errors
+    ///
+    /// 408 when it takes too long, 400 if it ends early.
+    pub(super) async fn next(
+        &mut self,
+        body: &mut (impl Stream<Item = Result<Bytes, axum::Error>> + Unpin),
+    ) -> Result<Option<Bytes>, Failure> {
+        let late =
+            |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
+        let piece = tokio::time::timeout(self.left(), body.next()).await.map_err(late)?;
+        let piece = piece.transpose().map_err(|_| Failure::bad("the body ended early"))?;
+        self.received += piece.as_ref().map_or(0, |piece| piece.len() as u64);
+        Ok(piece)
+    }
+}
+
 /// The whole body. Memory grows with what arrives, whatever the length says.
 ///
 /// # Errors
@@ -115,7 +174,7 @@ pub(super) fn request_time(state: &State) -> Duration {
 async fn read(
     body: Body,
     limit: usize,
-    time: Duration,
+    mut pace: Pace,
     charge: &mut Buffered,
 ) -> Result<Vec<u8>, Failure> {
     let too_large = || {
@@ -128,20 +187,13 @@ async fn read(
     }
     let mut bytes = Vec::new();
     let mut body = body.into_data_stream();
-    let all = async {
-        while let Some(piece) = futures_util::StreamExt::next(&mut body).await {
-            let piece = piece.map_err(|_| Failure::bad("the body ended early"))?;
-            if piece.len() > limit - bytes.len() {
-                return Err(too_large());
-            }
-            charge.add(piece.len())?;
-            bytes.extend_from_slice(&piece);
+    while let Some(piece) = pace.next(&mut body).await? {
+        if piece.len() > limit - bytes.len() {
+            return Err(too_large());
         }
-        Ok(())
-    };
-    tokio::time::timeout(time, all).await.map_err(|_| {
-        Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")
-    })??;
+        charge.add(piece.len())?;
+        bytes.extend_from_slice(&piece);
+    }
     Ok(bytes)
 }
 

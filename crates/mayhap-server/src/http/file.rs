@@ -1,6 +1,6 @@
 //! Filters as files of the native format: downloads from a snapshot, uploads bounded and checked.
 
-use super::body::{Buffered, check_type, request_time};
+use super::body::{Buffered, Pace, check_type, request_time, sending};
 use super::filters::{blocking, created, need_on};
 use super::name::Name;
 use super::{Failure, State};
@@ -11,11 +11,10 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Extension, Request, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use futures_util::{StreamExt, stream};
+use futures_util::stream;
 use mayhap::native::HEADER_BYTES;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
 const KIND: &str = "application/octet-stream";
 /// Bytes that are sent, or taken by the keyspace, at once.
@@ -67,17 +66,18 @@ pub(super) async fn upload(
     need_on(rights.write, "write", &rights, &name)?;
     check_type(request.headers(), KIND)?;
     state.check_writable()?;
-    let time = request_time(&state);
+    let _sending = sending(&request);
+    let mut pace = Pace::of_file(request_time(&state));
     let mut body = request.into_body().into_data_stream();
     let charge = Buffered::new(&state);
     let waiting = Vec::new();
     let mut upload = Upload { state, name, given: 0, waiting, charge, has_header: false };
-    while let Some(piece) = next(&mut body, time).await? {
+    while let Some(piece) = pace.next(&mut body).await? {
         upload.charge.add(piece.len())?;
         upload.waiting.extend_from_slice(&piece);
         while upload.waiting.len() >= upload.wanted() {
             if let Some(done) = upload.give(upload.wanted()).await? {
-                return match (upload.waiting.is_empty(), next(&mut body, time).await?) {
+                return match (upload.waiting.is_empty(), pace.next(&mut body).await?) {
                     (true, None) => Ok(done),
                     _ => Err(Failure::bad("the filter is made, but more bytes came after its end")),
                 };
@@ -89,16 +89,6 @@ pub(super) async fn upload(
         0 if upload.has_header => Err(short()),
         rest => upload.give(rest).await?.ok_or_else(short),
     }
-}
-
-/// The next piece of a body.
-async fn next(
-    body: &mut (impl stream::Stream<Item = Result<Bytes, axum::Error>> + Unpin),
-    time: Duration,
-) -> Result<Option<Bytes>, Failure> {
-    let late = |_| Failure::new(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive");
-    let piece = tokio::time::timeout(time, body.next()).await.map_err(late)?;
-    piece.transpose().map_err(|_| Failure::bad("the body ended early"))
 }
 
 /// A file that is arriving.

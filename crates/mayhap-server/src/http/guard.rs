@@ -1,8 +1,11 @@
 //! Who may ask at all: names by which we are called, origins, users.
 
+use super::door::Caller;
 use super::{Failure, State};
+use crate::clock::unix_ms;
 use crate::command::logged;
 use crate::config::{DEFAULT_USER, Rights, is_loopback};
+use crate::guesses::Try;
 use crate::metrics::Counter;
 use axum::extract::{Extension, Request, State as From};
 use axum::http::uri::Authority;
@@ -12,6 +15,7 @@ use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A wrong password is answered so much later.
@@ -32,18 +36,26 @@ const OPEN: [&str; 5] = ["/healthz", "/readyz", "/", "/style.css", "/openapi.jso
 /// Stands before every request: counts it, refuses it, or hands the user's rights to its handler.
 pub(super) async fn guard(
     From(state): From<State>,
-    Extension(peer): Extension<SocketAddr>,
+    Extension(caller): Extension<Arc<Caller>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let began = Instant::now();
-    let checked = match check_caller(&state, &request) {
-        Ok(()) => {
-            let given = single(request.headers(), &header::AUTHORIZATION).and_then(credentials);
-            let is_open = OPEN.contains(&request.uri().path());
-            check_user(&state, peer, given, is_open).await
+    let is_open = OPEN.contains(&request.uri().path());
+    let is_file = request.method() == Method::GET && request.uri().path().ends_with("/file");
+    let (place, checked) = match caller.begin(is_open).await {
+        Err(failure) => (None, Err(failure)),
+        Ok(place) => {
+            let checked = match check_caller(&state, &request) {
+                Ok(()) => {
+                    let given = single(request.headers(), &header::AUTHORIZATION);
+                    let given = given.and_then(credentials);
+                    check_user(&state, caller.peer, given, is_open).await
+                }
+                Err(failure) => Err(failure),
+            };
+            (place, checked)
         }
-        Err(failure) => Err(failure),
     };
     let mut response = match checked {
         Ok(rights) => {
@@ -52,6 +64,11 @@ pub(super) async fn guard(
         }
         Err(failure) => failure.into_response(),
     };
+    drop(place);
+    // The rest of a file is on its way: the connection makes room for nobody.
+    if !is_file {
+        caller.end();
+    }
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
@@ -138,12 +155,23 @@ async fn check_user(
             "a password is needed: Basic or Bearer",
         ));
     };
+    match state.shared.guesses.next(Some(peer.ip()), unix_ms()) {
+        Try::Now => {}
+        Try::At(time) => {
+            tokio::time::sleep(Duration::from_millis(time.saturating_sub(unix_ms()))).await;
+        }
+        Try::Refused => {
+            let problem = "too many wrong passwords from this address; try again later";
+            return Err(Failure::new(StatusCode::TOO_MANY_REQUESTS, problem));
+        }
+    }
     let (shared, user) = (state.shared.clone(), name.clone());
     let login = move || shared.config.users.login(&user, &password);
     let rights = tokio::task::spawn_blocking(login).await.ok().flatten();
     if let Some(rights) = rights {
         return Ok(rights);
     }
+    state.shared.guesses.failed(Some(peer.ip()), unix_ms());
     state.shared.metrics.http().add(Counter::LoginsFailed, 1);
     log::warn!("HTTP login failed for user \"{}\" from {peer}", logged(&name));
     tokio::time::sleep(FAILED_LOGIN_DELAY).await;

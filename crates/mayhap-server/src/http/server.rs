@@ -1,6 +1,7 @@
 //! The thread of HTTP: its listener, connections and their end.
 
 use super::body::request_time;
+use super::door::{Caller, Door};
 use super::{State, routes};
 use crate::Shared;
 use crate::metrics::Counter;
@@ -16,12 +17,10 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 
-/// Connections at once: people and scrapers, not fleets.
-const MAX_CONNECTIONS: usize = 512;
 /// The head of a request has arrived within this time, or `request_timeout` if that is less, and so
 /// has a TLS handshake.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -97,7 +96,7 @@ async fn serve(
     tls: Option<TlsAcceptor>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let door = Door::new();
     let state = State { shared, is_tls: tls.is_some() };
     let router = routes::router(state.clone());
     let stop = stopped.clone();
@@ -111,27 +110,33 @@ async fn serve(
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let Some(caller) = door.enter(peer).await else {
             state.shared.metrics.http().add(Counter::HttpRefused, 1);
             continue;
         };
+        let caller = Arc::new(caller);
         let write_timeout = match state.shared.config.output_timeout_ms {
             0 => None,
             millis => Some(Duration::from_millis(millis)),
         };
         let (stop, router) = (stop.clone(), router.clone());
         let head_timeout = HEAD_TIMEOUT.min(request_time(&state));
-        let connection = Connection { peer, place, stop, router, head_timeout, write_timeout };
-        tokio::spawn(connection.begin(stream, tls.clone()));
+        let connection =
+            Connection { caller: caller.clone(), stop, router, head_timeout, write_timeout };
+        let tls = tls.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = connection.begin(stream, tls) => {}
+                () = caller.ended() => {}
+            }
+        });
     }
     drop(listener);
-    let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(LAST_REQUESTS, places.acquire_many(all)).await;
+    let _ = tokio::time::timeout(LAST_REQUESTS, door.close()).await;
 }
 
 struct Connection {
-    peer: SocketAddr,
-    place: OwnedSemaphorePermit,
+    caller: Arc<Caller>,
     stop: watch::Receiver<bool>,
     router: Router,
     head_timeout: Duration,
@@ -161,7 +166,7 @@ impl Connection {
     }
 
     async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
-        let router = self.router.layer(axum::Extension(self.peer));
+        let router = self.router.layer(axum::Extension(self.caller.clone()));
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(self.write_timeout);
         let stream = Box::pin(stream);
@@ -179,6 +184,5 @@ impl Connection {
                 let _ = connection.await;
             }
         }
-        drop(self.place);
     }
 }

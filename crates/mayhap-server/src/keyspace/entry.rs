@@ -5,6 +5,7 @@ use super::kind::{Contents, Filter, Home, Target};
 use super::outgoing::Outgoing;
 use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unreadable};
 use crate::Turn;
+use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
 use mayhap::{Bitmap, Charge, Digest, DigestFunction, Error};
@@ -21,6 +22,8 @@ pub struct Entry {
     pub spec: Spec,
     /// Milliseconds since 1970; 0 for never.
     expires_at: AtomicU64,
+    /// How many filters of the keyspace have such a time.
+    expiring: Arc<Count>,
     filter: Box<dyn Filter>,
     digest_function: Option<DigestFunction>,
     /// What the log knows of its keys.
@@ -37,12 +40,13 @@ impl Entry {
         spec: Spec,
         expires_at: u64,
         filter: Box<dyn Filter>,
-        overhead: Charge,
+        (overhead, expiring): (Charge, Arc<Count>),
     ) -> Self {
         let digest_function = filter.digest_function();
         let tally = Arc::new(Tally::new(filter.items()));
+        expiring.add(u64::from(expires_at != 0));
         let (expires_at, outgoing) = (AtomicU64::new(expires_at), Mutex::default());
-        Self { id, spec, expires_at, filter, digest_function, tally, overhead, outgoing }
+        Self { id, spec, expires_at, expiring, filter, digest_function, tally, overhead, outgoing }
     }
 
     /// Whether its time is over.
@@ -60,7 +64,9 @@ impl Entry {
 
     pub(super) fn set_expires_at(&self, expires_at: u64) {
         // ORDERING: Relaxed, as above.
-        self.expires_at.store(expires_at, Ordering::Relaxed);
+        let before = self.expires_at.swap(expires_at, Ordering::Relaxed);
+        self.expiring.add(u64::from(expires_at != 0));
+        self.expiring.sub(u64::from(before != 0));
     }
 
     /// Bytes of its memory.
@@ -272,6 +278,12 @@ impl Entry {
     /// Allocates its next layer and touches its pages, for as long as `goes_on`.
     pub(super) fn grow_ahead(&self, goes_on: &dyn Fn() -> bool) {
         self.filter.grow_ahead(goes_on);
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        self.expiring.sub(u64::from(*self.expires_at.get_mut() != 0));
     }
 }
 

@@ -66,7 +66,8 @@ impl Keyspace {
             return Err(FileProblem::TakenMeanwhile);
         }
         let overhead = self.force_overhead(name);
-        let entry = Arc::new(Entry::new(*next_id, spec, 0, filter, overhead));
+        let entry =
+            Arc::new(Entry::new(*next_id, spec, 0, filter, (overhead, self.expiring.clone())));
         *next_id += 1;
         self.add_to_index(name, &entry);
         self.put(name.clone(), entry.clone());

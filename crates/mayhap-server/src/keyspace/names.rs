@@ -14,6 +14,7 @@ use super::overhead::overhead_bytes;
 use super::sizes::Sizes;
 use super::watched::Files;
 use super::{ChangeError, CreateError, Entry, LongName, Options, Shape, Spec};
+use crate::count::Count;
 use crate::durable::{self, Log, Logged, Operation, Refused};
 use crate::fail_point::fail_point;
 use mayhap::{Budget, Charge};
@@ -39,6 +40,10 @@ pub struct Keyspace {
     pub(super) budget: Arc<Budget>,
     pub(super) sizes: Sizes,
     pub(super) growth: Arc<Growth>,
+    /// Filters with a time at which they end.
+    pub(super) expiring: Arc<Count>,
+    /// Filters that were removed because their time was over.
+    pub(super) expired: Count,
     pub(super) files: Files,
     /// Dumps that are coming in.
     pub(super) loading: Mutex<HashMap<Box<[u8]>, Incoming>>,
@@ -55,6 +60,8 @@ impl Keyspace {
             budget: Budget::new(options.max_memory),
             sizes: Sizes::default(),
             growth: Arc::default(),
+            expiring: Arc::default(),
+            expired: Count::default(),
             files: Files::default(),
             loading: Mutex::default(),
         }
@@ -84,6 +91,16 @@ impl Keyspace {
     /// How many filters there are; those that expired count until they are swept.
     pub fn len(&self) -> usize {
         self.names.len()
+    }
+
+    /// How many of them have a time at which they end.
+    pub fn expiring(&self) -> u64 {
+        self.expiring.get()
+    }
+
+    /// How many were removed because their time was over.
+    pub fn expired(&self) -> u64 {
+        self.expired.get()
     }
 
     /// Whether there is none.
@@ -185,7 +202,7 @@ impl Keyspace {
             }
             return Err(CreateError::Exists);
         }
-        let entry = Arc::new(Entry::new(id, spec, 0, filter, overhead));
+        let entry = Arc::new(Entry::new(id, spec, 0, filter, (overhead, self.expiring.clone())));
         let name: Arc<[u8]> = name.into();
         let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
         let _logged = now_in(log, &operation)?;

@@ -250,7 +250,8 @@ impl Keyspace {
             charge.force(contents.num_bytes());
             let filter = keyspace.filter(contents, &spec, charge);
             let overhead = keyspace.force_overhead(&name);
-            let entry = Entry::new(id, spec, expires_at, filter, overhead);
+            let entry =
+                Entry::new(id, spec, expires_at, filter, (overhead, keyspace.expiring.clone()));
             let (name, entry): (Arc<[u8]>, _) = (name.into(), Arc::new(entry));
             keyspace.add_to_index(&name, &entry);
             keyspace.put(name, entry);

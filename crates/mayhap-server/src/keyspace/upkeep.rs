@@ -89,6 +89,7 @@ impl Keyspace {
             let named = read(&self.by_id).get(&entry.id).cloned();
             if let Some(Named { name, entry }) = named.filter(|named| named.entry.is_expired(now)) {
                 self.drop_entry(&name, &entry, log)?;
+                self.expired.add(1);
             }
         }
         Ok(next)

@@ -2,17 +2,21 @@
 //!
 //! A thread counts in plain numbers ([`Counts`], in its [`crate::Turn`]) and gives them, once a
 //! turn, to a lane of its own ([`Lane`]), which no other thread writes to. Whoever asks adds the
-//! lanes up. `times.rs` is how long things took, `page.rs` writes all of it as Prometheus reads it.
+//! lanes up. `times.rs` is how long things took, `process.rs` what
+//! the system says of the process, `page.rs` writes all of it as Prometheus reads it.
 
 #[cfg(not(loom))]
 mod page;
+mod process;
 mod times;
 
 #[cfg(not(loom))]
 pub use page::page;
+pub use process::Process;
 pub use times::{Times, Took};
 
 use crate::count::Count;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// What is counted here; connections and bytes are in [`crate::net::Clients`].
@@ -28,6 +32,8 @@ pub enum Counter {
     Errors,
     /// Keys that were looked up.
     ItemsAsked,
+    /// Of those, the ones that may be in their filter.
+    ItemsFound,
     /// Keys that were given to be added.
     ItemsAdded,
     /// Logins that failed.
@@ -92,6 +98,15 @@ pub struct Metrics {
     pub jobs: Times,
     claimed: Count,
     started: Instant,
+    sampled: Mutex<Sample>,
+}
+
+/// How many requests there were, and how many a second before that.
+#[derive(Debug)]
+struct Sample {
+    at: Instant,
+    requests: u64,
+    rate: u64,
 }
 
 impl Default for Metrics {
@@ -105,7 +120,9 @@ impl Metrics {
     pub fn new(loops: usize) -> Self {
         let lanes = (0..=loops).map(|_| Lane::default()).collect();
         let (claimed, jobs) = (Count::default(), Times::default());
-        Self { lanes, jobs, claimed, started: Instant::now() }
+        let started = Instant::now();
+        let sampled = Mutex::new(Sample { at: started, requests: 0, rate: 0 });
+        Self { lanes, jobs, claimed, started, sampled }
     }
 
     /// The number of a lane for a loop thread of its own.
@@ -134,6 +151,18 @@ impl Metrics {
     /// How long the server has been there.
     pub fn uptime(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Requests a second since this was last called, of `requests` until now; the last answer again
+    /// within a second.
+    pub fn rate_of(&self, requests: u64) -> u64 {
+        let mut last = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        let time = last.at.elapsed();
+        if time >= Duration::from_secs(1) {
+            let rate = requests.saturating_sub(last.requests) as f64 / time.as_secs_f64();
+            *last = Sample { at: Instant::now(), requests, rate: rate as u64 };
+        }
+        last.rate
     }
 
     /// Turns by class of time, and their time together; of loops, or of HTTP.

@@ -22,7 +22,12 @@ impl<E: Engine> Loop<E> {
         for listener in &self.listeners {
             while left > 0 {
                 left -= 1;
-                match listener.accept(|| clients.enter(most)) {
+                if !clients.may_enter(most) {
+                    // Others are being closed: at the next turn.
+                    left = 0;
+                    break;
+                }
+                match listener.accept(|address| clients.enter(most, address)) {
                     Ok(None) => {}
                     Ok(Some(arrival)) => {
                         let target = self.next_owner;
@@ -69,7 +74,8 @@ impl<E: Engine> Loop<E> {
         }
         let client = clients.add(address, self.work.turn.now, self.close.clone());
         let session = self.engine.open(client.id, address);
-        let connection = Connection::new(stream, session, client, self.now_ms);
+        let mut connection = Connection::new(stream, session, client, self.now_ms);
+        connection.note_stranger(clients, self.now_ms);
         self.watching |= connection.is_watched(&self.options);
         entry.insert(connection);
         self.enqueue(index);

@@ -1,5 +1,6 @@
 //! Who is connected: for `CLIENT LIST`, `CLIENT KILL` and what is counted.
 
+use super::strangers::Strangers;
 use crate::Session;
 use crate::count::Count;
 use std::collections::BTreeMap;
@@ -12,6 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Default)]
 pub struct Clients {
     all: Mutex<BTreeMap<u64, Arc<Client>>>,
+    strangers: Strangers<Arc<Client>>,
+    /// 1 if clients have to log in.
+    logins: Count,
+    /// Connections on which somebody has logged in.
+    known: Count,
     last_id: Count,
     connected: Count,
     refused: Count,
@@ -20,6 +26,9 @@ pub struct Clients {
     pub(super) bytes_in: Count,
     pub(super) bytes_out: Count,
 }
+
+/// Places beyond the limit for those who come while their place is being closed.
+const SPARE: usize = 32;
 
 /// Wakes the loop of a connection, to close those that were killed.
 #[derive(Clone)]
@@ -44,6 +53,10 @@ pub struct Client {
     requests: Count,
     pub(super) buffered: Count,
     killed: AtomicBool,
+    /// Its number among strangers; 0 if it is none.
+    stranger: Count,
+    /// 1 once somebody has logged in who had to.
+    known: Count,
     info: Mutex<ClientInfo>,
     close: Close,
 }
@@ -126,13 +139,51 @@ impl Clients {
         self.buffered.sub(bytes);
     }
 
-    /// Takes a place among `most`; false if there is none.
-    pub(super) fn enter(&self, most: usize) -> bool {
-        let entered = self.connected.add_below(most as u64);
+    /// Whether the next connection may be taken now. Not while as many as [`SPARE`] are being
+    /// closed to make room: it waits for them where it is, and one more of the oldest goes.
+    pub(super) fn may_enter(&self, most: usize) -> bool {
+        let waits =
+            self.asks_login() && self.known.get() < most as u64 && self.connected() >= most + SPARE;
+        if waits {
+            self.make_room(None);
+        }
+        !waits
+    }
+
+    /// Takes a place among `most`; false if there is none. Three quarters of them are for those
+    /// who have not logged in: where those, or all, are taken, the oldest of them makes room.
+    pub(super) fn enter(&self, most: usize, address: Option<SocketAddr>) -> bool {
+        let limit = if self.asks_login() && self.known.get() < most as u64 {
+            if self.connected() >= most || self.strangers.len() >= (most - most / 4).max(1) {
+                self.make_room(address);
+            }
+            // The loop of the one that goes closes it at its next turn.
+            most + SPARE
+        } else {
+            most
+        };
+        let entered = self.connected.add_below(limit as u64);
         if !entered {
             self.refused.add(1);
         }
         entered
+    }
+
+    /// That clients have to log in: places are then never all taken by those who have not.
+    pub(super) fn expect_logins(&self) {
+        self.logins.replace(1);
+    }
+
+    fn asks_login(&self) -> bool {
+        self.logins.get() != 0
+    }
+
+    /// Ends the oldest of those who have not logged in.
+    fn make_room(&self, address: Option<SocketAddr>) {
+        if let Some(oldest) = self.strangers.take_oldest(address.map(|at| at.ip())) {
+            oldest.set_gone();
+            (oldest.close.0)();
+        }
     }
 
     /// Gives a place back that no [`Client`] was made for.
@@ -150,6 +201,8 @@ impl Clients {
             requests: Count::default(),
             buffered: Count::default(),
             killed: AtomicBool::new(false),
+            stranger: Count::default(),
+            known: Count::default(),
             info: Mutex::default(),
             close,
         });
@@ -157,8 +210,26 @@ impl Clients {
         client
     }
 
+    /// Whether this one has not logged in, and is counted among those who have not.
+    pub(super) fn set_stranger(&self, client: &Arc<Client>, is_stranger: bool) {
+        let number = client.stranger.get();
+        if is_stranger && number == 0 {
+            let address = client.address.map(|at| at.ip());
+            client.stranger.replace(self.strangers.add(address, Arc::clone(client)));
+        } else if !is_stranger && number != 0 {
+            self.strangers.remove(number);
+            client.stranger.replace(0);
+        }
+        let is_known = u64::from(!is_stranger);
+        let was_known = client.known.replace(is_known);
+        self.known.add(is_known);
+        self.known.sub(was_known);
+    }
+
     pub(super) fn remove(&self, client: &Client) {
         client.set_gone();
+        self.strangers.remove(client.stranger.get());
+        self.known.sub(client.known.replace(0));
         lock(&self.all).remove(&client.id);
         self.buffered.sub(client.buffered.get());
         self.leave();

@@ -2,7 +2,7 @@
 
 use super::jobs::Aside;
 use super::stream::Stream;
-use super::{Client, Options};
+use super::{Client, Clients, Options};
 use crate::Session;
 use crate::durable::Ticket;
 use crate::resp::Parser;
@@ -57,6 +57,8 @@ pub(super) struct Connection {
     /// When the client last sent something.
     pub(super) active_ms: u64,
     lingered: usize,
+    /// Since when nobody has logged in who has to; 0 if somebody has.
+    stranger_ms: u64,
 }
 
 /// Requests that have arrived in part.
@@ -120,6 +122,7 @@ impl Connection {
             progress_ms: now_ms,
             active_ms: now_ms,
             lingered: 0,
+            stranger_ms: 0,
         }
     }
 
@@ -219,9 +222,20 @@ impl Connection {
         }
     }
 
+    /// Looks whether its client has logged in.
+    #[inline]
+    pub(super) fn note_stranger(&mut self, clients: &Clients, now_ms: u64) {
+        let is_stranger = self.session.is_stranger();
+        if is_stranger != (self.stranger_ms != 0) {
+            self.stranger_ms = if is_stranger { now_ms } else { 0 };
+            clients.set_stranger(&self.client, is_stranger);
+        }
+    }
+
     /// Whether the clock has to be watched for it.
     pub(super) fn is_watched(&self, options: &Options) -> bool {
         self.began_ms != 0
+            || self.stranger_ms != 0
             || self.has_unsent()
             || self.phase != Phase::Open
             || options.idle_timeout.is_some()
@@ -242,6 +256,9 @@ impl Connection {
         if self.began_ms != 0 && since(self.began_ms) >= options.request_timeout.as_millis() {
             return Some(Overdue::Request);
         }
+        if self.stranger_ms != 0 && since(self.stranger_ms) >= options.login_timeout.as_millis() {
+            return Some(Overdue::Login);
+        }
         let idle =
             options.idle_timeout.is_some_and(|most| since(self.active_ms) >= most.as_millis());
         idle.then_some(Overdue::Gone)
@@ -255,6 +272,8 @@ pub(super) enum Overdue {
     Gone,
     /// Its request does not arrive.
     Request,
+    /// Nobody logs in.
+    Login,
 }
 
 /// Writes until the socket is full; the bytes that it took.

@@ -46,6 +46,11 @@ pub trait Engine: Send + Sync + 'static {
         let _ = (turn, took);
     }
 
+    /// A request was carried out beside the loops, and took so long.
+    fn slow(&self, words: Words<'_>, session: &Session, turn: &Turn, took: Duration) {
+        let _ = (words, session, turn, took);
+    }
+
     /// Whether answers may go that wait for this place.
     fn state(&self, ticket: Ticket) -> State;
 
@@ -95,6 +100,10 @@ impl Engine for Live {
     fn end_job(&self, turn: &mut Turn, took: Duration) {
         self.0.metrics.lane(turn.lane).take(&mut turn.counts);
         self.0.metrics.jobs.took(took);
+    }
+
+    fn slow(&self, words: Words<'_>, session: &Session, turn: &Turn, took: Duration) {
+        self.0.slow_log.note(words, session, turn.now, took);
     }
 
     fn state(&self, ticket: Ticket) -> State {

@@ -29,12 +29,15 @@ pub(super) const FIRST_CONNECTION: usize = 1 << 8;
 const TURN_BYTES: usize = 64 << 10;
 /// Answers after which a turn takes no more connections, so that all of them together stay small.
 const MAX_TURN_ANSWERS: usize = 4 << 20;
+/// Milliseconds between two looks at logins that have to wait.
+const PARKED_MS: u64 = 20;
 /// Bytes that a connection may have when all of them together have too many.
 const MODEST_BYTES: usize = 64 << 10;
 
 /// The last answers of connections that are closed.
 const NO_BUFFERS: &str =
     "ERR the server has no more memory for requests and answers (max_buffer_bytes)";
+const NO_LOGIN: &str = "ERR nobody has logged in; a connection has 10 seconds for that";
 const TOO_SLOW: &str = "ERR the request did not arrive in time (request_timeout)";
 
 /// One loop thread.
@@ -55,6 +58,8 @@ pub(crate) struct Loop<E> {
     heavy: VecDeque<usize>,
     /// Connections whose answers wait for the log.
     pub(super) held: Vec<usize>,
+    /// Connections whose login has to wait; another may have the place of one that is gone.
+    pub(super) parked: Vec<usize>,
     /// What this turn did, connection by connection.
     pub(super) segments: Vec<Segment>,
     pub(super) work: Work,
@@ -119,6 +124,9 @@ impl<E: Engine> Loop<E> {
         let registry = poll.registry().try_clone()?;
         let inbox = Arc::clone(&control.inboxes[index]);
         let ours = Arc::clone(&inbox);
+        if engine.open(0, None).is_stranger() {
+            engine.clients().expect_logins();
+        }
         let close = Close(Arc::new(move || ours.kill()));
         let mut this = Self {
             work: Work::new(Turn { hurried: true, ..engine.turn() }),
@@ -134,6 +142,7 @@ impl<E: Engine> Loop<E> {
             queue: VecDeque::new(),
             heavy: VecDeque::new(),
             held: Vec::new(),
+            parked: Vec::new(),
             segments: Vec::new(),
             buffer: vec![0; TURN_BYTES].into_boxed_slice(),
             clock: Clock::new(),
@@ -188,6 +197,9 @@ impl<E: Engine> Loop<E> {
     fn timeout(&self) -> Option<Duration> {
         if !self.queue.is_empty() || !self.heavy.is_empty() || self.accepting {
             return Some(Duration::ZERO);
+        }
+        if !self.parked.is_empty() {
+            return Some(Duration::from_millis(PARKED_MS));
         }
         let ticks = self.watching || self.accept_failed || self.stopping_since.is_some();
         ticks.then(|| Duration::from_millis(self.tick_ms()))
@@ -304,6 +316,8 @@ impl<E: Engine> Loop<E> {
         }
         connection.active_ms = self.now_ms;
         let clients = self.engine.clients();
+        connection.note_stranger(clients, self.now_ms);
+        self.watching |= connection.is_watched(&self.options);
         // ORDERING: Relaxed. Counts for people.
         clients.bytes_in.add(arrived.len() as u64);
         clients.requests.add(ran.requests);
@@ -403,6 +417,7 @@ impl<E: Engine> Loop<E> {
         if self.stopping_since.is_some() {
             self.close_those(|connection| !connection.has_unsent() && !connection.owes());
         }
+        self.begin_parked();
         if self.now_ms.saturating_sub(self.last_tick_ms) < self.tick_ms() {
             return;
         }
@@ -422,6 +437,7 @@ impl<E: Engine> Loop<E> {
             match why {
                 Overdue::Gone => self.close(index),
                 Overdue::Request => self.refuse(index, TOO_SLOW),
+                Overdue::Login => self.refuse(index, NO_LOGIN),
             }
         }
     }

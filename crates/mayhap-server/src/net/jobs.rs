@@ -28,6 +28,8 @@ use std::time::Instant;
 pub(super) struct Request {
     bytes: Vec<u8>,
     places: Vec<(u32, u32)>,
+    /// It waits until this time, in milliseconds since 1970.
+    pub(super) not_before: u64,
 }
 
 impl Request {
@@ -174,7 +176,9 @@ impl<E: Engine> Worker<E> {
         let after = self.engine.execute(request.words(), &mut session, turn, &mut answer);
         let writes = turn.wrote.then_some(Writes { from: 0, answers: 1 });
         let outcome = Outcome::of(&*self.engine, turn);
-        self.engine.end_job(turn, began.elapsed());
+        let took = began.elapsed();
+        self.engine.end_job(turn, took);
+        self.engine.slow(request.words(), &session, turn, took);
         Done { session, client, connection, answer, writes, outcome, after }
     }
 }

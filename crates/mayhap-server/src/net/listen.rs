@@ -72,13 +72,16 @@ impl Listener {
 
     /// Takes one connection, if it has `room`; else it gets an error and `None` comes
     /// back.
-    pub(super) fn accept(&self, room: impl FnOnce() -> bool) -> io::Result<Option<Arrival>> {
+    pub(super) fn accept(
+        &self,
+        room: impl FnOnce(Option<SocketAddr>) -> bool,
+    ) -> io::Result<Option<Arrival>> {
         match &self.kind {
             Kind::Tcp(listener, tls) => {
                 let (mut socket, address) = listener.accept()?;
                 let session = tls.as_ref().map(|tls| ServerConnection::new(Arc::clone(tls)));
                 let session = session.transpose().map_err(io::Error::other)?;
-                if !room() {
+                if !room(Some(address)) {
                     refuse(&mut socket, tls.is_none());
                     return Ok(None);
                 }
@@ -92,7 +95,7 @@ impl Listener {
             #[cfg(unix)]
             Kind::Unix(listener, _) => {
                 let (mut socket, _) = listener.accept()?;
-                if !room() {
+                if !room(None) {
                     refuse(&mut socket, true);
                     return Ok(None);
                 }

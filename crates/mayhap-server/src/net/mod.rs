@@ -14,9 +14,10 @@
 //! `loops.rs` starts the threads, `event_loop.rs` is the turn, `share.rs` how much of it one
 //! connection may take, `wait.rs` the pause before the next, `pipeline.rs` what happens to the
 //! bytes of one connection, `connection.rs` and `stream.rs` the connection and its socket,
-//! `listen.rs` where clients arrive and `accept.rs` how they are taken, `clients.rs` who is there,
-//! `engine.rs` what a loop needs of the rest of the server, `send.rs` how answers go out, `tls.rs`
-//! encryption, `control.rs` how other threads reach a loop, `options.rs` its settings.
+//! `listen.rs` where clients arrive and `accept.rs` how they are taken, `strangers.rs` who makes
+//! room there, `clients.rs` who is there, `engine.rs` what a loop needs of the rest of the server,
+//! `send.rs` how answers go out, `tls.rs` encryption, `control.rs` how other threads reach a loop,
+//! `options.rs` its settings.
 
 mod accept;
 mod clients;
@@ -31,6 +32,7 @@ mod options;
 mod pipeline;
 mod send;
 mod share;
+mod strangers;
 mod stream;
 mod tls;
 mod wait;
@@ -41,6 +43,8 @@ pub use engine::{Engine, Live};
 pub use loops::{Ended, Loops};
 pub use options::{Error, Listen, Options};
 pub use tls::tls_config;
+
+pub(crate) use strangers::Strangers;
 
 use control::Inbox;
 use event_loop::{Loop, WAKE};

@@ -38,6 +38,8 @@ pub struct Options {
     pub max_jobs: usize,
     /// How long a request that began may take to arrive.
     pub request_timeout: Duration,
+    /// How long a client may take to log in, where it has to.
+    pub login_timeout: Duration,
     /// How long a client may take none of the answers that wait for it.
     pub write_timeout: Duration,
     /// How long a connection may be silent; for ever if `None`.
@@ -59,6 +61,7 @@ impl Default for Options {
             limits: Limits::default(),
             max_jobs: 128,
             request_timeout: Duration::from_secs(30),
+            login_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),
             idle_timeout: None,
             keepalive: Duration::from_secs(300),

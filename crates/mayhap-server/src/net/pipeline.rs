@@ -140,7 +140,10 @@ impl<E: Engine> Job<'_, E> {
             self.turn.wrote = false;
             let after = self.engine.execute(words, self.session, self.turn, self.out);
             if after == After::Later {
-                (ran.later, ran.end) = (Some(Request::of(words)), End::Later);
+                let mut request = Request::of(words);
+                request.not_before = std::mem::take(&mut self.turn.not_before);
+                ran.later = Some(request);
+                ran.end = End::Later;
                 break;
             }
             ran.requests += 1;

@@ -117,6 +117,12 @@ impl<E: Engine> Loop<E> {
         if connection.held.is_some() {
             return;
         }
+        let now = self.work.turn.now;
+        if matches!(connection.aside.as_deref(), Some(Aside::Due(due)) if due.not_before > now) {
+            self.watching = true;
+            self.parked.push(index);
+            return;
+        }
         let due = connection.aside.take_if(|aside| matches!(**aside, Aside::Due(_)));
         let Some(Aside::Due(request)) = due.map(|aside| *aside) else { return };
         connection.aside =
@@ -138,6 +144,13 @@ impl<E: Engine> Loop<E> {
         }
     }
 
+    /// Begins what had to wait for its time.
+    pub(super) fn begin_parked(&mut self) {
+        for index in std::mem::take(&mut self.parked) {
+            self.begin_job(index);
+        }
+    }
+
     /// Takes back what took long, and answers it.
     pub(super) fn take_done(&mut self) {
         for done in self.inbox.take_done() {
@@ -150,6 +163,7 @@ impl<E: Engine> Loop<E> {
             connection.session = done.session;
             connection.aside = None;
             connection.active_ms = self.now_ms;
+            connection.note_stranger(self.engine.clients(), self.now_ms);
             connection.client.update(&connection.session, 1, self.work.turn.now);
             let clients = self.engine.clients();
             // ORDERING: Relaxed. Counts for people.

@@ -37,21 +37,25 @@ impl Needs {
 
 const COMMANDS: &[(Needs, &str)] = &[
     (Needs::Nothing, "auth hello quit reset"),
-    (Needs::Any, "client command discard echo exec info lastsave multi ping select time"),
+    (
+        Needs::Any,
+        "acl client cluster command discard echo exec info lastsave module multi ping role select \
+         time wait",
+    ),
     (
         Needs::Read,
         "bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump bf.which dbsize \
-         exists expiretime keys memory pexpiretime pttl randomkey scan touch ttl type",
+         exists expiretime keys memory object pexpiretime pttl randomkey scan touch ttl type",
     ),
     (
         Needs::Write,
         "bf.add bf.insert bf.loadchunk bf.madd bf.maddhash bf.rem bf.reserve del expire \
          expireat persist pexpire pexpireat rename renamenx unlink",
     ),
-    (Needs::ReadAndWrite, "bf.merge"),
-    (Needs::Admin, "bgsave config flushall flushdb save shutdown"),
+    (Needs::ReadAndWrite, "bf.merge copy"),
+    (Needs::Admin, "bgsave config flushall flushdb latency save shutdown slowlog"),
     // By their second word.
-    (Needs::Admin, "client|list client|kill"),
+    (Needs::Admin, "client|list client|kill acl|list acl|users acl|getuser"),
 ];
 
 /// Users with every set of rights, and one without any; none is told by the empty name.
@@ -141,6 +145,8 @@ const PLACES: &[&str] = &[
     "rename @ @",
     "renamenx @ @",
     "memory usage @",
+    "object encoding @",
+    "copy @ @",
     "expire @ 100",
     "pexpire @ 100",
     "expireat @ 4000000000",
@@ -153,9 +159,10 @@ const PLACES: &[&str] = &[
 ];
 
 /// And those that take none.
-const WITHOUT_NAMES: &str = "auth bgsave client command config dbsize discard echo exec \
-    flushall flushdb hello info keys lastsave multi ping quit randomkey reset save scan select \
-    shutdown time";
+const WITHOUT_NAMES: &str = "acl auth bgsave client cluster command config dbsize discard \
+    echo exec flushall flushdb hello info keys lastsave latency \
+    module multi ping quit randomkey reset role save scan select \
+    shutdown slowlog time wait";
 
 #[test]
 fn every_place_of_a_name_is_held_to_the_prefix_of_the_user() {

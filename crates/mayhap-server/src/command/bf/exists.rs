@@ -12,6 +12,7 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     });
     let found = found.transpose()?;
     call.turn.counts.add(Counter::ItemsAsked, 1);
+    call.turn.counts.add(Counter::ItemsFound, found.unwrap_or(false).into());
     call.reply().boolean(found.unwrap_or(false));
     Ok(())
 }
@@ -28,6 +29,7 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
         call.turn.answers.clear_to(items.len());
     }
     call.turn.counts.add(Counter::ItemsAsked, items.len() as u64);
+    call.turn.counts.add(Counter::ItemsFound, call.turn.answers.count_ones() as u64);
     let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(items.len());
     call.turn.answers.iter().for_each(|found| reply.boolean(found));
