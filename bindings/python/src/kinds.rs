@@ -224,9 +224,11 @@ impl Counting {
     fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let filter = slf.as_super().get();
         let digest = key::digest(&filter.function, key)?;
-        let mut set = filter.write(slf.py())?;
-        let counting = set.as_any_mut().downcast_mut::<CountingBloomFilter>();
-        Ok(counting.ok_or_else(not_counting)?.remove_digest(digest))
+        let removed = filter.change(slf.py(), |set| {
+            let counting = set.as_any_mut().downcast_mut::<CountingBloomFilter>();
+            counting.map(|counting| counting.remove_digest(digest)).ok_or_else(not_counting)
+        })?;
+        Ok(removed?)
     }
 
     /// How often a key was inserted: never too few, up to the end of the counters.
@@ -234,9 +236,11 @@ impl Counting {
     fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
         let filter = slf.as_super().get();
         let digest = key::digest(&filter.function, key)?;
-        let set = filter.read(slf.py());
-        let counting = set.as_any().downcast_ref::<CountingBloomFilter>();
-        Ok(counting.ok_or_else(not_counting)?.estimated_count_digest(digest))
+        let count = filter.read(slf.py(), |set| {
+            let counting = set.as_any().downcast_ref::<CountingBloomFilter>();
+            counting.map(|counting| counting.estimated_count_digest(digest))
+        });
+        Ok(count.ok_or_else(not_counting)?)
     }
 }
 
@@ -272,15 +276,17 @@ impl Window {
     fn age(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Option<(f64, f64)>> {
         let filter = slf.as_super().get();
         let digest = key::digest(&filter.function, key)?;
-        let set = filter.read(slf.py());
-        let window = set.as_any().downcast_ref::<WindowBloomFilter>();
-        let window = window.ok_or(Error::NotOfKind { operation: "ages", kind: "plain" })?;
-        let (time, per_unit) = match window.window() {
-            Span::Time { .. } => (now(), 1e-3),
-            _ => (window.now(), 1.0),
-        };
-        let age = window.age_of_digest_at(digest, time);
-        Ok(age.map(|age| (age.at_least as f64 * per_unit, age.at_most as f64 * per_unit)))
+        let age = filter.read(slf.py(), |set| {
+            let window = set.as_any().downcast_ref::<WindowBloomFilter>()?;
+            let (time, per_unit) = match window.window() {
+                Span::Time { .. } => (now(), 1e-3),
+                _ => (window.now(), 1.0),
+            };
+            Some(window.age_of_digest_at(digest, time).map(|age| {
+                (age.at_least as f64 * per_unit, age.at_most as f64 * per_unit)
+            }))
+        });
+        Ok(age.ok_or(Error::NotOfKind { operation: "ages", kind: "plain" })?)
     }
 }
 

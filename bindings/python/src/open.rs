@@ -28,7 +28,7 @@ enum Opened {
 
 /// Puts a filter into the class of its kind.
 pub(crate) fn wrap(py: Python<'_>, filter: Filter) -> PyResult<Bound<'_, PyAny>> {
-    let kind = filter.read(py).stats().kind;
+    let kind = filter.read(py, |set| set.stats().kind);
     // A filter that was created as `Bloom(on_full="grow")` is saved as what it is.
     Ok(kinds::of_kind(py, kind, filter)?.into_bound(py))
 }

@@ -28,11 +28,14 @@ impl Filter {
         batch: Batch,
     ) -> PyResult<(Answers, Container)> {
         let (mut answers, mut bitmap) = (Answers::default(), Bitmap::new());
+        let detached = self.set.announce(keys.py());
         let mut sink = DigestSink::new(self.function, |digests: &[Digest]| -> Result<(), Error> {
             match batch {
-                Batch::Insert => self.insert_chunk(digests, &mut bitmap)?,
+                Batch::Insert => {
+                    detached.change(|set| self.insert_chunk(set, digests, &mut bitmap))??;
+                }
                 Batch::Contains => {
-                    self.read_detached().contains_digests_into(digests, &mut bitmap);
+                    detached.read(|set| set.contains_digests_into(digests, &mut bitmap));
                 }
             }
             answers.push(&bitmap);
@@ -43,9 +46,11 @@ impl Filter {
         let finished = sink.finish();
         let container = fed?;
         finished?;
+        drop(sink);
+        drop(detached);
         match batch {
             Batch::Insert => self.warn_if_full(keys.py())?,
-            Batch::Contains => self.read(keys.py()).check(None)?,
+            Batch::Contains => self.read(keys.py(), |set| set.check(None))?,
         }
         Ok((answers, container))
     }

@@ -68,91 +68,93 @@ impl Filter {
     }
 
     fn __len__(&self, py: Python<'_>) -> usize {
-        usize::try_from(self.read(py).inserted_items()).unwrap_or(usize::MAX)
+        usize::try_from(self.read(py, |set| set.inserted_items())).unwrap_or(usize::MAX)
     }
 
     fn __bool__(&self, py: Python<'_>) -> bool {
-        self.read(py).inserted_items() > 0
+        self.read(py, |set| set.inserted_items()) > 0
     }
 
     /// Insertions that were answered "new": a little fewer than distinct keys came.
     #[getter]
     fn count(&self, py: Python<'_>) -> u64 {
-        self.read(py).inserted_items()
+        self.read(py, |set| set.inserted_items())
     }
 
     /// An estimate of the distinct keys that came.
     #[getter]
     fn distinct(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.read_detached().distinct_items())
+        self.read_long(py, |set| set.distinct_items())
     }
 
     /// The kind: "bloom", "scalable", "counting", "window" or "fuse".
     #[getter]
     fn kind(&self, py: Python<'_>) -> &'static str {
-        self.read(py).stats().kind
+        self.read(py, |set| set.stats().kind)
     }
 
     /// The layout of the bits, "blocked" or "standard"; None for kinds that have but one.
     #[getter]
     fn layout(&self, py: Python<'_>) -> Option<&'static str> {
-        self.read(py).stats().layout
+        self.read(py, |set| set.stats().layout)
     }
 
     /// The number of distinct keys that it was created for.
     #[getter]
     fn expected_items(&self, py: Python<'_>) -> u64 {
-        self.read(py).stats().expected_items
+        self.read(py, |set| set.stats().expected_items)
     }
 
     /// The false-positive rate that was promised.
     #[getter]
     fn target_fpp(&self, py: Python<'_>) -> f64 {
-        self.read(py).stats().target_fpp
+        self.read(py, |set| set.stats().target_fpp)
     }
 
     /// The false-positive rate by the bits as they are now. Reads all of them.
     #[getter]
     fn fpp(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.read_detached().estimated_fpp())
+        self.read_long(py, |set| set.estimated_fpp())
     }
 
     /// The false-positive rate predicted from the number of keys that came.
     #[getter]
     fn expected_fpp(&self, py: Python<'_>) -> f64 {
-        self.read(py).expected_fpp()
+        self.read(py, |set| set.expected_fpp())
     }
 
     /// The share of bits that are set. Reads all of them.
     #[getter]
     fn fill(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.read_detached().fill_ratio())
+        self.read_long(py, |set| set.fill_ratio())
     }
 
     /// "ok", "near capacity" from 80 % on, or "over capacity".
     #[getter]
     fn health(&self, py: Python<'_>) -> &'static str {
-        let set = self.read(py);
-        let Some(full) = set.inserted_when_full() else { return Health::Ok.name() };
-        Health::of(set.inserted_items() as f64, full).name()
+        let health = self.read(py, |set| {
+            let full = set.inserted_when_full()?;
+            Some(Health::of(set.inserted_items() as f64, full))
+        });
+        health.unwrap_or(Health::Ok).name()
     }
 
     /// The number of bits, m.
     #[getter]
     fn num_bits(&self, py: Python<'_>) -> u64 {
-        self.read(py).stats().num_bits
+        self.read(py, |set| set.stats().num_bits)
     }
 
     /// Bits per key, k.
     #[getter]
     fn num_hashes(&self, py: Python<'_>) -> u32 {
-        self.read(py).stats().num_hashes
+        self.read(py, |set| set.stats().num_hashes)
     }
 
     /// The memory of the bits.
     #[getter]
     fn num_bytes(&self, py: Python<'_>) -> u64 {
-        self.read(py).stats().num_bytes
+        self.read(py, |set| set.stats().num_bytes)
     }
 
     /// How keys become digests: "xxh3" or "sip13".
@@ -184,13 +186,13 @@ impl Filter {
 
     /// Forget all keys.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        Ok(self.write(py)?.clear()?)
+        Ok(self.change(py, |set| set.clear())??)
     }
 
     /// A copy in memory of its own.
     fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        let set = py.detach(|| this.read_detached().copy())?;
+        let set = this.read_long(py, |set| set.copy())?;
         let on_full = this.on_full;
         open::wrap(py, Self::new(set, this.function, on_full, this.key_options.clone()))
     }
@@ -209,7 +211,7 @@ impl Filter {
 
     /// The filter as a file of the native format.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = py.detach(|| self.read_detached().encode(&self.key_options))?;
+        let bytes = self.read_long(py, |set| set.encode(&self.key_options))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
@@ -223,7 +225,7 @@ impl Filter {
     /// written.
     #[pyo3(signature = (path, *, replace=true))]
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
-        py.detach(|| self.read_detached().save(&path, &self.key_options, replace))?;
+        self.read_long(py, |set| set.save(&path, &self.key_options, replace))?;
         Ok(())
     }
 
@@ -278,10 +280,7 @@ impl Filter {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         let this = slf.get();
-        let (stats, fpp) = slf.py().detach(|| {
-            let set = this.read_detached();
-            (set.stats(), set.estimated_fpp())
-        });
+        let (stats, fpp) = this.read_long(slf.py(), |set| (set.stats(), set.estimated_fpp()));
         Ok(format!(
             "<mayhap_bloom.{}: {} of {} keys, fpp {fpp:.3e} now, {:e} promised, {} bytes>",
             slf.get_type().name()?,
@@ -303,7 +302,7 @@ impl Filter {
 
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
         let _ = view;
-        self.end_view();
+        self.set.end_view();
     }
 }
 
@@ -311,7 +310,7 @@ impl Filter {
     /// Whether both answer alike to every key.
     fn equals(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
         let other = other.native_copy(py)?;
-        Ok(py.detach(|| self.read_detached().same(&*other)))
+        Ok(self.read_long(py, |set| set.same(&*other)))
     }
 
     /// Takes over the keys of `other`.
@@ -330,12 +329,14 @@ impl Filter {
         }
         // A copy, so that never two locks are held: a |= b and b |= a at once would wait for ever.
         let theirs = other.native_copy(py)?;
-        py.detach(|| self.write_detached()?.union_with(&*theirs))?;
+        let detached = self.set.announce(py);
+        py.detach(|| detached.change(|set| set.union_with(&*theirs)))??;
+        drop(detached);
         self.warn_if_full(py)
     }
 
     /// The filter in memory of its own, also if it is mapped.
     fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn crate::set::Set>> {
-        Ok(py.detach(|| self.read_detached().copy())?)
+        Ok(self.read_long(py, |set| set.copy())?)
     }
 }

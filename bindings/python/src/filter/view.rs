@@ -22,25 +22,28 @@ pub(super) unsafe fn fill(
     flags: c_int,
 ) -> PyResult<()> {
     let this = filter.get();
-    let set = this.read(filter.py());
-    let Some(bits) = set.bits() else {
-        let message = match set.stats().kind {
-            "bloom" => "a mapped filter has no buffer: its file can change",
-            kind => &format!("the bits of a {kind} filter are not one piece of memory"),
-        };
-        return Err(PyBufferError::new_err(message.to_owned()));
-    };
+    let py = filter.py();
+    let bits = this.read(py, |set| {
+        let bits = set.bits().map(|bits| (bits.as_ptr(), bits.len()));
+        if bits.is_some() {
+            this.set.begin_view();
+        }
+        bits.ok_or(set.stats().kind)
+    });
+    let (start, len) = bits.map_err(|kind| match kind {
+        "bloom" => PyBufferError::new_err("a mapped filter has no buffer: its file can change"),
+        _ => PyBufferError::new_err(format!("the bits of a {kind} filter are in pieces")),
+    })?;
     // SAFETY: `view` is room for a buffer, by the caller. The memory is that of the filter, which
     // the view keeps alive by its reference; while there is a view nobody changes the filter or
     // moves its bits (`Error::Exported`).
     let code = unsafe {
-        let len = bits.len() as ffi::Py_ssize_t;
-        let start = bits.as_ptr().cast_mut().cast();
-        ffi::PyBuffer_FillInfo(view, filter.as_ptr(), start, len, 1, flags)
+        let len = len as ffi::Py_ssize_t;
+        ffi::PyBuffer_FillInfo(view, filter.as_ptr(), start.cast_mut().cast(), len, 1, flags)
     };
     if code == -1 {
-        return Err(PyErr::fetch(filter.py()));
+        this.set.end_view();
+        return Err(PyErr::fetch(py));
     }
-    this.begin_view(&set);
     Ok(())
 }
