@@ -9,7 +9,7 @@ use mayhap::{
     AnyFilter, BinaryFuse, CounterBits, CountingBloomFilter, Digest, DigestFunction, FuseWidth,
     Layout, ScalableBloomFilter, Window as Span, WindowBloomFilter,
 };
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::time::Duration;
@@ -324,10 +324,5 @@ impl Fuse {
         let build = || BinaryFuse::build(width, function, digests);
         let set = keys.py().detach(build).map_err(Error::from)?;
         Ok(base(Box::new(set), function, OnFull::Warn).add_subclass(Self))
-    }
-
-    fn add(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let _ = key;
-        Err(PyTypeError::new_err("a fuse filter never changes; build one from all keys"))
     }
 }

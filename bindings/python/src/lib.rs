@@ -3,10 +3,11 @@
 //! Thin: what a filter does is in the crates of the project. Here is what Python needs: `key.rs`,
 //! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
 //! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
-//! created; `matrix.rs` and `foreign.rs`, classes of their own; `open.rs`, files; `secret.rs`,
-//! secret keys; `error.rs`, exceptions.
+//! created; `matrix.rs` and `foreign.rs`, classes of their own; `open.rs`, files; `cut.rs`,
+//! keys in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
 
 mod batch;
+mod cut;
 mod error;
 mod filter;
 mod foreign;

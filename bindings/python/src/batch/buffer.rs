@@ -1,7 +1,7 @@
 //! Keys in a buffer: NumPy arrays, `array.array`, memoryviews.
 //!
-//! Integers of 8 to 64 bits, bool, and texts and bytes of fixed width (`U`, `S`), in one dimension
-//! and with any stride. Floats are refused, as they are one by one.
+//! Integers of 8 to 64 bits, and texts and bytes of fixed width (`U`, `S`), in one dimension and
+//! with any stride. Floats and NumPy's bool are refused, as they are one by one.
 #![expect(unsafe_code, reason = "memory of other libraries is read where it lies")]
 
 use super::{DETACH_FROM, Sink};
@@ -79,7 +79,7 @@ fn element_of(format: &[u8], size: usize) -> Option<(Element, bool)> {
     };
     let element = match code {
         [b'b' | b'h' | b'i' | b'l' | b'q' | b'n'] => Element::Integer { signed: true },
-        [b'B' | b'H' | b'I' | b'L' | b'Q' | b'N' | b'?'] => Element::Integer { signed: false },
+        [b'B' | b'H' | b'I' | b'L' | b'Q' | b'N'] => Element::Integer { signed: false },
         [width @ .., b's'] if width.iter().all(u8::is_ascii_digit) => Element::Bytes,
         [width @ .., b'w'] if width.iter().all(u8::is_ascii_digit) => Element::Text,
         _ => return None,

@@ -4,7 +4,7 @@
 use super::batches::Batch;
 use super::{Filter, view};
 use crate::error::Error;
-use crate::{key, open};
+use crate::{cut, key, open};
 use mayhap::{DigestFunction, Health};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
@@ -221,12 +221,27 @@ impl Filter {
 
     /// Save the filter: at any moment the path holds the old file or the new one, whole.
     ///
-    /// Raises FileExistsError if there is one and ``replace`` is False, OSError if it cannot be
-    /// written.
-    #[pyo3(signature = (path, *, replace=true))]
-    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
-        self.read_long(py, |set| set.save(&path, &self.key_options, replace))?;
+    /// ``key_options`` says how the keys were cut out of lines, for the command: "hex=true" and a
+    /// line feed for keys that are hexadecimal digits in lists. Raises FileExistsError if there is
+    /// a file and ``replace`` is False, OSError if it cannot be written.
+    #[pyo3(signature = (path, *, replace=true, key_options=None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        replace: bool,
+        key_options: Option<&str>,
+    ) -> PyResult<()> {
+        let key_options = key_options.unwrap_or(&self.key_options);
+        cut::options(key_options)?;
+        self.read_long(py, |set| set.save(&path, key_options, replace))?;
         Ok(())
+    }
+
+    /// The key that the command cuts out of a line for this filter; None if it has none.
+    #[pyo3(signature = (line, /))]
+    fn cut<'py>(&self, line: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        key::with_bytes(line, |bytes| cut::cut(line.py(), &self.key_options, bytes))?
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
