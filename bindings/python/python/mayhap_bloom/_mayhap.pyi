@@ -6,7 +6,31 @@ from typing import Any, Literal, Self, SupportsIndex, TypeAlias, final
 
 from typing_extensions import Buffer, CapsuleType, disjoint_base
 
-__all__: list[str]
+__all__ = [
+    "ArrowAnswers",
+    "Bloom",
+    "Counting",
+    "Filter",
+    "FilterFullError",
+    "FilterFullWarning",
+    "Foreign",
+    "FormatError",
+    "Fuse",
+    "IncompatibleError",
+    "Matrix",
+    "MayhapError",
+    "ReadOnlyError",
+    "Scalable",
+    "Window",
+    "__version__",
+    "_restore",
+    "formats",
+    "from_bytes",
+    "key_types",
+    "new_secret_key",
+    "open",
+]
+
 __version__: str
 
 # What a key can be.

@@ -221,7 +221,7 @@ impl Filter {
 
     /// Save the filter: at any moment the path holds the old file or the new one, whole.
     ///
-    /// ``key_options`` says how the keys were cut out of lines, for the command: "hex=true" and a
+    /// ``key_options`` says how the keys were cut out of lines, for the command: "hex=decode" and a
     /// line feed for keys that are hexadecimal digits in lists. Raises FileExistsError if there is
     /// a file and ``replace`` is False, OSError if it cannot be written.
     #[pyo3(signature = (path, *, replace=true, key_options=None))]
