@@ -104,14 +104,22 @@ impl Foreign {
         use_bytes: impl FnOnce(&[u8]) -> R,
     ) -> PyResult<R> {
         let Some(key_type) = self.key_type else { return key::with_bytes(key, use_bytes) };
-        // Key types are of text: that of a number is its digits.
-        let text = if key.is_instance_of::<PyBytes>() { key.clone() } else { key.str()?.into_any() };
         let mut scratch = Vec::new();
-        let encoded = key::with_bytes(&text, |text| {
-            key_type.encode(text, &mut scratch).map(use_bytes).map_err(Error::from)
-        })?;
+        let encode =
+            |text: &[u8]| key_type.encode(text, &mut scratch).map(use_bytes).map_err(Error::from);
+        // Key types are of text: that of a number is its digits.
+        let encoded = if key::is_integer(key)? {
+            encode(digits(u64::from_le_bytes(key::integer(key)?)).as_bytes())
+        } else {
+            key::with_bytes(key, encode)?
+        };
         Ok(encoded?)
     }
+}
+
+/// A number as text; other systems have signed ones.
+fn digits(number: u64) -> String {
+    number.cast_signed().to_string()
 }
 
 /// The one format that a file is of.
@@ -162,7 +170,7 @@ impl Sink for Encoder {
     fn integers(&mut self, keys: &[u64]) -> Result<(), Error> {
         for &key in keys {
             match self.key_type {
-                Some(_) => self.bytes(key.cast_signed().to_string().as_bytes())?,
+                Some(_) => self.bytes(digits(key).as_bytes())?,
                 None => self.bytes(&key.to_le_bytes())?,
             }
         }

@@ -62,7 +62,7 @@ fn other<R>(key: &Bound<'_, PyAny>, use_bytes: impl FnOnce(&[u8]) -> R) -> PyRes
     if key.is_instance_of::<PyFloat>() {
         return Err(refusal(key));
     }
-    if key.is_instance_of::<PyInt>() || key.hasattr("__index__")? {
+    if is_integer(key)? {
         return Ok(use_bytes(&integer(key)?));
     }
     match bytes_of_buffer(key) {
@@ -71,8 +71,21 @@ fn other<R>(key: &Bound<'_, PyAny>, use_bytes: impl FnOnce(&[u8]) -> R) -> PyRes
     }
 }
 
-/// A 64-bit integer, signed or not, as eight bytes.
-fn integer(number: &Bound<'_, PyAny>) -> PyResult<[u8; 8]> {
+/// Whether an object is a number, by its type or its `__index__`.
+///
+/// # Errors
+///
+/// Those of looking it up.
+pub(crate) fn is_integer(key: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(key.is_instance_of::<PyInt>() || key.hasattr("__index__")?)
+}
+
+/// A 64-bit integer, signed or not, as eight bytes, least significant first.
+///
+/// # Errors
+///
+/// `OverflowError` for larger ones, `TypeError` for what is none.
+pub(crate) fn integer(number: &Bound<'_, PyAny>) -> PyResult<[u8; 8]> {
     if let Ok(signed) = number.extract::<i64>() {
         return Ok(signed.to_le_bytes());
     }

@@ -163,7 +163,8 @@ def test_every_foreign_file_opens_and_is_written_back(tmp_path):
 #: The key types of Guava's funnels.
 KEY_TYPES = {
     "byteArray": None, "string:UTF-8": None, "unencodedChars": "utf16",
-    "string:ISO-8859-1": "latin1", "integer": "int", "long": "long",
+    "string:ISO-8859-1": "latin1", "string:US-ASCII": "ascii", "string:UTF-16LE": "utf16",
+    "integer": "int", "long": "long",
 }  # fmt: skip
 
 
@@ -173,14 +174,19 @@ def test_keys_of_another_system_are_found_by_their_type():
         described = json.loads(path.read_text())
         if not {"members_explicit", "file", "funnel"} <= described.keys():
             continue
+        if described["funnel"] not in KEY_TYPES:
+            # Encodings that no key type has: big-endian UTF-16, with a mark.
+            assert described["funnel"].startswith("string:UTF-16"), path
+            continue
         key_type = KEY_TYPES[described["funnel"]]
         foreign = mayhap_bloom.open(path.with_name(described["file"]), key_type=key_type)
         keys = [key_of(member["key"]) for member in described["members_explicit"]]
-        keys = [key for key in keys if not isinstance(key, str) or key.isprintable()]
+        # Half characters are no text of Python.
+        keys = [key for key in keys if key is not None]
         assert all(key in foreign for key in keys), path
         assert foreign.contains_many(keys) == [True] * len(keys)
         queried += len(keys)
-    assert queried > 200
+    assert queried > 150
 
 
 def key_of(described):
@@ -203,6 +209,9 @@ def test_a_foreign_file_is_recognised_and_extended(tmp_path):
     assert foreign.contains_many(["another", "a third one, absent"]) == [True, False]
     assert bytes(foreign) != file.read_bytes()
     assert "guava" in mayhap_bloom.formats() and "long" in mayhap_bloom.key_types()
+    for bad in (None, 1.5, (1,)):
+        with pytest.raises(TypeError, match="keys are"):
+            mayhap_bloom.open(file, key_type="latin1").add(bad)
     with pytest.raises(ValueError, match="formats\\(\\)"):
         mayhap_bloom.open(file, format="java")
     with pytest.raises(ValueError, match="key_types\\(\\)"):

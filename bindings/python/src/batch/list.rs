@@ -68,8 +68,9 @@ fn feed_one(key: &Bound<'_, PyAny>, texts: &mut Texts, sink: &mut impl Sink) -> 
         texts.feed(text, sink)
     } else if let Ok(bytes) = key.cast_exact::<PyBytes>() {
         Ok(sink.bytes(bytes.as_bytes())?)
+    } else if key::is_integer(key)? {
+        Ok(sink.integers(&[u64::from_le_bytes(key::integer(key)?)])?)
     } else {
-        key::with_bytes(key, |bytes| sink.bytes(bytes))??;
-        Ok(())
+        Ok(key::with_bytes(key, |bytes| sink.bytes(bytes))??)
     }
 }
