@@ -4,7 +4,7 @@ use crate::batch::{Answers, CHUNK, Container, Sink, feed};
 use crate::error::Error;
 use crate::key;
 use mayhap::Bitmap;
-use mayhap_formats::{Format, ForeignFilter, KeyType, Limits, detect_start};
+use mayhap_formats::{ForeignFilter, Format, KeyType, Limits, detect_start};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
@@ -71,9 +71,8 @@ impl Foreign {
             KeyType::from_name(name).ok_or_else(|| unknown("key type", name, "key_types"))
         });
         let key_type = key_type.transpose()?;
-        let named = format.map(|name| {
-            Format::from_name(name).ok_or_else(|| unknown("format", name, "formats"))
-        });
+        let named = format
+            .map(|name| Format::from_name(name).ok_or_else(|| unknown("format", name, "formats")));
         let named = named.transpose()?;
         let filter = py.detach(|| -> Result<Box<dyn ForeignFilter>, Error> {
             let limits = Limits::default();
@@ -296,8 +295,7 @@ impl Foreign {
 impl Foreign {
     fn encoded(&self, keys: &Bound<'_, PyAny>) -> PyResult<(Keys, Container)> {
         let keys_so_far = Keys::default();
-        let mut sink =
-            Encoder { keys: keys_so_far, key_type: self.key_type, scratch: Vec::new() };
+        let mut sink = Encoder { keys: keys_so_far, key_type: self.key_type, scratch: Vec::new() };
         let container = feed(keys, &mut sink)?;
         Ok((sink.keys, container))
     }

@@ -94,7 +94,9 @@ pub(crate) fn digest_function(
 ) -> PyResult<DigestFunction> {
     match secret_key {
         None => Ok(DigestFunction::xxh3(seed)),
-        Some(_) if seed != 0 => Err(PyValueError::new_err("seed and secret_key exclude each other")),
+        Some(_) if seed != 0 => {
+            Err(PyValueError::new_err("seed and secret_key exclude each other"))
+        }
         Some(key) => Ok(DigestFunction::sip13(secret::parse(key)?)),
     }
 }
@@ -260,8 +262,7 @@ impl Window {
         secret_key: Option<&Bound<'_, PyBytes>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let function = digest_function(seed, secret_key)?;
-        let builder =
-            WindowBloomFilter::builder().target_fpp(target_fpp).digest_function(function);
+        let builder = WindowBloomFilter::builder().target_fpp(target_fpp).digest_function(function);
         let builder = match seconds {
             None => builder.window_items(items),
             Some(seconds) => builder.window_time(millis_of(seconds)?, items),
@@ -282,9 +283,11 @@ impl Window {
                 Span::Time { .. } => (now(), 1e-3),
                 _ => (window.now(), 1.0),
             };
-            Some(window.age_of_digest_at(digest, time).map(|age| {
-                (age.at_least as f64 * per_unit, age.at_most as f64 * per_unit)
-            }))
+            Some(
+                window
+                    .age_of_digest_at(digest, time)
+                    .map(|age| (age.at_least as f64 * per_unit, age.at_most as f64 * per_unit)),
+            )
         });
         Ok(age.ok_or(Error::NotOfKind { operation: "ages", kind: "plain" })?)
     }

@@ -23,7 +23,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub(crate) struct Matrix {
     function: mayhap::DigestFunction,
     key_options: String,
-    matrix: RwLock<BloomMatrix>,
+    sets: RwLock<BloomMatrix>,
 }
 
 impl Matrix {
@@ -34,17 +34,17 @@ impl Matrix {
         key_options: String,
     ) -> PyResult<Bound<'_, PyAny>> {
         let function = *matrix.digest_function();
-        let matrix = RwLock::new(matrix);
-        Ok(Bound::new(py, Self { function, key_options, matrix })?.into_any())
+        let sets = RwLock::new(matrix);
+        Ok(Bound::new(py, Self { function, key_options, sets })?.into_any())
     }
 
     // Nobody holds the lock while waiting for the interpreter.
     fn read(&self) -> RwLockReadGuard<'_, BloomMatrix> {
-        self.matrix.read().unwrap_or_else(PoisonError::into_inner)
+        self.sets.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, BloomMatrix> {
-        self.matrix.write().unwrap_or_else(PoisonError::into_inner)
+        self.sets.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn check(&self, set: usize) -> PyResult<()> {
@@ -87,7 +87,7 @@ impl Matrix {
             .digest_function(function)
             .build()
             .map_err(Error::from)?;
-        Ok(Self { function, key_options: String::new(), matrix: RwLock::new(matrix) })
+        Ok(Self { function, key_options: String::new(), sets: RwLock::new(matrix) })
     }
 
     /// Insert a key into a set; True if it is new there. Raises IndexError for no set of it.
@@ -188,10 +188,13 @@ impl Matrix {
     /// Save the filter: at any moment the path holds the old file or the new one, whole.
     #[pyo3(signature = (path, *, replace=true))]
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
-        let (matrix, options) = (self.read(), &self.key_options);
-        let save = if replace { mayhap_store::save } else { mayhap_store::save_new };
-        let _ = py;
-        Ok(save(&path, &*matrix, options).map_err(Error::from)?)
+        let save = if replace {
+            mayhap_store::save::<BloomMatrix>
+        } else {
+            mayhap_store::save_new::<BloomMatrix>
+        };
+        let saved = py.detach(|| save(&path, &self.read(), &self.key_options));
+        Ok(saved.map_err(Error::from)?)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {

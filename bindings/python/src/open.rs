@@ -11,6 +11,7 @@ use mayhap::{
     AnyFilter, BinaryFuse, BloomMatrix, CountingBloomFilter, DigestFunction, ScalableBloomFilter,
     SecretKey, WindowBloomFilter,
 };
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -165,15 +166,12 @@ pub(crate) fn from_bytes<'py>(
         let message = "a filter of fixed size does not grow; on_full is \"warn\" or \"raise\"";
         return Err(PyValueError::new_err(message));
     }
-    let opened = match data.cast::<PyBytes>() {
-        Ok(data) => {
-            let bytes = data.as_bytes();
-            py.detach(|| decode_any(bytes, secret_key))?
-        }
-        Err(_) => {
-            let bytes = pyo3::buffer::PyBuffer::<u8>::get(data)?.to_vec(py)?;
-            py.detach(|| decode_any(&bytes, secret_key))?
-        }
+    let opened = if let Ok(data) = data.cast::<PyBytes>() {
+        let bytes = data.as_bytes();
+        py.detach(|| decode_any(bytes, secret_key))?
+    } else {
+        let bytes = PyBuffer::<u8>::get(data)?.to_vec(py)?;
+        py.detach(|| decode_any(&bytes, secret_key))?
     };
     opened.into_object(py, on_full)
 }

@@ -31,7 +31,9 @@ keys = st.one_of(
 anything = st.recursive(
     st.one_of(keys, st.none(), st.floats(), st.integers(), st.complex_numbers(),
               st.text(st.characters(categories=["Cs", "L"])), st.builds(object)),
-    lambda inner: st.one_of(st.lists(inner), st.tuples(inner, inner), st.dictionaries(st.text(), inner)),
+    lambda inner: st.one_of(
+        st.lists(inner), st.tuples(inner, inner), st.dictionaries(st.text(), inner)
+    ),
 )  # fmt: skip
 REFUSALS = (TypeError, ValueError, OverflowError, BufferError, mayhap_bloom.MayhapError)
 

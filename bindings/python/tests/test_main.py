@@ -32,7 +32,10 @@ def test_lines_are_built_and_checked(tmp_path, command):
     assert run("check", hashes, stdin=b"4A\n4b\nno hex\n").stdout == b"4A\n"
 
 
-@pytest.mark.parametrize("name", ["Bloom", "Scalable", "Counting", "Window", "Fuse", "Matrix", "Filter"])
+CLASSES = ["Bloom", "Scalable", "Counting", "Window", "Fuse", "Matrix", "Filter"]
+
+
+@pytest.mark.parametrize("name", CLASSES)
 def test_the_examples_of_docstrings_hold(name):
     runner = doctest.DocTestRunner()
     subject = getattr(mayhap_bloom, name)

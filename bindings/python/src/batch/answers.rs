@@ -17,7 +17,7 @@ pub(crate) struct Answers {
 impl Answers {
     /// Appends the answers of a chunk. Every chunk but the last has [`CHUNK`] answers.
     pub(crate) fn push(&mut self, answers: &Bitmap) {
-        debug_assert!(self.len % CHUNK == 0, "only the last chunk may be short");
+        debug_assert!(self.len.is_multiple_of(CHUNK), "only the last chunk may be short");
         self.words.extend_from_slice(answers.as_words());
         self.len += answers.len();
         self.count += answers.count_ones();
@@ -45,9 +45,7 @@ impl Answers {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = keys.py();
         match container {
-            Container::Objects => {
-                Ok(PyList::new(py, ExactLen(self.iter(), self.len))?.into_any())
-            }
+            Container::Objects => Ok(PyList::new(py, ExactLen(self.iter(), self.len))?.into_any()),
             Container::Buffer => {
                 let bytes = PyByteArray::new(py, &self.to_bytes());
                 glue(py)?.call_method1("like_buffer", (bytes,))

@@ -1,7 +1,7 @@
 //! Keys in Arrow arrays, from any library with the Arrow `PyCapsule` interface.
 #![expect(unsafe_code, reason = "arrays of other libraries come as pointers in capsules")]
 
-use super::{DETACH_FROM, Sink};
+use super::{Container, DETACH_FROM, Sink};
 use crate::error::Error;
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -18,18 +18,15 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 use std::ffi::CStr;
 
-/// Hands over the keys of an Arrow array or stream that are not null; outer `None` if `keys` is
+/// Hands over the keys of an Arrow array or stream that are not null; `None` if `keys` is
 /// neither.
-pub(super) fn feed(
-    keys: &Bound<'_, PyAny>,
-    sink: &mut impl Sink,
-) -> PyResult<Option<Option<NullBuffer>>> {
+pub(super) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Option<Container>> {
     let Some(chunks) = chunks_of(keys)? else { return Ok(None) };
     let chunks = chunks.into_iter().map(only_column).collect::<PyResult<Vec<_>>>()?;
-    let len: usize = chunks.iter().map(|chunk| chunk.len()).sum();
+    let len: usize = chunks.iter().map(Array::len).sum();
     let mut all = || chunks.iter().try_for_each(|chunk| feed_array(chunk, sink));
     if len < DETACH_FROM { all() } else { keys.py().detach(all) }?;
-    Ok(Some(nulls_of(&chunks)))
+    Ok(Some(Container::Arrow(nulls_of(&chunks))))
 }
 
 /// The arrays that an object stands for.
@@ -59,10 +56,7 @@ fn failed(error: ArrowError) -> PyErr {
     PyValueError::new_err(format!("the Arrow array cannot be read: {error}"))
 }
 
-fn import_array(
-    schema: &Bound<'_, PyCapsule>,
-    array: &Bound<'_, PyCapsule>,
-) -> PyResult<ArrayRef> {
+fn import_array(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?.cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(c"arrow_array"))?.cast::<FFI_ArrowArray>();
     // SAFETY: a capsule of this name holds the structure of this name, by the PyCapsule interface.
@@ -129,7 +123,7 @@ fn only_column(array: ArrayRef) -> PyResult<ArrayRef> {
 
 /// Where the chunks have nulls, one after another.
 fn nulls_of(chunks: &[ArrayRef]) -> Option<NullBuffer> {
-    let each: Vec<_> = chunks.iter().map(|chunk| chunk.logical_nulls()).collect();
+    let each: Vec<_> = chunks.iter().map(Array::logical_nulls).collect();
     if each.iter().flatten().all(|nulls| nulls.null_count() == 0) {
         return None;
     }

@@ -87,16 +87,12 @@ fn element_of(format: &[u8], size: usize) -> Option<(Element, bool)> {
     let is_sized = match element {
         Element::Integer { .. } => matches!(size, 1 | 2 | 4 | 8),
         Element::Bytes => true,
-        Element::Text => size % 4 == 0,
+        Element::Text => size.is_multiple_of(4),
     };
     is_sized.then_some((element, is_swapped))
 }
 
-fn feed_elements(
-    elements: Elements,
-    element: Element,
-    sink: &mut impl Sink,
-) -> Result<(), Error> {
+fn feed_elements(elements: Elements, element: Element, sink: &mut impl Sink) -> Result<(), Error> {
     match (element, elements.size) {
         (Element::Bytes, _) => feed_bytes(elements, sink),
         (Element::Text, _) => feed_texts(elements, sink),
@@ -166,7 +162,7 @@ fn feed_texts(elements: Elements, sink: &mut impl Sink) -> Result<(), Error> {
             let unit = u32::from_ne_bytes([unit[0], unit[1], unit[2], unit[3]]);
             if elements.is_swapped { unit.swap_bytes() } else { unit }
         });
-        let units = Vec::from_iter(units);
+        let units: Vec<u32> = units.collect();
         let len = units.iter().rposition(|&unit| unit != 0).map_or(0, |last| last + 1);
         for &unit in &units[..len] {
             let Some(character) = char::from_u32(unit) else {

@@ -2,8 +2,8 @@
 //!
 //! `list.rs`, `buffer.rs` and `arrow.rs` take the bytes of keys out of what Python has and hand
 //! them to a [`Sink`]; `digests.rs` is the sink of our own filters; `answers.rs` gives the answers
-//! back in the kind of the input. Objects need the interpreter's lock; memory of NumPy and Arrow is
-//! read without it.
+//! back in the kind of the input, for Arrow through `export.rs`. Objects need the interpreter's
+//! lock; memory of NumPy and Arrow is read without it.
 
 mod answers;
 mod arrow;
@@ -70,8 +70,8 @@ pub(crate) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Co
             "this is one key, and many were expected; put it in a list",
         ));
     }
-    if let Some(nulls) = arrow::feed(keys, sink)? {
-        return Ok(Container::Arrow(nulls));
+    if let Some(container) = arrow::feed(keys, sink)? {
+        return Ok(container);
     }
     if buffer::feed(keys, sink)? {
         return Ok(Container::Buffer);

@@ -62,11 +62,10 @@ impl Filter {
         is_there: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = keys.py();
-        let keys = &match keys.hasattr("__next__")? {
-            // What can be iterated once has to be kept.
-            true => py.get_type::<PyList>().call1((keys,))?,
-            false => keys.clone(),
-        };
+        // What can be iterated once has to be kept.
+        let is_iterator = keys.hasattr("__next__")?;
+        let kept = is_iterator.then(|| py.get_type::<PyList>().call1((keys,))).transpose()?;
+        let keys = kept.as_ref().unwrap_or(keys);
         let (answers, container) = self.batch(keys, Batch::Contains)?;
         if !matches!(container, Container::Objects) {
             let answers = answers.into_object(keys, container)?;

@@ -1,8 +1,8 @@
 //! `Filter`: what the filters of all kinds do in Python.
 //!
-//! `class.rs` is the class, `batches.rs` its batches, `access.rs` its fields and
-//! single keys, `shared.rs` who reads and who changes the filter inside, `method_o.rs` its method for one key that is called most, `view.rs` its bits as a
-//! buffer.
+//! `class.rs` is the class, `batches.rs` its batches, `access.rs` its fields and single keys,
+//! `shared.rs` who reads and who changes the filter inside, `method_o.rs` its method for one key
+//! that is called most, `view.rs` its bits as a buffer.
 
 mod access;
 mod batches;

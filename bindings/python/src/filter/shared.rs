@@ -7,7 +7,7 @@
 //!
 //! | who | holds | excluded by |
 //! |---|---|---|
-//! | a short call, undisturbed | the interpreter's lock | `detached` is 0, and cannot rise meanwhile |
+//! | a short call, undisturbed | the interpreter's lock | `detached` is 0, and stays it |
 //! | a short call beside batches | that lock, and `lock` | `lock` |
 //! | a batch, a copy, a save | `lock`, after `detached` was raised | `lock` |
 //!
