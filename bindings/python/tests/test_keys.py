@@ -37,8 +37,7 @@ def test_keys_that_are_the_same_bytes_are_one_key():
     "key",
     [1.0, 1.5, numpy.bool_(True), numpy.float64(1), numpy.float32(1), None, (1, 2), [1],
      {"a": 1}, object(), decimal.Decimal(1), uuid.UUID(int=1), numpy.array([1, 2]),
-     numpy.array(1.5),
-     array.array("d", [1.0]), 1j],
+     numpy.array(1.5), array.array("d", [1.0]), 1j],
 )  # fmt: skip
 def test_what_has_no_bytes_that_all_languages_agree_on_is_refused(key):
     b = Bloom(100)
