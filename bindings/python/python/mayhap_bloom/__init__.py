@@ -1,0 +1,62 @@
+"""Bloom filters that are fast, keep their promised false-positive rate and prove it.
+
+>>> from mayhap_bloom import Bloom
+>>> seen = Bloom(1_000_000, 0.001)
+>>> seen.add("https://example.org/")
+True
+>>> "https://example.org/" in seen, "https://example.org/other" in seen
+(True, False)
+
+Keys are ``str`` (hashed as UTF-8), bytes-like, or ``int`` of 64 bits; everything else is refused
+with ``TypeError``. The same key sets the same bits in Rust, in the command and in Python.
+
+Classes: ``Bloom`` for a known number of keys, ``Scalable`` for an unknown one, ``Counting`` to
+remove keys, ``Window`` to forget old ones, ``Fuse`` for sets that never change, ``Matrix`` for many
+sets at once; ``open`` for files of these and of other systems.
+"""
+
+from ._mayhap import (
+    Bloom,
+    Counting,
+    Filter,
+    FilterFullError,
+    FilterFullWarning,
+    Foreign,
+    FormatError,
+    Fuse,
+    IncompatibleError,
+    Matrix,
+    MayhapError,
+    ReadOnlyError,
+    Scalable,
+    Window,
+    __version__,
+    formats,
+    from_bytes,
+    key_types,
+    new_secret_key,
+    open,
+)
+
+__all__ = [
+    "Bloom",
+    "Counting",
+    "Filter",
+    "FilterFullError",
+    "FilterFullWarning",
+    "Foreign",
+    "FormatError",
+    "Fuse",
+    "IncompatibleError",
+    "Matrix",
+    "MayhapError",
+    "ReadOnlyError",
+    "Scalable",
+    "Window",
+    "__version__",
+    "formats",
+    "from_bytes",
+    "key_types",
+    "new_secret_key",
+    "open",
+]

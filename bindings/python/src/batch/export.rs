@@ -1,0 +1,54 @@
+//! Answers as an Arrow array that other libraries take without copying it.
+
+use super::answers::spread;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::{Array, BooleanArray};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow_schema::{ArrowError, DataType};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// An Arrow array of bool, for `pyarrow.array(...)`, `polars.Series(...)` and whatever else takes
+/// `__arrow_c_array__`.
+#[pyclass(frozen, module = "mayhap_bloom")]
+pub(crate) struct ArrowAnswers {
+    answers: BooleanArray,
+}
+
+impl ArrowAnswers {
+    /// From bits for the keys that are not null.
+    pub(super) fn new(words: Vec<u64>, len: usize, nulls: Option<NullBuffer>) -> Self {
+        let (words, len) = match &nulls {
+            Some(nulls) => (spread(&words, nulls), nulls.len()),
+            None => (words, len),
+        };
+        let bits = BooleanBuffer::new(Buffer::from_vec(words), 0, len);
+        Self { answers: BooleanArray::new(bits, nulls) }
+    }
+}
+
+#[pymethods]
+impl ArrowAnswers {
+    fn __len__(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// The array by the Arrow `PyCapsule` interface.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // The interface lets producers ignore a schema that they cannot give.
+        drop(requested_schema);
+        let failed = |error: ArrowError| PyValueError::new_err(error.to_string());
+        let schema = FFI_ArrowSchema::try_from(&DataType::Boolean).map_err(failed)?;
+        let array = FFI_ArrowArray::new(&self.answers.to_data());
+        Ok((
+            PyCapsule::new_with_value(py, schema, c"arrow_schema")?,
+            PyCapsule::new_with_value(py, array, c"arrow_array")?,
+        ))
+    }
+}

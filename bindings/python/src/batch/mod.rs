@@ -1,0 +1,81 @@
+//! Many keys at once: where they come from, and what becomes of them.
+//!
+//! `list.rs`, `buffer.rs` and `arrow.rs` take the bytes of keys out of what Python has and hand
+//! them to a [`Sink`]; `digests.rs` is the sink of our own filters; `answers.rs` gives the answers
+//! back in the kind of the input, for Arrow through `export.rs`. Objects need the interpreter's
+//! lock; memory of NumPy and Arrow is read without it.
+
+mod answers;
+mod arrow;
+mod buffer;
+mod digests;
+mod export;
+mod list;
+
+pub(crate) use answers::Answers;
+pub(crate) use digests::DigestSink;
+pub(crate) use export::ArrowAnswers;
+
+use crate::error::Error;
+use arrow_buffer::NullBuffer;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
+
+/// From here on the interpreter's lock is released while keys are worked on: below, taking it again
+/// costs more than it saves.
+pub(crate) const DETACH_FROM: usize = 16 << 10;
+
+/// Keys whose digests are collected before a filter is locked and queried.
+pub(crate) const CHUNK: usize = 2048;
+
+/// What takes the keys of a batch, in order.
+pub(crate) trait Sink: Send {
+    /// A key of these bytes.
+    fn bytes(&mut self, key: &[u8]) -> Result<(), Error>;
+
+    /// Integer keys, sign-extended to 64 bits.
+    fn integers(&mut self, keys: &[u64]) -> Result<(), Error>;
+}
+
+/// What the keys of a batch were in, and so what the answers are put in.
+pub(crate) enum Container {
+    /// A list, a tuple, or whatever can be iterated: answers are a list.
+    Objects,
+    /// A buffer, as of NumPy: answers are an array of bool.
+    Buffer,
+    /// An Arrow array; where it has nulls, the answers have.
+    Arrow(Option<NullBuffer>),
+}
+
+/// Hands all keys of `keys` to `sink`.
+///
+/// # Errors
+///
+/// `TypeError` for what holds no keys, and those of the sink; the keys before were handed over.
+pub(crate) fn feed(keys: &Bound<'_, PyAny>, sink: &mut impl Sink) -> PyResult<Container> {
+    if let Ok(list) = keys.cast::<PyList>() {
+        list::feed(list.iter(), sink)?;
+        return Ok(Container::Objects);
+    }
+    if let Ok(tuple) = keys.cast::<PyTuple>() {
+        list::feed(tuple.iter(), sink)?;
+        return Ok(Container::Objects);
+    }
+    let is_one_key = keys.is_instance_of::<PyString>()
+        || keys.is_instance_of::<PyBytes>()
+        || keys.is_instance_of::<PyByteArray>();
+    if is_one_key {
+        return Err(PyTypeError::new_err(
+            "this is one key, and many were expected; put it in a list",
+        ));
+    }
+    if let Some(container) = arrow::feed(keys, sink)? {
+        return Ok(container);
+    }
+    if buffer::feed(keys, sink)? {
+        return Ok(Container::Buffer);
+    }
+    list::feed_iterable(keys, sink)?;
+    Ok(Container::Objects)
+}

@@ -1,0 +1,206 @@
+//! Errors of the library as exceptions of Python.
+
+use pyo3::exceptions::{
+    PyBufferError, PyException, PyMemoryError, PyOSError, PyTypeError, PyUserWarning, PyValueError,
+};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+pyo3::create_exception!(
+    mayhap_bloom,
+    MayhapError,
+    PyException,
+    "What the filters of this package refuse; its subclasses say which kind of refusal it is."
+);
+pyo3::create_exception!(
+    mayhap_bloom,
+    FilterFullError,
+    MayhapError,
+    "A new key for a filter that is full and was created with on_full=\"raise\"."
+);
+pyo3::create_exception!(
+    mayhap_bloom,
+    IncompatibleError,
+    MayhapError,
+    "Two filters that differ in a parameter cannot be united."
+);
+pyo3::create_exception!(
+    mayhap_bloom,
+    FormatError,
+    MayhapError,
+    "The bytes or the file are no filter, are damaged, or need a key."
+);
+pyo3::create_exception!(
+    mayhap_bloom,
+    ReadOnlyError,
+    MayhapError,
+    "The filter cannot be changed: its file is mapped, or its set never changes."
+);
+pyo3::create_exception!(
+    mayhap_bloom,
+    FilterFullWarning,
+    PyUserWarning,
+    "More keys came than the filter was created for: its rate is above target_fpp."
+);
+
+/// Why an operation of a filter failed.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// The library refused.
+    Filter(mayhap::Error),
+    /// A file could not be read, written or trusted.
+    Store(mayhap_store::Error),
+    /// A filter of another system refused.
+    Format(mayhap_formats::Error),
+    /// A new key for a filter that is full.
+    Full {
+        /// What the filter was created for.
+        expected_items: u64,
+    },
+    /// A filter that cannot be changed.
+    ReadOnly {
+        /// Why not.
+        reason: &'static str,
+    },
+    /// An operation that this kind of filter does not have.
+    NotOfKind {
+        /// The operation.
+        operation: &'static str,
+        /// The kind.
+        kind: &'static str,
+    },
+    /// Two filters of unlike kinds.
+    UnlikeKinds {
+        /// The kind of the filter on the left.
+        left: &'static str,
+        /// The kind of the other one.
+        right: &'static str,
+    },
+    /// A change while memoryviews of the bits exist.
+    Exported {
+        /// How many there are.
+        views: usize,
+    },
+    /// No format of another system was recognised, or more than one.
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+        /// The formats that it may be of.
+        candidates: Vec<&'static str>,
+    },
+    /// Python raised it.
+    Python(PyErr),
+}
+
+impl From<mayhap::Error> for Error {
+    fn from(error: mayhap::Error) -> Self {
+        Self::Filter(error)
+    }
+}
+
+impl From<mayhap_store::Error> for Error {
+    fn from(error: mayhap_store::Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<mayhap_formats::Error> for Error {
+    fn from(error: mayhap_formats::Error) -> Self {
+        Self::Format(error)
+    }
+}
+
+impl From<PyErr> for Error {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+impl From<Error> for PyErr {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Python(error) => error,
+            Error::Filter(error) => of_filter(&error),
+            Error::Store(error) => of_store(error),
+            Error::Format(error) => of_format(&error),
+            Error::Full { expected_items } => FilterFullError::new_err(format!(
+                "the filter is full: it was created for {expected_items} keys; create a larger \
+                 one, or use on_full=\"grow\" or on_full=\"warn\""
+            )),
+            Error::ReadOnly { reason } => ReadOnlyError::new_err(reason),
+            Error::NotOfKind { operation, kind } => {
+                PyTypeError::new_err(format!("a {kind} filter has no {operation}"))
+            }
+            Error::UnlikeKinds { left, right } => IncompatibleError::new_err(format!(
+                "a {left} filter and a {right} filter cannot be united"
+            )),
+            Error::Exported { views } => PyBufferError::new_err(format!(
+                "the filter cannot change while {views} memoryviews of its bits exist; release \
+                 them first"
+            )),
+            Error::UnknownFormat { path, candidates } if candidates.is_empty() => {
+                FormatError::new_err(format!(
+                    "{}: neither a mayhap filter nor one of a system that is recognised; name \
+                     the format, as format=\"guava\"",
+                    path.display()
+                ))
+            }
+            Error::UnknownFormat { path, candidates } => FormatError::new_err(format!(
+                "{}: may be of several systems ({}); name the format",
+                path.display(),
+                candidates.join(", ")
+            )),
+        }
+    }
+}
+
+fn of_filter(error: &mayhap::Error) -> PyErr {
+    use mayhap::Error as E;
+    let message = error.to_string();
+    match error {
+        E::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        E::Incompatible { .. } => IncompatibleError::new_err(message),
+        E::NotAFilter
+        | E::NewerVersion { .. }
+        | E::WrongLength { .. }
+        | E::HeaderDamaged
+        | E::IdentityDamaged
+        | E::BadField { .. }
+        | E::PageDamaged { .. }
+        | E::WrongKind { .. }
+        | E::WrongKey { .. } => FormatError::new_err(message),
+        _ => PyValueError::new_err(message),
+    }
+}
+
+fn of_store(error: mayhap_store::Error) -> PyErr {
+    use mayhap_store::Error as E;
+    match error {
+        // The exception of the system's own error: FileNotFoundError, PermissionError and so on.
+        E::Io { ref path, ref source, .. } => match source.raw_os_error() {
+            Some(code) => {
+                let text = error.to_string();
+                PyOSError::new_err((code, text, path.as_os_str().to_owned()))
+            }
+            None => PyOSError::new_err(error.to_string()),
+        },
+        E::Format { ref source, .. } if matches!(source, mayhap::Error::OutOfMemory { .. }) => {
+            PyMemoryError::new_err(error.to_string())
+        }
+        E::Format { .. } | E::Foreign { .. } => FormatError::new_err(error.to_string()),
+        E::Exists { .. } => pyo3::exceptions::PyFileExistsError::new_err(error.to_string()),
+        _ => PyOSError::new_err(error.to_string()),
+    }
+}
+
+fn of_format(error: &mayhap_formats::Error) -> PyErr {
+    use mayhap_formats::Error as E;
+    let message = error.to_string();
+    match error {
+        E::Incompatible { .. } => IncompatibleError::new_err(message),
+        E::OutOfMemory { .. } => PyMemoryError::new_err(message),
+        E::Io { .. } => PyOSError::new_err(message),
+        E::BadKey { .. } | E::Refused { .. } => PyValueError::new_err(message),
+        _ => FormatError::new_err(message),
+    }
+}

@@ -1,0 +1,357 @@
+//! The methods that filters of all kinds have.
+#![expect(unsafe_code, reason = "the two methods of the buffer protocol are declared unsafe")]
+
+use super::batches::Batch;
+use super::{Filter, view};
+use crate::error::Error;
+use crate::{cut, key, open};
+use mayhap::{DigestFunction, Health};
+use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use std::ffi::c_int;
+use std::path::PathBuf;
+
+#[pymethods]
+impl Filter {
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let digest = key::digest(&self.function, key)?;
+        Ok(self.contains(key.py(), digest)?)
+    }
+
+    /// Whether a key may be in the filter; the same as ``key in filter``.
+    #[pyo3(signature = (key, /))]
+    fn contains_key(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.__contains__(key)
+    }
+
+    /// Insert all keys of an iterable, array or column.
+    #[pyo3(signature = (*keys))]
+    fn update(&self, keys: &Bound<'_, PyTuple>) -> PyResult<()> {
+        keys.iter().try_for_each(|keys| self.batch(&keys, Batch::Insert).map(|_| ()))
+    }
+
+    /// Insert many keys; for each, in order, whether it was new.
+    ///
+    /// The answers are of the kind of the input: a list for lists and iterators, an array of bool
+    /// for arrays, a column for columns; null for null.
+    #[pyo3(signature = (keys, /))]
+    fn add_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (answers, container) = self.batch(keys, Batch::Insert)?;
+        answers.into_object(keys, container)
+    }
+
+    /// For each of many keys, in order, whether it may be in the filter.
+    ///
+    /// The answers are of the kind of the input, as those of ``add_many``.
+    #[pyo3(signature = (keys, /))]
+    fn contains_many<'py>(&self, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (answers, container) = self.batch(keys, Batch::Contains)?;
+        answers.into_object(keys, container)
+    }
+
+    /// How many of the keys may be in the filter.
+    #[pyo3(signature = (keys, /))]
+    fn count_many(&self, keys: &Bound<'_, PyAny>) -> PyResult<usize> {
+        Ok(self.batch(keys, Batch::Contains)?.0.count())
+    }
+
+    /// The keys that may be in the filter, or with ``absent=True`` those that surely are not.
+    #[pyo3(signature = (keys, /, *, absent=false))]
+    fn filter_many<'py>(
+        &self,
+        keys: &Bound<'py, PyAny>,
+        absent: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.select(keys, !absent)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        usize::try_from(self.read(py, |set| set.inserted_items())).unwrap_or(usize::MAX)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> bool {
+        self.read(py, |set| set.inserted_items()) > 0
+    }
+
+    /// Insertions that were answered "new": a little fewer than distinct keys came.
+    #[getter]
+    fn count(&self, py: Python<'_>) -> u64 {
+        self.read(py, |set| set.inserted_items())
+    }
+
+    /// An estimate of the distinct keys that came.
+    #[getter]
+    fn distinct(&self, py: Python<'_>) -> f64 {
+        self.read_long(py, |set| set.distinct_items())
+    }
+
+    /// The kind: "bloom", "scalable", "counting", "window" or "fuse".
+    #[getter]
+    fn kind(&self, py: Python<'_>) -> &'static str {
+        self.read(py, |set| set.stats().kind)
+    }
+
+    /// The layout of the bits, "blocked" or "standard"; None for kinds that have but one.
+    #[getter]
+    fn layout(&self, py: Python<'_>) -> Option<&'static str> {
+        self.read(py, |set| set.stats().layout)
+    }
+
+    /// The number of distinct keys that it was created for.
+    #[getter]
+    fn expected_items(&self, py: Python<'_>) -> u64 {
+        self.read(py, |set| set.stats().expected_items)
+    }
+
+    /// The false-positive rate that was promised.
+    #[getter]
+    fn target_fpp(&self, py: Python<'_>) -> f64 {
+        self.read(py, |set| set.stats().target_fpp)
+    }
+
+    /// The false-positive rate by the bits as they are now. Reads all of them.
+    #[getter]
+    fn fpp(&self, py: Python<'_>) -> f64 {
+        self.read_long(py, |set| set.estimated_fpp())
+    }
+
+    /// The false-positive rate predicted from the number of keys that came.
+    #[getter]
+    fn expected_fpp(&self, py: Python<'_>) -> f64 {
+        self.read(py, |set| set.expected_fpp())
+    }
+
+    /// The share of bits that are set. Reads all of them.
+    #[getter]
+    fn fill(&self, py: Python<'_>) -> f64 {
+        self.read_long(py, |set| set.fill_ratio())
+    }
+
+    /// "ok", "near capacity" from 80 % on, or "over capacity".
+    #[getter]
+    fn health(&self, py: Python<'_>) -> &'static str {
+        let health = self.read(py, |set| {
+            let full = set.inserted_when_full()?;
+            Some(Health::of(set.inserted_items() as f64, full))
+        });
+        health.unwrap_or(Health::Ok).name()
+    }
+
+    /// The number of bits, m.
+    #[getter]
+    fn num_bits(&self, py: Python<'_>) -> u64 {
+        self.read(py, |set| set.stats().num_bits)
+    }
+
+    /// Bits per key, k.
+    #[getter]
+    fn num_hashes(&self, py: Python<'_>) -> u32 {
+        self.read(py, |set| set.stats().num_hashes)
+    }
+
+    /// The memory of the bits.
+    #[getter]
+    fn num_bytes(&self, py: Python<'_>) -> u64 {
+        self.read(py, |set| set.stats().num_bytes)
+    }
+
+    /// How keys become digests: "xxh3" or "sip13".
+    #[getter]
+    fn digest(&self) -> &'static str {
+        self.function.name()
+    }
+
+    /// The seed of xxh3; None for sip13.
+    #[getter]
+    fn seed(&self) -> Option<u64> {
+        match self.function {
+            DigestFunction::Xxh3 { seed } => Some(seed),
+            _ => None,
+        }
+    }
+
+    /// What becomes of keys beyond capacity: "warn", "raise" or "grow".
+    #[getter]
+    fn on_full(&self) -> &'static str {
+        self.on_full.name()
+    }
+
+    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    #[getter]
+    fn key_options(&self) -> &str {
+        &self.key_options
+    }
+
+    /// Forget all keys.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        Ok(self.change(py, |set| set.clear())??)
+    }
+
+    /// A copy in memory of its own.
+    fn copy<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        let set = this.read_long(py, |set| set.copy())?;
+        let on_full = this.on_full;
+        open::wrap(py, Self::new(set, this.function, on_full, this.key_options.clone()))
+    }
+
+    fn __copy__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::copy(slf)
+    }
+
+    fn __deepcopy__<'py>(
+        slf: &Bound<'py, Self>,
+        memo: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let _ = memo;
+        Self::copy(slf)
+    }
+
+    /// The filter as a file of the native format.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.read_long(py, |set| set.encode(&self.key_options))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.to_bytes(py)
+    }
+
+    /// Save the filter: at any moment the path holds the old file or the new one, whole.
+    ///
+    /// ``key_options`` says how the keys were cut out of lines, for the command: "hex=decode" and a
+    /// line feed for keys that are hexadecimal digits in lists. Raises FileExistsError if there is
+    /// a file and ``replace`` is False, OSError if it cannot be written.
+    #[pyo3(signature = (path, *, replace=true, key_options=None))]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        replace: bool,
+        key_options: Option<&str>,
+    ) -> PyResult<()> {
+        let key_options = key_options.unwrap_or(&self.key_options);
+        cut::options(key_options)?;
+        self.read_long(py, |set| set.save(&path, key_options, replace))?;
+        Ok(())
+    }
+
+    /// The key that the command cuts out of a line for this filter; None if it has none.
+    #[pyo3(signature = (line, /))]
+    fn cut<'py>(&self, line: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        key::with_bytes(line, |bytes| cut::cut(line.py(), &self.key_options, bytes))?
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, this) = (slf.py(), slf.get());
+        if matches!(this.function, DigestFunction::Sip13 { .. }) {
+            return Err(PyTypeError::new_err(
+                "a filter with a secret key is not pickled, as its key would be; send \
+                 to_bytes() and open it with from_bytes(data, secret_key=...)",
+            ));
+        }
+        let restore = py.import("mayhap_bloom._mayhap")?.getattr("_restore")?;
+        let arguments = (this.to_bytes(py)?, this.on_full.name());
+        (restore, arguments).into_pyobject(py)
+    }
+
+    fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let Ok(other) = other.cast::<Self>() else { return Ok(py.NotImplemented()) };
+        let equal = slf.is(other) || slf.get().equals(py, other.get())?;
+        Ok(equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Ok(other) = other.cast::<Self>() else {
+            return Ok(slf.py().NotImplemented().into_bound(slf.py()));
+        };
+        let union = Self::copy(slf)?;
+        union.cast::<Self>()?.get().unite(slf.py(), other.get())?;
+        Ok(union)
+    }
+
+    fn __ior__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        match other.cast::<Self>() {
+            Ok(other) => slf.get().unite(slf.py(), other.get()),
+            Err(_) => Err(PyTypeError::new_err(
+                "only a filter of the same kind is united with |=; use update(keys) for keys",
+            )),
+        }
+    }
+
+    fn __and__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        let _ = other;
+        Err(PyTypeError::new_err(
+            "filters are not intersected: the bits that two filters share are more than those of \
+             the keys that they share, so the rate is that of neither; query both",
+        ))
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        let this = slf.get();
+        let (stats, fpp) = this.read_long(slf.py(), |set| (set.stats(), set.estimated_fpp()));
+        Ok(format!(
+            "<mayhap_bloom.{}: {} of {} keys, fpp {fpp:.3e} now, {:e} promised, {} bytes>",
+            slf.get_type().name()?,
+            stats.inserted_items,
+            stats.expected_items,
+            stats.target_fpp,
+            stats.num_bytes
+        ))
+    }
+
+    unsafe fn __getbuffer__(
+        slf: Bound<'_, Self>,
+        view: *mut ffi::Py_buffer,
+        flags: c_int,
+    ) -> PyResult<()> {
+        // SAFETY: `view` is what the interpreter passed.
+        unsafe { view::fill(&slf, view, flags) }
+    }
+
+    unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
+        let _ = view;
+        self.set.end_view();
+    }
+}
+
+impl Filter {
+    /// Whether both answer alike to every key.
+    fn equals(&self, py: Python<'_>, other: &Self) -> PyResult<bool> {
+        let other = other.native_copy(py)?;
+        Ok(self.read_long(py, |set| set.same(&*other)))
+    }
+
+    /// Takes over the keys of `other`.
+    fn unite(&self, py: Python<'_>, other: &Self) -> PyResult<()> {
+        if std::ptr::eq(self, other) {
+            return Ok(());
+        }
+        if self.function != other.function {
+            let (left, right) = (self.function, other.function);
+            let error = mayhap::Error::Incompatible {
+                parameter: "digest function, seed or key",
+                left: left.parameter(),
+                right: right.parameter(),
+            };
+            return Err(Error::from(error).into());
+        }
+        // A copy, so that never two locks are held: a |= b and b |= a at once would wait for ever.
+        let theirs = other.native_copy(py)?;
+        let detached = self.set.announce(py);
+        py.detach(|| detached.change(|set| set.union_with(&*theirs)))??;
+        drop(detached);
+        self.warn_if_full(py)
+    }
+
+    /// The filter in memory of its own, also if it is mapped.
+    fn native_copy(&self, py: Python<'_>) -> PyResult<Box<dyn crate::set::Set>> {
+        Ok(self.read_long(py, |set| set.copy())?)
+    }
+}

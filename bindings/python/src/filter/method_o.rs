@@ -1,0 +1,88 @@
+//! `add` as a method of exactly one argument.
+//!
+//! `PyO3` gives methods the calling convention of many arguments, which costs as much as the
+//! insertion itself. This puts a method of the convention `METH_O` into the class: the interpreter
+//! calls it with the object and the key, and has checked the object.
+#![expect(unsafe_code, reason = "a method of a calling convention that PyO3 does not offer")]
+
+use super::Filter;
+use crate::key;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+
+/// The definition of a method, which the class refers to for ever.
+struct Definition(ffi::PyMethodDef);
+
+// SAFETY: it is never written to.
+unsafe impl Sync for Definition {}
+
+static ADD: Definition = Definition(ffi::PyMethodDef {
+    ml_name: c"add".as_ptr(),
+    ml_meth: ffi::PyMethodDefPointer { PyCFunction: add },
+    ml_flags: ffi::METH_O,
+    ml_doc: c"add($self, key, /)\n--\n\n\
+        Insert a key; True if it is new: surely not in the filter before.\n\n\
+        False means that it was inserted before, or is one of the false positives.\n\
+        Raises TypeError for what is no key, FilterFullError with on_full=\"raise\".\n\n\
+        >>> seen = Bloom(1000, 1e-6)\n\
+        >>> seen.add(\"a\"), seen.add(\"a\")\n\
+        (True, False)\n"
+        .as_ptr(),
+});
+
+/// Puts `add` into the class.
+///
+/// # Errors
+///
+/// Those of the interpreter.
+pub(crate) fn install_add(py: Python<'_>) -> PyResult<()> {
+    let class = py.get_type::<Filter>();
+    // SAFETY: the class is alive, and the definition is for ever; the interpreter only reads it.
+    let method = unsafe {
+        let definition = (&raw const ADD.0).cast_mut();
+        let method = ffi::PyDescr_NewMethod(class.as_ptr().cast(), definition);
+        Bound::from_owned_ptr_or_err(py, method)?
+    };
+    class.setattr("add", method)
+}
+
+/// What the interpreter calls: `filter.add(key)`.
+unsafe extern "C" fn add(
+    filter: *mut ffi::PyObject,
+    key: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls its methods with itself attached to the thread.
+    let py = unsafe { Python::assume_attached() };
+    // SAFETY: both are objects that the caller holds until this returns; the descriptor of the
+    // method has checked that the first one is a `Filter`.
+    let (filter, key) = unsafe {
+        let filter = Borrowed::from_ptr(py, filter).cast_unchecked::<Filter>();
+        (filter, Borrowed::from_ptr(py, key))
+    };
+    let added = catch_unwind(AssertUnwindSafe(|| add_key(py, filter.get(), &key)));
+    match added {
+        // SAFETY: both objects live as long as the interpreter.
+        Ok(Ok(new)) => unsafe {
+            let answer = if new { ffi::Py_True() } else { ffi::Py_False() };
+            ffi::Py_INCREF(answer);
+            answer
+        },
+        Ok(Err(error)) => {
+            error.restore(py);
+            ptr::null_mut()
+        }
+        Err(_) => {
+            PyRuntimeError::new_err("a bug in mayhap_bloom: add panicked").restore(py);
+            ptr::null_mut()
+        }
+    }
+}
+
+#[inline(always)]
+fn add_key(py: Python<'_>, filter: &Filter, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let digest = key::digest(&filter.function, key)?;
+    filter.insert(py, digest)
+}

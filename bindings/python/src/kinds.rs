@@ -1,0 +1,331 @@
+//! The kinds of filters as classes: how each is created, and what it does that the others do not.
+
+use crate::batch::{DigestSink, feed};
+use crate::error::Error;
+use crate::filter::{Filter, OnFull};
+use crate::set::now;
+use crate::{key, secret};
+use mayhap::{
+    AnyFilter, BinaryFuse, CounterBits, CountingBloomFilter, Digest, DigestFunction, FuseWidth,
+    Layout, ScalableBloomFilter, Window as Span, WindowBloomFilter,
+};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::time::Duration;
+
+/// A filter for a known number of keys.
+///
+/// ``expected_items`` is the number of distinct keys, ``target_fpp`` the false-positive rate with
+/// all of them in. ``layout`` is "blocked" (fast, one cache line a key), "standard" (fewest bits),
+/// or None for the better one. ``on_full`` says what becomes of further keys: "warn" inserts them
+/// with one FilterFullWarning, "raise" raises FilterFullError, "grow" makes a filter that grows.
+/// ``secret_key`` is 16 random bytes, for keys that strangers choose; ``seed`` is for the others.
+///
+/// Raises ValueError for numbers that no filter has, MemoryError for too large ones.
+///
+/// >>> seen = Bloom(1_000_000, 0.001)
+/// >>> seen.add("https://example.org/")
+/// True
+/// >>> "https://example.org/" in seen, "https://example.org/other" in seen
+/// (True, False)
+#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
+pub(crate) struct Bloom;
+
+/// A filter for an unknown number of keys: it grows, and keeps ``target_fpp`` overall.
+///
+/// ``first_items`` is the room that it begins with.
+///
+/// >>> seen = Scalable(100, 0.001)
+/// >>> seen.update(range(10_000))
+/// >>> len(seen) > 9_900, 9_999 in seen
+/// (True, True)
+#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
+pub(crate) struct Scalable;
+
+/// A filter from which keys are removed again.
+///
+/// ``counter_bits`` is 4 or 8: a counter that has reached its end stays there.
+///
+/// >>> cart = Counting(1000, 1e-6)
+/// >>> cart.add("apple"), cart.remove("apple"), "apple" in cart
+/// (True, True, False)
+#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
+pub(crate) struct Counting;
+
+/// A filter that forgets: the last ``items`` keys, or the keys of the last ``seconds``.
+///
+/// With ``seconds``, ``items`` is how many keys are expected in that time. Time is that of the
+/// clock.
+///
+/// >>> recent = Window(items=1000, target_fpp=1e-6)
+/// >>> recent.update(range(2000))
+/// >>> 1999 in recent, 0 in recent
+/// (True, False)
+#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
+pub(crate) struct Window;
+
+/// A set that never changes, built once from all its keys: the smallest filter.
+///
+/// ``bits`` is 8 for a rate of 1/256 or 16 for 1/65,536.
+///
+/// >>> words = Fuse(["a", "b", "c"], bits=16)
+/// >>> "a" in words, "z" in words, len(words)
+/// (True, False, 3)
+#[pyclass(frozen, extends = Filter, subclass, module = "mayhap_bloom")]
+pub(crate) struct Fuse;
+
+/// The classes, to be given to filters whose kind a file says.
+pub(crate) fn of_kind(py: Python<'_>, kind: &str, filter: Filter) -> PyResult<Py<PyAny>> {
+    let filter = PyClassInitializer::from(filter);
+    Ok(match kind {
+        "scalable" => Py::new(py, filter.add_subclass(Scalable))?.into_any(),
+        "counting" => Py::new(py, filter.add_subclass(Counting))?.into_any(),
+        "window" => Py::new(py, filter.add_subclass(Window))?.into_any(),
+        "fuse" => Py::new(py, filter.add_subclass(Fuse))?.into_any(),
+        _ => Py::new(py, filter.add_subclass(Bloom))?.into_any(),
+    })
+}
+
+/// The digest function of a seed or a secret key.
+pub(crate) fn digest_function(
+    seed: u64,
+    secret_key: Option<&Bound<'_, PyBytes>>,
+) -> PyResult<DigestFunction> {
+    match secret_key {
+        None => Ok(DigestFunction::xxh3(seed)),
+        Some(_) if seed != 0 => {
+            Err(PyValueError::new_err("seed and secret_key exclude each other"))
+        }
+        Some(key) => Ok(DigestFunction::sip13(secret::parse(key)?)),
+    }
+}
+
+fn layout_of(name: Option<&str>) -> PyResult<Option<Layout>> {
+    match name {
+        None => Ok(None),
+        Some("blocked") => Ok(Some(Layout::Blocked)),
+        Some("standard") => Ok(Some(Layout::Standard)),
+        Some(other) => Err(PyValueError::new_err(format!(
+            "layout is {other:?}, must be \"blocked\", \"standard\" or None for the better one"
+        ))),
+    }
+}
+
+/// The base of a class.
+fn base(
+    set: Box<dyn crate::set::Set>,
+    function: DigestFunction,
+    on_full: OnFull,
+) -> PyClassInitializer<Filter> {
+    PyClassInitializer::from(Filter::new(set, function, on_full, String::new()))
+}
+
+#[pymethods]
+impl Bloom {
+    #[new]
+    #[pyo3(signature = (expected_items, target_fpp=0.01, *, layout=None, seed=0, secret_key=None,
+                        on_full=OnFull::Warn, max_bytes=None),
+           text_signature = "(expected_items, target_fpp=0.01, *, layout=None, seed=0, \
+                             secret_key=None, on_full=\"warn\", max_bytes=None)")]
+    fn new(
+        expected_items: u64,
+        target_fpp: f64,
+        layout: Option<&str>,
+        seed: u64,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+        on_full: OnFull,
+        max_bytes: Option<u64>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let function = digest_function(seed, secret_key)?;
+        let layout = layout_of(layout)?;
+        if on_full == OnFull::Grow {
+            if layout.is_some() {
+                let message = "a filter that grows chooses its layouts itself; leave layout out";
+                return Err(PyValueError::new_err(message));
+            }
+            let set = growing(expected_items, target_fpp, function, max_bytes)?;
+            return Ok(base(Box::new(set), function, on_full).add_subclass(Self));
+        }
+        let mut builder = AnyFilter::builder()
+            .expected_items(expected_items)
+            .target_fpp(target_fpp)
+            .max_bytes(max_bytes.unwrap_or(u64::MAX))
+            .digest_function(function);
+        if let Some(layout) = layout {
+            builder = builder.layout(layout);
+        }
+        let set = builder.build().map_err(Error::from)?;
+        Ok(base(Box::new(set), function, on_full).add_subclass(Self))
+    }
+}
+
+fn growing(
+    first_items: u64,
+    target_fpp: f64,
+    function: DigestFunction,
+    max_bytes: Option<u64>,
+) -> Result<ScalableBloomFilter, Error> {
+    let mut set = ScalableBloomFilter::new(first_items, target_fpp, function)?;
+    set.set_max_bytes(max_bytes.unwrap_or(u64::MAX));
+    Ok(set)
+}
+
+#[pymethods]
+impl Scalable {
+    #[new]
+    #[pyo3(signature = (first_items=10_000, target_fpp=0.01, *, seed=0, secret_key=None,
+                        max_bytes=None))]
+    fn new(
+        first_items: u64,
+        target_fpp: f64,
+        seed: u64,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+        max_bytes: Option<u64>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let function = digest_function(seed, secret_key)?;
+        let set = growing(first_items, target_fpp, function, max_bytes)?;
+        Ok(base(Box::new(set), function, OnFull::Grow).add_subclass(Self))
+    }
+}
+
+#[pymethods]
+impl Counting {
+    #[new]
+    #[pyo3(signature = (expected_items, target_fpp=0.01, *, counter_bits=4, seed=0,
+                        secret_key=None, on_full=OnFull::Warn),
+           text_signature = "(expected_items, target_fpp=0.01, *, counter_bits=4, seed=0, \
+                             secret_key=None, on_full=\"warn\")")]
+    fn new(
+        expected_items: u64,
+        target_fpp: f64,
+        counter_bits: u32,
+        seed: u64,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+        on_full: OnFull,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        if on_full == OnFull::Grow {
+            let message = "a counting filter does not grow; on_full is \"warn\" or \"raise\"";
+            return Err(PyValueError::new_err(message));
+        }
+        let function = digest_function(seed, secret_key)?;
+        let set = CountingBloomFilter::builder()
+            .expected_items(expected_items)
+            .target_fpp(target_fpp)
+            .counter_bits(CounterBits::new(counter_bits).map_err(Error::from)?)
+            .digest_function(function)
+            .build()
+            .map_err(Error::from)?;
+        Ok(base(Box::new(set), function, on_full).add_subclass(Self))
+    }
+
+    /// Remove a key that was inserted before; False, changing nothing, if it surely is not there.
+    ///
+    /// Removing a key that was never inserted can remove others.
+    #[pyo3(signature = (key, /))]
+    fn remove(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let filter = slf.as_super().get();
+        let digest = key::digest(&filter.function, key)?;
+        let removed = filter.change(slf.py(), |set| {
+            let counting = set.as_any_mut().downcast_mut::<CountingBloomFilter>();
+            counting.map(|counting| counting.remove_digest(digest)).ok_or_else(not_counting)
+        })?;
+        Ok(removed?)
+    }
+
+    /// How often a key was inserted: never too few, up to the end of the counters.
+    #[pyo3(signature = (key, /))]
+    fn estimated_count(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<u32> {
+        let filter = slf.as_super().get();
+        let digest = key::digest(&filter.function, key)?;
+        let count = filter.read(slf.py(), |set| {
+            let counting = set.as_any().downcast_ref::<CountingBloomFilter>();
+            counting.map(|counting| counting.estimated_count_digest(digest))
+        });
+        Ok(count.ok_or_else(not_counting)?)
+    }
+}
+
+fn not_counting() -> Error {
+    Error::NotOfKind { operation: "counters", kind: "plain" }
+}
+
+#[pymethods]
+impl Window {
+    #[new]
+    #[pyo3(signature = (*, items, target_fpp=0.01, seconds=None, seed=0, secret_key=None))]
+    fn new(
+        items: u64,
+        target_fpp: f64,
+        seconds: Option<f64>,
+        seed: u64,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let function = digest_function(seed, secret_key)?;
+        let builder = WindowBloomFilter::builder().target_fpp(target_fpp).digest_function(function);
+        let builder = match seconds {
+            None => builder.window_items(items),
+            Some(seconds) => builder.window_time(millis_of(seconds)?, items),
+        };
+        let set = builder.build().map_err(Error::from)?;
+        Ok(base(Box::new(set), function, OnFull::Warn).add_subclass(Self))
+    }
+
+    /// How old a key is, as (least, most): insertions ago, or seconds ago in windows of time; None
+    /// if it is surely not remembered.
+    #[pyo3(signature = (key, /))]
+    fn age(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Option<(f64, f64)>> {
+        let filter = slf.as_super().get();
+        let digest = key::digest(&filter.function, key)?;
+        let age = filter.read(slf.py(), |set| {
+            let window = set.as_any().downcast_ref::<WindowBloomFilter>()?;
+            let (time, per_unit) = match window.window() {
+                Span::Time { .. } => (now(), 1e-3),
+                _ => (window.now(), 1.0),
+            };
+            Some(
+                window
+                    .age_of_digest_at(digest, time)
+                    .map(|age| (age.at_least as f64 * per_unit, age.at_most as f64 * per_unit)),
+            )
+        });
+        Ok(age.ok_or(Error::NotOfKind { operation: "ages", kind: "plain" })?)
+    }
+}
+
+/// A span in milliseconds, the unit of windows of time.
+fn millis_of(seconds: f64) -> PyResult<u64> {
+    let span = Duration::try_from_secs_f64(seconds).ok();
+    let millis = span.and_then(|span| u64::try_from(span.as_millis()).ok());
+    millis.filter(|&millis| millis > 0).ok_or_else(|| {
+        PyValueError::new_err(format!("seconds is {seconds}, must be at least 0.001 and finite"))
+    })
+}
+
+#[pymethods]
+impl Fuse {
+    #[new]
+    #[pyo3(signature = (keys, *, bits=8, seed=0, secret_key=None))]
+    fn new(
+        keys: &Bound<'_, PyAny>,
+        bits: u32,
+        seed: u64,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let function = digest_function(seed, secret_key)?;
+        let Some(width) = FuseWidth::from_bits(bits) else {
+            return Err(PyValueError::new_err(format!("bits is {bits}, must be 8 or 16")));
+        };
+        let mut digests = Vec::new();
+        let mut sink = DigestSink::new(function, |chunk: &[Digest]| -> Result<(), Error> {
+            digests.extend_from_slice(chunk);
+            Ok(())
+        });
+        feed(keys, &mut sink)?;
+        sink.finish()?;
+        drop(sink);
+        let build = || BinaryFuse::build(width, function, digests);
+        let set = keys.py().detach(build).map_err(Error::from)?;
+        Ok(base(Box::new(set), function, OnFull::Warn).add_subclass(Self))
+    }
+}

@@ -1,0 +1,53 @@
+//! The filters of mayhap as classes of Python: the extension module `mayhap_bloom._mayhap`.
+//!
+//! Thin: what a filter does is in the crates of the project. Here is what Python needs: `key.rs`,
+//! which bytes an object is; `batch/`, keys in lists, arrays and columns; `set/`, what the class
+//! needs of each kind of filter; `filter/`, the class that all kinds share; `kinds.rs`, how each is
+//! created; `matrix.rs` and `foreign.rs`, classes of their own; `open.rs`, files; `cut.rs`,
+//! keys in lines; `secret.rs`, secret keys; `error.rs`, exceptions.
+
+mod batch;
+mod cut;
+mod error;
+mod filter;
+mod foreign;
+mod key;
+mod kinds;
+mod matrix;
+mod open;
+mod secret;
+mod set;
+
+use pyo3::prelude::*;
+
+/// The extension module; `mayhap_bloom` exports what is public of it.
+#[pymodule]
+mod _mayhap {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::batch::ArrowAnswers;
+    #[pymodule_export]
+    use super::error::{
+        FilterFullError, FilterFullWarning, FormatError, IncompatibleError, MayhapError,
+        ReadOnlyError,
+    };
+    #[pymodule_export]
+    use super::filter::Filter;
+    #[pymodule_export]
+    use super::foreign::{Foreign, formats, key_types};
+    #[pymodule_export]
+    use super::kinds::{Bloom, Counting, Fuse, Scalable, Window};
+    #[pymodule_export]
+    use super::matrix::Matrix;
+    #[pymodule_export]
+    use super::open::{_restore, from_bytes, open};
+    #[pymodule_export]
+    use super::secret::new_secret_key;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::filter::install_add(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

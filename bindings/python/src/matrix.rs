@@ -1,0 +1,221 @@
+//! Which of many sets hold a key.
+
+use crate::error::Error;
+use crate::{batch, key, kinds};
+use mayhap::native;
+use mayhap::{Bitmap, BloomMatrix, Digest, Sets};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Many sets in one filter: which of them may hold a key costs as much as one lookup.
+///
+/// ``num_sets`` sets of ``expected_items`` keys each, numbered from 0.
+///
+/// >>> shards = Matrix(3, 1000, 1e-6)
+/// >>> shards.add(2, "key")
+/// True
+/// >>> shards.which("key"), shards.which("other")
+/// ([2], [])
+#[pyclass(frozen, module = "mayhap_bloom")]
+pub(crate) struct Matrix {
+    function: mayhap::DigestFunction,
+    key_options: String,
+    sets: RwLock<BloomMatrix>,
+}
+
+impl Matrix {
+    /// The class around a matrix.
+    pub(crate) fn wrap(
+        py: Python<'_>,
+        matrix: BloomMatrix,
+        key_options: String,
+    ) -> PyResult<Bound<'_, PyAny>> {
+        let function = *matrix.digest_function();
+        let sets = RwLock::new(matrix);
+        Ok(Bound::new(py, Self { function, key_options, sets })?.into_any())
+    }
+
+    // Nobody holds the lock while waiting for the interpreter.
+    fn read(&self) -> RwLockReadGuard<'_, BloomMatrix> {
+        self.sets.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, BloomMatrix> {
+        self.sets.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, set: usize) -> PyResult<()> {
+        match self.read().num_sets() {
+            sets if set < sets => Ok(()),
+            sets => Err(PyIndexError::new_err(format!("set {set} of a matrix of {sets} sets"))),
+        }
+    }
+
+    fn digests(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Digest>> {
+        let mut digests = Vec::new();
+        let consume = |chunk: &[Digest]| -> Result<(), Error> {
+            digests.extend_from_slice(chunk);
+            Ok(())
+        };
+        let mut sink = batch::DigestSink::new(self.function, consume);
+        batch::feed(keys, &mut sink)?;
+        sink.finish()?;
+        drop(sink);
+        Ok(digests)
+    }
+}
+
+#[pymethods]
+impl Matrix {
+    #[new]
+    #[pyo3(signature = (num_sets, expected_items, target_fpp=0.01, *, seed=0, secret_key=None))]
+    fn new(
+        num_sets: usize,
+        expected_items: u64,
+        target_fpp: f64,
+        seed: u64,
+        secret_key: Option<&Bound<'_, PyBytes>>,
+    ) -> PyResult<Self> {
+        let function = kinds::digest_function(seed, secret_key)?;
+        let matrix = BloomMatrix::builder()
+            .num_sets(num_sets)
+            .expected_items(expected_items)
+            .target_fpp(target_fpp)
+            .digest_function(function)
+            .build()
+            .map_err(Error::from)?;
+        Ok(Self { function, key_options: String::new(), sets: RwLock::new(matrix) })
+    }
+
+    /// Insert a key into a set; True if it is new there. Raises IndexError for no set of it.
+    #[pyo3(signature = (set, key, /))]
+    fn add(&self, set: usize, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let digest = key::digest(&self.function, key)?;
+        self.check(set)?;
+        Ok(self.write().insert_digest(set, digest))
+    }
+
+    /// Insert many keys into a set.
+    #[pyo3(signature = (set, keys, /))]
+    fn update(&self, set: usize, keys: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.check(set)?;
+        let digests = self.digests(keys)?;
+        let mut new = Bitmap::new();
+        keys.py().detach(|| self.write().insert_digests_into(set, &digests, &mut new));
+        Ok(())
+    }
+
+    /// The sets that may hold a key, in order.
+    #[pyo3(signature = (key, /))]
+    fn which(&self, key: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
+        let digest = key::digest(&self.function, key)?;
+        let mut sets = Sets::new();
+        self.read().which_digest_into(digest, &mut sets);
+        Ok(sets.iter().collect())
+    }
+
+    /// For each of many keys the sets that may hold it.
+    #[pyo3(signature = (keys, /))]
+    fn which_many(&self, keys: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<usize>>> {
+        let digests = self.digests(keys)?;
+        Ok(keys.py().detach(|| {
+            let mut all = vec![Vec::new(); digests.len()];
+            self.read().which_digests(&digests, |key, sets| all[key] = sets.iter().collect());
+            all
+        }))
+    }
+
+    /// Whether any set may hold the key.
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(!self.which(key)?.is_empty())
+    }
+
+    /// Insertions into a set that were answered "new".
+    #[pyo3(signature = (set, /))]
+    fn count(&self, set: usize) -> PyResult<u64> {
+        self.check(set)?;
+        Ok(self.read().inserted_items(set))
+    }
+
+    /// The number of sets.
+    fn __len__(&self) -> usize {
+        self.read().num_sets()
+    }
+
+    /// The kind: "matrix".
+    #[getter]
+    fn kind(&self) -> &'static str {
+        "matrix"
+    }
+
+    /// The keys that each set was created for.
+    #[getter]
+    fn expected_items(&self) -> u64 {
+        self.read().expected_items()
+    }
+
+    /// The rate that was promised for each set.
+    #[getter]
+    fn target_fpp(&self) -> f64 {
+        self.read().target_fpp()
+    }
+
+    /// The memory of the bits.
+    #[getter]
+    fn num_bytes(&self) -> u64 {
+        self.read().num_bytes()
+    }
+
+    /// How the command cuts keys out of lines for this filter; "" if lines are keys.
+    #[getter]
+    fn key_options(&self) -> &str {
+        &self.key_options
+    }
+
+    /// The filter as a file of the native format.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| native::encode(&*self.read(), &self.key_options));
+        PyBytes::new(py, &bytes)
+    }
+
+    fn __bytes__<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        self.to_bytes(py)
+    }
+
+    /// Save the filter: at any moment the path holds the old file or the new one, whole.
+    #[pyo3(signature = (path, *, replace=true))]
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> PyResult<()> {
+        let save = if replace {
+            mayhap_store::save::<BloomMatrix>
+        } else {
+            mayhap_store::save_new::<BloomMatrix>
+        };
+        let saved = py.detach(|| save(&path, &self.read(), &self.key_options));
+        Ok(saved.map_err(Error::from)?)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        if matches!(slf.get().function, mayhap::DigestFunction::Sip13 { .. }) {
+            return Err(pyo3::exceptions::PyTypeError::new_err(
+                "a filter with a secret key is not pickled; send to_bytes()",
+            ));
+        }
+        let restore = py.import("mayhap_bloom._mayhap")?.getattr("_restore")?;
+        (restore, (slf.get().to_bytes(py), "warn")).into_pyobject(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let matrix = self.read();
+        format!(
+            "<mayhap_bloom.Matrix: {} sets of {} keys, {:e} promised, {} bytes>",
+            matrix.num_sets(),
+            matrix.expected_items(),
+            matrix.target_fpp(),
+            matrix.num_bytes()
+        )
+    }
+}

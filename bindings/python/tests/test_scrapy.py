@@ -1,0 +1,110 @@
+"""The duplicate filter in the real Scrapy, against a site on loopback."""
+
+import json
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+import mayhap_bloom
+
+#: Pages of the site; each links to the next five, with the same links again and again.
+PAGES = 40
+
+SPIDER = """
+import json, sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+class Spider(scrapy.Spider):
+    name = "all"
+    custom_settings = {settings}
+
+    async def start(self):
+        yield scrapy.Request({url!r} + sys.argv[1])
+
+    def parse(self, response):
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link, self.parse)
+
+process = CrawlerProcess()
+crawler = process.create_crawler(Spider)
+process.crawl(crawler)
+process.start()
+print(json.dumps({{key: value for key, value in crawler.stats.get_stats().items()
+                  if isinstance(value, int)}}))
+"""
+
+
+@pytest.fixture
+def site():
+    """A site that counts what is requested."""
+    visits = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path == "/robots.txt":
+                self.send_error(404)
+                return
+            visits.append(self.path)
+            page = int(self.path.strip("/"))
+            links = [f'<a href="/{(page + i) % PAGES}">next</a>' for i in range(1, 6)]
+            body = "".join(links * 2).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/", visits
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def crawl(tmp_path):
+    """Crawls from a page of a site; the numbers of the crawl."""
+    # A file, since Scrapy reads the source of callbacks.
+    return lambda *arguments, **settings: run(tmp_path / "spider.py", *arguments, **settings)
+
+
+def run(script, url, start, **settings):
+    settings = {
+        "DUPEFILTER_CLASS": "mayhap_bloom.scrapy.DupeFilter",
+        "LOG_LEVEL": "ERROR",
+        "TELNETCONSOLE_ENABLED": False,
+        "MAYHAP_TARGET_FPP": 1e-9,
+        **settings,
+    }
+    script.write_text(SPIDER.format(settings=settings, url=url))
+    words = [sys.executable, str(script), start]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_each_page_is_fetched_once(site, crawl):
+    url, visits = site
+    stats = crawl(url, "0")
+    # The first page is not filtered, and is linked again.
+    assert set(visits) == {f"/{page}" for page in range(PAGES)}
+    assert len(visits) == PAGES and stats["dupefilter/filtered"] > PAGES
+
+
+def test_a_crawl_goes_on_where_it_was(site, crawl, tmp_path):
+    url, visits = site
+    crawl(url, "0", JOBDIR=str(tmp_path), MAYHAP_SAVE_EVERY=10)
+    file = tmp_path / "requests.seen.mayhap"
+    assert len(mayhap_bloom.open(file)) == PAGES == len(visits)
+    visits.clear()
+    stats = crawl(url, "0", JOBDIR=str(tmp_path))
+    assert visits == [] and stats["dupefilter/filtered"] == 1
