@@ -11,6 +11,12 @@ sh bindings/wasm/build.sh
 out=target/web
 mkdir -p "$out/explorer"
 cp web/explorer/* "$out/mayhap.js" "$out/explorer/"
+mkdir -p "$out/extension/mayhap/wasm"
+cp web/extension/* web/phishing/* "$out/extension/"
+for file in bind fault filter planner reader; do
+	cp "$out/package/$file.js" "$out/extension/mayhap/"
+done
+cp "$out"/package/wasm/reader* "$out/extension/mayhap/wasm/"
 printf '%7d bytes gzipped  explorer, all files\n' \
 	"$(for file in "$out"/explorer/*; do gzip -9nc "$file"; done | wc -c)"
 node --test bindings/wasm/test/*.test.mjs

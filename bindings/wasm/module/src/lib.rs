@@ -1,11 +1,11 @@
 //! mayhap in the browser: the part that is Rust.
 //!
 //! Thin: `keys.rs` is the batch that JavaScript wrote into the module's memory, `open.rs` turns
-//! bytes into a filter, `contents.rs` is what every filter can do here, `native.rs` (with `kinds.rs`)
-//! and `foreign.rs` are the filters, `filter.rs` is the class that JavaScript sees, `info.rs` what a
-//! filter reports of itself, `fault.rs` errors as fields. With the feature `full` also `create.rs`
-//! (create, fill, unite, write), `planner.rs` and `rates.rs` (sizing), and `parse.rs` (numbers as
-//! people type them).
+//! bytes into a filter, `contents.rs` is what every filter can do here, `native.rs` (with
+//! `kinds.rs`) and `foreign.rs` are the filters, `filter.rs` is the class that JavaScript sees,
+//! `info.rs` what a filter reports of itself, `fault.rs` errors as fields. With the feature `full`
+//! also `create.rs` (create, fill, unite, write), `planner.rs` and `rates.rs` (sizing), and
+//! `parse.rs` (numbers as people type them).
 //!
 //! `package/` is the JavaScript in front of it, which pages call.
 

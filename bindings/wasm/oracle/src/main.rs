@@ -1,8 +1,9 @@
 //! What the library answers on this machine: the module has to give the same to the bit.
 //!
-//! `oracle plans SEED COUNT` prints COUNT random needs and their plans, a line each: n, p and bytes
-//! (`-` for the one that is sought), then for each candidate its name, m, k, bytes and the bits of its
-//! rates. `oracle file KIND N P KEYS` writes a filter of the texts `key-0`, `key-1`, … to stdout.
+//! `oracle plans SEED COUNT` prints COUNT random needs and their plans, a line each: n, p and
+//! bytes (`-` for the one that is sought), then for each candidate its name, m, k, bytes and the
+//! bits of its rates. `oracle file KIND N P KEYS` writes a filter of the texts `key-0`, `key-1`, …
+//! to stdout.
 
 use mayhap::plan::{Candidate, Needs, plan};
 use mayhap::{AnyFilter, CountingBloomFilter, DigestFunction, Layout, ScalableBloomFilter, native};
