@@ -148,7 +148,25 @@ impl DcsoFilter {
         Ok(Self { compressed: true, as_read: AsRead(bytes.to_vec()), ..filter })
     }
 
-    fn decode_plain(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
+    /// Reads a file that is not compressed: for who has unpacked it, without a decoder of gzip.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`DcsoFilter::decode`] but for damaged gzip.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::{DcsoFilter, ForeignFilter, Limits};
+    ///
+    /// let mut filter = DcsoFilter::create(1_000, 0.01, &Limits::default())?;
+    /// filter.insert(b"hello")?;
+    /// let copy = DcsoFilter::decode_plain(&filter.encode(), &Limits::default())?;
+    /// assert!(copy.contains(b"hello") && !copy.contains(b"bye"));
+    /// assert!(DcsoFilter::decode_plain(&[0x1F, 0x8B, 8], &Limits::default()).is_err());
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn decode_plain(bytes: &[u8], limits: &Limits) -> Result<Self, Error> {
         let mut reader = Reader::new(bytes);
         let head = Head::read(&mut reader, limits)?;
         let bits = Bits::read_le_words(&mut reader, head.num_bits, limits)?;

@@ -12,7 +12,7 @@
 #![expect(unsafe_code, reason = "intrinsics, and calls to functions with target features")]
 
 /// Whether the CPU at hand has all these features.
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(loom, shuttle))))]
 macro_rules! has_features {
     ($($feature:tt),*) => {{
         #[cfg(all(feature = "std", target_arch = "x86_64"))]

@@ -1,5 +1,8 @@
 //! Requests for cache lines ahead of use.
-#![expect(unsafe_code, reason = "prefetch intrinsics")]
+#![cfg_attr(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    expect(unsafe_code, reason = "prefetch intrinsics")
+)]
 
 use crate::bits::Block;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
@@ -21,7 +24,7 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
     // SAFETY: a prefetch of any address, mapped or not, only affects caches; `prfm` writes neither
     // memory nor flags.
-    #[cfg(not(miri))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     unsafe {
         #[cfg(target_arch = "x86_64")]
         core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(line.cast());
@@ -39,7 +42,7 @@ pub(crate) fn prefetch_write<T>(slice: &[T], index: usize) {
     let line = slice.as_ptr().wrapping_add(index);
     // SAFETY: as in `prefetch`. `prefetchw` is a no-op on the 64-bit CPUs that do not support it;
     // the intrinsic would become a prefetch to read unless the crate is compiled for newer ones.
-    #[cfg(not(miri))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
     unsafe {
         #[cfg(target_arch = "x86_64")]
         asm!("prefetchw [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));

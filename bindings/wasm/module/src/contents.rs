@@ -1,0 +1,53 @@
+//! What every filter can do here, whoever created it.
+
+use crate::Info;
+use crate::keys::Keys;
+
+/// A filter.
+#[cfg(not(feature = "full"))]
+pub(crate) trait Contents {
+    /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
+    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
+
+    /// What the filter reports of itself. Reads all bits.
+    fn info(&self) -> Info;
+}
+
+/// A filter that may also be filled, united and written.
+#[cfg(feature = "full")]
+pub(crate) trait Contents: std::any::Any {
+    /// Sets `answers[i]` to whether key i may be in it; `answers` is as long as the batch.
+    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]);
+
+    /// What the filter reports of itself. Reads all bits.
+    fn info(&self) -> Info;
+
+    /// Inserts keys; `answers[i]` is whether key i was new.
+    fn insert(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
+        let _ = (keys, answers);
+        Err(crate::Fault::new("Unsupported", "insert"))
+    }
+
+    /// Takes over the keys of another filter; changes nothing if they are unlike.
+    fn union(&mut self, other: &dyn Contents) -> Result<(), crate::Fault> {
+        let _ = other;
+        Err(crate::Fault::new("Unsupported", "union"))
+    }
+
+    /// The file, with these key options, or those that it had.
+    fn encode(&self, key_options: &str) -> Result<Vec<u8>, crate::Fault> {
+        let _ = key_options;
+        Err(crate::Fault::new("Unsupported", "encode"))
+    }
+
+    /// The positions of a key's bits; none where they are not known.
+    fn positions(&self, key: &[u8]) -> Vec<f64> {
+        let _ = key;
+        Vec::new()
+    }
+
+    /// The bits as bytes, bit i being bit `i % 8` of byte `i / 8`; none where they are not known.
+    fn bits(&self) -> &[u8] {
+        &[]
+    }
+}

@@ -1,0 +1,138 @@
+//! Our own filters.
+
+use crate::Info;
+use crate::contents::Contents;
+use crate::keys::Keys;
+use mayhap::native::{Header, Native};
+use mayhap::{AnyFilter, Bitmap, Digest};
+
+/// A filter and what its file records of keys.
+#[derive(Debug)]
+pub(crate) struct Kept<F> {
+    pub(crate) filter: F,
+    pub(crate) key_options: String,
+}
+
+/// What each kind does in its own way.
+pub(crate) trait Answers {
+    /// Bit i of `found` is the answer for `digests[i]`.
+    fn contains(&self, digests: &[Digest], found: &mut Bitmap);
+
+    /// Sets what the header does not know.
+    fn describe(&self, info: &mut Info);
+}
+
+impl<F: Native + Answers> Kept<F> {
+    fn found(&self, keys: &Keys<'_>, answers: &mut [u8]) {
+        let mut found = Bitmap::new();
+        self.filter.contains(&keys.digests(self.filter.digest_function()), &mut found);
+        spread(&found, answers);
+    }
+
+    fn described(&self) -> Info {
+        let header = Header::of(&self.filter, "");
+        let fields = header.fields();
+        let mut info = Info {
+            format: "mayhap".into(),
+            kind: F::KIND.name().into(),
+            digest: self.filter.digest_function().name().into(),
+            seed: hex(header.digest_parameter()),
+            key_options: self.key_options.clone(),
+            num_bytes: header.segment_blocks().iter().sum::<u64>() as f64 * 64.0,
+            num_bits: fields.num_bits as f64,
+            num_hashes: f64::from(fields.num_hashes),
+            expected_items: fields.expected_items as f64,
+            target_fpp: fields.target_fpp,
+            inserted_items: fields.inserted_items as f64,
+            ..Info::unknown()
+        };
+        self.filter.describe(&mut info);
+        info
+    }
+}
+
+#[cfg(not(feature = "full"))]
+impl<F: Native + Answers> Contents for Kept<F> {
+    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
+        self.found(keys, answers);
+    }
+
+    fn info(&self) -> Info {
+        self.described()
+    }
+}
+
+#[cfg(feature = "full")]
+impl<F: Native + Answers + crate::create::Fill + 'static> Contents for Kept<F> {
+    fn answer(&self, keys: &Keys<'_>, answers: &mut [u8]) {
+        self.found(keys, answers);
+    }
+
+    fn info(&self) -> Info {
+        self.described()
+    }
+
+    fn insert(&mut self, keys: &Keys<'_>, answers: &mut [u8]) -> Result<(), crate::Fault> {
+        let mut new = Bitmap::new();
+        let digests = keys.digests(self.filter.digest_function());
+        self.filter.fill(&digests, &mut new)?;
+        spread(&new, answers);
+        Ok(())
+    }
+
+    fn union(&mut self, other: &dyn Contents) -> Result<(), crate::Fault> {
+        let other: &dyn std::any::Any = other;
+        match other.downcast_ref::<Self>() {
+            Some(other) => self.filter.unite(&other.filter),
+            None => Err(crate::Fault::new("Incompatible", "kind")),
+        }
+    }
+
+    fn encode(&self, key_options: &str) -> Result<Vec<u8>, crate::Fault> {
+        if key_options.len() > mayhap::native::MAX_KEY_OPTIONS_BYTES {
+            return Err(crate::Fault::new("TooLarge", "key options"));
+        }
+        let options = if key_options.is_empty() { &self.key_options } else { key_options };
+        Ok(mayhap::native::encode(&self.filter, options))
+    }
+
+    fn positions(&self, key: &[u8]) -> Vec<f64> {
+        self.filter.positions(self.filter.digest_function().digest(key))
+    }
+
+    fn bits(&self) -> &[u8] {
+        self.filter.bits()
+    }
+}
+
+/// A byte for each bit.
+fn spread(bits: &Bitmap, answers: &mut [u8]) {
+    for (word, answers) in bits.as_words().iter().zip(answers.chunks_mut(64)) {
+        for (i, answer) in answers.iter_mut().enumerate() {
+            *answer = (word >> i & 1) as u8;
+        }
+    }
+}
+
+/// Sixteen digits, without the machinery of `format!`.
+fn hex(number: u64) -> String {
+    let digit = |i: u32| char::from_digit((number >> (4 * i) & 15) as u32, 16).unwrap_or('0');
+    (0..16).rev().map(digit).collect()
+}
+
+impl Answers for AnyFilter {
+    fn contains(&self, digests: &[Digest], found: &mut Bitmap) {
+        self.contains_digests_into(digests, found);
+    }
+
+    fn describe(&self, info: &mut Info) {
+        info.kind = self.params().layout().name().into();
+        info.estimated_fpp = self.estimated_fpp();
+        info.fill_ratio = self.fill_ratio();
+        #[cfg(feature = "full")]
+        {
+            info.health = self.health().name().into();
+            info.estimated_items = self.estimated_items().items;
+        }
+    }
+}

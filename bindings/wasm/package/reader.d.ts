@@ -1,0 +1,68 @@
+/** What a filter is and how full it is; `null` is "not known". */
+export interface Info {
+  /** `mayhap`, `guava`, `redisbloom`, `parquet` or `dcso`. */
+  format: string;
+  /** The layout or kind: `blocked`, `standard`, `counting`, … */
+  kind: string;
+  digest: string;
+  seed: string;
+  keyOptions: string;
+  health: string;
+  numBytes: number;
+  numBits: number;
+  numHashes: number;
+  expectedItems: number | null;
+  /** The promised rate. */
+  targetFpp: number | null;
+  insertedItems: number | null;
+  /** Distinct keys, estimated from the bits. */
+  estimatedItems: number | null;
+  /** The rate now, from the bits. */
+  estimatedFpp: number | null;
+  fillRatio: number | null;
+  numParts: number;
+}
+
+/** Why a call failed. */
+export class MayhapError extends Error {
+  code: string;
+  about: string;
+  bound: number;
+  found: number;
+}
+
+/** A filter in the module's memory; `free` gives the memory back. */
+export interface Filter {
+  /** Whether a text (as UTF-8), bytes, or an unsigned 64-bit integer may be in it. */
+  contains(key: string | Uint8Array | bigint): boolean;
+  /** A byte a key: 1 for "maybe", 0 for "surely not". */
+  containsMany(keys: string[]): Uint8Array;
+  containsBytes(keys: Uint8Array[]): Uint8Array;
+  containsU64(keys: BigUint64Array): Uint8Array;
+  info(): Info;
+  free(): void;
+}
+
+/** The class of [`Filter`]. */
+export interface Filters<F> {
+  /** Opens the bytes of a file, and checks them. */
+  open(bytes: Uint8Array, options?: { secretKey?: Uint8Array }): F;
+  /** Opens a stream, unpacked if it is gzip. */
+  fromStream(stream: ReadableStream<Uint8Array>, options?: { secretKey?: Uint8Array }): Promise<F>;
+  fetch(url: string | URL, options?: { secretKey?: Uint8Array }): Promise<F>;
+}
+
+/** How the module is loaded: `module` instead of the file beside this one. */
+export interface LoadOptions {
+  module?: BufferSource | WebAssembly.Module | Response | Promise<Response>;
+  /** Vector instructions; where they are known unless given. */
+  simd?: boolean;
+}
+
+export interface Reader {
+  Filter: Filters<Filter>;
+  simd: boolean;
+}
+
+/** Loads the module; the same promise every time. */
+export function load(options?: LoadOptions): Promise<Reader>;

@@ -1,0 +1,10 @@
+// Writes the classic script of the pages: the JavaScript of the package, and the module, gzipped and
+// in base64. Usage: node page-module.mjs FOLDER
+
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+
+const folder = process.argv[2];
+const module = gzipSync(readFileSync(`${folder}/package/wasm/full.wasm`), { level: 9 });
+process.stdout.write(readFileSync(`${folder}/raw/full.iife.js`, 'utf8'));
+process.stdout.write(`mayhap.embedded="${module.toString('base64')}";\n`);

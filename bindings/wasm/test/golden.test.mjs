@@ -1,0 +1,223 @@
+// The module against files that others wrote, and against the library on this machine. Both builds,
+// with and without vector instructions.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const web = `${root}target/web/`;
+const utf8 = new TextEncoder();
+
+/** A module of its own: `load` of the package keeps the first. */
+async function fresh(name, simd) {
+  const { load } = await import(`${web}package/${name}.js?${simd}`);
+  const { bind } = await import(`${web}package/bind.js`);
+  const glue = await import(`${web}package/wasm/${name}.js?${simd}`);
+  assert.equal(typeof load, 'function');
+  const loaded = await bind(glue, name)({ simd });
+  assert.equal(loaded.simd, simd);
+  return loaded;
+}
+
+const modules = [];
+for (const name of ['reader', 'full']) {
+  for (const simd of [false, true]) modules.push([name, simd, await fresh(name, simd)]);
+}
+const fulls = modules.filter(([name]) => name === 'full');
+
+const native = `${root}crates/mayhap/tests/golden/native/`;
+const foreign = `${root}crates/mayhap-formats/tests/golden/`;
+const count = (answers) => answers.reduce((sum, answer) => sum + answer, 0);
+const oracle = (...args) =>
+  execFileSync(`${web}cargo/debug/oracle`, args, { maxBuffer: 1 << 28 });
+
+/** The keys of the golden files, by the rule of their README. */
+function members(number) {
+  const u64 = (key) => {
+    const bytes = new Uint8Array(8);
+    new DataView(bytes.buffer).setBigUint64(0, BigInt.asUintN(64, key), true);
+    return bytes;
+  };
+  const keys = [
+    utf8.encode(''), utf8.encode('é'), Uint8Array.of(0xff, 0, 0x80), new Uint8Array(300),
+    u64(-2n), u64(-(2n ** 63n)),
+  ];
+  for (let i = 0n; keys.length < number; i++) {
+    keys.push(utf8.encode(`member-${i}`), u64(-1n - i), u64(1000003n * i));
+  }
+  return keys.slice(0, number);
+}
+
+const answers = readFileSync(`${native}answers.txt`, 'utf8').trim().split('\n');
+
+for (const [name, simd, { Filter }] of modules) {
+  const label = `${name}${simd ? ' with simd128' : ''}`;
+
+  test(`${label}: files of the specification give the recorded answers`, () => {
+    assert.equal(answers.length, 7);
+    for (const line of answers) {
+      const [file, inserted, , recorded] = line.split(' ');
+      const options = file.endsWith('sip13')
+        ? { secretKey: Uint8Array.from({ length: 16 }, (_, i) => i) }
+        : {};
+      const filter = Filter.open(readFileSync(`${native}${file}.mayhap`), options);
+      const found = filter.containsBytes(members(Number(inserted)));
+      assert.equal(count(found), Number(inserted), `${file} has a false negative`);
+      const absent = Array.from({ length: 1000 }, (_, i) => `absent-${i}`);
+      const maybe = filter.containsMany(absent);
+      const wrong = absent.map((_, i) => i).filter((i) => maybe[i]);
+      assert.equal(wrong.join(',') || '-', recorded, file);
+      filter.free();
+    }
+  });
+
+  test(`${label}: numbers are eight bytes, and texts of any script are UTF-8`, () => {
+    const filter = Filter.open(readFileSync(`${native}v1-blocked-k8.mayhap`));
+    const numbers = BigUint64Array.from({ length: 140 }, (_, i) => BigInt.asUintN(64, -1n - BigInt(i)));
+    assert.equal(count(filter.containsU64(numbers)), 140);
+    assert.equal(filter.contains(numbers[3]), true);
+    assert.deepEqual([...filter.containsMany(['member-0', 'é', '', 'absent-0'])], [1, 1, 1, 0]);
+    assert.deepEqual(
+      [...filter.containsMany(['\ud83d', '\ude00'])],
+      [...filter.containsMany(['\ufffd', '\ufffd'])],
+      'two halves of a pair are two keys',
+    );
+    assert.equal(filter.containsMany([]).length, 0);
+  });
+
+  test(`${label}: filters of other systems answer as those do`, () => {
+    for (const [file, format] of [
+      ['dcso/dcso_a.bloom', 'dcso'],
+      ['guava/string_utf8_mitz64.bin', 'guava'],
+      ['guava/string_utf8_mitz32.bin', 'guava'],
+    ]) {
+      const filter = Filter.open(readFileSync(foreign + file));
+      const { format: found, estimatedFpp } = filter.info();
+      assert.equal(found, format);
+      assert.ok(estimatedFpp > 0 && estimatedFpp < 0.02, `${file}: ${estimatedFpp}`);
+      check(filter, JSON.parse(readFileSync(foreign + file.replace(/\.\w+$/, '.json'), 'utf8')), file);
+    }
+  });
+
+  test(`${label}: a compressed file is unpacked by the platform`, async () => {
+    const file = `${foreign}dcso/dcso_c_gz.bloom.gz`;
+    const filter = await Filter.fromStream(new Blob([readFileSync(file)]).stream());
+    check(filter, JSON.parse(readFileSync(`${foreign}dcso/dcso_c_gz.json`, 'utf8')), file);
+  });
+
+  test(`${label}: what is no whole filter is refused with fields`, () => {
+    const bytes = readFileSync(`${native}v1-standard.mayhap`);
+    const damaged = Uint8Array.from(bytes);
+    damaged[4096 + 3] ^= 1;
+    for (const [wrong, code] of [
+      [new Uint8Array(0), 'NotAFilter'],
+      [utf8.encode('hello, world'), 'NotAFilter'],
+      [bytes.subarray(0, bytes.length - 1), 'WrongLength'],
+      [damaged, 'PageDamaged'],
+      [readFileSync(`${native}v1-standard-sip13.mayhap`), 'WrongKey'],
+    ]) {
+      assert.throws(() => Filter.open(wrong), { name: 'MayhapError', code });
+    }
+  });
+}
+
+/** Members are found; of the absent keys exactly those that the other system found. */
+function check(filter, truth, file) {
+  const keys = ({ prefix, suffix = '', from, count: number }) =>
+    Array.from({ length: number }, (_, i) => `${prefix}${from + i}${suffix}`);
+  // Half of a surrogate pair is `?` to Java and U+FFFD to the web: those texts are not comparable.
+  const listed = truth.members_explicit
+    .map((member) => (typeof member === 'string' ? member : member.key.text))
+    .filter((text) => typeof text === 'string' && text === Buffer.from(text).toString());
+  const members = [...listed, ...keys(truth.members_rule)];
+  assert.ok(members.length > 100, `${members.length} members`);
+  assert.equal(count(filter.containsMany(members)), members.length, `${file}: a false negative`);
+  const maybe = filter.containsMany(keys(truth.probes_rule));
+  const wrong = Array.from(maybe.keys()).filter((i) => maybe[i]);
+  const recorded = truth.probes_rule_check_true_at ?? truth.probes_rule_might_contain_true_at;
+  assert.ok(recorded.length > 20);
+  assert.deepEqual(wrong, recorded, file);
+}
+
+for (const [, simd, { Filter, plan }] of fulls) {
+  const label = `full${simd ? ' with simd128' : ''}`;
+
+  test(`${label}: files are those of the library, byte for byte`, () => {
+    const keys = Array.from({ length: 3000 }, (_, i) => `key-${i}`);
+    for (const kind of ['standard', 'blocked', 'blocked128', 'blocked64', 'counting', 'scalable']) {
+      const filter = Filter.create({ kind, items: 2500, fpp: 0.004, seed: 42 });
+      assert.ok(count(filter.insertMany(keys)) > 2900, kind);
+      assert.equal(count(filter.containsMany(keys)), keys.length, kind);
+      const file = filter.encode();
+      assert.deepEqual(Buffer.from(file), oracle('file', kind, '2500', '0.004', '3000'), kind);
+      assert.deepEqual(Filter.open(file).encode(), file);
+      filter.free();
+    }
+  });
+
+  test(`${label}: 1,000 random plans have the numbers of the library, bit for bit`, () => {
+    const bits = (number) => {
+      if (number === null) return '7ff8000000000000';
+      const view = new DataView(new ArrayBuffer(8));
+      view.setFloat64(0, number);
+      return view.getBigUint64(0).toString(16).padStart(16, '0');
+    };
+    const lines = oracle('plans', '20', '1000').toString().trim().split('\n');
+    assert.equal(lines.length, 1000);
+    let planned = 0;
+    for (const line of lines) {
+      const [items, fpp, maxBytes, ...expected] = line.split(' ');
+      const double = (hex) => {
+        const view = new DataView(new ArrayBuffer(8));
+        view.setBigUint64(0, BigInt(`0x${hex}`));
+        return view.getFloat64(0);
+      };
+      const or = (text, read) => (text === '-' ? null : read(text));
+      const needs = { items: or(items, Number), fpp: or(fpp, double), maxBytes: or(maxBytes, Number) };
+      let found;
+      try {
+        found = plan(needs).candidates.map((c) =>
+          [c.kind, c.numBits, c.numHashes, c.numBytes, bits(c.expectedFpp), bits(c.fppAt2x),
+            bits(c.fppAt10x)].join(':'));
+      } catch (error) {
+        assert.equal(error.name, 'MayhapError', String(error));
+        found = ['refused'];
+      }
+      assert.deepEqual(found, expected, line);
+      planned += found.length > 1;
+    }
+    assert.ok(planned > 600, `${planned} of 1000 have candidates`);
+  });
+
+  test(`${label}: a union has the keys of both, and unlike filters are refused`, () => {
+    const make = (items) => Filter.create({ kind: 'blocked', items, fpp: 0.01 });
+    const [left, right, other] = [make(1000), make(1000), make(2000)];
+    left.insertMany(['left']);
+    right.insertMany(['right']);
+    assert.equal(left.contains('right'), false);
+    left.union(right);
+    assert.deepEqual([left.contains('left'), left.contains('right')], [true, true]);
+    assert.throws(() => left.union(other), { code: 'Incompatible', about: 'num_bits' });
+    assert.equal(left.contains('other'), false);
+  });
+
+  test(`${label}: what no 32-bit memory holds is refused, and the module goes on`, () => {
+    for (const items of [1e9, 1e10, 1e12]) {
+      assert.throws(() => Filter.create({ items, fpp: 1e-6 }), { code: 'OutOfMemory' });
+    }
+    const limited = { items: 1e6, fpp: 0.01, maxBytes: 1000 };
+    assert.throws(() => Filter.create(limited), { code: 'TooLarge', bound: 1000 });
+    assert.equal(Filter.create({ items: 10, fpp: 0.01 }).contains('a'), false);
+  });
+
+  test(`${label}: windows, fuse filters, matrices and growing filters are opened`, () => {
+    const window = Filter.open(readFileSync(`${native}v2-window-keys-1.mayhap`));
+    assert.equal(window.info().kind, 'window');
+    const counting = Filter.open(readFileSync(`${native}v2-counting4.mayhap`));
+    assert.equal(counting.info().kind, 'counting');
+    assert.equal(counting.contains('member-499'), true);
+  });
+}

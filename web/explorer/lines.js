@@ -1,0 +1,34 @@
+// Lines to copy: the same filter in the shell, Rust, Python and Redis.
+'use strict';
+
+page.showLines = (needs, best) => {
+  const { element } = page;
+  const lines = best ? commands(best) : [];
+  page.byId('lines').replaceChildren(...lines.map(([name, text]) => {
+    const copy = element('button', { type: 'button' }, 'Copy');
+    copy.setAttribute('aria-label', `Copy the line for ${name}`);
+    copy.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(text);
+      copy.textContent = 'Copied';
+    });
+    return element('div', { class: 'line' }, element('b', {}, name), element('code', {}, text), copy);
+  }));
+};
+
+function commands({ kind, items, targetFpp }) {
+  const fpp = targetFpp.toString();
+  const layout = `--layout ${kind}`;
+  const shell = kind === 'fuse'
+    ? `mayhap build -o seen.mayhap --layout fuse -p ${fpp} keys.txt`
+    : `mayhap create seen.mayhap -n ${items} -p ${fpp} ${layout}`;
+  const types = { blocked: 'BlockedBloomFilter', standard: 'BloomFilter', counting: 'CountingBloomFilter' };
+  const rust = types[kind]
+    && `let filter = mayhap::${types[kind]}::builder()`
+    + `.expected_items(${items}).target_fpp(${fpp}).build()?;`;
+  return [
+    ['shell', shell],
+    ['plan', `mayhap plan -n ${items} -p ${fpp}`],
+    ...(rust ? [['Rust', rust]] : []),
+    ['redis-cli', `BF.RESERVE seen ${fpp} ${items}${kind === 'scalable' ? '' : ' NONSCALING'}`],
+  ];
+}

@@ -1,0 +1,61 @@
+// What the tests of the pages share: a browser, a page that reports its own errors, axe.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../', import.meta.url));
+const require = createRequire(`${root}target/web/tools/`);
+export const { chromium } = require('playwright-core');
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** A Chromium of the system; tests run as root in containers, where it has no sandbox. */
+export const launch = (options = {}) => chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox'],
+  ...options,
+});
+
+/** Fails with what the page logged or threw. */
+export function watch(page) {
+  const problems = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text());
+  });
+  return () => assert.deepEqual(problems, []);
+}
+
+/** No serious or critical finding of axe-core. */
+export async function checkAccess(page) {
+  await page.evaluate(axe);
+  // The policy of the page forbids axe to fetch its style sheets again.
+  const { violations, passes } = await page.evaluate(() => axe.run({ preload: false }));
+  assert.ok(passes.length > 10, `axe ran ${passes.length} rules`);
+  const serious = violations.filter(({ impact }) => ['serious', 'critical'].includes(impact));
+  assert.deepEqual(serious.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), []);
+}
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css',
+  '.wasm': 'application/wasm', '.json': 'application/json' };
+
+/** Serves a folder on loopback; `routes` are paths with handlers of their own. */
+export async function serve(folder, routes = {}) {
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, 'http://localhost').pathname;
+    if (routes[path]) return routes[path](request, response);
+    try {
+      const body = readFileSync(join(folder, normalize(path)));
+      response.writeHead(200, { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream' });
+      return response.end(body);
+    } catch {
+      response.writeHead(404);
+      return response.end();
+    }
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+}

@@ -1,0 +1,183 @@
+// The explorer in Chromium, opened from a folder: every view and every interaction.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { after, before, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { checkAccess, launch, root, watch } from './browser.mjs';
+
+const url = pathToFileURL(`${root}target/web/explorer/index.html`).href;
+const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
+mkdirSync(shots, { recursive: true });
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser.close());
+
+/** Opens the page with a state in its URL; `use` has it until it ends, without errors. */
+async function open(state, use, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1180, height: 900 }, ...options });
+  const page = await context.newPage();
+  const check = watch(page);
+  await page.goto(url + state);
+  await page.waitForSelector('html[data-ready]');
+  await use(page);
+  check();
+  await context.close();
+}
+
+const rows = (page) => page.$$eval('#kinds tbody tr', (all) =>
+  all.map((row) => [...row.cells].map((cell) => cell.textContent)));
+
+test('the answer for 10 M keys at 0.1 % is that of the library', () => open('', async (page) => {
+  const [best, second] = await rows(page);
+  assert.deepEqual(best.slice(0, 6), ['blocked', '18.75 MiB', '15.72', '8', '0.1 %', '0.0639 %']);
+  assert.deepEqual(second.slice(0, 4), ['standard', '17.14 MiB', '14.38', '10']);
+  assert.match(best[6], /^3\.16 %$/);
+  assert.match(await page.textContent('#answer'), /18\.75 MiB are needed/);
+  await page.screenshot({ path: `${shots}explorer.png`, fullPage: true });
+  await checkAccess(page);
+}));
+
+test('any two of n, p and m solve the third', async () => {
+  await open('#n=1G&m=2GiB', async (page) => {
+    assert.match(await page.textContent('#answer'), /A rate of 0\.\d+ % is kept/);
+  });
+  await open('#p=1 in 1M&m=64MiB', async (page) => {
+    assert.match(await page.textContent('#answer'), /[\d,]+ keys fit/);
+    assert.equal((await rows(page))[0][0], 'standard');
+  });
+});
+
+test('what is typed changes the table and the URL, which shows the same again', () =>
+  open('', async (page) => {
+    await page.fill('[name=n]', '1.5M');
+    await page.fill('[name=p]', '1 in 1M');
+    await page.check('[name=delete]');
+    assert.equal((await rows(page))[0][0], 'counting');
+    assert.match(await page.textContent('#unfit'), /blocked cannot delete/);
+    const before = await rows(page);
+    const link = page.url();
+    assert.match(link, /n=1\.5M/);
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.waitForSelector('html[data-ready]');
+    assert.deepEqual(await rows(page), before);
+    assert.equal(await page.isChecked('[name=delete]'), true);
+    await page.goto(`${url}#n=5&p=1%25`);
+    await page.waitForFunction(() => document.querySelector('[name=n]').value === '5');
+    assert.equal(await page.isChecked('[name=delete]'), false);
+  }));
+
+test('a wrong number is named, and the page goes on', () => open('', async (page) => {
+  for (const [n, p, said] of [
+    ['ten', '1%', /n is not understood: ten/],
+    ['10', '', /Two of n, p and m/],
+    ['10', '150%', /p is not understood|above 0 and below 1/],
+    ['1', '1e-300', /lowest/],
+  ]) {
+    await page.fill('[name=n]', n);
+    await page.fill('[name=p]', p);
+    const text = (await page.textContent('#problem')) + (await page.textContent('#verdict'))
+      + (await page.textContent('#unfit'));
+    assert.match(text, n === '1' ? /No kind of filter serves|reaches no rate/ : said);
+  }
+  await page.fill('[name=n]', '10');
+  await page.fill('[name=p]', '1%');
+  assert.equal(await page.textContent('#problem'), '');
+  assert.equal((await rows(page)).length > 1, true);
+}));
+
+test('a k of one’s own is compared with the best', () => open('#n=1M&p=1%25&k=3', async (page) => {
+  assert.match(await page.textContent('#own-k'), /With k = 3 .*: 1\.\d+ %; the best k there is 7\./);
+}));
+
+test('curves and their table show overfilling', () => open('', async (page) => {
+  assert.equal(await page.locator('#curve path.curve').count(), 2);
+  await page.click('summary');
+  const table = await page.textContent('#curve-table');
+  assert.match(table, /10,000,000/);
+  assert.match(table, /95\.2 %/);
+  assert.equal(await page.locator('#by-k path.curve').count(), 2);
+}));
+
+test('the cost model is that of the planner', () => open('#n=1M&p=1%25&c1=1&c2=1000', async (page) => {
+  const cells = await page.$$eval('#cost-table td', (all) => all.map((cell) => cell.textContent));
+  assert.equal(cells[0], '110'); // 1 + (0.1 + 0.9 · 0.01) · 1000
+  assert.equal(cells[4], '1000');
+}));
+
+test('a list becomes a filter with its real fill and a measured rate', () => open('#n=5000&p=1%25',
+  async (page) => {
+    const lines = Array.from({ length: 5000 }, (_, i) => `https://example.org/${i}`).join('\n');
+    await page.setInputFiles('[name=list]', { name: 'urls.txt', mimeType: 'text/plain',
+      buffer: Buffer.from(`${lines}\nhttps://example.org/7\n`) });
+    await page.waitForSelector('#list-result a');
+    const text = await page.textContent('#list-result');
+    assert.match(text, /Lines5,001Distinct5,000Found againall of them/);
+    const measured = Number(text.match(/\((\d+) of 200,000/)[1]);
+    assert.ok(Math.abs(measured - 2000) < 300, `${measured} false positives, 2000 promised`);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'), page.click('#list-result a')]);
+    const bytes = readFileSync(await download.path());
+    assert.equal(download.suggestedFilename(), 'urls.txt.mayhap');
+    // And the page opens what it wrote.
+    await page.setInputFiles('[name=file]', { name: 'urls.mayhap', mimeType: '', buffer: bytes });
+    await page.fill('[name=keys]', 'https://example.org/4999\nhttps://example.org/5000x');
+    await page.click('#ask button');
+    assert.match(await page.textContent('#ask-result'),
+      /4999maybe.*5000xsurely not/);
+    await page.screenshot({ path: `${shots}explorer-file.png`, fullPage: true });
+    await checkAccess(page);
+  }));
+
+test('filters of other systems are opened, and hostile names stay text', () => open('',
+  async (page) => {
+    const golden = `${root}crates/mayhap-formats/tests/golden/`;
+    await page.setInputFiles('[name=file]', {
+      name: '<img src=x onerror=alert(1)>.bin', mimeType: '',
+      buffer: readFileSync(`${golden}guava/string_utf8_mitz64.bin`) });
+    await page.waitForSelector('#ask:not([hidden])');
+    assert.match(await page.textContent('#file-result'),
+      /<img src=x onerror=alert\(1\)>\.bin.*guava.*1,013 keys.*1\.06 %/);
+    assert.equal(await page.locator('#file-result img').count(), 0);
+    await page.setInputFiles('[name=file]', { name: 'dcso.gz', mimeType: '',
+      buffer: readFileSync(`${golden}dcso/dcso_c_gz.bloom.gz`) });
+    await page.waitForFunction(() => document.body.textContent.includes('dcso.gz'));
+    await page.setInputFiles('[name=file]', { name: 'x', mimeType: '', buffer: Buffer.from('no') });
+    await page.waitForSelector('#file-result .problem');
+    assert.equal(await page.isHidden('#ask'), true);
+  }));
+
+test('the worked examples show bits and verdicts', () => open('', async (page) => {
+  assert.match(await page.textContent('#bits-words'), /C → bits 0, 4, 7: surely not: bit 4 is 0/);
+  await page.fill('[name=query]', 'A');
+  await page.press('[name=query]', 'Enter');
+  assert.match(await page.textContent('#bits-words'), /maybe, and it is inside/);
+  await page.selectOption('[name=preset]', '1');
+  assert.match(await page.textContent('#bits-words'), /dianping → bits 1, 5, 8: surely not: bit 5/);
+  await page.selectOption('[name=preset]', '3');
+  await page.fill('[name=insert]', 'é');
+  await page.fill('[name=query]', 'é');
+  await page.click('#bits button');
+  assert.match(await page.textContent('#bits-words'), /é → bits .*maybe, and it is inside/);
+}));
+
+test('all is reached by keyboard, in the dark and on paper', () => open('', async (page) => {
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Tab');
+  const seen = new Set();
+  for (let i = 0; i < 40; i += 1) {
+    seen.add(await page.evaluate(() => document.activeElement.name ?? document.activeElement.tagName));
+    await page.keyboard.press('Tab');
+  }
+  for (const name of ['c1', 'list', 'file', 'preset', 'query']) assert.ok(seen.has(name), name);
+  await checkAccess(page);
+  await page.evaluate(() => scrollTo(0, 0));
+  await page.screenshot({ path: `${shots}explorer-dark.png` });
+  await page.emulateMedia({ media: 'print' });
+  assert.equal(await page.isVisible('#drop-list'), false);
+  assert.equal(await page.isVisible('#kinds'), true);
+}, { colorScheme: 'dark' }));

@@ -1,0 +1,183 @@
+// The phishing check: its expressions, its two steps at full size, and the extension in Chromium.
+
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { checkAccess, chromium, root, serve } from './browser.mjs';
+
+const web = `${root}target/web/`;
+const { expressions } = await import(`${web}extension/expressions.js`);
+const { Checker, hashOf } = await import(`${web}extension/checker.js`);
+const { load } = await import(`${web}package/full.js`);
+const { Filter } = await load();
+
+/** Numbers from a seed: the list is the same every time. */
+function* random(seed) {
+  for (let state = seed; ;) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    yield state;
+  }
+}
+
+const LISTED = 1_000_000;
+const numbers = random(20);
+const listed = Array.from({ length: LISTED }, (_, i) =>
+  `login-${numbers.next().value.toString(36)}.example/${i}/verify`);
+const late = 'late.example/new/page';
+
+const filterOf = (kind, keys, fpp) => {
+  const filter = Filter.create({ kind, items: Math.max(1000, keys.length), fpp });
+  filter.insertMany(keys);
+  return filter;
+};
+const base = filterOf('standard', listed, 1e-4);
+const update = filterOf('standard', [late], 1e-4);
+
+/** The second step on this machine: full hashes by four bytes. */
+async function secondStep(expressionsOnList) {
+  const hashes = new Map();
+  for (const expression of expressionsOnList) {
+    const hash = await hashOf(expression);
+    hashes.set(hash.slice(0, 8), [...(hashes.get(hash.slice(0, 8)) ?? []), hash]);
+  }
+  return hashes;
+}
+const some = listed.filter((_, i) => i % 1000 === 0);
+const hashes = await secondStep([...some, late]);
+
+/** Ways to write a listed URL that name the same page. */
+const variants = (expression) => {
+  const [host, ...path] = expression.split('/');
+  return [
+    `http://${expression}`,
+    `https://${host.toUpperCase()}:8443/${path.join('/')}#top`,
+    `http://user:secret@www.mail.${host}./x/../${path.join('/')}`,
+    `http://${host}//${path.join('//')}?session=1`,
+    `http://${host}/${path.join('/').replace('verify', '%2576erify')}`,
+  ];
+};
+
+test('expressions are those of the rules', () => {
+  assert.deepEqual(expressions('http://a.b.c/1/2.html?param=1'), [
+    'a.b.c/1/2.html?param=1', 'a.b.c/1/2.html', 'a.b.c/', 'a.b.c/1/',
+    'b.c/1/2.html?param=1', 'b.c/1/2.html', 'b.c/', 'b.c/1/',
+  ]);
+  const long = expressions('http://a.b.c.d.e.f.g/1.html').map((found) => found.split('/')[0]);
+  assert.deepEqual([...new Set(long)], ['a.b.c.d.e.f.g', 'c.d.e.f.g', 'd.e.f.g', 'e.f.g', 'f.g']);
+  assert.deepEqual(expressions('http://1.2.3.4/1/'), ['1.2.3.4/1/', '1.2.3.4/']);
+  assert.deepEqual(expressions('http://0x7f.1/'), ['127.0.0.1/']);
+  assert.deepEqual(expressions('http://host.com/%25%32%35').slice(0, 1), ['host.com/%25']);
+  assert.deepEqual(expressions('http://host/a/%2e%2e/b')[0], 'host/b');
+  for (const none of ['', 'about:blank', 'javascript:alert(1)', 'file:///etc/passwd', 'http://']) {
+    assert.deepEqual(expressions(none), [], none);
+  }
+  assert.ok(expressions(`http://${'a.'.repeat(100)}b/${'c/'.repeat(100)}?q`).length <= 30);
+});
+
+test('a list of a million is at most 3 MB', () => {
+  const bytes = base.encode().length;
+  assert.ok(bytes <= 3_000_000, `${bytes} bytes`);
+});
+
+test('1,000 listed URLs and their variants are found, 10,000 others are not', async () => {
+  const checker = new Checker([base, update], async (prefix) => hashes.get(prefix) ?? []);
+  for (const expression of [...some, late]) {
+    for (const url of variants(expression)) {
+      assert.equal((await checker.check(url)).listed, true, url);
+    }
+  }
+  const before = checker.log.maybe;
+  const others = new Set();
+  for (let i = 0; i < 10_000; i += 1) {
+    const url = `https://news-${i}.example.org/a/${i}?x=1`;
+    expressions(url).forEach((expression) => others.add(expression));
+    assert.equal((await checker.check(url)).listed, false);
+  }
+  // Each expression is a false positive with the promised rate; within 3 sigma, and not none.
+  const maybe = checker.log.maybe - before;
+  const expected = others.size * 1e-4;
+  assert.ok(maybe > 0 && Math.abs(maybe - expected) < 3 * Math.sqrt(expected),
+    `${maybe} second steps, ${expected} expected`);
+  const times = [...checker.log.milliseconds].sort((a, b) => a - b);
+  console.log(`decision: median ${times[times.length >> 1].toFixed(3)} ms`);
+});
+
+test('a server that fails blocks nothing', async () => {
+  const checker = new Checker([base], async () => { throw new Error('down'); });
+  assert.deepEqual(await checker.check(`http://${some[0]}`), { listed: false, undecided: true });
+});
+
+let context;
+let server;
+let folder;
+before(async () => {
+  const send = (bytes) => (_, response) => response.end(bytes);
+  const routes = { '/base.mayhap': send(base.encode()), '/update.mayhap': send(update.encode()) };
+  for (const [prefix, all] of hashes) routes[`/hashes/${prefix}`] = send(all.join('\n'));
+  server = await serve(root, new Proxy(routes, {
+    get: (known, path) => known[path]
+      ?? (path.startsWith('/hashes/') ? send('') : path.includes('/verify') || path.startsWith('/page')
+        ? (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>page</h1>')
+        : undefined),
+  }));
+  folder = mkdtempSync(join(tmpdir(), 'mayhap-extension-'));
+  cpSync(`${web}extension`, `${folder}/extension`, { recursive: true });
+  writeFileSync(`${folder}/extension/config.json`, JSON.stringify({ server: server.url }));
+  context = await chromium.launchPersistentContext(`${folder}/profile`, {
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    ignoreDefaultArgs: ['--disable-extensions'],
+    args: ['--no-sandbox', '--headless=new',
+      '--disable-features=DisableLoadExtensionCommandLineSwitch',
+      '--host-resolver-rules=MAP *.example 127.0.0.1,MAP *.test 127.0.0.1',
+      `--disable-extensions-except=${folder}/extension`, `--load-extension=${folder}/extension`],
+  });
+});
+after(async () => {
+  await context?.close();
+  server?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('the extension warns of a listed page, lets others be, and goes on if asked', async () => {
+  const worker = context.serviceWorkers()[0] ?? await context.waitForEvent('serviceworker');
+  for (let loaded = false; !loaded;) loaded = await worker.evaluate(() => Boolean(globalThis.checker));
+  const port = new URL(server.url).port;
+  const page = await context.newPage();
+  await page.goto(`http://other.test:${port}/page/1`);
+  assert.equal(await page.textContent('h1'), 'page');
+  for (const expression of some.slice(0, 20)) {
+    const [host, ...path] = expression.split('/');
+    const target = `http://www.${host}:${port}/${path.join('/')}?x=<img src=x onerror=alert(1)>`;
+    const warned = page.waitForEvent('framenavigated', (frame) =>
+      /^chrome-extension:.*warning\.html/.test(frame.url()));
+    await page.goto(target).catch(() => {}); // replaced by the warning while it loads
+    await warned;
+    await page.locator('#expression', { hasText: expression }).waitFor();
+    assert.equal(await page.locator('img').count(), 0);
+  }
+  await checkAccess(page);
+  if (process.env.SCREENS) await page.screenshot({ path: `${process.env.SCREENS}warning.png` });
+  await page.click('#on');
+  await page.waitForURL(/verify/);
+  assert.equal(await page.textContent('h1'), 'page');
+  // In the same worker all of them, and 10,000 others.
+  const urls = [...some, late].flatMap(variants);
+  const count = (all) => worker.evaluate(async (list) => {
+    const before = checker.log.milliseconds.length;
+    let found = 0;
+    for (const url of list) found += (await checker.check(url)).listed;
+    const times = checker.log.milliseconds.slice(before).sort((a, b) => a - b);
+    return { found, median: times[times.length >> 1] };
+  }, all);
+  const listedUrls = await count(urls);
+  assert.equal(listedUrls.found, urls.length);
+  const others = Array.from({ length: 10_000 }, (_, i) => `https://shop-${i}.test/a/${i}?b=${i}`);
+  assert.equal((await count(others)).found, 0);
+  console.log(`in the extension: ${urls.length} listed URLs, decision: median `
+    + `${listedUrls.median.toFixed(3)} ms`);
+  const { log, bytes } = await worker.evaluate(() => ({ log: checker.log, bytes }));
+  assert.ok(log.listed >= 20 && log.requests >= 20, JSON.stringify(log));
+  assert.ok(bytes.base > 2_000_000 && bytes.update < 20_000 && bytes.prefixes > 0);
+});
