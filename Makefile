@@ -17,11 +17,11 @@ TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes that .ci/run takes side by side: what is built into target/, and what
 # has folders of its own below it.
 LANE_1 = rates kills examples demo package planted
-LANE_2 = portable neon pairs loom shuttle miri fuzz test-interop
+LANE_2 = portable neon pairs loom shuttle miri fuzz test-interop python web
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
 .PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs loom \
-	shuttle miri sanitize fuzz package test-interop plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
+	shuttle miri sanitize fuzz package test-interop python web plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
@@ -30,6 +30,8 @@ help:
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
 	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make bench-truth  hold what is reported of losses and windows against what is so (2 minutes)'
+	@echo 'make python     build and test the Python package'
+	@echo 'make web        build and test the browser package and its pages'
 	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
 	@echo 'make plots      draw the pictures of docs/choosing.md again'
@@ -164,6 +166,15 @@ test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh
 	sh crates/mayhap-server/tests/interop/run.sh
+
+# The Python package, installed in fresh virtual environments and tested with the real NumPy, Scrapy
+# and others, on each of PYTHONS.
+python:
+	sh bindings/python/test.sh
+
+# The modules for browsers in Node, the pages in Chromium; prints their sizes.
+web:
+	sh web/test.sh
 
 # The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
 plots:
