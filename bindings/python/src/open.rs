@@ -43,7 +43,15 @@ impl Opened {
     fn into_object(self, py: Python<'_>, on_full: OnFull) -> PyResult<Bound<'_, PyAny>> {
         match self {
             Self::Filter(set, function, key_options) => {
-                let on_full = if set.stats().kind == "scalable" { OnFull::Grow } else { on_full };
+                let on_full = match (set.stats().kind, on_full) {
+                    ("scalable", _) => OnFull::Grow,
+                    (_, OnFull::Grow) => {
+                        let message = "a filter of fixed size does not grow; on_full is \
+                                       \"warn\" or \"raise\"";
+                        return Err(PyValueError::new_err(message));
+                    }
+                    (_, on_full) => on_full,
+                };
                 wrap(py, Filter::new(set, function, on_full, key_options))
             }
             Self::Matrix(matrix, key_options) => Matrix::wrap(py, matrix, key_options),
@@ -162,10 +170,6 @@ pub(crate) fn from_bytes<'py>(
     on_full: OnFull,
 ) -> PyResult<Bound<'py, PyAny>> {
     let secret_key = secret_key.map(secret::parse).transpose()?;
-    if on_full == OnFull::Grow {
-        let message = "a filter of fixed size does not grow; on_full is \"warn\" or \"raise\"";
-        return Err(PyValueError::new_err(message));
-    }
     let opened = if let Ok(data) = data.cast::<PyBytes>() {
         let bytes = data.as_bytes();
         py.detach(|| decode_any(bytes, secret_key))?

@@ -46,6 +46,21 @@ def test_what_is_saved_is_opened(tmp_path):
         b.save(path)
 
 
+def test_what_is_opened_is_full_as_it_is_told(tmp_path):
+    path = tmp_path / "seen.mayhap"
+    Bloom(10, 1e-6).save(path)
+    for opened in (mayhap_bloom.open, lambda p, **o: mayhap_bloom.from_bytes(p.read_bytes(), **o)):
+        with pytest.raises(mayhap_bloom.FilterFullError):
+            opened(path, on_full="raise").update(range(100))
+        with pytest.warns(mayhap_bloom.FilterFullWarning):
+            opened(path).update(range(100))
+        with pytest.raises(ValueError, match="does not grow"):
+            opened(path, on_full="grow")
+    Scalable(10).save(path)
+    assert mayhap_bloom.open(path).on_full == "grow"
+    mayhap_bloom.open(path).update(range(100))
+
+
 def test_a_mapped_filter_is_read_only_and_shared(tmp_path):
     path = tmp_path / "seen.mayhap"
     b = Bloom(10_000, 1e-6)
