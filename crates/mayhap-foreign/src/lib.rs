@@ -2,8 +2,9 @@
 //!
 //! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one;
 //! `keys.rs` encodes lines as the keys that the system hashes; `numbers.rs` has the state of a
-//! filter, `forms.rs` writes it in another form of its format, `error.rs` what can go wrong, `describe.rs` what a file may be in words. Everything goes
-//! by [`mayhap_formats::Format`], so that a new format needs no change here.
+//! filter, `forms.rs` writes it in another form of its format; `error.rs` has what can go wrong,
+//! `describe.rs` what a file may be in words. Everything goes by [`mayhap_formats::Format`], so
+//! that a new format needs no change here, unless it has several forms.
 //!
 //! # Examples
 //!

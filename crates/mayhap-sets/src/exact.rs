@@ -34,7 +34,7 @@ impl ExactSet {
     /// use mayhap::DigestFunction;
     /// use mayhap_sets::ExactSet;
     ///
-    /// let mut set = ExactSet::new(1 << 20, DigestFunction::xxh3(7));
+    /// let mut set = ExactSet::new(4 << 20, DigestFunction::xxh3(7));
     /// assert!(set.insert(b"one")? && !set.insert(b"one")?);
     /// # Ok::<(), mayhap::Error>(())
     /// ```

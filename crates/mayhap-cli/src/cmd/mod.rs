@@ -69,14 +69,13 @@ Examples:
   mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), \
-or something is off (verify); 2 error, or the filter is full; \
-130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is no error. Counts are written as 10M, \
-1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. Input may be compressed \
-(gzip, zstd, bzip2, xz, lz4); any bytes are a key, without the CR if every line ends with one \
-(--raw takes all bytes as they are). A command never reads and writes the same file, whatever its \
-names, except for what add and remove change in place, the --state of dedup, and a merge over one \
-of its parts.";
+Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), or something is off \
+(verify); 2 error, or the filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| \
+head) is no error. Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as \
+0.1%, 1e-6 or 1/1000. Input may be compressed (gzip, zstd, bzip2, xz, lz4); any bytes are a key, \
+without the CR if every line ends with one (--raw takes all bytes as they are). A command never \
+reads and writes the same file, whatever its names, except for what add and remove change in \
+place, the --state of dedup, and a merge over one of its parts.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {

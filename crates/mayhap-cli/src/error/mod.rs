@@ -276,7 +276,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         }
         Store::Exists { .. } => "or replace it with --force",
         Store::Unlike { .. } => {
-            "create them with the same -n, -p, --layout, digest (--seed, --key-file) and key options"
+            "create them with one -n, -p, --layout, digest (--seed, --key-file) and key options"
         }
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {
