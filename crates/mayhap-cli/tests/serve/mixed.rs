@@ -192,6 +192,8 @@ fn counters<S: Read + Write>(client: &mut Client<S>) -> HashMap<String, u64> {
     let Answer::Bulk(text) = client.ask("INFO stats") else { panic!("no INFO") };
     let text = String::from_utf8(text).unwrap();
     let lines = text.lines().filter_map(|line| line.split_once(':'));
+    // The only rate among them.
+    let lines = lines.filter(|(name, _)| *name != "instantaneous_ops_per_sec");
     lines.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect()
 }
 
