@@ -39,7 +39,7 @@ pub enum Quantity {
     Probability,
 }
 
-/// Why a text is not the number asked for.
+/// Why a text is not the number expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -67,7 +67,7 @@ pub enum Problem {
     NotBelowOne(Option<String>),
 }
 
-/// A text that is not the number asked for; the message says what, the bound and what to write.
+/// A text that is not the number expected; the message says what, the bound and what to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberError {
     /// What the text was read as.

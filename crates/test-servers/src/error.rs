@@ -43,9 +43,9 @@ pub enum Error {
         /// The port that it had.
         port: u16,
     },
-    /// No node of the cluster is what was asked for.
+    /// No node of the cluster is the requested one.
     NoSuchNode {
-        /// What was asked for.
+        /// The request.
         what: String,
         /// `CLUSTER NODES` as a living node tells it.
         nodes: String,

@@ -147,7 +147,7 @@ impl Drop for Process {
 ///
 /// # Errors
 ///
-/// What `look` gave up with, or [`Error::Slow`] with the state that it told last.
+/// What `look` gave up with, or [`Error::Slow`] with the state that it reported last.
 pub(crate) fn poll(
     what: &str,
     seconds: u64,

@@ -280,7 +280,7 @@ pub(super) const INFO: &[Case] = &[
     both("BF.INFO f JUNK", "-Invalid information value"),
     both("BF.INFO f CAP", "-Invalid information value"),
     both("BF.INFO f ''", "-Invalid information value"),
-    // The word is looked at before the filter is, so a slip is told in either case.
+    // The word is looked at before the filter is, so a slip is reported in either case.
     both("BF.INFO g JUNK", "-Invalid information value"),
     both("BF.INFO", "-ERR wrong number of arguments for 'bf.info' command"),
     both("BF.INFO f CAPACITY SIZE", "-ERR wrong number of arguments for 'bf.info' command"),

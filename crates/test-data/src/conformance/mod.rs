@@ -73,9 +73,9 @@ fn fits(answer: &[u8], expected: &str) -> bool {
     }
 }
 
-/// Asks all cases of a version through `ask`; how many were asked.
+/// Sends all cases of a version through `ask`; returns how many.
 pub fn check(resp3: bool, mut ask: impl FnMut(&[Vec<u8>]) -> Vec<u8>) -> usize {
-    let mut asked = 0;
+    let mut sent = 0;
     ask(&words(if resp3 { "HELLO 3" } else { "HELLO 2" }));
     let mut wrong = Vec::new();
     for (group, cases) in GROUPS {
@@ -83,7 +83,7 @@ pub fn check(resp3: bool, mut ask: impl FnMut(&[Vec<u8>]) -> Vec<u8>) -> usize {
         for case in cases {
             let expected = if resp3 { case.resp3 } else { case.resp2 };
             let answer = ask(&words(case.request));
-            asked += 1;
+            sent += 1;
             if !fits(&answer, expected) {
                 let answer = answer.escape_ascii();
                 wrong.push(format!("{group}: {}: {answer}, not {expected}", case.request));
@@ -91,7 +91,7 @@ pub fn check(resp3: bool, mut ask: impl FnMut(&[Vec<u8>]) -> Vec<u8>) -> usize {
         }
     }
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
-    asked
+    sent
 }
 
 /// The answer through a socket.

@@ -297,7 +297,7 @@ pub(super) const CONNECTION: &[Case] = &[
     both("CLIENT JUNK", "-ERR unknown subcommand 'JUNK'. Try CLIENT HELP."),
 ];
 
-/// What is asked about the server.
+/// Questions about the server.
 pub(super) const SERVER: &[Case] = &[
     both("COMMAND COUNT", "?"),
     both("COMMAND COUNT x", "-ERR wrong number of arguments for 'command|count' command"),

@@ -1,11 +1,11 @@
-//! What systemd is told, where it asked for it: `sd_notify(3)`.
+//! Notifications for systemd, where it wants them: `sd_notify(3)`.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// Sends a state, such as `READY=1`. Says nothing if nobody asked or listens.
+/// Sends a state, such as `READY=1`. Does nothing if nobody listens.
 pub(super) fn notify(state: &str) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET") else { return };
     let address = match name.as_bytes().split_first() {
@@ -14,7 +14,7 @@ pub(super) fn notify(state: &str) {
     };
     let send = |address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address);
     if let Err(error) = address.and_then(send) {
-        log::debug!("systemd was not told {state}: {error}");
+        log::debug!("cannot notify systemd of {state}: {error}");
     }
 }
 

@@ -1,8 +1,8 @@
-//! What a disk holds back: of what it was told, only what was synced is sure to survive.
+//! A disk that holds writes back: only those that were synced are sure to survive.
 
 use super::disk::{Event, Files};
 
-/// What a disk has for sure, and what it was told since.
+/// What a disk has for sure, and the calls since.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     sure: Files,

@@ -1,9 +1,9 @@
 //! The power fails at every operation, and the disk keeps of the last ones what it likes (T01).
 
 use super::cache::Cache;
+use super::client::{Client, Promise, check};
 use super::disk::{Event, Files, MemoryDisk};
 use super::run::{Random, Run, Setting};
-use super::told::{Promise, Told, check};
 use crate::durable::Policy;
 use std::collections::HashSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
@@ -76,14 +76,14 @@ pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let (mut random, mut seen) = (Random(seed), HashSet::new());
     let mut cache = Cache::new(disk_at_start(&run.disk));
-    let (mut told, mut found) = (run.before.clone().unwrap_or_default(), Found::default());
+    let (mut client, mut found) = (run.before.clone().unwrap_or_default(), Found::default());
     let events = run.disk.state().events.clone();
     for (place, event) in events.iter().enumerate() {
         cache.tell(event);
         if let Event::Note(note) = event {
-            told.hear(note);
+            client.hear(note);
         }
-        let facts = (told.acknowledged.len(), told.operations, told.last);
+        let facts = (client.acknowledged.len(), client.operations, client.last);
         // Notes change what has to be there, not what is.
         let mixes = if matches!(event, Event::Note(_)) { 2 } else { 12 };
         for (number, files) in states(&cache, &mut random, mixes).into_iter().enumerate() {
@@ -93,7 +93,7 @@ pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
             }
             found.states += 1;
             if found.states % 1500 == 0 && run.before.is_none() {
-                let mut next = run.after(files.clone(), &told, random.next());
+                let mut next = run.after(files.clone(), &client, random.next());
                 next.go();
                 let again = cut_everywhere(&next, setting);
                 found.continued += 1;
@@ -103,12 +103,12 @@ pub(super) fn cut_everywhere(run: &Run, setting: &Setting) -> Found {
                     return found;
                 }
             }
-            let checked = check(files, &run.names, &told, promise).and_then(|after| {
+            let checked = check(files, &run.names, &client, promise).and_then(|after| {
                 if found.states % 8 != 0 {
                     return Ok(());
                 }
                 found.reopened += 1;
-                reopen(&after.0, &run.names, &told, promise, &after.1)
+                reopen(&after.0, &run.names, &client, promise, &after.1)
             });
             if let Err(why) = checked {
                 found.bad = Some(format!("{why}; state {number} after event {place} {event:?}"));
@@ -126,14 +126,14 @@ pub(super) fn cut_at_end(run: &Run, setting: &Setting) -> Found {
     for event in &events {
         cache.tell(event);
     }
-    let (told, mut found) = (run.told(), Found::default());
+    let (client, mut found) = (run.client(), Found::default());
     // Nothing of what is pending, and some mixes: there is another run for each call that fails.
     let mut left = vec![cache.left(|_, _| None)];
     left.extend((0..8).map(|_| mixed(&cache, &mut random)));
     for files in left {
         found.states += 1;
         let promise = Promise::PowerCut(setting.policy);
-        if let Err(why) = check(files, &run.names, &told, promise) {
+        if let Err(why) = check(files, &run.names, &client, promise) {
             found.bad = Some(format!("after a power cut: {why}"));
             return found;
         }
@@ -145,8 +145,8 @@ pub(super) fn cut_at_end(run: &Run, setting: &Setting) -> Found {
 /// clients.
 fn reopen(
     disk: &MemoryDisk,
-    names: &[super::told::Names],
-    told: &Told,
+    names: &[super::client::Names],
+    client: &Client,
     promise: Promise,
     before: &super::model::Model,
 ) -> Result<(), String> {
@@ -155,7 +155,7 @@ fn reopen(
     for event in &events {
         cache.tell(event);
     }
-    let (_, again) = check(cache.left(|_, _| None), names, told, promise)
+    let (_, again) = check(cache.left(|_, _| None), names, client, promise)
         .map_err(|why| format!("after a second power cut: {why}"))?;
     if *again.0.lock().unwrap() == *before.0.lock().unwrap() {
         Ok(())
@@ -178,7 +178,7 @@ pub(super) fn seeds() -> Vec<u64> {
     vec![1, 2, 3, fresh]
 }
 
-/// One seed is repeated: what all seeds together have to reach is not asked of it.
+/// One seed is repeated: what all seeds together have to reach is not required of it.
 pub(super) fn is_repeated() -> bool {
     std::env::var_os("SEED").is_some()
 }

@@ -1,10 +1,10 @@
 //! Every byte is flipped, every end is cut (T05).
 
+use super::client::{Promise, check};
 use super::crash::{is_repeated, is_soak, seeds};
 use super::disk::{Files, MemoryDisk};
 use super::model::Model;
 use super::run::{Run, Setting, folder, options};
-use super::told::{Promise, check};
 use crate::durable::{Error, Log, Policy, Report, frame, repair, segment};
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ fn flip(
     let error = match open(&disk) {
         (_, Ok(_)) => {
             flipped.harmless += 1;
-            let told = run.told();
-            return check(files.clone(), &run.names, &told, Promise::Kill).map(|_| ());
+            let client = run.client();
+            return check(files.clone(), &run.names, &client, Promise::Kill).map(|_| ());
         }
         (_, Err(error)) => error,
     };
@@ -89,18 +89,18 @@ fn flip(
     if !disk.state().events.is_empty() {
         return Err(format!("refused, and changed: {:?}", disk.state().events));
     }
-    let Error::Damaged { path: told, offset, .. } = &error else {
+    let Error::Damaged { path: blamed, offset, .. } = &error else {
         return Err(format!("refused as {error}"));
     };
-    if told.to_str() != Some(path) {
-        return Err(format!("blamed on {}", told.display()));
+    if blamed.to_str() != Some(path) {
+        return Err(format!("blamed on {}", blamed.display()));
     }
     let whole = run.disk.files().read(path);
     if path.starts_with("log/") {
         let starts = frames(&whole, log_id(&whole));
         let wanted = starts.iter().rev().find(|&&start| start <= place).copied().unwrap_or(0);
         if *offset != wanted as u64 {
-            return Err(format!("told to be at {offset}, not {wanted}"));
+            return Err(format!("reported at {offset}, not {wanted}"));
         }
     }
     if path != "manifest" {
@@ -142,12 +142,12 @@ fn misplaced(bytes: &[u8], starts: &[usize]) -> Vec<Vec<u8>> {
     all
 }
 
-/// Puts records of a closed folder where they were not written: that is refused, or it is told as
-/// what a crash left and nothing is lost or counted twice.
+/// Puts records of a closed folder where they were not written: that is refused, or it is reported
+/// as what a crash left and nothing is lost or counted twice.
 pub(super) fn misplace_everywhere(seed: u64) -> Flipped {
     let run = a_closed_folder(seed);
     let files = run.disk.files().tidy();
-    let told = run.told();
+    let client = run.client();
     let mut done = Flipped::default();
     for (path, inode) in files.names.iter().filter(|(path, _)| path.starts_with("log/")) {
         let bytes = &files.contents[inode];
@@ -162,7 +162,7 @@ pub(super) fn misplace_everywhere(seed: u64) -> Flipped {
                 // Only what is after the last record that says what was safe may be cut off.
                 Ok(Report { dropped: Some(_), .. }) => {
                     done.harmless += 1;
-                    let checked = check(files, &run.names, &told, Promise::Kill);
+                    let checked = check(files, &run.names, &client, Promise::Kill);
                     done.bad = checked.err().map(|why| format!("{path}, case {case}: {why}"));
                 }
                 Ok(_) => done.bad = Some(format!("{path}, case {case}: taken for sound")),
@@ -222,7 +222,7 @@ fn a_last_record_that_is_cut_at_any_byte_is_dropped_and_told() {
         let policy = Policy::EverySecond;
         let mut run = Run::new(MemoryDisk::default(), Setting { policy, seed, steps: 40 });
         run.go();
-        let before = run.told();
+        let before = run.client();
         let length = run.last_record();
         let files = run.disk.files().tidy();
         let path = files.names.keys().filter(|path| path.starts_with("log/"));

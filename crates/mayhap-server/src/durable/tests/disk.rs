@@ -1,4 +1,4 @@
-//! A disk in memory that remembers what it was told, and may refuse it.
+//! A disk in memory that records its calls, and may refuse them.
 
 use crate::durable::disk::{Disk, DiskFile, FileId};
 use crate::sync::{Mutex, MutexGuard};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// What a disk was told, and what happened besides.
+/// The calls of a disk, and what happened besides.
 #[derive(Debug, Clone)]
 pub(crate) enum Event {
     Write {
@@ -113,7 +113,7 @@ pub(crate) enum Fault {
     NoSpace,
     /// The same for writes alone.
     Full,
-    /// Half of what was asked, then an error if there is nothing of it left to do.
+    /// Half of the request, then an error if there is nothing of it left to do.
     Short,
     Interrupted,
 }

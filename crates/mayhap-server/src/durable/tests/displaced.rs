@@ -99,7 +99,7 @@ fn what_is_not_where_it_was_is_noticed_refused_and_made_good_by_a_checkpoint() {
             assert!(stats.displaced && !stats.writable && !stats.poisoned, "{what}");
             assert!(served.insert(4).is_err() && served.log.sync().is_err(), "{what}");
             assert!(served.log.now(&Operation::Remove { id: 1 }).is_err(), "{what}");
-            // What waits is not told that it is safe, however often the lost file is synced.
+            // What waits gets no reply that it is safe, however often the lost file is synced.
             served.log.tick();
             if let Some(ticket) = waiting {
                 assert_eq!(served.log.state(ticket), State::Waiting, "{what}");

@@ -1,9 +1,9 @@
 //! Every call to the disk fails, once or from then on (T03).
 
+use super::client::{Promise, check};
 use super::crash::{Found, cut_at_end, is_repeated, is_soak, seeds, soak_rounds};
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::run::{Run, Setting};
-use super::told::{Promise, check};
 use crate::durable::Policy;
 
 const FAULTS: [Fault; 5] =
@@ -39,8 +39,8 @@ pub(super) fn strike(setting: Setting, fault: Fault, all: bool) -> Struck {
 
 /// The disk is well again, and the folder is opened: after a kill, and after a power cut.
 fn after(run: &Run, setting: &Setting, fault: Fault, states: &mut usize) -> Result<(), String> {
-    let told = run.told();
-    check(run.disk.files(), &run.names, &told, Promise::Kill)
+    let client = run.client();
+    check(run.disk.files(), &run.names, &client, Promise::Kill)
         .map_err(|why| format!("after a kill: {why}"))?;
     let Found { states: looked_at, bad, .. } = cut_at_end(run, setting);
     *states += looked_at;

@@ -1,10 +1,10 @@
-//! The log against a disk that loses, tears and refuses what it is told.
+//! The log against a disk that loses, tears and refuses writes.
 //!
 //! `disk.rs` is that disk, `cache.rs` what of it survives, `model.rs` filters that are sets,
-//! `run.rs` what is done to a log, `note.rs` and `told.rs` what has to be there afterwards.
+//! `run.rs` what is done to a log, `note.rs` and `client.rs` what has to be there afterwards.
 //! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
-//! every byte, `harness.rs` has the runs by which planted bugs are found, `refused.rs` what clients
-//! are told, `real.rs` the file system, `displaced.rs` what is taken away. `schedules.rs` is for
+//! every byte, `harness.rs` has the runs by which planted bugs are found, `refused.rs` the replies
+//! to clients, `real.rs` the file system, `displaced.rs` what is taken away. `schedules.rs` is for
 //! model checkers, which try the orders of threads.
 
 mod cache;
@@ -13,6 +13,8 @@ pub(crate) mod note;
 #[cfg(any(loom, shuttle))]
 mod schedules;
 
+#[cfg(not(any(loom, shuttle)))]
+mod client;
 #[cfg(not(any(loom, shuttle)))]
 mod crash;
 #[cfg(not(any(loom, shuttle)))]
@@ -31,5 +33,3 @@ mod real;
 mod refused;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod run;
-#[cfg(not(any(loom, shuttle)))]
-mod told;

@@ -1,4 +1,4 @@
-//! What matters to the tests beside what a disk was told.
+//! What matters to the tests beside the calls of a disk.
 
 /// Something that a client sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

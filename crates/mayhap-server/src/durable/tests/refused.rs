@@ -1,4 +1,4 @@
-//! What clients are told when the disk is full, slow or broken, and what folders are not opened.
+//! The replies to clients when the disk is full, slow or broken, and what folders are not opened.
 
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
@@ -123,8 +123,8 @@ fn a_failed_sync_ends_all_writing_until_the_folder_is_opened_again() {
 #[test]
 fn under_always_an_answer_waits_for_the_disk_and_no_longer() {
     let served = serve(Policy::Always);
-    let told = Arc::new(AtomicU64::new(0));
-    let count = told.clone();
+    let called = Arc::new(AtomicU64::new(0));
+    let count = called.clone();
     served.log.on_progress(Box::new(move || {
         count.fetch_add(1, Ordering::Relaxed);
     }));
@@ -134,7 +134,7 @@ fn under_always_an_answer_waits_for_the_disk_and_no_longer() {
     assert_eq!(served.not_safe(), 2);
     served.log.sync().unwrap();
     assert_eq!([first, second].map(|ticket| served.log.state(ticket)), [State::Safe; 2]);
-    assert_eq!((served.not_safe(), told.load(Ordering::Relaxed)), (0, 1));
+    assert_eq!((served.not_safe(), called.load(Ordering::Relaxed)), (0, 1));
     served.log.wait(second).unwrap();
 }
 

@@ -1,9 +1,9 @@
 //! What is done to a log, and what has to be there whatever happens.
 
+use super::client::{Client, Names};
 use super::disk::{Files, MemoryDisk};
 use super::model::Model;
 use super::note::{Note, What};
-use super::told::{Names, Told};
 use crate::durable::options::Clock;
 use crate::durable::{
     Answered, DataFolder, Filters, Log, Operation, Options, Policy, Recorder, Replay, Saved,
@@ -57,7 +57,7 @@ pub(super) struct Run {
     /// Writes that were refused.
     pub(super) refused: usize,
     /// What clients knew before a power cut, if one came before this run.
-    pub(super) before: Option<Told>,
+    pub(super) before: Option<Client>,
 }
 
 pub(crate) fn options(policy: Policy, time: &Arc<AtomicU64>) -> Options {
@@ -99,11 +99,11 @@ impl Run {
     }
 
     /// What follows a power cut that left these files.
-    pub(super) fn after(&self, files: Files, told: &Told, seed: u64) -> Self {
+    pub(super) fn after(&self, files: Files, client: &Client, seed: u64) -> Self {
         // What was promised then was looked at; what is found now is promised from now on.
-        let before = Told { acknowledged: BTreeMap::new(), last: 0, ..told.clone() };
+        let before = Client { acknowledged: BTreeMap::new(), last: 0, ..client.clone() };
         // Of the operations those that had begun by then.
-        let (next_id, names) = (self.next_id, self.names[..=told.operations].to_vec());
+        let (next_id, names) = (self.next_id, self.names[..=client.operations].to_vec());
         let setting = Setting { seed, steps: 12, ..self.setting };
         let run = Self::new(MemoryDisk::of(files), setting);
         Self { next_id, names, before: Some(before), ..run }
@@ -152,17 +152,17 @@ impl Run {
     }
 
     /// What a client knows by now.
-    pub(super) fn told(&self) -> Told {
-        let mut told = self.before.clone().unwrap_or_default();
+    pub(super) fn client(&self) -> Client {
+        let mut client = self.before.clone().unwrap_or_default();
         for event in &self.disk.state().events {
             if let super::disk::Event::Note(note) = event {
-                told.hear(note);
+                client.hear(note);
             }
         }
-        told
+        client
     }
 
-    /// The end of a server that is told to end.
+    /// The orderly end of a server.
     pub(super) fn close(&mut self) {
         if let Some(log) = self.log.clone() {
             let _ = log.close();

@@ -179,7 +179,7 @@ impl Server {
         self.log.checkpoint(self).unwrap();
     }
 
-    /// What is promised at this moment, and then what the disk was told.
+    /// What is promised at this moment, and then the calls of the disk.
     fn crash(&self) -> Crash {
         // ORDERING: Acquire. What is acknowledged had been written before.
         let keys = self.acknowledged.iter().map(|count| count.load(Ordering::Acquire) > 0);
@@ -368,8 +368,8 @@ fn what_is_acknowledged_under_always_survives_a_power_cut() {
     }
 }
 
-/// All but one insert the same key: who is told "not new" can rely on the key as much as who put it
-/// in, and it counts once for each who was told "new".
+/// All but one insert the same key: a reply "not new" can be relied on as much as the insertion
+/// itself, and the key counts once for each reply "new".
 #[test]
 fn what_is_acknowledged_as_not_new_is_kept_and_not_counted() {
     for threads in THREADS {

@@ -1,4 +1,4 @@
-//! What clients were told, and what has to be there whatever happens.
+//! The replies that clients got, and what has to be there whatever happens.
 
 use super::disk::{Files, MemoryDisk};
 use super::model::{Model, Set};
@@ -12,16 +12,16 @@ use std::sync::Arc;
 /// Filters by number: name and end.
 pub(super) type Names = BTreeMap<u64, (Vec<u8>, u64)>;
 
-/// What a client was told and may hold against us.
+/// The replies that a client got and may hold against us.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Told {
+pub(super) struct Client {
     pub(super) issued: BTreeSet<What>,
     pub(super) acknowledged: BTreeMap<What, u64>,
     pub(super) operations: usize,
     pub(super) last: u64,
 }
 
-impl Told {
+impl Client {
     pub(super) fn hear(&mut self, note: &Note) {
         match *note {
             Note::Issued(What::Operations(n)) => self.operations = self.operations.max(n),
@@ -54,7 +54,7 @@ pub(super) enum Promise {
 pub(super) fn check(
     files: Files,
     names_then: &[Names],
-    told: &Told,
+    client: &Client,
     promise: Promise,
 ) -> Result<(MemoryDisk, Model), String> {
     let disk = MemoryDisk::of(files);
@@ -63,20 +63,20 @@ pub(super) fn check(
     Log::open(folder(&disk), options, &model, &|_| {}).map_err(|e| e.to_string())?;
     let must = |at: u64| match promise {
         Promise::Kill | Promise::PowerCut(Policy::Always) => true,
-        Promise::PowerCut(Policy::EverySecond) => at + 2000 < told.last,
+        Promise::PowerCut(Policy::EverySecond) => at + 2000 < client.last,
         Promise::PowerCut(Policy::No) => false,
     };
     let found = names(&model);
-    let least = told.acknowledged.iter().filter_map(|(what, &at)| match what {
+    let least = client.acknowledged.iter().filter_map(|(what, &at)| match what {
         What::Operations(n) if must(at) => Some(*n),
         _ => None,
     });
     let least = least.max().unwrap_or(0);
-    if !(least..=told.operations).any(|n| names_then[n] == found) {
-        return Err(format!("{found:?} is no state between {least} and {}", told.operations));
+    if !(least..=client.operations).any(|n| names_then[n] == found) {
+        return Err(format!("{found:?} is no state between {least} and {}", client.operations));
     }
     let sets = model.0.lock().unwrap().clone();
-    for (what, &at) in told.acknowledged.iter().filter(|&(_, &at)| must(at)) {
+    for (what, &at) in client.acknowledged.iter().filter(|&(_, &at)| must(at)) {
         let there = match what {
             What::Inserted(id, digest) | What::There(id, digest) => {
                 sets.get(id).map(|set| set.digests.contains(digest))
@@ -86,34 +86,34 @@ pub(super) fn check(
             What::Contents(..) | What::Operations(_) => None,
         };
         if there == Some(false) {
-            return Err(format!("{what:?}, acknowledged at {at} of {}, is lost", told.last));
+            return Err(format!("{what:?}, acknowledged at {at} of {}, is lost", client.last));
         }
     }
     for (&id, set) in &sets {
         let new = |what: &&What| matches!(what, What::Inserted(of, _) if *of == id);
-        let promised = told.acknowledged.iter().filter(|&(_, &at)| must(at));
-        check_filter(id, set, told, promised.filter(|(what, _)| new(what)).count())?;
+        let promised = client.acknowledged.iter().filter(|&(_, &at)| must(at));
+        check_filter(id, set, client, promised.filter(|(what, _)| new(what)).count())?;
     }
     Ok((disk, model))
 }
 
 /// What a filter holds was put in and counts once; what it was created with is there as a whole.
-fn check_filter(id: u64, set: &Set, told: &Told, promised: usize) -> Result<(), String> {
+fn check_filter(id: u64, set: &Set, client: &Client, promised: usize) -> Result<(), String> {
     let put_in = |digest| {
         let whats = [What::Inserted, What::There, What::Contents].map(|what| what(id, digest));
-        whats.iter().any(|what| told.issued.contains(what))
+        whats.iter().any(|what| client.issued.contains(what))
     };
     if let Some(digest) = set.digests.iter().find(|&&digest| !put_in(digest)) {
         return Err(format!("{digest} of {id} was never put in"));
     }
     let counted = set.counts.keys().map(|&digest| What::Counted(id, digest));
-    if let Some(what) = { counted }.find(|what| !told.issued.contains(what)) {
+    if let Some(what) = { counted }.find(|what| !client.issued.contains(what)) {
         return Err(format!("{what:?} was never put in"));
     }
     if let Some((digest, count)) = set.counts.iter().find(|&(_, &count)| count != 1) {
         return Err(format!("{digest} of {id} was put in once and counts {count}"));
     }
-    let contents = told.issued.range(What::Contents(id, 0)..=What::Contents(id, u64::MAX));
+    let contents = client.issued.range(What::Contents(id, 0)..=What::Contents(id, u64::MAX));
     let missing = |what: &&What| matches!(what, What::Contents(_, d) if !set.digests.contains(d));
     if let Some(what) = { contents }.find(missing) {
         return Err(format!("{what:?} is missing in a filter that came whole or not at all"));
