@@ -1,6 +1,6 @@
 # `make demo` and `make test` are all a newcomer needs.
 # Without make's own flags, whose job server Cargo cannot reach and warns of.
-CARGO ?= env -u MAKEFLAGS cargo
+CARGO ?= env -u MAKEFLAGS -u MFLAGS cargo
 FUZZ_SECONDS ?= 10
 # Points at which tests end the server; a release build refuses them.
 POINTS = --features mayhap-cli/fail-points

@@ -6,6 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo=${CARGO:-cargo}
+# To tests it is one program.
+unset CARGO
 target=${CARGO_TARGET_DIR:-$PWD/target}
 work=$target/tests
 rm -rf "$work"
