@@ -65,14 +65,14 @@ fn open(folder: &Path) -> Option<(Report, Vec<(Vec<u8>, u64, u64)>)> {
             let keyspace = match Keyspace::restored(recovery, report.next_id) {
                 Ok(keyspace) => keyspace,
                 Err(why) => {
-                    assert!(!why.is_empty());
+                    assert!(!why.to_string().is_empty());
                     return None;
                 }
             };
             let page = keyspace.scan(0, 10_000, None, 1).unwrap();
             let told = page.names.into_iter().filter_map(|name| {
                 let info = keyspace.get(&name, 1)?.info();
-                Some((name.to_vec(), info.items, info.bytes))
+                Some((name.to_vec(), info.items, info.num_bytes))
             });
             let mut told: Vec<_> = told.collect();
             told.sort();
