@@ -17,7 +17,7 @@ TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes that .ci/run takes side by side: what is built into target/, and what
 # has folders of its own below it.
 LANE_1 = rates kills examples demo package planted
-LANE_2 = portable neon pairs loom shuttle miri fuzz test-interop python web
+LANE_2 = portable neon pairs loom shuttle miri fuzz test-interop
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
 .PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs loom \

@@ -10,7 +10,7 @@ for tool in make:make gcc:gcc g++:g++ strace:strace patch:patch groff:groff qemu
   aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu javac:default-jdk-headless; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
-for tool in bloom:golang-github-dcso-bloom-cli npm:npm chromium:chromium; do
+for tool in bloom:golang-github-dcso-bloom-cli npm:npm; do
   command -v "${tool%%:*}" >/dev/null || need+=("${tool##*:}")
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)
@@ -31,5 +31,5 @@ fi
 # Redis and PostgreSQL; `make test` would do it too.
 sh crates/test-servers/install.sh
 rustup toolchain install nightly --profile minimal --component miri,rust-src
-rustup target add aarch64-unknown-linux-gnu wasm32-unknown-unknown
+rustup target add aarch64-unknown-linux-gnu
 rustup component add rustfmt clippy
