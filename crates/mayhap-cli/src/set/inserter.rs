@@ -235,7 +235,10 @@ impl Inserter {
             if self.set.repeats_change_it(self.absent_only) {
                 writer.note(Operation::Insert, time, digests[..count].iter().copied());
             } else {
-                writer.note(Operation::Insert, time, self.new.iter_ones().map(|i| digests[i]));
+                // Most lines are new, or most are not: both are few runs.
+                for run in self.new.runs() {
+                    writer.note(Operation::Insert, time, digests[run].iter().copied());
+                }
             }
         }
         self.counted += self.new.count_ones() as u64;

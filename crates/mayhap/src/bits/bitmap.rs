@@ -1,6 +1,8 @@
 //! The answers of a batch: one bit per key.
 
 use alloc::vec::Vec;
+use core::iter;
+use core::ops::Range;
 
 /// One bit per key of a batch, in the order of the keys.
 ///
@@ -61,6 +63,39 @@ impl Bitmap {
     /// The indices of the keys answered "yes", in order.
     pub fn iter_ones(&self) -> impl Iterator<Item = usize> + '_ {
         ones(&self.words)
+    }
+
+    /// The runs of keys answered "yes" that stand side by side, in order: for slices of keys.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let mut bitmap = mayhap::Bitmap::new();
+    /// bitmap.clear_to(130);
+    /// bitmap.set_word(0, u64::MAX << 2);
+    /// bitmap.set_word(1, 1);
+    /// bitmap.set(129);
+    /// assert_eq!(bitmap.runs().collect::<Vec<_>>(), [2..65, 129..130]);
+    /// ```
+    pub fn runs(&self) -> impl Iterator<Item = Range<usize>> + '_ {
+        let mut at = 0;
+        iter::from_fn(move || {
+            let start = self.next_after(at, 0)?;
+            at = self.next_after(start, u64::MAX).unwrap_or(self.len);
+            Some(start..at)
+        })
+    }
+
+    /// The first key from `from` on whose bit is 1 once all are combined with `flip` by xor.
+    fn next_after(&self, from: usize, flip: u64) -> Option<usize> {
+        let mut index = from / 64;
+        let mut word = (self.words.get(index)? ^ flip) & u64::MAX << (from % 64);
+        while word == 0 {
+            index += 1;
+            word = self.words.get(index)? ^ flip;
+        }
+        let found = index * 64 + word.trailing_zeros() as usize;
+        (found < self.len).then_some(found)
     }
 
     /// The answers as words: key `i` is bit `i % 64` of word `i / 64`; bits past the end are 0.
@@ -129,7 +164,7 @@ impl Bitmap {
 /// The indices of the set bits, in order.
 pub(crate) fn ones(words: &[u64]) -> impl Iterator<Item = usize> + '_ {
     words.iter().enumerate().flat_map(|(i, &word)| {
-        core::iter::successors((word != 0).then_some(word), |w| {
+        iter::successors((word != 0).then_some(word), |w| {
             let rest = w & (w - 1);
             (rest != 0).then_some(rest)
         })

@@ -99,7 +99,8 @@ fn batch_equals_single<L: LayoutKind>(
     prop_assert_eq!((0..asked.len()).map(|i| answers.get(i)).collect::<Vec<_>>(), expected.clone());
     let indices: Vec<usize> = (0..asked.len()).filter(|&i| expected[i]).collect();
     prop_assert_eq!(answers.count_ones(), indices.len());
-    prop_assert_eq!(answers.iter_ones().collect::<Vec<_>>(), indices);
+    prop_assert_eq!(answers.iter_ones().collect::<Vec<_>>(), indices.clone());
+    prop_assert_eq!(answers.runs().flatten().collect::<Vec<_>>(), indices);
     Ok(())
 }
 
