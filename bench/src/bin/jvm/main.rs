@@ -127,14 +127,14 @@ fn report(rows: &[Row], rounds: u32) -> String {
     let mut facts = machine::facts();
     facts.push(("java", java_version()));
     let mut out = format!(
-        "# Filters of the JVM\n\nMade by `bench/jvm.sh`: the same files asked for the same {} \
+        "# Filters of the JVM\n\nMade by `bench/jvm.sh`: the same files queried with the same {} \
          keys, with the same answers, by the\nJVM's own classes and here. Nanoseconds a key; the \
          best of {rounds} processes of ten rounds after three\nseconds of warm-up there, in turn \
          with the best of as many here. p = 1 %, k = 7.\n\n{}\n",
         ours::KEYS,
         machine::list(&facts)
     );
-    out += "| filter | keys | items | asked for | JVM | here, one by one | ratio | here, a batch | \
+    out += "| filter | keys | items | promised | JVM | here, one by one | ratio | here, a batch | \
             ratio |\n\
             |---|---|--:|---|--:|--:|--:|--:|--:|\n";
     let mut ratios = Vec::new();
