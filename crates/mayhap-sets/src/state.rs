@@ -40,18 +40,19 @@ pub fn whole(estimate: Estimate) -> Option<u64> {
 }
 
 impl State {
-    /// Looks at all bits of a filter.
+    /// Reads every block of a filter twice: for its set bits and for its rate.
     pub fn of<S: AsRef<[Block]>>(filter: &AnyFilter<S>) -> Self {
         let (params, items) = (filter.params(), filter.inserted_items());
+        let ones = filter.count_ones();
         Self {
             layout: params.layout().name(),
             num_bytes: params.num_bytes(),
             items,
-            distinct_items: whole(filter.distinct_items()),
+            distinct_items: whole(Estimate::distinct(params, items, ones)),
             expected_items: Some(params.expected_items()),
             target_fpp: params.target_fpp(),
             estimated_fpp: filter.estimated_fpp(),
-            fill_ratio: filter.fill_ratio(),
+            fill_ratio: ones as f64 / params.num_bits() as f64,
             health: Health::of_inserted(params, items),
         }
     }

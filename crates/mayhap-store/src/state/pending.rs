@@ -2,6 +2,20 @@
 
 use crate::Operation;
 use mayhap::Digest;
+use std::ops::RangeInclusive;
+
+/// Bounds of [`max_len`]: 2 to 8 MiB of digests.
+const MAX_LEN: RangeInclusive<usize> = 1 << 18..=1 << 20;
+/// A log longer than this part of its filter costs more than saving the filter: its digests wait in
+/// memory, are written, and read again by whoever comes next.
+const PART_OF_FILTER: u64 = 64;
+
+/// The number of digests worth a log, for a filter of so many bytes. Beyond that, the whole filter
+/// is saved before the lock is given up.
+pub(super) fn max_len(filter_bytes: u64) -> usize {
+    let digests = filter_bytes / (PART_OF_FILTER * size_of::<Digest>() as u64);
+    usize::try_from(digests).unwrap_or(usize::MAX).clamp(*MAX_LEN.start(), *MAX_LEN.end())
+}
 
 /// Digests applied in memory since the last record, with time and operation.
 #[derive(Debug, Default)]
@@ -58,6 +72,15 @@ impl Pending {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_log_is_at_most_a_part_of_its_filter() {
+        let mib = 1 << 20;
+        assert_eq!(max_len(64), 1 << 18);
+        assert_eq!(max_len(128 * mib), 1 << 18);
+        assert_eq!(max_len(256 * mib), 1 << 19);
+        assert_eq!(max_len(u64::MAX), 1 << 20);
+    }
 
     #[test]
     fn runs_end_where_the_operation_or_the_time_changes() {

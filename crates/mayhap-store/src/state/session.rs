@@ -3,7 +3,7 @@
 use super::log_file::{Recovery, log_path_of};
 use super::memory::Memory;
 use super::options::{Finished, SessionOptions};
-use super::pending::Pending;
+use super::pending::{self, Pending};
 use super::relation::{LogFound, examine};
 use crate::disk::{self, Disk, How};
 use crate::lock::GaveWay;
@@ -14,10 +14,6 @@ use mayhap::native::Identity;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The number of digests kept for recording while there is no log. Beyond that, the whole filter is
-/// saved before the lock is given up.
-const MAX_PENDING: usize = 1 << 20;
 
 /// Whether the name of an image is on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -286,8 +282,9 @@ impl Session {
             return;
         }
         self.pending.push(operation, time, digests);
-        if self.log.is_none() && self.pending.len() > MAX_PENDING {
-            self.pending.clear();
+        let filter_bytes = self.image.header().body_bytes();
+        if self.log.is_none() && self.pending.len() > pending::max_len(filter_bytes) {
+            self.pending = Pending::default();
             self.must_save = true;
         }
     }

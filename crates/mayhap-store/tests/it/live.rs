@@ -82,6 +82,24 @@ fn a_log_that_a_crash_in_a_checkpoint_left_is_ignored_and_removed() {
 }
 
 #[test]
+fn more_than_a_log_is_worth_saves_the_filter() {
+    const MAX_PENDING: u64 = 1 << 18;
+    for (keys, has_log) in [(MAX_PENDING, true), (MAX_PENDING + 1, false)] {
+        let folder = Folder::new();
+        let path = &folder.file("a");
+        let mut live = LiveFilter::create(path, empty(), "").unwrap();
+        insert_and_record(&mut live, 0..keys);
+        assert_eq!(matches!(log_of(path), LogFound::Records { .. }), has_log);
+        let expected = live.filter().blocks().to_vec();
+        let items = live.filter().inserted_items();
+        drop(live); // without a checkpoint
+        let (loaded, _) = load_live(path, None).unwrap();
+        assert_eq!(loaded.filter.blocks(), expected);
+        assert_eq!(loaded.filter.inserted_items(), items);
+    }
+}
+
+#[test]
 fn a_state_is_open_once_and_queried_by_all() {
     let folder = Folder::new();
     let path = &folder.file("a");

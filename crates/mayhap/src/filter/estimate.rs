@@ -78,6 +78,32 @@ impl Estimate {
         Self::of_intake(&Intake::of(params), inserted)
     }
 
+    /// The more precise of the two: [`Estimate::from_inserted`], or [`Estimate::from_ones`] if it has
+    /// the smaller deviation, as for a filter that is overfilled several times, or contradicts the
+    /// count. [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{BlockedBloomFilter, Estimate};
+    /// let builder = BlockedBloomFilter::builder().expected_items(10_000).target_fpp(0.1);
+    /// let mut filter = builder.build()?;
+    /// filter.insert_batch(&(0..5_000u64).collect::<Vec<_>>());
+    /// let (params, inserted) = (filter.params(), filter.inserted_items());
+    /// let ones = filter.count_ones();
+    /// assert_eq!(Estimate::distinct(params, inserted, ones), filter.distinct_items());
+    /// // Half of the keys came with a merge, so the count is wrong and the bits decide.
+    /// let by_bits = Estimate::from_ones(params, ones);
+    /// assert_eq!(Estimate::distinct(params, inserted / 2, ones), by_bits);
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn distinct(params: &FilterParams, inserted: u64, ones: u64) -> Self {
+        let by_bits = Self::from_ones(params, ones);
+        let by_count = Self::from_inserted(params, inserted);
+        let is_better = by_count.overlaps(&by_bits) && by_count.deviation() < by_bits.deviation();
+        if is_better { by_count } else { by_bits }
+    }
+
     pub(crate) fn of_intake(intake: &Intake, inserted: u64) -> Self {
         let (counted, (items, deviation)) =
             (inserted as f64, intake.distinct_with_deviation(inserted as f64));

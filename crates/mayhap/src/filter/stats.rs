@@ -45,9 +45,8 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     }
 
     /// The number of distinct keys inserted, with a 99 % interval: from [`Filter::inserted_items`]
-    /// and the swallowed keys ([`Estimate::from_inserted`]), or from the bits
-    /// ([`Filter::estimated_items`]) if that is more precise, as for a filter that is overfilled
-    /// several times, or contradicts the count. Reads every block.
+    /// and the swallowed keys or from the bits, whichever is more precise
+    /// ([`Estimate::distinct`]). Reads every block.
     ///
     /// # Examples
     ///
@@ -61,13 +60,7 @@ impl<L: LayoutKind, S: Storage> Filter<L, S> {
     /// # Ok::<(), mayhap::Error>(())
     /// ```
     pub fn distinct_items(&self) -> Estimate {
-        let by_bits = self.estimated_items();
-        let by_count = Estimate::from_inserted(&self.params, self.inserted_items);
-        if by_count.overlaps(&by_bits) && by_count.deviation() < by_bits.deviation() {
-            by_count
-        } else {
-            by_bits
-        }
+        Estimate::distinct(&self.params, self.inserted_items, self.count_ones())
     }
 
     /// The insertions that the filter would have answered "new" for the keys estimated from its
