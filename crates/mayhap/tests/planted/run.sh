@@ -10,10 +10,11 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
 # One test of each copy runs, and most of the time goes into building it, so that is done in a hurry.
-# (Unoptimised, the coroutines of loom overflow their stacks.)
+# (Unoptimised, the coroutines of loom overflow their stacks.) Between two bugs, little changes.
+CARGO_INCREMENTAL=1
 CARGO_PROFILE_DEV_OPT_LEVEL=1
 CARGO_PROFILE_DEV_DEBUG=0
-export CARGO_TARGET_DIR CARGO_PROFILE_DEV_OPT_LEVEL CARGO_PROFILE_DEV_DEBUG
+export CARGO_INCREMENTAL CARGO_TARGET_DIR CARGO_PROFILE_DEV_OPT_LEVEL CARGO_PROFILE_DEV_DEBUG
 copy=$CARGO_TARGET_DIR/planted
 log=$copy/log
 cargo=${CARGO:-cargo}
