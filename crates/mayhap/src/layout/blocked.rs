@@ -2,7 +2,7 @@
 
 use super::{Layout, LayoutKind, sealed};
 use crate::bits::{Block, Storage};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::AtomicU64;
 use crate::{Digest, FilterParams, positions, simd};
 
 /// The `blocked` layout: 8 lanes of 64 bits, one bit per lane per 8 hashes; for k = 4, one bit in
@@ -70,30 +70,17 @@ impl LayoutKind for Blocked {
 
     #[inline]
     fn contains_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
-        let mask = self.mask(digest);
-        // ORDERING: Relaxed. See `insert_words`.
-        Self::lanes(words, digest)
-            .iter()
-            .zip(mask)
-            .fold(0, |missing, (lane, bits)| missing | (bits & !lane.load(Ordering::Relaxed)))
-            == 0
+        self.backend.contains_shared(words, digest)
     }
 
     #[inline]
     fn contains_shared_group(&self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
-        self.backend.contains_shared(words, digests)
+        self.backend.contains_shared_group(words, digests)
     }
 
     #[inline]
     fn insert_shared(&self, words: &[AtomicU64], digest: Digest) -> bool {
-        match (self.num_hashes, self.pairs) {
-            (4, Some(pairs)) => insert_pairs::<4>(pairs, words, digest),
-            (8, Some(pairs)) => insert_pairs::<8>(pairs, words, digest),
-            (_, Some(pairs)) => insert_pairs::<16>(pairs, words, digest),
-            (4, None) => insert_words::<4>(words, digest),
-            (8, None) => insert_words::<8>(words, digest),
-            (_, None) => insert_words::<16>(words, digest),
-        }
+        self.backend.insert_shared(words, digest, self.pairs)
     }
 
     #[inline]
@@ -134,43 +121,6 @@ fn share(ones: impl IntoIterator<Item = u32>, bits: u64) -> f64 {
     ones.into_iter().fold(1.0, |product, ones| product * f64::from(ones)) / bits as f64
 }
 
-/// Reads first, so that keys already present cost no write to a line that others read, and then
-/// sets all bits without a branch per word.
-#[inline(always)]
-fn insert_pairs<const K: u32>(pairs: simd::Pairs, words: &[AtomicU64], digest: Digest) -> bool {
-    let bits = positions::block_mask::<K>(digest);
-    let lanes = Blocked::lanes(words, digest);
-    // ORDERING: Relaxed, as in `insert_words`.
-    let before: [u64; 8] = core::array::from_fn(|i| lanes[i].load(Ordering::Relaxed));
-    let missing = bits.iter().zip(before).fold(0, |missing, (bits, lane)| missing | (bits & !lane));
-    missing != 0 && pairs.fetch_or(lanes, before, bits) != 0
-}
-
-/// As [`insert_pairs`] with one locked instruction per word, and only if a bit is missing: half of
-/// the bits of a new key are already set.
-#[inline(always)]
-fn insert_words<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
-    let mask = positions::block_mask::<K>(digest);
-    let lanes = Blocked::lanes(words, digest);
-    let mut missing = 0u32;
-    for (i, (lane, bits)) in lanes.iter().zip(mask).enumerate() {
-        // ORDERING: Relaxed. A stale word only shows a bit as missing that another thread has set;
-        // `fetch_or` below detects that.
-        missing |= u32::from(bits & !lane.load(Ordering::Relaxed) != 0) << i;
-    }
-    let mut new = 0;
-    while missing != 0 {
-        let i = missing.trailing_zeros() as usize % 8;
-        let bits = positions::word_bits::<K>(digest, i);
-        // ORDERING: Relaxed. A bit carries no data but itself and never returns to 0 while the
-        // filter is shared, so no other memory has to become visible with it. `fetch_or` is one
-        // read-modify-write: of two threads that set a bit, exactly one sees it clear before.
-        new |= bits & !lanes[i].fetch_or(bits, Ordering::Relaxed);
-        missing &= missing - 1;
-    }
-    new != 0
-}
-
 impl Blocked {
     #[inline(always)]
     fn mask(&self, digest: Digest) -> [u64; 8] {
@@ -180,18 +130,13 @@ impl Blocked {
             _ => positions::block_mask::<16>(digest),
         }
     }
-
-    #[inline(always)]
-    fn lanes(words: &[AtomicU64], digest: Digest) -> &[AtomicU64; 8] {
-        let (blocks, _) = words.as_chunks::<8>();
-        &blocks[positions::block(digest, blocks.len() as u64) as usize]
-    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::bits::{OwnedBlocks, SharedBlocks};
+    use crate::sync::Ordering;
     use std::{println, vec::Vec};
 
     /// Small, so that most keys meet bits of others.

@@ -3,7 +3,8 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
-use super::shared;
+use super::scalar::set_shared;
+use super::{Pairs, shared};
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
@@ -102,11 +103,32 @@ fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mu
     batch::insert(blocks, digests, new, |block, digest| set_all::<K>(block, digest));
 }
 
+/// The words of a block that other threads may be writing to.
+#[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
-    batch::contains_shared(words, digests, |block, digest| {
-        // SAFETY: it is one of the blocks, which are aligned to 64 bytes.
-        let [a, b, c, d] = unsafe { shared::pairs(block) };
-        has_all::<K>([_mm256_set_m128i(b, a), _mm256_set_m128i(d, c)], digest)
+fn load_shared(block: &[AtomicU64; 8]) -> [__m256i; 2] {
+    // SAFETY: `shared_block` returns blocks that are aligned to 64 bytes.
+    unsafe { shared::halves(block) }
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn contains_shared<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
+    has_all::<K>(load_shared(batch::shared_block(words, digest)), digest)
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn contains_shared_group<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    batch::contains_shared_group(words, digests, |block, digest| {
+        has_all::<K>(load_shared(block), digest)
     })
+}
+
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+fn insert_shared<const K: u32>(words: &[AtomicU64], digest: Digest, pairs: Option<Pairs>) -> bool {
+    let block = batch::shared_block(words, digest);
+    let before = load_shared(block);
+    !has_all::<K>(before, digest) && {
+        let (before, bits) = (bytemuck::cast(before), bytemuck::cast(mask::<K>(digest)));
+        set_shared(block, before, bits, pairs)
+    }
 }

@@ -3,7 +3,8 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
-use super::shared;
+use super::scalar::set_shared;
+use super::{Pairs, shared};
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};
@@ -54,6 +55,15 @@ fn lane_bits<const K: u32>(digest: Digest, pass: usize) -> __m512i {
 fn load(block: &Block) -> __m512i {
     // SAFETY: a `Block` is 64 bytes, aligned to 64.
     unsafe { _mm512_load_si512(core::ptr::from_ref(block).cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn words_of(register: __m512i) -> [u64; 8] {
+    let mut block = Block::default();
+    // SAFETY: a `Block` is 64 bytes, aligned to 64, and this one is ours to write.
+    unsafe { _mm512_store_si512(core::ptr::from_mut(&mut block).cast(), register) };
+    block.0
 }
 
 /// The words that do not have all of the bits of one pass.
@@ -149,15 +159,43 @@ fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mu
     );
 }
 
+/// The words of a block that other threads may be writing to.
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-fn contains_shared<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
-    batch::contains_shared(words, digests, |block, digest| {
-        // SAFETY: it is one of the blocks, which are aligned to 64 bytes.
-        let [a, b, c, d] = unsafe { shared::pairs(block) };
-        let low = _mm512_castsi256_si512(_mm256_set_m128i(b, a));
-        let words = _mm512_inserti64x4(low, _mm256_set_m128i(d, c), 1);
-        missing_words::<K>(words, digest) == 0
-    })
+fn load_shared(block: &[AtomicU64; 8]) -> __m512i {
+    // SAFETY: `shared_block` returns blocks that are aligned to 64 bytes.
+    unsafe { shared::whole(block) }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn contains_shared<const K: u32>(words: &[AtomicU64], digest: Digest) -> bool {
+    missing_words::<K>(load_shared(batch::shared_block(words, digest)), digest) == 0
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn contains_shared_group<const K: u32>(words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    assert!(digests.len() <= batch::GROUP, "one word of answers");
+    // As in `contains_batch`; what no key is of stays missing.
+    let mut missing = Block([u64::MAX; 8]);
+    for (byte, &digest) in bytemuck::bytes_of_mut(&mut missing).iter_mut().zip(digests) {
+        let block = batch::shared_block(words, digest);
+        *byte = missing_words::<K>(load_shared(block), digest);
+    }
+    _mm512_testn_epi8_mask(load(&missing), load(&missing))
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+fn insert_shared<const K: u32>(words: &[AtomicU64], digest: Digest, pairs: Option<Pairs>) -> bool {
+    let block = batch::shared_block(words, digest);
+    let before = load_shared(block);
+    let mut bits = lane_bits::<K>(digest, 0);
+    let mut words_missing = missing::<K>(before, bits);
+    if K == 16 {
+        let more = lane_bits::<K>(digest, 1);
+        words_missing |= missing::<K>(before, more);
+        bits = _mm512_or_si512(bits, more);
+    }
+    words_missing != 0 && set_shared(block, words_of(before), words_of(bits), pairs)
 }
 
 /// `len` low bits, for `len` from 1 to 64.

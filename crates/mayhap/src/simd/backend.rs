@@ -1,5 +1,6 @@
 //! The choice of the kernel: the fastest one that the CPU at hand has.
 
+use super::Pairs;
 use super::kernel::{Kernel, of_k};
 use crate::Digest;
 use crate::bits::Block;
@@ -59,14 +60,42 @@ impl Backend {
         unsafe { (self.0.insert_batch)(blocks, digests, new) }
     }
 
-    /// Queries up to 64 digests in blocks into which other threads may be inserting.
+    /// Queries a digest in blocks into which other threads may be inserting.
     ///
     /// # Panics
     ///
-    /// If the words are not aligned to 64 bytes, as blocks are, or if there are more digests.
-    pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+    /// If the words are not aligned to 64 bytes, as blocks are.
+    #[inline(always)]
+    pub(crate) fn contains_shared(self, words: &[AtomicU64], digest: Digest) -> bool {
         // SAFETY: `all` found the instructions of this kernel on this CPU.
-        unsafe { (self.0.contains_shared)(words, digests) }
+        unsafe { (self.0.contains_shared)(words, digest) }
+    }
+
+    /// [`Backend::contains_shared`] for up to 64 digests: digest `i` is bit `i` of the answer.
+    ///
+    /// # Panics
+    ///
+    /// As there, or if there are more digests.
+    pub(crate) fn contains_shared_group(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.contains_shared_group)(words, digests) }
+    }
+
+    /// Inserts a digest while other threads do; `true` if a bit was new. Reads first, so that keys
+    /// already present cost no write to a line that others read.
+    ///
+    /// # Panics
+    ///
+    /// As [`Backend::contains_shared`].
+    #[inline(always)]
+    pub(crate) fn insert_shared(
+        self,
+        words: &[AtomicU64],
+        digest: Digest,
+        pairs: Option<Pairs>,
+    ) -> bool {
+        // SAFETY: `all` found the instructions of this kernel on this CPU.
+        unsafe { (self.0.insert_shared)(words, digest, pairs) }
     }
 }
 

@@ -97,23 +97,28 @@ pub(crate) fn insert(
 /// Calls `contains` for up to 64 digests and their blocks, which are aligned to 64 bytes and which
 /// other threads may be writing to.
 #[inline(always)]
-pub(super) fn contains_shared(
+pub(super) fn contains_shared_group(
     words: &[AtomicU64],
     digests: &[Digest],
     contains: impl Fn(&[AtomicU64; 8], Digest) -> bool,
 ) -> u64 {
+    assert!(digests.len() <= GROUP, "one word of answers");
+    let mut found = 0;
+    for (bit, &digest) in digests.iter().enumerate() {
+        found |= u64::from(contains(shared_block(words, digest), digest)) << bit;
+    }
+    found
+}
+
+/// The block of a digest, which other threads may be writing to, aligned to 64 bytes.
+#[inline(always)]
+pub(super) fn shared_block(words: &[AtomicU64], digest: Digest) -> &[AtomicU64; 8] {
     let (blocks, _) = words.as_chunks::<8>();
     assert!(
         cfg!(any(loom, shuttle)) || blocks.as_ptr().addr().is_multiple_of(64),
         "blocks are aligned"
     );
-    assert!(digests.len() <= GROUP, "one word of answers");
-    let mut found = 0;
-    for (bit, &digest) in digests.iter().enumerate() {
-        let block = &blocks[positions::block(digest, blocks.len() as u64) as usize];
-        found |= u64::from(contains(block, digest)) << bit;
-    }
-    found
+    &blocks[positions::block(digest, blocks.len() as u64) as usize]
 }
 
 /// The block index of a digest: always below `blocks.len()`, which must not be 0.

@@ -1,5 +1,6 @@
 //! The table of functions that each instruction set fills.
 
+use super::Pairs;
 use crate::Digest;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
@@ -14,8 +15,11 @@ pub(super) struct Kernel {
     pub(super) insert: unsafe fn(&mut [Block], Digest) -> bool,
     pub(super) contains_batch: unsafe fn(&[Block], &[Digest], &mut [u64]),
     pub(super) insert_batch: unsafe fn(&mut [Block], &[Digest], &mut [u64]),
-    /// For up to 64 digests, while other threads insert.
-    pub(super) contains_shared: unsafe fn(&[AtomicU64], &[Digest]) -> u64,
+    /// While other threads insert.
+    pub(super) contains_shared: unsafe fn(&[AtomicU64], Digest) -> bool,
+    /// For up to 64 digests.
+    pub(super) contains_shared_group: unsafe fn(&[AtomicU64], &[Digest]) -> u64,
+    pub(super) insert_shared: unsafe fn(&[AtomicU64], Digest, Option<Pairs>) -> bool,
 }
 
 /// The [`Kernel`]s of an instruction set: see [`of_k`].
@@ -32,6 +36,8 @@ macro_rules! kernels {
             contains_batch: contains_batch::<$k>,
             insert_batch: insert_batch::<$k>,
             contains_shared: contains_shared::<$k>,
+            contains_shared_group: contains_shared_group::<$k>,
+            insert_shared: insert_shared::<$k>,
         }
     };
 }

@@ -3,7 +3,7 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
-use super::scalar::contains_shared;
+use super::scalar::{contains_shared, contains_shared_group, insert_shared};
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::{LANE_MULTIPLIERS, lane_slots, word_shifts};

@@ -1,6 +1,6 @@
 //! Every kernel of this machine equals the scalar one, and which ran is printed and checked.
 
-use super::Backend;
+use super::{Backend, Pairs};
 use crate::Digest;
 use crate::bits::{Block, OwnedBlocks, SharedBlocks};
 use alloc::vec;
@@ -53,7 +53,19 @@ fn every_kernel_equals_the_scalar_one() {
 
             let shared = SharedBlocks::new(OwnedBlocks::copy_of(&expected).unwrap());
             for (group, found) in all.chunks(64).zip(&batch_found) {
-                assert_eq!(backend.contains_shared(shared.words(), group), *found);
+                assert_eq!(backend.contains_shared_group(shared.words(), group), *found);
+                for (i, &digest) in group.iter().enumerate() {
+                    let is_found = backend.contains_shared(shared.words(), digest);
+                    assert_eq!(is_found, found >> i & 1 == 1);
+                }
+            }
+            for pairs in core::iter::once(None).chain(Pairs::detect().map(Some)) {
+                let shared = SharedBlocks::new(OwnedBlocks::zeroed(size as u64).unwrap());
+                for (&digest, &new) in members.iter().zip(&expected_new) {
+                    assert_eq!(backend.insert_shared(shared.words(), digest, pairs), new);
+                }
+                let blocks = shared.into_owned();
+                assert!(blocks.as_ref() == expected, "insert_shared, {size} blocks, k = {k}");
             }
         }
     }
