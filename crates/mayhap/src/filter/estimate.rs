@@ -79,8 +79,8 @@ impl Estimate {
     }
 
     /// The more precise of the two: [`Estimate::from_inserted`], or [`Estimate::from_ones`] if it
-    /// has the smaller deviation, as for a filter that is overfilled several times, or contradicts the
-    /// count. [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
+    /// has the smaller deviation, as for a filter that is overfilled several times, or contradicts
+    /// the count. [`crate::Filter::distinct_items`] of a filter whose set bits are already counted.
     ///
     /// # Examples
     ///
