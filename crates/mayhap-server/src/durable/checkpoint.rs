@@ -2,11 +2,11 @@
 
 use super::disk::DiskFile;
 use super::image;
-use super::log::Trouble;
 use super::manifest::{ImageOf, Manifest};
 use super::recorder::Unsafe;
 use super::segment::{self, Identity};
 use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
+use super::trouble::Trouble;
 use super::{Error, Filters, Log, Refused, Saved};
 use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};

@@ -7,8 +7,9 @@
 //! ```
 //!
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
-//! safe and what counts; `log.rs` puts records in order, writes and refuses, `sync.rs` gets them
-//! onto the disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
+//! safe and what counts; `log.rs` puts records in order and writes them, `trouble.rs` refuses what
+//! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
+//! disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
 //! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
 //! images and drops the log before them, `recover.rs` opens a folder and `replay.rs` is what it
 //! gives the keyspace, `repair.rs` cuts out what is damaged. What stands in files: `store.rs` and
@@ -41,6 +42,8 @@ mod tally;
 #[cfg(test)]
 pub(crate) mod tests;
 mod threads;
+mod ticket;
+mod trouble;
 
 pub use checkpoint::Saves;
 pub use error::{Error, ImageError, Refused, ReplayError};
@@ -48,7 +51,7 @@ pub use folder::DataFolder;
 #[cfg(not(loom))]
 pub(crate) use folder::parse_key;
 pub use image::{Image, read_native, write_native};
-pub use log::{Contents, Log, Logged, State, Ticket};
+pub use log::Log;
 pub use operation::Operation;
 pub use options::{Options, Policy};
 pub use recorder::Recorder;
@@ -58,6 +61,7 @@ pub use replay::{Answered, Filters, Replay, Saved, Snapshot};
 pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
+pub use ticket::{Contents, Logged, State, Ticket};
 
 use place::Displaced;
 use store::Store;

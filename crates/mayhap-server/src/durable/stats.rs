@@ -1,8 +1,8 @@
 //! What the log reports of itself.
 
-use super::Policy;
-use super::log::{Log, Trouble};
 use super::manifest::Manifest;
+use super::trouble::Trouble;
+use super::{Log, Policy};
 use crate::metrics::Took;
 use std::path::PathBuf;
 use std::sync::{PoisonError, TryLockError};

@@ -1,8 +1,9 @@
 //! Group commit: how what the log has written gets onto the disk, and who is woken.
 
 use super::disk::again;
-use super::log::{Inner, Trouble, refusal};
+use super::log::Inner;
 use super::recorder::{Batch, Unsafe};
+use super::trouble::{Trouble, refusal};
 use super::{Log, Refused};
 use crate::fail_point::fail_point;
 use crate::sync::Ordering;

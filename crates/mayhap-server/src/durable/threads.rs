@@ -1,6 +1,7 @@
 //! The threads of a log: one that syncs, one that makes checkpoints, one that watches its files.
 
-use super::log::{Inner, Trouble};
+use super::log::Inner;
+use super::trouble::Trouble;
 use super::{Filters, Log, Policy};
 use crate::sync::Ordering;
 use std::io;
