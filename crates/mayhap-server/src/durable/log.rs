@@ -1,10 +1,10 @@
 //! The write-ahead log: where frames are put in order and written.
 
 use super::disk::{DiskFile, again, write_all_at};
-use super::recorder::{Batch, Unsafe, check_size};
+use super::recorder::{Batch, Unsafe};
 use super::ticket::{Logged, Ticket};
 use super::trouble::Trouble;
-use super::{Operation, Options, Policy, Recorder, Refused, Store, item};
+use super::{Operation, Options, Policy, Recorder, Refused, Store};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
 use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock};
@@ -41,6 +41,8 @@ pub(super) struct Inner {
     pub(super) waiting: VecDeque<(u64, Vec<Unsafe>)>,
     /// What could not be written, and is settled by an image.
     pub(super) unwritten: Vec<Unsafe>,
+    /// Operations that are written in front of the next record.
+    pub(super) deferred: Batch,
     pub(super) next_id: u64,
     pub(super) last_sync: Option<SystemTime>,
     pub(super) last_error: Option<String>,
@@ -72,6 +74,8 @@ pub struct Log {
     pub(super) synced: AtomicU64,
     /// Up to where the log has all operations.
     pub(super) operated: AtomicU64,
+    /// There are deferred operations.
+    has_deferred: AtomicBool,
     /// When the oldest byte was written that is not; `u64::MAX` if all are.
     pub(super) unsynced_since: AtomicU64,
     pub(super) in_trouble: AtomicBool,
@@ -102,6 +106,7 @@ impl Log {
             id,
             synced: AtomicU64::new(inner.sequence),
             operated: AtomicU64::new(0),
+            has_deferred: AtomicBool::new(false),
             inner: Mutex::new(inner),
             work: Condvar::new(),
             ended: Condvar::new(),
@@ -123,7 +128,7 @@ impl Log {
             checkpoint_times: Times::default(),
         };
         let checkpoints = log.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        log.publish_saved(&checkpoints.manifest, None);
+        log.publish_saved(&checkpoints, None);
         drop(checkpoints);
         log
     }
@@ -153,18 +158,61 @@ impl Log {
     /// [`Refused`]: it is not in the log and must not be carried out.
     pub fn now(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
         let mut batch = Batch::default();
-        batch.begin();
-        check_size(operation.bytes())?;
-        item::encode_operation(&mut batch.bytes, operation);
+        batch.add(operation)?;
         if let Operation::Load { id, .. } = *operation {
             batch.filters.push(id);
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let ticket = self.append_for(&mut batch, operation.next_id())?;
+        self.set_operated(ticket.0);
+        Ok(Logged { ticket: Some(ticket), _operations: operations })
+    }
+
+    /// As [`Log::now`] for an operation of a turn that commits before it answers: the record is in
+    /// its place in the log at once, and is written with the next one of any thread, or by
+    /// [`Recorder::commit`]. A turn that creates a thousand filters writes once.
+    ///
+    /// If that fails the operation was carried out and is not acknowledged; its record stays in
+    /// front of all others.
+    ///
+    /// # Errors
+    ///
+    /// As [`Log::now`].
+    pub fn defer(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
+        let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.lock();
+        self.refuse(&inner)?;
+        inner.deferred.add(operation)?;
+        inner.next_id = inner.next_id.max(operation.next_id());
+        // ORDERING: Relaxed. It is for the turn of this thread; others write with their records
+        // what they find under the lock.
+        self.has_deferred.store(true, Ordering::Relaxed);
+        drop(inner);
+        Ok(Logged { ticket: None, _operations: operations })
+    }
+
+    /// Writes the operations that wait for a record.
+    pub(super) fn write_deferred(&self) -> Result<(), Refused> {
+        // ORDERING: Relaxed, as in `defer`.
+        if !self.has_deferred.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let mut inner = self.lock();
+        if inner.deferred.frames.is_empty() {
+            return Ok(());
+        }
+        self.refuse(&inner)?;
+        self.write(&mut inner, &mut Batch::default())?;
+        if !self.is_safe(Ticket(inner.sequence)) {
+            self.work.notify_one();
+        }
+        Ok(())
+    }
+
+    fn set_operated(&self, sequence: u64) {
         // ORDERING: AcqRel. The number stands for a record that the file has; who reads it in
         // `last_operation` waits for it, and for all before it.
-        self.operated.fetch_max(ticket.0, Ordering::AcqRel);
-        Ok(Logged { ticket, _operations: operations })
+        self.operated.fetch_max(sequence, Ordering::AcqRel);
     }
 
     pub(super) fn append(&self, batch: &mut Batch) -> Result<Ticket, Refused> {
@@ -203,20 +251,38 @@ impl Log {
         }
     }
 
-    /// Writes frames behind the last one, or ends the file where it did.
+    /// Writes frames behind the last one and what was deferred, or ends the file where it did.
     pub(super) fn write(&self, inner: &mut Inner, batch: &mut Batch) -> Result<(), Refused> {
         let safe = self.synced_to();
-        let (sequence, previous) = batch.chain(inner.sequence, inner.previous, safe, self.id);
-        let bytes = batch.bytes.len() as u64;
+        let mut first = std::mem::take(&mut inner.deferred);
+        first.seal(self.id);
+        let (sequence, previous) = first.chain(inner.sequence, inner.previous, safe, self.id);
+        let operated = sequence;
+        let (sequence, previous) = batch.chain(sequence, previous, safe, self.id);
+        let deferred = first.bytes.len();
+        let bytes = if deferred == 0 {
+            &batch.bytes
+        } else {
+            first.bytes.extend_from_slice(&batch.bytes);
+            &first.bytes
+        };
+        let length = bytes.len() as u64;
         fail_point("log.writing");
-        if let Err(error) = write_all_at(&*inner.file, &batch.bytes, inner.end) {
+        if let Err(error) = write_all_at(&*inner.file, bytes, inner.end) {
             let must_cut = again(|| inner.file.set_len(inner.end)).is_err();
             let why = error.to_string();
-            self.set_trouble(inner, Trouble::Write { why, bytes, must_cut });
+            first.bytes.truncate(deferred);
+            inner.deferred = first;
+            self.set_trouble(inner, Trouble::Write { why, bytes: length, must_cut });
             return self.refuse(inner);
         }
         fail_point("log.written");
-        inner.end += bytes;
+        if deferred != 0 {
+            self.set_operated(operated);
+            // ORDERING: Relaxed, as in `defer`.
+            self.has_deferred.store(false, Ordering::Relaxed);
+        }
+        inner.end += length;
         (inner.sequence, inner.previous, inner.vouched) = (sequence, previous, safe);
         if inner.dirty_since.is_none() {
             inner.dirty_since = Some(self.options.clock.now());

@@ -11,11 +11,13 @@
 //! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
 //! disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
 //! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
-//! images and drops the log before them, `recover.rs` opens a folder and `replay.rs` is what it
-//! gives the keyspace, `repair.rs` cuts out what is damaged. What stands in files: `store.rs` and
+//! images by `images.rs` and drops the log before them, `recover.rs` opens a folder, `load.rs`
+//! reads its images and `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is
+//! damaged. What stands in files: `store.rs` and
 //! `folder.rs` (the folder), `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log),
-//! `manifest.rs`, `image.rs`. `options.rs`, `stats.rs` and `error.rs` are for callers. Everything
-//! goes through `disk.rs`, so that the tests in `tests/` can lose and fail each operation.
+//! `manifest.rs`, `image.rs`, `pack.rs` (images of small filters together). `options.rs`,
+//! `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so that the tests
+//! in `tests/` can lose and fail each operation.
 
 mod announced;
 mod checkpoint;
@@ -24,11 +26,14 @@ mod error;
 mod folder;
 mod frame;
 mod image;
+mod images;
 mod item;
+mod load;
 mod log;
 mod manifest;
 mod operation;
 mod options;
+mod pack;
 mod place;
 mod recorder;
 mod recover;

@@ -87,7 +87,8 @@ impl Log {
     pub(super) fn vouch(&self) {
         let mut inner = self.lock();
         let synced = self.synced_to();
-        if inner.trouble.is_none() && inner.sequence == synced && inner.vouched < synced {
+        let is_all = inner.sequence == synced && inner.deferred.frames.is_empty();
+        if inner.trouble.is_none() && is_all && inner.vouched < synced {
             let mut batch = Batch::default();
             batch.begin();
             batch.seal(self.id);

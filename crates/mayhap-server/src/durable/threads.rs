@@ -89,7 +89,7 @@ impl Log {
     ///
     /// [`Refused`](super::Refused), as [`Log::sync`].
     pub fn close(&self) -> Result<(), super::Refused> {
-        let synced = self.sync();
+        let synced = self.write_deferred().and_then(|()| self.sync());
         if synced.is_ok() {
             self.vouch();
         }

@@ -28,8 +28,8 @@ pub enum State {
 #[derive(Debug)]
 #[must_use = "to be kept until the effect of the operation can be seen"]
 pub struct Logged<'a> {
-    /// Where it is.
-    pub ticket: Ticket,
+    /// Where it is; `None` for one that was deferred.
+    pub ticket: Option<Ticket>,
     pub(super) _operations: RwLockReadGuard<'a, ()>,
 }
 
