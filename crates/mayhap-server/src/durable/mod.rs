@@ -13,13 +13,14 @@
 //! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
 //! images by `images.rs` and drops the log before them, `recover.rs` opens a folder, `load.rs`
 //! reads its images and `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is
-//! damaged. What stands in files: `store.rs` and
+//! damaged, `backup.rs` copies a folder that is in use. What stands in files: `store.rs` and
 //! `folder.rs` (the folder), `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log),
 //! `manifest.rs`, `image.rs`, `pack.rs` (images of small filters together). `options.rs`,
 //! `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so that the tests
 //! in `tests/` can lose and fail each operation.
 
 mod announced;
+mod backup;
 mod checkpoint;
 mod disk;
 mod error;
@@ -50,6 +51,7 @@ mod threads;
 mod ticket;
 mod trouble;
 
+pub use backup::{Backup, back_up};
 pub use checkpoint::Saves;
 pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
