@@ -21,13 +21,14 @@ LANE_2 = portable neon pairs loom shuttle miri fuzz test-interop
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
 .PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs loom \
-	shuttle miri sanitize fuzz package test-interop python web plots bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
+	shuttle miri sanitize fuzz package test-interop python web plots hostile bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
 	@echo 'make test       lint, tests and docs: what a change has to pass (15 minutes from nothing)'
 	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
+	@echo 'make hostile    attack the release server and time its other clients (40 seconds)'
 	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
 	@echo 'make bench-truth  hold what is reported of losses and windows against what is so (2 minutes)'
 	@echo 'make python     build and test the Python package'
@@ -189,6 +190,10 @@ bench:
 # Filters in Redis against those that people write themselves.
 bench-redis: servers
 	sh bench/redis.sh
+
+# Attacks on the release binary, and what others feel of them; ends with 1 where a bound is missed.
+hostile:
+	sh bench/hostile.sh --out bench/results
 
 # The server under load, beside Redis.
 bench-server: servers

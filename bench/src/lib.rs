@@ -3,5 +3,6 @@
 
 pub mod keys;
 pub mod machine;
+pub mod process;
 pub mod ratio;
 pub mod stats;

@@ -1,12 +1,12 @@
 //! `mayhap serve` under load, beside Redis on the same machine in one run.
 
-mod process;
+mod small;
 mod times;
 
 use lexopt::prelude::*;
+use mayhap_bench::process::{Error, Load, Process};
 use mayhap_bench::ratio::{self, Ratio, Side};
 use mayhap_bench::{machine, stats};
-use process::{Error, Load, Process};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -25,17 +25,22 @@ struct Options {
     rounds: u32,
     /// A hundredth of what is sent.
     scale: u64,
+    /// So many small filters, and nothing else.
+    small: Option<u64>,
     out: Option<PathBuf>,
 }
 
 fn options() -> Result<Options, Error> {
-    let mut options = Options { mayhap: "mayhap".into(), rounds: 5, scale: 100, out: None };
+    let mut options =
+        Options { mayhap: "mayhap".into(), rounds: 5, scale: 100, small: None, out: None };
     let mut parser = lexopt::Parser::from_env();
     while let Some(argument) = parser.next()? {
         match argument {
             Long("mayhap") => options.mayhap = parser.value()?.into(),
             Long("rounds") => options.rounds = parser.value()?.parse()?,
             Long("scale") => options.scale = parser.value()?.parse()?,
+            Long("small") => options.small = Some(1_000_000),
+            Long("filters") => options.small = Some(parser.value()?.parse()?),
             Long("out") => options.out = Some(parser.value()?.into()),
             _ => return Err(argument.unexpected().into()),
         }
@@ -258,6 +263,11 @@ fn main() -> Result<(), Error> {
     let facts = machine::facts();
     let folder = std::env::temp_dir().join(format!("mayhap-load-{}", std::process::id()));
     std::fs::create_dir(&folder)?;
+    if let Some(filters) = options.small {
+        let report = small::report(&options.mayhap, &folder.join("small"), filters);
+        std::fs::remove_dir_all(&folder)?;
+        return print(&report?, options.out.as_ref().map(|out| out.join("server-small.md")));
+    }
     let servers = Servers {
         redis: Process::redis()?,
         memory: Process::mayhap(&options.mayhap, None)?,
@@ -284,11 +294,12 @@ fn main() -> Result<(), Error> {
     };
     std::fs::remove_dir_all(&folder)?;
     let report = report(&options, &facts, &cases, &once);
+    print(&report, options.out.as_ref().map(|out| out.join("server.md")))
+}
+
+fn print(report: &str, to: Option<PathBuf>) -> Result<(), Error> {
     println!("{report}");
-    if let Some(out) = &options.out {
-        std::fs::write(out.join("server.md"), report)?;
-    }
-    Ok(())
+    to.map_or(Ok(()), |to| Ok(std::fs::write(to, report)?))
 }
 
 fn report(

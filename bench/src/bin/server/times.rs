@@ -1,6 +1,6 @@
 //! What a client waits for: an answer while a filter grows, and a server that starts.
 
-use super::process::{Error, Process};
+use mayhap_bench::process::{Error, Process};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;

@@ -1,6 +1,8 @@
 //! The verbs, one file each, and what is around them.
 
 pub mod add;
+#[cfg(feature = "server")]
+pub mod backup;
 pub mod bench;
 pub mod build;
 pub mod check;
@@ -98,6 +100,10 @@ enum Verb {
     Pull(pull::Args),
     #[cfg(feature = "server")]
     Serve(serve::Args),
+    #[cfg(feature = "server")]
+    Backup(backup::Args),
+    #[cfg(feature = "server")]
+    Restore(backup::RestoreArgs),
     Plan(plan::Args),
     Plot(plot::Args),
     Bench(bench::Args),
@@ -159,6 +165,10 @@ pub fn main() -> ExitCode {
         Verb::Pull(args) => pull::run(&args, talk),
         #[cfg(feature = "server")]
         Verb::Serve(args) => serve::run(&args, talk),
+        #[cfg(feature = "server")]
+        Verb::Backup(args) => backup::run(&args, talk),
+        #[cfg(feature = "server")]
+        Verb::Restore(args) => backup::restore(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.messages.color),
         Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),

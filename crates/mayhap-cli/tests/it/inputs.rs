@@ -77,6 +77,9 @@ const ROWS: Rows = &[
             ("password_file", "--password-file", Reads, "key"),
         ],
     ),
+    // Folders, of which nothing that is there is written.
+    ("backup", &["data", "-o", "copy"], &[]),
+    ("restore", &["copy", "--data", "data"], &[]),
     ("plan", &["-n", "1k", "-p", "1%"], &[]),
     ("plot", &["fpp"], &[("output", "-o", StandsForStdout, "list")]),
     ("bench", &["--seconds", "0.01"], &[KEY, NEW_KEY, ("file", "", Reads, "plain")]),

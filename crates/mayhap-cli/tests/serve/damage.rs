@@ -87,7 +87,7 @@ fn a_damaged_record_is_named_and_a_repair_keeps_what_is_before_it() {
 #[test]
 fn a_damaged_image_is_named_and_a_repair_drops_its_filter_alone() {
     let folder = folder();
-    let path = find(folder.path(), ".mayhap");
+    let path = find(folder.path(), ".pack");
     flip(&path, 200);
     let said = refused(folder.path());
     assert!(said.contains(&path.file_name().unwrap().display().to_string()), "{said}");

@@ -5,6 +5,7 @@
 //! with the feature `fail-points` alone (`make points`).
 #![cfg(target_os = "linux")]
 
+mod backup;
 mod client;
 mod damage;
 mod displaced;

@@ -1,17 +1,17 @@
 //! Checkpoints: filters are saved as images, so that the log before them can go.
 
 use super::disk::DiskFile;
-use super::image;
-use super::log::Trouble;
+use super::images::{Images, Packs, worn};
 use super::manifest::{ImageOf, Manifest};
 use super::recorder::Unsafe;
 use super::segment::{self, Identity};
-use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
+use super::store::{FILTERS, LOG, MANIFEST, segment_path};
+use super::trouble::Trouble;
 use super::{Error, Filters, Log, Refused, Saved};
 use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use crate::sync::Ordering;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -21,7 +21,9 @@ use std::time::Instant;
 pub struct Saves {
     /// Filters that were saved: those that had been changed.
     pub images: u64,
-    /// Bytes of their images.
+    /// Others that were saved again, to give back the room of old images.
+    pub moved: u64,
+    /// Bytes of all these images.
     pub image_bytes: u64,
     /// Bytes of log that are not needed any more.
     pub log_bytes: u64,
@@ -34,7 +36,11 @@ fn trouble() -> Refused {
 /// What one checkpoint leaves to the next.
 #[derive(Debug)]
 pub(super) struct Checkpoints {
+    /// The one on the disk, without its filters.
     pub(super) manifest: Manifest,
+    /// The images that it names, by the ids of their filters, in order.
+    images: Vec<(u64, ImageOf)>,
+    packs: Packs,
     /// A segment that is made and not yet written to.
     pub(super) next: Option<(u64, Arc<dyn DiskFile>)>,
     /// Files that are no longer needed and could not be removed yet.
@@ -56,13 +62,58 @@ struct Begun {
 }
 
 impl Checkpoints {
-    pub(super) const fn new(manifest: Manifest) -> Self {
-        Self { manifest, next: None, garbage: Vec::new() }
+    /// After a manifest was read, or put in place.
+    pub(super) fn new(mut manifest: Manifest, packs: Packs) -> Self {
+        let images = take_images(&mut manifest);
+        Self { manifest, images, packs, next: None, garbage: Vec::new() }
+    }
+
+    /// Bytes of all images.
+    pub(super) fn image_bytes(&self) -> u64 {
+        self.images.iter().map(|(_, of)| of.bytes).sum()
+    }
+
+    /// The image of a filter; number 0 if it has none.
+    fn image(&self, id: u64) -> ImageOf {
+        let found = self.images.binary_search_by_key(&id, |(id, _)| *id);
+        found.map_or_else(|_| ImageOf::default(), |place| self.images[place].1)
     }
 
     pub(super) const fn identity(&self) -> &Identity {
         &self.manifest.identity
     }
+
+    /// A new manifest is in place, with packs that were made for it: what only the old one named
+    /// is to be removed.
+    fn replace(&mut self, mut manifest: Manifest, made: Packs) {
+        let images = take_images(&mut manifest);
+        let kept: HashSet<u64> = images.iter().map(|(_, of)| of.number).collect();
+        let gone =
+            self.images.iter().filter(|(_, of)| of.number != 0 && !kept.contains(&of.number));
+        self.garbage.extend(gone.map(|(_, of)| of.path()));
+        // Many images stand in one file.
+        self.garbage.dedup();
+        self.packs.extend(made);
+        self.packs.retain(|number, _| kept.contains(number));
+        (self.manifest, self.images) = (manifest, images);
+    }
+}
+
+/// Whether a filter needs a new image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    No,
+    Changed,
+    /// It was not changed, and its pack is to go.
+    Moved,
+}
+
+/// Names are not kept: whoever makes the next manifest lists them anew.
+fn take_images(manifest: &mut Manifest) -> Vec<(u64, ImageOf)> {
+    let filters = std::mem::take(&mut manifest.filters);
+    let mut images: Vec<_> = filters.iter().map(|(filter, of)| (filter.id, *of)).collect();
+    images.sort_unstable_by_key(|(id, _)| *id);
+    images
 }
 
 impl Log {
@@ -82,7 +133,7 @@ impl Log {
         let result = self.checkpoint_with(&mut checkpoints, filters);
         self.checkpoint_times.took(began.elapsed());
         let error = result.as_ref().err().map(ToString::to_string);
-        self.publish_saved(&checkpoints.manifest, error);
+        self.publish_saved(&checkpoints, error);
         result
     }
 
@@ -93,15 +144,14 @@ impl Log {
     ) -> Result<Saves, Error> {
         let mut begun = self.begin_checkpoint(checkpoints, filters)?;
         let mut made = Vec::new();
-        match self.save(checkpoints, &begun, filters, &mut made) {
+        match self.save(checkpoints, &mut begun, filters, &mut made) {
             Ok(mut saves) => {
                 saves.log_bytes = begun.old_bytes;
                 self.end_checkpoint(checkpoints, &begun);
                 Ok(saves)
             }
             Err(error) => {
-                let paths = made.iter().map(|of: &ImageOf| image_path(of.number));
-                checkpoints.garbage.extend(paths);
+                checkpoints.garbage.append(&mut made);
                 // A disk that is full is to be no fuller after each attempt.
                 self.remove_garbage(checkpoints);
                 let mut inner = self.lock();
@@ -163,37 +213,23 @@ impl Log {
     fn save(
         &self,
         checkpoints: &mut Checkpoints,
-        begun: &Begun,
+        begun: &mut Begun,
         filters: &dyn Filters,
-        made: &mut Vec<ImageOf>,
+        made: &mut Vec<String>,
     ) -> Result<Saves, Error> {
-        let images: HashMap<u64, ImageOf> =
-            checkpoints.manifest.filters.iter().map(|(filter, of)| (filter.id, *of)).collect();
-        // One whose image was removed is saved again, before the log that has the same goes.
-        let there: HashSet<u64> = self.store.numbers(FILTERS, ".mayhap")?.into_iter().collect();
-        let mut saves = Saves::default();
-        let mut saved = Vec::with_capacity(begun.list.len());
-        for filter in &begun.list {
-            let mut of = images.get(&filter.id).copied().unwrap_or_default();
-            let is_gone = of.number != 0 && !there.contains(&of.number);
-            if begun.all || is_gone || begun.changed.contains(&filter.id) {
-                let snapshot = filters.snapshot(filter.id, begun.first_segment);
-                let failed = self.store.error("copy a filter for", FILTERS);
-                let Some(snapshot) = snapshot.map_err(failed)? else {
-                    // Removed since: the log says so after this point.
-                    continue;
-                };
-                let number = checkpoints.manifest.next_image;
-                checkpoints.manifest.next_image += 1;
-                made.push(ImageOf { number, ..ImageOf::default() });
-                of = image::write(&self.store, number, &*snapshot)?;
-                saves.images += 1;
-                saves.image_bytes += of.bytes;
-            }
-            saved.push((filter.clone(), of));
-        }
+        let list = std::mem::take(&mut begun.list);
+        let due = self.images_due(checkpoints, begun, &list)?;
+        let next_image = checkpoints.manifest.next_image;
+        let mut images = Images::new(&self.store, next_image, self.options.packed_bytes);
+        let written = write_images(&mut images, begun, (list, &due), filters).and_then(|done| {
+            images.finish()?;
+            Ok(done)
+        });
+        checkpoints.manifest.next_image = images.next;
+        made.append(&mut images.made);
+        let (saves, saved) = written?;
         fail_point("checkpoint.images_made");
-        if saves.images > 0 {
+        if !made.is_empty() {
             self.store.sync_dir(FILTERS)?;
         }
         let manifest = Manifest {
@@ -214,11 +250,37 @@ impl Log {
         // From here on the new manifest may be the one that a crash leaves: it needs its images.
         made.clear();
         self.store.put_in_place(MANIFEST)?;
-        let kept: HashSet<u64> = manifest.filters.iter().map(|(_, of)| of.number).collect();
-        let gone = images.values().filter(|of| of.number != 0 && !kept.contains(&of.number));
-        checkpoints.garbage.extend(gone.map(|of| image_path(of.number)));
-        checkpoints.manifest = manifest;
+        checkpoints.replace(manifest, images.packs);
         Ok(saves)
+    }
+
+    /// For each filter of the list, whether it needs a new image, and the one that it has.
+    fn images_due(
+        &self,
+        checkpoints: &Checkpoints,
+        begun: &Begun,
+        list: &[Saved],
+    ) -> Result<Vec<(Due, ImageOf)>, Error> {
+        // One whose image was removed is saved again, before the log that has the same goes.
+        let mut there: HashSet<u64> = self.store.numbers(FILTERS, ".mayhap")?.into_iter().collect();
+        there.extend(self.store.numbers(FILTERS, ".pack")?);
+        let mut due: Vec<(Due, ImageOf)> = list
+            .iter()
+            .map(|filter| {
+                let of = checkpoints.image(filter.id);
+                let is_gone = of.number != 0 && !there.contains(&of.number);
+                let is_due = begun.all || is_gone || begun.changed.contains(&filter.id);
+                (if is_due { Due::Changed } else { Due::No }, of)
+            })
+            .collect();
+        let staying = due.iter().filter(|(due, _)| *due == Due::No).map(|(_, of)| *of);
+        let worn = worn(&checkpoints.packs, staying);
+        for (due, of) in &mut due {
+            if *due == Due::No && of.is_packed() && worn.contains(&of.number) {
+                *due = Due::Moved;
+            }
+        }
+        Ok(due)
     }
 
     /// The new manifest is on the disk: lets go of what only the old one needed.
@@ -265,4 +327,31 @@ impl Log {
         self.checkpoint_requested.store(true, Ordering::Release);
         self.requested.notify_all();
     }
+}
+
+/// Writes the images that are due; returns all filters with the images that they have then.
+fn write_images(
+    images: &mut Images<'_>,
+    begun: &Begun,
+    (list, due): (Vec<Saved>, &[(Due, ImageOf)]),
+    filters: &dyn Filters,
+) -> Result<(Saves, Vec<(Saved, ImageOf)>), Error> {
+    let mut saves = Saves::default();
+    let mut saved = Vec::with_capacity(list.len());
+    for (filter, &(due, mut of)) in list.into_iter().zip(due) {
+        if due != Due::No {
+            let snapshot = filters.snapshot(filter.id, begun.first_segment);
+            let snapshot = snapshot.map_err(images.error("copy a filter for"))?;
+            let Some(snapshot) = snapshot else {
+                // Removed since: the log says so after this point.
+                continue;
+            };
+            of = images.save(filter.id, &*snapshot)?;
+            let count = if due == Due::Changed { &mut saves.images } else { &mut saves.moved };
+            *count += 1;
+            saves.image_bytes += of.bytes;
+        }
+        saved.push((filter, of));
+    }
+    Ok((saves, saved))
 }

@@ -1,10 +1,9 @@
-//! Images: what was in a filter at a checkpoint, written and read once from front to back.
+//! Images: what was in a filter at a checkpoint, read once from front to back.
 
-use super::disk::{DiskFile, again, write_all_at};
+use super::disk::{DiskFile, again, read_up_to};
 use super::manifest::ImageOf;
 use super::store::image_path;
-use super::{Error, ImageError, Snapshot, Store};
-use crate::fail_point::fail_point;
+use super::{Error, ImageError, Store, pack};
 use mayhap::native::{self, Native};
 use mayhap::{OwnedBlocks, SecretKey};
 use std::fmt;
@@ -17,98 +16,79 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes that are read together.
 const READ_BYTES: usize = 256 << 10;
 
-/// Writes an image that no crash takes away; the folder is not synced.
-pub(super) fn write(store: &Store, number: u64, from: &dyn Snapshot) -> Result<ImageOf, Error> {
-    let path = &image_path(number);
-    let file = store.disk.create(path).map_err(store.error("create", path))?;
-    fail_point("image.created");
-    let mut out = Output { file: &*file, at: 0, checksum: Xxh3::new(), buffer: Vec::new() };
-    from.write(&mut out).and_then(|()| out.flush()).map_err(store.error("write", path))?;
-    let (bytes, checksum) = (out.at, out.checksum.digest());
-    fail_point("image.written");
-    store.sync(&*file, path)?;
-    fail_point("image.synced");
-    Ok(ImageOf { number, bytes, checksum, mark: from.mark() })
-}
-
-struct Output<'a> {
-    file: &'a dyn DiskFile,
-    at: u64,
-    checksum: Xxh3,
-    buffer: Vec<u8>,
-}
-
-impl Output<'_> {
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.checksum.update(bytes);
-        write_all_at(self.file, bytes, self.at)?;
-        self.at += bytes.len() as u64;
-        Ok(())
-    }
-}
-
-impl Write for Output<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.buffer.len() + bytes.len() > CHUNK_BYTES {
-            self.flush()?;
-        }
-        if bytes.len() >= CHUNK_BYTES {
-            self.put(bytes)?;
-        } else {
-            self.buffer.extend_from_slice(bytes);
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let buffer = std::mem::take(&mut self.buffer);
-        self.put(&buffer)?;
-        self.buffer = buffer;
-        self.buffer.clear();
-        Ok(())
-    }
-}
-
 /// An image that is read, from front to back.
 pub struct Image {
-    file: Arc<dyn DiskFile>,
-    of: ImageOf,
+    source: Source,
+    bytes: u64,
     at: u64,
-    checksum: Xxh3,
+}
+
+/// Where its bytes come from.
+enum Source {
+    /// A file of its own, whose checksum is known when all of it was read.
+    File { file: Arc<dyn DiskFile>, of: ImageOf, checksum: Box<Xxh3> },
+    /// A record of a pack, checked and unpacked.
+    Memory(Vec<u8>),
 }
 
 impl Image {
-    /// Opens an image and checks its length.
+    /// Opens an image that is a file of its own, and checks its length.
     pub(super) fn open(store: &Store, of: ImageOf) -> Result<Self, Error> {
         let path = &image_path(of.number);
-        let file = match store.disk.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let why = "the manifest says that it was there";
-                return Err(Error::Missing { path: store.path(path), why });
-            }
-            opened => opened.map_err(store.error("open", path))?,
-        };
+        let file = store.open_image(path)?;
         let found = file.bytes().map_err(store.error("look at", path))?;
         if found != of.bytes {
             let what = format!("the file has {found} bytes instead of {}", of.bytes);
             let offset = found.min(of.bytes);
             return Err(Error::Damaged { path: store.path(path), offset, what });
         }
-        Ok(Self { file, of, at: 0, checksum: Xxh3::new() })
+        let source = Source::File { file, of, checksum: Box::new(Xxh3::new()) };
+        Ok(Self { source, bytes: of.bytes, at: 0 })
+    }
+
+    /// The image of a record that was read, in the memory of `image`.
+    pub(super) fn of_record(
+        store: &Store,
+        (id, of): (u64, ImageOf),
+        record: &[u8],
+        mut image: Vec<u8>,
+    ) -> Result<Self, Error> {
+        let damaged = |what| {
+            let path = store.path(&of.path());
+            Error::Damaged { path, offset: of.offset, what }
+        };
+        if record.len() as u64 != of.bytes || xxh3_64(record) != of.checksum {
+            return Err(damaged("the checksum of this image is another".to_owned()));
+        }
+        pack::decode(id, record, &mut image).map_err(|bad| damaged(bad.to_string()))?;
+        let bytes = image.len() as u64;
+        Ok(Self { source: Source::Memory(image), bytes, at: 0 })
     }
 
     /// Its length.
     pub const fn total_bytes(&self) -> u64 {
-        self.of.bytes
+        self.bytes
     }
 
-    /// Whether all of it is what was written; reads what was not read yet.
-    pub(super) fn check(mut self, store: &Store) -> Result<(), Error> {
-        let path = &image_path(self.of.number);
-        let mut rest = vec![0; CHUNK_BYTES.min((self.of.bytes - self.at) as usize)];
-        while self.read(&mut rest).map_err(store.error("read", path))? > 0 {}
-        if self.at == self.of.bytes && self.checksum.digest() == self.of.checksum {
-            return Ok(());
+    /// Whether all of it is what was written; reads what was not read yet. Returns memory for the
+    /// next one.
+    pub(super) fn check(mut self, store: &Store) -> Result<Vec<u8>, Error> {
+        if let Source::Memory(image) = self.source {
+            return Ok(image);
+        }
+        let mut rest = vec![0; CHUNK_BYTES.min((self.bytes - self.at) as usize)];
+        let read = loop {
+            match self.read(&mut rest) {
+                Ok(0) => break Ok(()),
+                Ok(_) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        let Source::File { of, checksum, .. } = self.source else { return Ok(Vec::new()) };
+        let path = &of.path();
+        read.map_err(store.error("read", path))?;
+        if self.at == of.bytes && checksum.digest() == of.checksum {
+            return Ok(Vec::new());
         }
         let what = "the checksum of the whole file is another".to_owned();
         Err(Error::Damaged { path: store.path(path), offset: 0, what })
@@ -117,17 +97,24 @@ impl Image {
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Image").field("of", &self.of).field("at", &self.at).finish_non_exhaustive()
+        let Self { bytes, at, .. } = self;
+        f.debug_struct("Image").field("bytes", bytes).field("at", at).finish_non_exhaustive()
     }
 }
 
 impl Read for Image {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // What is checked should still be in the cache.
-        let left = (self.of.bytes - self.at).min(buffer.len().min(READ_BYTES) as u64) as usize;
-        let buffer = &mut buffer[..left];
-        let found = again(|| self.file.read_at(buffer, self.at))?;
-        self.checksum.update(&buffer[..found]);
+        let found = match &mut self.source {
+            Source::File { file, checksum, .. } => {
+                // What is checked should still be in the cache.
+                let left = (self.bytes - self.at).min(buffer.len().min(READ_BYTES) as u64);
+                let buffer = &mut buffer[..left as usize];
+                let found = again(|| file.read_at(buffer, self.at))?;
+                checksum.update(&buffer[..found]);
+                found
+            }
+            Source::Memory(image) => (&image[self.at as usize..]).read(buffer)?,
+        };
         self.at += found as u64;
         Ok(found)
     }
@@ -190,7 +177,28 @@ pub fn read_native<F: Native>(
     Ok(F::from_segments(header.fields(), digest_function, segments)?)
 }
 
-/// Checks an image without keeping it.
-pub(super) fn verify(store: &Store, of: ImageOf) -> Result<(), Error> {
-    Image::open(store, of)?.check(store)
+/// Checks an image of a filter without keeping it.
+pub(super) fn verify(store: &Store, id: u64, of: ImageOf) -> Result<(), Error> {
+    let image = if of.is_packed() {
+        let record = read_records(store, of, of.offset.saturating_add(of.bytes))?;
+        Image::of_record(store, (id, of), &record, Vec::new())?
+    } else {
+        Image::open(store, of)?
+    };
+    image.check(store).map(drop)
+}
+
+/// Reads a pack from a record to a place after it; less if the file is shorter.
+pub(super) fn read_records(store: &Store, first: ImageOf, end: u64) -> Result<Vec<u8>, Error> {
+    let path = &first.path();
+    let file = store.open_image(path)?;
+    let there = file.bytes().map_err(store.error("look at", path))?;
+    let bytes = end.min(there).saturating_sub(first.offset);
+    let mut records = Vec::new();
+    let room = records.try_reserve_exact(bytes as usize);
+    room.map_err(io::Error::from).map_err(store.error("read", path))?;
+    records.resize(bytes as usize, 0);
+    let found = read_up_to(&*file, &mut records, first.offset);
+    records.truncate(found.map_err(store.error("read", path))?);
+    Ok(records)
 }

@@ -1,87 +1,17 @@
-//! The write-ahead log: where frames are put in order, written and synced.
+//! The write-ahead log: where frames are put in order and written.
 
 use super::disk::{DiskFile, again, write_all_at};
-use super::recorder::{Batch, Unsafe, check_size};
-use super::store::segment_path;
-use super::{Displaced, Operation, Options, Policy, Recorder, Refused, Store, item};
+use super::recorder::{Batch, Unsafe};
+use super::ticket::{Logged, Ticket};
+use super::trouble::Trouble;
+use super::{Operation, Options, Policy, Recorder, Refused, Store};
 use crate::fail_point::fail_point;
 use crate::metrics::Times;
-use crate::sync::{
-    AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock, RwLockReadGuard,
-};
+use crate::sync::{AtomicBool, AtomicU64, Condvar, Mutex, MutexGuard, Ordering, RwLock};
 use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, SystemTime};
-
-/// Answers wait if what was acknowledged first and is not on the disk is older than this.
-const MAX_UNSYNCED_MS: u64 = 2000;
-
-/// A place in the log: the number of frames up to there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(pub u64);
-
-/// Whether what was written up to a place may be acknowledged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// It is as safe as the policy promises.
-    Safe,
-    /// It is not yet.
-    Waiting,
-    /// It never will be: [`Log::check_writable`] says why.
-    Refused,
-}
-
-/// An operation that is in the log; to be kept until its effect can be seen, so that no checkpoint
-/// comes between the two.
-#[derive(Debug)]
-#[must_use = "to be kept until the effect of the operation can be seen"]
-pub struct Logged<'a> {
-    /// Where it is.
-    pub ticket: Ticket,
-    _operations: RwLockReadGuard<'a, ()>,
-}
-
-/// The contents of a filter that is created with some: they go into the log part by part, and
-/// belong to nobody until [`Operation::Create`] names the filter, which is to be written while this
-/// lives. A restart that finds parts without that has no such filter.
-///
-/// No checkpoint begins meanwhile: it would let go of the parts that it finds without a filter.
-/// Insertions and other operations go on, other contents wait.
-#[derive(Debug)]
-pub struct Contents<'a> {
-    log: &'a Log,
-    id: u64,
-    pub(super) parts: u64,
-    _turn: MutexGuard<'a, ()>,
-}
-
-impl Contents<'_> {
-    /// The next part, of at most 64 MiB.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`]: the filter must not be created.
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Refused> {
-        let (id, part) = (self.id, self.parts);
-        drop(self.log.now(&Operation::Load { id, part, bytes })?);
-        self.parts += 1;
-        Ok(())
-    }
-}
-
-/// Why nothing is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
-    /// A write failed. The file ends where it did; it is tried again.
-    Write { why: String, bytes: u64, must_cut: bool },
-    /// What was written may be lost, and nobody can know what.
-    Sync { why: String },
-    /// What was written is not where the next start looks for it.
-    Displaced { what: Displaced },
-    /// The log was closed.
-    Closed,
-}
+use std::time::SystemTime;
 
 /// What changes with every write.
 #[derive(Debug)]
@@ -111,6 +41,8 @@ pub(super) struct Inner {
     pub(super) waiting: VecDeque<(u64, Vec<Unsafe>)>,
     /// What could not be written, and is settled by an image.
     pub(super) unwritten: Vec<Unsafe>,
+    /// Operations that are written in front of the next record.
+    pub(super) deferred: Batch,
     pub(super) next_id: u64,
     pub(super) last_sync: Option<SystemTime>,
     pub(super) last_error: Option<String>,
@@ -131,7 +63,7 @@ pub struct Log {
     /// A checkpoint is requested, or it is time to end.
     pub(super) requested: Condvar,
     /// [`Log::state`] may say something else.
-    progress: Condvar,
+    pub(super) progress: Condvar,
     /// Held while contents are written, and by checkpoints while they begin; before `operations`.
     pub(super) contents: Mutex<()>,
     /// Held by operations from their record to their effect, and by checkpoints while they begin.
@@ -141,11 +73,13 @@ pub struct Log {
     /// Frames of a lower sequence are on the disk.
     pub(super) synced: AtomicU64,
     /// Up to where the log has all operations.
-    operated: AtomicU64,
+    pub(super) operated: AtomicU64,
+    /// There are deferred operations.
+    has_deferred: AtomicBool,
     /// When the oldest byte was written that is not; `u64::MAX` if all are.
     pub(super) unsynced_since: AtomicU64,
-    in_trouble: AtomicBool,
-    poisoned: AtomicBool,
+    pub(super) in_trouble: AtomicBool,
+    pub(super) poisoned: AtomicBool,
     /// What is written is not where it has to be.
     pub(super) displaced: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
@@ -172,6 +106,7 @@ impl Log {
             id,
             synced: AtomicU64::new(inner.sequence),
             operated: AtomicU64::new(0),
+            has_deferred: AtomicBool::new(false),
             inner: Mutex::new(inner),
             work: Condvar::new(),
             ended: Condvar::new(),
@@ -193,7 +128,7 @@ impl Log {
             checkpoint_times: Times::default(),
         };
         let checkpoints = log.checkpoints.lock().unwrap_or_else(PoisonError::into_inner);
-        log.publish_saved(&checkpoints.manifest, None);
+        log.publish_saved(&checkpoints, None);
         drop(checkpoints);
         log
     }
@@ -213,21 +148,6 @@ impl Log {
         self.on_progress.write().unwrap_or_else(PoisonError::into_inner).push(wake);
     }
 
-    /// Whether anything can be written; to be called before a filter is changed. Takes no lock
-    /// while all is well.
-    ///
-    /// # Errors
-    ///
-    /// [`Refused`], with what to do.
-    pub fn check_writable(&self) -> Result<(), Refused> {
-        // ORDERING: Acquire, with the Release of `set_trouble`. Who misses a trouble by a moment
-        // finds it in `append`, under the lock.
-        if self.in_trouble.load(Ordering::Acquire) {
-            return self.refuse(&self.lock());
-        }
-        Ok(())
-    }
-
     /// Writes an operation to the log, before it is carried out.
     ///
     /// The kernel has it when this returns. What it returns is to be kept until the effect can be
@@ -238,100 +158,61 @@ impl Log {
     /// [`Refused`]: it is not in the log and must not be carried out.
     pub fn now(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
         let mut batch = Batch::default();
-        batch.begin();
-        check_size(operation.bytes())?;
-        item::encode_operation(&mut batch.bytes, operation);
+        batch.add(operation)?;
         if let Operation::Load { id, .. } = *operation {
             batch.filters.push(id);
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let ticket = self.append_for(&mut batch, operation.next_id())?;
-        // ORDERING: AcqRel. The number stands for a record that the file has; who reads it in
-        // `last_operation` waits for it, and for all before it.
-        self.operated.fetch_max(ticket.0, Ordering::AcqRel);
-        Ok(Logged { ticket, _operations: operations })
+        self.set_operated(ticket.0);
+        Ok(Logged { ticket: Some(ticket), _operations: operations })
     }
 
-    /// Begins to write the contents of a filter that is to be created with this id, which no filter
-    /// had before. Waits for other contents to be written, and for a checkpoint to begin.
-    pub fn begin_contents(&self, id: u64) -> Contents<'_> {
-        let turn = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
-        Contents { log: self, id, parts: 0, _turn: turn }
-    }
-
-    /// What answers about an operation have to wait for: the last one, of any thread, if it
-    /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
-    pub fn last_operation(&self) -> Option<Ticket> {
-        // ORDERING: Acquire, with the AcqRel of `now`.
-        let ticket = Ticket(self.operated.load(Ordering::Acquire));
-        (!self.is_safe(ticket)).then_some(ticket)
-    }
-
-    /// Whether what was written up to there may be acknowledged.
-    pub fn state(&self, ticket: Ticket) -> State {
-        if self.is_safe(ticket) {
-            State::Safe
-        } else if self.is_poisoned() {
-            State::Refused
-        } else {
-            State::Waiting
-        }
-    }
-
-    pub(super) fn is_safe(&self, ticket: Ticket) -> bool {
-        if self.synced_to() >= ticket.0 {
-            return true;
-        }
-        if self.is_poisoned() || self.is_displaced() {
-            return false;
-        }
-        match self.policy() {
-            Policy::Always => false,
-            Policy::EverySecond => self.unsynced_ms() <= MAX_UNSYNCED_MS,
-            Policy::No => true,
-        }
-    }
-
-    /// Frames of a lower sequence are on the disk.
-    pub(super) fn synced_to(&self) -> u64 {
-        // ORDERING: Acquire, with the AcqRel of `set_synced`: who finds a place safe finds done
-        // what made it so.
-        self.synced.load(Ordering::Acquire)
-    }
-
-    fn is_poisoned(&self) -> bool {
-        // ORDERING: Acquire, with the Release of `set_trouble`. Who finds trouble here finds what
-        // it is under the lock.
-        self.poisoned.load(Ordering::Acquire)
-    }
-
-    /// Milliseconds since the oldest byte was written that is not on the disk.
-    pub(super) fn unsynced_ms(&self) -> u64 {
-        // ORDERING: Acquire, with the Release of `publish_unsynced`. The time stands for itself;
-        // who reads it late believes for that long that a place is safe as it was.
-        match self.unsynced_since.load(Ordering::Acquire) {
-            u64::MAX => 0,
-            since => self.options.clock.now().saturating_sub(since),
-        }
-    }
-
-    /// Waits until what was written up to there may be acknowledged.
+    /// As [`Log::now`] for an operation of a turn that commits before it answers: the record is in
+    /// its place in the log at once, and is written with the next one of any thread, or by
+    /// [`Recorder::commit`]. A turn that creates a thousand filters writes once.
+    ///
+    /// If that fails the operation was carried out and is not acknowledged; its record stays in
+    /// front of all others.
     ///
     /// # Errors
     ///
-    /// [`Refused`] if it never will be.
-    pub fn wait(&self, ticket: Ticket) -> Result<(), Refused> {
+    /// As [`Log::now`].
+    pub fn defer(&self, operation: &Operation<'_>) -> Result<Logged<'_>, Refused> {
+        let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
         let mut inner = self.lock();
-        loop {
-            match self.state(ticket) {
-                State::Safe => return Ok(()),
-                State::Refused => return self.refuse(&inner),
-                State::Waiting => {}
-            }
-            // With a limit, since under `everysec` time alone can change the answer.
-            let waited = self.progress.wait_timeout(inner, Duration::from_millis(100));
-            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+        self.refuse(&inner)?;
+        inner.deferred.add(operation)?;
+        inner.next_id = inner.next_id.max(operation.next_id());
+        // ORDERING: Relaxed. It is for the turn of this thread; others write with their records
+        // what they find under the lock.
+        self.has_deferred.store(true, Ordering::Relaxed);
+        drop(inner);
+        Ok(Logged { ticket: None, _operations: operations })
+    }
+
+    /// Writes the operations that wait for a record.
+    pub(super) fn write_deferred(&self) -> Result<(), Refused> {
+        // ORDERING: Relaxed, as in `defer`.
+        if !self.has_deferred.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        let mut inner = self.lock();
+        if inner.deferred.frames.is_empty() {
+            return Ok(());
+        }
+        self.refuse(&inner)?;
+        self.write(&mut inner, &mut Batch::default())?;
+        if !self.is_safe(Ticket(inner.sequence)) {
+            self.work.notify_one();
+        }
+        Ok(())
+    }
+
+    fn set_operated(&self, sequence: u64) {
+        // ORDERING: AcqRel. The number stands for a record that the file has; who reads it in
+        // `last_operation` waits for it, and for all before it.
+        self.operated.fetch_max(sequence, Ordering::AcqRel);
     }
 
     pub(super) fn append(&self, batch: &mut Batch) -> Result<Ticket, Refused> {
@@ -370,84 +251,44 @@ impl Log {
         }
     }
 
-    /// Writes frames behind the last one, or ends the file where it did.
+    /// Writes frames behind the last one and what was deferred, or ends the file where it did.
     pub(super) fn write(&self, inner: &mut Inner, batch: &mut Batch) -> Result<(), Refused> {
         let safe = self.synced_to();
-        let (sequence, previous) = batch.chain(inner.sequence, inner.previous, safe, self.id);
-        let bytes = batch.bytes.len() as u64;
+        let mut first = std::mem::take(&mut inner.deferred);
+        first.seal(self.id);
+        let (sequence, previous) = first.chain(inner.sequence, inner.previous, safe, self.id);
+        let operated = sequence;
+        let (sequence, previous) = batch.chain(sequence, previous, safe, self.id);
+        let deferred = first.bytes.len();
+        let bytes = if deferred == 0 {
+            &batch.bytes
+        } else {
+            first.bytes.extend_from_slice(&batch.bytes);
+            &first.bytes
+        };
+        let length = bytes.len() as u64;
         fail_point("log.writing");
-        if let Err(error) = write_all_at(&*inner.file, &batch.bytes, inner.end) {
+        if let Err(error) = write_all_at(&*inner.file, bytes, inner.end) {
             let must_cut = again(|| inner.file.set_len(inner.end)).is_err();
             let why = error.to_string();
-            self.set_trouble(inner, Trouble::Write { why, bytes, must_cut });
+            first.bytes.truncate(deferred);
+            inner.deferred = first;
+            self.set_trouble(inner, Trouble::Write { why, bytes: length, must_cut });
             return self.refuse(inner);
         }
         fail_point("log.written");
-        inner.end += bytes;
+        if deferred != 0 {
+            self.set_operated(operated);
+            // ORDERING: Relaxed, as in `defer`.
+            self.has_deferred.store(false, Ordering::Relaxed);
+        }
+        inner.end += length;
         (inner.sequence, inner.previous, inner.vouched) = (sequence, previous, safe);
         if inner.dirty_since.is_none() {
             inner.dirty_since = Some(self.options.clock.now());
             self.publish_unsynced(inner);
         }
         Ok(())
-    }
-
-    /// After a write that failed: tries whether the disk takes writes again.
-    pub(super) fn retry(&self) {
-        let mut inner = self.lock();
-        if let Some(Trouble::Write { must_cut, bytes, .. }) = inner.trouble.clone() {
-            if must_cut && again(|| inner.file.set_len(inner.end)).is_err() {
-                return;
-            }
-            // As much as failed, so that "it works again" is not said at the last free byte.
-            let mut probe = Batch::default();
-            probe.begin();
-            let room = (bytes as usize).clamp(frame_bytes(), 1 << 20);
-            probe.bytes.resize(room, 0);
-            let fits = write_all_at(&*inner.file, &probe.bytes, inner.end).is_ok();
-            let cut = again(|| inner.file.set_len(inner.end)).is_ok();
-            let trouble = match inner.trouble.take() {
-                Some(Trouble::Write { why, bytes, .. }) if !(fits && cut) => {
-                    Some(Trouble::Write { why, bytes, must_cut: !cut })
-                }
-                _ => None,
-            };
-            // ORDERING: Release, as in `set_trouble`.
-            self.in_trouble.store(trouble.is_some(), Ordering::Release);
-            inner.trouble = trouble;
-        }
-        drop(inner);
-        self.wake_waiting();
-    }
-
-    pub(super) fn set_trouble(&self, inner: &mut Inner, trouble: Trouble) {
-        inner.last_error = Some(refusal(&trouble).0);
-        // ORDERING: Release, with the Acquire of those who look without the lock.
-        self.poisoned.store(matches!(trouble, Trouble::Sync { .. }), Ordering::Release);
-        self.displaced.store(matches!(trouble, Trouble::Displaced { .. }), Ordering::Release);
-        inner.trouble = Some(trouble);
-        self.in_trouble.store(true, Ordering::Release);
-    }
-
-    /// The log is where it has to be again.
-    pub(super) fn end_displaced(&self, inner: &mut Inner) {
-        if matches!(inner.trouble, Some(Trouble::Displaced { .. })) {
-            inner.trouble = None;
-            // ORDERING: Release, as in `set_trouble`.
-            self.displaced.store(false, Ordering::Release);
-            self.in_trouble.store(false, Ordering::Release);
-        }
-    }
-
-    /// # Errors
-    ///
-    /// [`Refused`] if the log is in trouble.
-    pub(super) fn refuse(&self, inner: &Inner) -> Result<(), Refused> {
-        inner.trouble.as_ref().map_or(Ok(()), |trouble| {
-            let Refused(why) = refusal(trouble);
-            let path = self.store.path(&segment_path(inner.segment));
-            Err(Refused(format!("{}: {why}", path.display())))
-        })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -459,28 +300,6 @@ impl Log {
         let all = self.on_progress.read().unwrap_or_else(PoisonError::into_inner);
         all.iter().for_each(|wake| wake());
     }
-}
-
-const fn frame_bytes() -> usize {
-    super::frame::HEADER_BYTES
-}
-
-pub(super) fn refusal(trouble: &Trouble) -> Refused {
-    Refused(match trouble {
-        Trouble::Write { why, bytes, .. } => format!(
-            "nothing can be written ({why}): free at least {bytes} bytes there, and writing goes \
-             on by itself; queries go on"
-        ),
-        Trouble::Sync { why } => format!(
-            "the disk failed to keep what was written ({why}): nothing is accepted until the disk \
-             is checked and the server started again; queries go on"
-        ),
-        Trouble::Displaced { what } => format!(
-            "{what} while the server was writing: nothing is accepted until all filters are saved \
-             there anew, which it tries by itself; queries go on"
-        ),
-        Trouble::Closed => "the server is ending".to_owned(),
-    })
 }
 
 impl fmt::Debug for Log {

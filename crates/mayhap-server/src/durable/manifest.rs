@@ -3,7 +3,7 @@
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `\x89mhpman\n` |
-//! | 8 | 2 | `version` | 1 |
+//! | 8 | 2 | `version` | 2; 1 is read too |
 //! | 10 | 2 | `digest` | as in filter files |
 //! | 12 | 4 | reserved | 0 |
 //! | 16 | 8 | `digest_parameter` | as in filter files: of `sip13`, the id of the key |
@@ -25,8 +25,9 @@
 //! | 8 | `id` | |
 //! | 8 | `expires_at` | milliseconds since 1970; 0 for never |
 //! | 8 | `image` | the number in the name of its image; 0 if it was never inserted into |
-//! | 8 | `image_bytes` | |
-//! | 8 | `image_checksum` | XXH3-64 of the whole image |
+//! | 8 | `image_offset` | where in a pack, or 0; not in version 1 |
+//! | 8 | `image_bytes` | of the file, or of the record in the pack |
+//! | 8 | `image_checksum` | XXH3-64 of these bytes |
 //! | 8 | `mark` | how much of its history is in the image; 0 where that does not matter |
 //! | 4 | bytes of the name | |
 //! | 4 | bytes of the spec | |
@@ -34,20 +35,35 @@
 
 use super::item::Input;
 use super::segment::Identity;
-use super::store::MANIFEST;
+use super::store::{MANIFEST, image_path, pack_path};
 use super::{Error, ReplayError, Saved, Store};
+use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"\x89mhpman\n";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 
 /// An image, as the manifest knows it. Number 0: there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ImageOf {
     pub(super) number: u64,
+    /// Where it begins in its pack; 0 if it is a file of its own.
+    pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) checksum: u64,
     pub(super) mark: u64,
+}
+
+impl ImageOf {
+    /// Whether it stands in a pack.
+    pub(super) const fn is_packed(&self) -> bool {
+        self.offset != 0
+    }
+
+    /// The path of its file.
+    pub(super) fn path(&self) -> String {
+        if self.is_packed() { pack_path(self.number) } else { image_path(self.number) }
+    }
 }
 
 /// Which filters there are, which images, where the log begins.
@@ -83,8 +99,8 @@ impl Manifest {
             out.extend_from_slice(&number.to_le_bytes());
         }
         for (filter, image) in &self.filters {
-            let ImageOf { number, bytes, checksum, mark } = *image;
-            for number in [filter.id, filter.expires_at, number, bytes, checksum, mark] {
+            let ImageOf { number, offset, bytes, checksum, mark } = *image;
+            for number in [filter.id, filter.expires_at, number, offset, bytes, checksum, mark] {
                 out.extend_from_slice(&number.to_le_bytes());
             }
             out.extend_from_slice(&(filter.name.len() as u32).to_le_bytes());
@@ -104,7 +120,15 @@ impl Manifest {
     /// [`Error::Damaged`], [`Error::Newer`], [`Error::Io`].
     pub(super) fn read(store: &Store) -> Result<Option<Self>, Error> {
         let Some(bytes) = store.read(MANIFEST)? else { return Ok(None) };
-        let path = store.path(MANIFEST);
+        Self::of_bytes(&bytes, store.path(MANIFEST)).map(Some)
+    }
+
+    /// The manifest that a file of this path has.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Damaged`], [`Error::Newer`].
+    pub(super) fn of_bytes(bytes: &[u8], path: PathBuf) -> Result<Self, Error> {
         let damaged = |what: String| Error::Damaged { path: path.clone(), offset: 0, what };
         let Some((contents, checksum)) = bytes.split_last_chunk::<8>() else {
             return Err(damaged(format!("{} bytes are no manifest", bytes.len())));
@@ -122,10 +146,10 @@ impl Manifest {
         if found > VERSION {
             return Err(Error::Newer { path, found, supported: VERSION });
         }
-        Self::decode(&mut input).map(Some).map_err(short)
+        Self::decode(&mut input, found).map_err(short)
     }
 
-    fn decode(input: &mut Input<'_>) -> Result<Self, ReplayError> {
+    fn decode(input: &mut Input<'_>, version: u16) -> Result<Self, ReplayError> {
         let digest_id = input.u16()?;
         input.bytes(4)?;
         let [digest_parameter, log_id] = [input.u64()?, input.u64()?];
@@ -141,8 +165,10 @@ impl Manifest {
         };
         for _ in 0..input.u64()? {
             let [id, expires_at] = [input.u64()?, input.u64()?];
-            let (number, bytes) = (input.u64()?, input.u64()?);
-            let image = ImageOf { number, bytes, checksum: input.u64()?, mark: input.u64()? };
+            let number = input.u64()?;
+            let offset = if version < 2 { 0 } else { input.u64()? };
+            let (bytes, checksum, mark) = (input.u64()?, input.u64()?, input.u64()?);
+            let image = ImageOf { number, offset, bytes, checksum, mark };
             let (name_bytes, spec_bytes) = (input.u32()? as usize, input.u32()? as usize);
             let [name, spec] = [input.bytes(name_bytes)?.into(), input.bytes(spec_bytes)?.into()];
             manifest.filters.push((Saved { id, name, spec, expires_at }, image));
@@ -151,10 +177,5 @@ impl Manifest {
             return Err(ReplayError::Long { left: input.0.len() });
         }
         Ok(manifest)
-    }
-
-    /// Bytes of all images.
-    pub(super) fn image_bytes(&self) -> u64 {
-        self.filters.iter().map(|(_, image)| image.bytes).sum()
     }
 }

@@ -7,27 +7,34 @@
 //! ```
 //!
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
-//! safe and what counts; `log.rs` puts records in order, writes and refuses, `sync.rs` gets them
-//! onto the disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
+//! safe and what counts; `log.rs` puts records in order and writes them, `trouble.rs` refuses what
+//! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
+//! disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
 //! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
-//! images and drops the log before them, `recover.rs` opens a folder and `replay.rs` is what it
-//! gives the keyspace, `repair.rs` cuts out what is damaged. What stands in files: `store.rs` and
+//! images by `images.rs` and drops the log before them, `recover.rs` opens a folder, `load.rs`
+//! reads its images and `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is
+//! damaged, `backup.rs` copies a folder that is in use. What stands in files: `store.rs` and
 //! `folder.rs` (the folder), `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log),
-//! `manifest.rs`, `image.rs`. `options.rs`, `stats.rs` and `error.rs` are for callers. Everything
-//! goes through `disk.rs`, so that the tests in `tests/` can lose and fail each operation.
+//! `manifest.rs`, `image.rs`, `pack.rs` (images of small filters together). `options.rs`,
+//! `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so that the tests
+//! in `tests/` can lose and fail each operation.
 
 mod announced;
+mod backup;
 mod checkpoint;
 mod disk;
 mod error;
 mod folder;
 mod frame;
 mod image;
+mod images;
 mod item;
+mod load;
 mod log;
 mod manifest;
 mod operation;
 mod options;
+mod pack;
 mod place;
 mod recorder;
 mod recover;
@@ -41,14 +48,17 @@ mod tally;
 #[cfg(test)]
 pub(crate) mod tests;
 mod threads;
+mod ticket;
+mod trouble;
 
+pub use backup::{Backup, back_up};
 pub use checkpoint::Saves;
 pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
 #[cfg(not(loom))]
 pub(crate) use folder::parse_key;
 pub use image::{Image, read_native, write_native};
-pub use log::{Contents, Log, Logged, State, Ticket};
+pub use log::Log;
 pub use operation::Operation;
 pub use options::{Options, Policy};
 pub use recorder::Recorder;
@@ -58,6 +68,7 @@ pub use replay::{Answered, Filters, Replay, Saved, Snapshot};
 pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;
+pub use ticket::{Contents, Logged, State, Ticket};
 
 use place::Displaced;
 use store::Store;

@@ -53,6 +53,8 @@ pub struct Options {
     pub digest_function: DigestFunction,
     /// Threads that read images at start.
     pub threads: usize,
+    /// Images of at most so many bytes stand in packs.
+    pub(super) packed_bytes: usize,
     pub(super) clock: Clock,
 }
 
@@ -65,6 +67,7 @@ impl Options {
             checkpoint_every: Some(Duration::from_secs(3600)),
             digest_function,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            packed_bytes: super::pack::IMAGE_BYTES,
             clock: Clock::start(),
         }
     }

@@ -9,8 +9,8 @@
 
 use super::checkpoint::Checkpoints;
 use super::disk::again;
-use super::log::Trouble;
 use super::store::{KEY, LOG, MANIFEST, segment_path};
+use super::trouble::Trouble;
 use super::{Error, Log};
 use crate::sync::Ordering;
 use std::fmt;

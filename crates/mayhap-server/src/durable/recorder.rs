@@ -1,6 +1,6 @@
 //! What one turn of one thread has changed and not yet written.
 
-use super::{Log, Refused, Tally, Ticket, frame, item};
+use super::{Log, Operation, Refused, Tally, Ticket, frame, item};
 use mayhap::Digest;
 use std::fmt;
 use std::sync::Arc;
@@ -61,6 +61,14 @@ impl Batch {
     pub(super) fn begin(&mut self) {
         self.frames.push(self.bytes.len());
         self.bytes.resize(self.bytes.len() + frame::HEADER_BYTES, 0);
+    }
+
+    /// An operation behind what is there.
+    pub(super) fn add(&mut self, operation: &Operation<'_>) -> Result<(), Refused> {
+        check_size(operation.bytes())?;
+        self.make_room();
+        item::encode_operation(&mut self.bytes, operation);
+        Ok(())
     }
 
     /// All that takes time and needs no lock.
@@ -248,7 +256,8 @@ impl Recorder {
     /// [`Refused`]: nothing of it is in the log, and nothing of it may be acknowledged.
     pub fn commit(&mut self) -> Result<Option<Ticket>, Refused> {
         if self.is_empty() {
-            // A turn may have done nothing but operations, which are in the log already.
+            // A turn may have done nothing but operations.
+            self.log.write_deferred()?;
             return Ok(self.log.last_operation());
         }
         self.open = None;

@@ -2,20 +2,20 @@
 
 use super::checkpoint::Checkpoints;
 use super::disk::{DiskFile, again, read_up_to, write_all_at};
-use super::image::{self, Image};
 use super::item::{Replayed, replay_items};
+use super::load::load_images;
 use super::log::Inner;
-use super::manifest::{ImageOf, Manifest};
+use super::manifest::Manifest;
+use super::recorder::Batch;
 use super::segment::{self, Identity, Segment};
-use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, segment_path};
-use super::{DataFolder, Error, Log, Options, Replay, Saved, Store};
+use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, pack_path, segment_path};
+use super::{DataFolder, Error, Log, Options, Replay, Store};
 use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// How far the opening of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,11 +99,11 @@ impl Log {
         check_digests(&store, &manifest, &options)?;
         let mut report = Report { next_id: manifest.next_id, ..Report::default() };
         report.imports = imports(&store)?;
-        load_images(&store, &manifest, options.threads, replay, progress, &mut report)?;
+        let packs = load_images(&store, &manifest, options.threads, replay, progress, &mut report)?;
         let end = replay_log(&store, &manifest, replay, progress, &mut report)?;
         let (inner, replayed) = put_right(&store, &manifest, end, &mut report)?;
         let changed = replayed.filters;
-        let checkpoints = Checkpoints::new(manifest);
+        let checkpoints = Checkpoints::new(manifest, packs);
         let identity = *checkpoints.identity();
         let inner = Inner { filters: changed, ..inner };
         let log = Self::new(store, options, identity.log_id, inner, checkpoints);
@@ -124,7 +124,8 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
         why: "there is a log, or there are images, and nothing says what they are",
     };
     let segments = store.numbers(LOG, ".log")?;
-    if !store.numbers(FILTERS, ".mayhap")?.is_empty() || segments.iter().any(|&n| n != 1) {
+    let images = [store.numbers(FILTERS, ".mayhap")?, store.numbers(FILTERS, ".pack")?].concat();
+    if !images.is_empty() || segments.iter().any(|&n| n != 1) {
         return Err(missing());
     }
     if !segments.is_empty() {
@@ -169,58 +170,6 @@ fn check_digests(store: &Store, manifest: &Manifest, options: &Options) -> Resul
         }
     }
     Ok(())
-}
-
-/// Makes all filters, then fills them from several threads.
-fn load_images(
-    store: &Store,
-    manifest: &Manifest,
-    threads: usize,
-    replay: &dyn Replay,
-    progress: &(dyn Fn(Progress) + Sync),
-    report: &mut Report,
-) -> Result<(), Error> {
-    let refused = |path: &str, why| Error::Replay { path: store.path(path), offset: 0, why };
-    for (Saved { id, name, spec, expires_at }, _) in &manifest.filters {
-        replay.create(*id, name, spec, *expires_at).map_err(|why| refused(MANIFEST, why))?;
-    }
-    let images: Vec<(u64, ImageOf)> =
-        manifest.filters.iter().map(|(filter, image)| (filter.id, *image)).collect();
-    let images: Vec<_> = images.into_iter().filter(|(_, image)| image.number != 0).collect();
-    let total = manifest.image_bytes();
-    let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
-    let first_error = Mutex::new(None);
-    let work = || {
-        // ORDERING: Relaxed, all four. Each number stands for itself: a read-modify-write gives no
-        // image twice. The error is behind its lock, and the scope's end publishes the images.
-        while let Some(&(id, of)) = images.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(error) = load_image(store, id, of, replay) {
-                next.store(images.len(), Ordering::Relaxed);
-                first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                return;
-            }
-            fail_point("recover.image_loaded");
-            let done = done.fetch_add(of.bytes, Ordering::Relaxed) + of.bytes;
-            progress(Progress::Images { done, total });
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.min(images.len()) {
-            scope.spawn(work);
-        }
-        work();
-    });
-    (report.images, report.image_bytes) = (images.len() as u64, total);
-    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
-}
-
-fn load_image(store: &Store, id: u64, of: ImageOf, replay: &dyn Replay) -> Result<(), Error> {
-    let mut opened = Image::open(store, of)?;
-    let taken = replay.image(id, of.mark, &mut opened);
-    // Damage explains whatever was thought of these bytes.
-    opened.check(store)?;
-    let path = store.path(&image_path(of.number));
-    taken.map_err(|why| Error::Replay { path, offset: 0, why })
 }
 
 /// Where the log ends, and how.
@@ -424,6 +373,7 @@ fn put_right(
         filters: HashSet::new(),
         waiting: VecDeque::new(),
         unwritten: Vec::new(),
+        deferred: Batch::default(),
         next_id: report.next_id,
         last_sync: None,
         last_error: None,
@@ -440,10 +390,12 @@ fn remove_unneeded(store: &Store, manifest: &Manifest) -> Result<(), Error> {
         }
     }
     let images: HashSet<u64> = manifest.filters.iter().map(|(_, image)| image.number).collect();
-    for number in store.numbers(FILTERS, ".mayhap")? {
-        if !images.contains(&number) {
-            store.remove(&image_path(number))?;
-            fail_point_of("recover.removed", FILTERS);
+    for (suffix, path) in [(".mayhap", image_path as fn(u64) -> String), (".pack", pack_path)] {
+        for number in store.numbers(FILTERS, suffix)? {
+            if !images.contains(&number) {
+                store.remove(&path(number))?;
+                fail_point_of("recover.removed", FILTERS);
+            }
         }
     }
     store.remove_temporaries()?;
@@ -467,12 +419,4 @@ fn write_again(file: &dyn DiskFile, mut from: u64) -> io::Result<()> {
         write_all_at(file, &buffer[..found], from)?;
         from += found as u64;
     }
-}
-
-/// Checks every image, or names the first filter whose image is damaged.
-pub(super) fn verify_images(store: &Store, manifest: &Manifest) -> Vec<(Saved, Error)> {
-    let with_image = manifest.filters.iter().filter(|(_, image)| image.number != 0);
-    with_image
-        .filter_map(|(filter, of)| image::verify(store, *of).err().map(|e| (filter.clone(), e)))
-        .collect()
 }

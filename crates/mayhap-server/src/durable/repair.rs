@@ -1,13 +1,15 @@
 //! A damaged folder is made one that opens: what cannot be read is copied aside and cut out.
 
 use super::disk::{again, read_up_to, write_all_at};
-use super::manifest::{ImageOf, Manifest};
-use super::recover::{replay_log, verify_images};
+use super::load::{packs_of, verify_images};
+use super::manifest::Manifest;
+use super::recover::replay_log;
 use super::segment::{self, Identity};
-use super::store::{FILTERS, LOG, MANIFEST, image_path, segment_path};
-use super::{Answered, DataFolder, Error, Image, Replay, ReplayError, Report, Store};
+use super::store::{FILTERS, LOG, MANIFEST, pack_path, segment_path};
+use super::{Answered, DataFolder, Error, Image, Replay, ReplayError, Report, Store, pack};
 use crate::fail_point::{fail_point, fail_point_of};
 use mayhap::Digest;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 const DAMAGED: &str = "damaged";
@@ -67,25 +69,32 @@ fn repair_images(
     manifest: &mut Manifest,
     repaired: &mut Repaired,
 ) -> Result<(), Error> {
+    for number in packs_of(manifest) {
+        // All packs begin alike: nothing is lost with a header.
+        if let Err(Error::Damaged { .. } | Error::Newer { .. }) = pack::check(store, number) {
+            keep_copy(store, &pack_path(number), repaired)?;
+            pack::mend_header(store, number)?;
+        }
+    }
     let damaged = verify_images(store, manifest);
-    for (filter, error) in &damaged {
+    let mut paths = BTreeSet::new();
+    for (filter, of, error) in &damaged {
         if let Error::Io { .. } = error {
             // A disk that does not answer now may do so later.
             let path = store.path(FILTERS);
             let source = std::io::Error::other(error.to_string());
             return Err(Error::Io { action: "check the images in", path, source });
         }
-        let of = manifest.filters.iter().find(|(other, _)| other.id == filter.id);
-        if let Some((_, ImageOf { number, .. })) = of {
-            keep_copy(store, &image_path(*number), repaired)?;
-        }
+        paths.insert(of.path());
         repaired.lost_filters.push(filter.name.clone());
+    }
+    for path in &paths {
+        keep_copy(store, path, repaired)?;
     }
     if !damaged.is_empty() {
         keep_copy(store, MANIFEST, repaired)?;
-        manifest
-            .filters
-            .retain(|(filter, _)| !damaged.iter().any(|(lost, _)| lost.id == filter.id));
+        let lost: HashSet<u64> = damaged.iter().map(|(lost, ..)| lost.id).collect();
+        manifest.filters.retain(|(filter, _)| !lost.contains(&filter.id));
         store.replace(MANIFEST, &manifest.encode())?;
     }
     Ok(())
@@ -158,7 +167,7 @@ fn keep_copy(store: &Store, path: &str, repaired: &mut Repaired) -> Result<u64, 
 }
 
 /// Looks at records without keeping them.
-struct Nobody;
+pub(super) struct Nobody;
 
 impl Replay for Nobody {
     fn create(&self, _: u64, _: &[u8], _: &[u8], _: u64) -> Result<(), ReplayError> {

@@ -1,8 +1,8 @@
 //! What the log reports of itself.
 
-use super::Policy;
-use super::log::{Log, Trouble};
-use super::manifest::Manifest;
+use super::checkpoint::Checkpoints;
+use super::trouble::Trouble;
+use super::{Log, Policy};
 use crate::metrics::Took;
 use std::path::PathBuf;
 use std::sync::{PoisonError, TryLockError};
@@ -81,8 +81,9 @@ impl Log {
         }
     }
 
-    pub(super) fn publish_saved(&self, manifest: &Manifest, error: Option<String>) {
-        let saved = LastSaved { at: manifest.made_at, image_bytes: manifest.image_bytes(), error };
+    pub(super) fn publish_saved(&self, checkpoints: &Checkpoints, error: Option<String>) {
+        let (at, image_bytes) = (checkpoints.manifest.made_at, checkpoints.image_bytes());
+        let saved = LastSaved { at, image_bytes, error };
         *self.saved.write().unwrap_or_else(PoisonError::into_inner) = saved;
     }
 

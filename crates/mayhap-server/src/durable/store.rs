@@ -6,6 +6,7 @@
 //! manifest           which filters there are, which images, where the log begins
 //! log/N.log          segments, N = 1, 2, 3, …
 //! filters/N.mayhap   images, N = 1, 2, 3, …; never by the name of a filter
+//! filters/N.pack     images of small filters together, N of the same numbers
 //! import/            what users put there
 //! *.tmp              what is being written; removed at start
 //! ```
@@ -32,7 +33,11 @@ pub(super) fn image_path(number: u64) -> String {
     format!("{FILTERS}/{number}.mayhap")
 }
 
-/// The number in a name that [`segment_path`] or [`image_path`] made.
+pub(super) fn pack_path(number: u64) -> String {
+    format!("{FILTERS}/{number}.pack")
+}
+
+/// The number in a name that [`segment_path`], [`image_path`] or [`pack_path`] made.
 pub(super) fn number_in(name: &str, suffix: &str) -> Option<u64> {
     let digits = name.strip_suffix(suffix)?;
     let number = digits.parse().ok()?;
@@ -108,6 +113,17 @@ impl Store {
 
     pub(super) fn open(&self, path: &str) -> Result<Arc<dyn DiskFile>, Error> {
         self.disk.open(path).map_err(self.error("open", path))
+    }
+
+    /// Opens a file with images, which the manifest names.
+    pub(super) fn open_image(&self, path: &str) -> Result<Arc<dyn DiskFile>, Error> {
+        match self.disk.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let why = "the manifest says that it was there";
+                Err(Error::Missing { path: self.path(path), why })
+            }
+            opened => opened.map_err(self.error("open", path)),
+        }
     }
 
     pub(super) fn list(&self, path: &str) -> Result<Vec<String>, Error> {

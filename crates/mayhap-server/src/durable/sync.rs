@@ -1,8 +1,9 @@
 //! Group commit: how what the log has written gets onto the disk, and who is woken.
 
 use super::disk::again;
-use super::log::{Inner, Trouble, refusal};
+use super::log::Inner;
 use super::recorder::{Batch, Unsafe};
+use super::trouble::{Trouble, refusal};
 use super::{Log, Refused};
 use crate::fail_point::fail_point;
 use crate::sync::Ordering;
@@ -86,7 +87,8 @@ impl Log {
     pub(super) fn vouch(&self) {
         let mut inner = self.lock();
         let synced = self.synced_to();
-        if inner.trouble.is_none() && inner.sequence == synced && inner.vouched < synced {
+        let is_all = inner.sequence == synced && inner.deferred.frames.is_empty();
+        if inner.trouble.is_none() && is_all && inner.vouched < synced {
             let mut batch = Batch::default();
             batch.begin();
             batch.seal(self.id);

@@ -1,6 +1,7 @@
 //! The threads of a log: one that syncs, one that makes checkpoints, one that watches its files.
 
-use super::log::{Inner, Trouble};
+use super::log::Inner;
+use super::trouble::Trouble;
 use super::{Filters, Log, Policy};
 use crate::sync::Ordering;
 use std::io;
@@ -88,7 +89,7 @@ impl Log {
     ///
     /// [`Refused`](super::Refused), as [`Log::sync`].
     pub fn close(&self) -> Result<(), super::Refused> {
-        let synced = self.sync();
+        let synced = self.write_deferred().and_then(|()| self.sync());
         if synced.is_ok() {
             self.vouch();
         }

@@ -8,6 +8,7 @@ use super::incoming::Incoming;
 use super::kind::Contents;
 use super::loading::Loading;
 use super::lock::locked;
+use super::names::Record;
 use super::outgoing::Outgoing;
 use super::{BadFilter, ChangeError, CreateError, Entry, Keyspace, TooLarge};
 use crate::durable::Log;
@@ -185,6 +186,7 @@ impl Keyspace {
         // Without the padding of the file.
         charge.give_back(charge.bytes().saturating_sub(contents.num_bytes()));
         let filter = self.filter(contents, &spec, charge);
+        let log = log.map(|log| (log, Record::Now));
         self.publish(name, spec, filter, now, log, Some(loading.bytes())).map_err(|error| {
             match error {
                 CreateError::Exists => LoadError::Exists,
@@ -225,6 +227,7 @@ impl Keyspace {
             union.write(&mut dump).map_err(|_| CreateError::OutOfMemory { bytes })?;
         }
         let filter = self.filter(union, &first.spec, charge);
+        let log = log.map(|log| (log, Record::Now));
         self.publish(name, first.spec, filter, now, log, Some(&dump))
     }
 

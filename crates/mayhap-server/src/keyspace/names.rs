@@ -128,6 +128,16 @@ impl Keyspace {
         now: u64,
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, CreateError> {
+        self.create_with(name, spec, now, log.map(|log| (log, Record::Now)))
+    }
+
+    fn create_with(
+        &self,
+        name: &[u8],
+        spec: Spec,
+        now: u64,
+        log: Option<(&Log, Record)>,
+    ) -> Result<Arc<Entry>, CreateError> {
         self.check_name(name)?;
         spec.check()?;
         // Before any work; whether it still holds is looked at again under the lock.
@@ -142,7 +152,8 @@ impl Keyspace {
         self.publish(name, spec, filter, now, log, None)
     }
 
-    /// The filter of this name, or a new one.
+    /// The filter of this name, or a new one, whose record is written with what the turn commits
+    /// ([`Log::defer`]).
     ///
     /// # Errors
     ///
@@ -158,7 +169,7 @@ impl Keyspace {
             if let Some(entry) = self.get(name, now) {
                 return Ok(entry);
             }
-            match self.create(name, spec, now, log) {
+            match self.create_with(name, spec, now, log.map(|log| (log, Record::Deferred))) {
                 Err(CreateError::Exists) => {}
                 done => return done,
             }
@@ -175,7 +186,7 @@ impl Keyspace {
         spec: Spec,
         filter: Box<dyn Filter>,
         now: u64,
-        log: Option<&Log>,
+        log: Option<(&Log, Record)>,
         dump: Option<&[u8]>,
     ) -> Result<Arc<Entry>, CreateError> {
         // Before anything is written.
@@ -191,12 +202,12 @@ impl Keyspace {
         };
         // Kept until the filter can be seen: no checkpoint lets go of its contents before.
         let contents =
-            log.zip(dump).map(|(log, dump)| write_contents(log, id, dump)).transpose()?;
+            log.zip(dump).map(|((log, _), dump)| write_contents(log, id, dump)).transpose()?;
         fail_point("create.contents");
         let _changing = locked(&self.changing);
         // One that has expired is replaced by what follows, in the log too.
         if self.get(name, now).is_some() {
-            if let Some(log) = log.filter(|_| contents.is_some()) {
+            if let Some((log, _)) = log.filter(|_| contents.is_some()) {
                 // So that the next start need not keep contents to its end that nobody wants.
                 let _ = log.now(&Operation::Remove { id });
             }
@@ -205,7 +216,11 @@ impl Keyspace {
         let entry = Arc::new(Entry::new(id, spec, 0, filter, (overhead, self.expiring.clone())));
         let name: Arc<[u8]> = name.into();
         let operation = Operation::Create { id, name: &name, spec: &spec.encode(), expires_at: 0 };
-        let _logged = now_in(log, &operation)?;
+        let record = |(log, record): (_, Record)| match record {
+            Record::Now => Log::now(log, &operation),
+            Record::Deferred => Log::defer(log, &operation),
+        };
+        let _logged = log.map(record).transpose()?;
         fail_point("create.logged");
         self.add_to_index(&name, &entry);
         fail_point("create.indexed");
@@ -382,6 +397,15 @@ impl Keyspace {
         let (found, limit) = (name.len(), self.options.max_name_bytes);
         if found > limit { Err(LongName { found, limit }) } else { Ok(()) }
     }
+}
+
+/// When the record of a creation is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Record {
+    /// Before anybody sees the filter.
+    Now,
+    /// Before the turn that creates the filter answers: in front of its next record.
+    Deferred,
 }
 
 /// Writes an operation; what comes back is kept until its effect can be seen.

@@ -2,14 +2,20 @@
 
 use super::kind::{Contents, read_image};
 use super::loading::Loading;
-use super::lock::locked;
+use super::lock::{locked, write};
+use super::names::Named;
 use super::sizes::Sizes;
 use super::{Entry, Keyspace, Options, RecoveryError, Shape, Spec};
 use crate::durable::{Answered, Filters, Image, Replay, ReplayError, Saved, Snapshot};
 use mayhap::{Bitmap, Digest};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::panic::resume_unwind;
 use std::sync::{Arc, Mutex};
+use std::thread::ScopedJoinHandle;
+
+/// A thread more is not worth its start for fewer filters.
+const FEWEST_A_THREAD: usize = 1024;
 
 /// Filters that come back at start; [`Keyspace::restored`] makes a keyspace of them.
 ///
@@ -23,8 +29,8 @@ pub struct Recovery {
 
 #[derive(Debug, Default)]
 struct Filled {
-    by_id: HashMap<u64, Coming>,
-    ids: HashMap<Box<[u8]>, u64>,
+    by_id: BTreeMap<u64, Coming>,
+    ids: HashMap<Arc<[u8]>, u64>,
     /// Contents of filters that are not created yet, and perhaps never were.
     contents: HashMap<u64, Loading>,
     new: Bitmap,
@@ -33,7 +39,7 @@ struct Filled {
 
 #[derive(Debug)]
 struct Coming {
-    name: Box<[u8]>,
+    name: Arc<[u8]>,
     spec: Spec,
     expires_at: u64,
     /// What its image has of what is to be done in order.
@@ -114,10 +120,11 @@ impl Replay for Recovery {
             Some(contents) => State::Ready(decode(&contents, &self.options)?),
             None => State::New,
         };
-        if let Some(replaced) = filled.ids.insert(name.into(), id) {
+        let name: Arc<[u8]> = name.into();
+        if let Some(replaced) = filled.ids.insert(name.clone(), id) {
             filled.by_id.remove(&replaced);
         }
-        let coming = Coming { name: name.into(), spec, expires_at, mark: 0, state };
+        let coming = Coming { name, spec, expires_at, mark: 0, state };
         filled.by_id.insert(id, coming);
         Ok(())
     }
@@ -200,11 +207,12 @@ impl Replay for Recovery {
     fn rename(&self, id: u64, name: &[u8]) {
         let mut filled = locked(&self.filters);
         let Some(coming) = filled.by_id.get_mut(&id) else { return };
-        let old = std::mem::replace(&mut coming.name, name.into());
+        let name: Arc<[u8]> = name.into();
+        let old = std::mem::replace(&mut coming.name, name.clone());
         if filled.ids.get(&old) == Some(&id) {
             filled.ids.remove(&old);
         }
-        if let Some(replaced) = filled.ids.insert(name.into(), id)
+        if let Some(replaced) = filled.ids.insert(name, id)
             && replaced != id
         {
             filled.by_id.remove(&replaced);
@@ -239,24 +247,52 @@ impl Keyspace {
         keyspace.sizes = sizes;
         let filled = filters.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         *locked(&keyspace.changing) = next_id.max(filled.next_id).max(1);
-        for (id, Coming { name, spec, expires_at, state, .. }) in filled.by_id {
+        drop(filled.ids);
+        let mut coming: Vec<(u64, Coming)> = filled.by_id.into_iter().collect();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = coming.len().div_ceil(threads).max(FEWEST_A_THREAD);
+        let mut shares = Vec::new();
+        while coming.len() > share {
+            shares.push(coming.split_off(coming.len() - share));
+        }
+        shares.push(coming);
+        let restored = std::thread::scope(|scope| {
+            let keyspace = &keyspace;
+            let threads: Vec<_> = shares
+                .into_iter()
+                .map(|share| scope.spawn(move || keyspace.restore(share)))
+                .collect();
+            threads.into_iter().map(ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        // From the oldest filters on, as they stand in the index.
+        let mut all = Vec::new();
+        for share in restored.into_iter().rev() {
+            all.append(&mut share.unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        *write(&keyspace.by_id) = all.into_iter().collect();
+        Ok(keyspace)
+    }
+
+    /// Gives filters that came back their names; returns them for the index.
+    fn restore(&self, coming: Vec<(u64, Coming)>) -> Result<Vec<(u64, Named)>, RecoveryError> {
+        let mut restored = Vec::with_capacity(coming.len());
+        for (id, Coming { name, spec, expires_at, state, .. }) in coming {
             let contents = match state {
                 State::Ready(contents) => contents,
                 State::New if matches!(spec.shape, Shape::RedisBloom | Shape::File) => continue,
-                State::New => empty(&spec, &options, &keyspace.sizes)?,
+                State::New => empty(&spec, &self.options, &self.sizes)?,
                 State::Loading(_) => continue,
             };
-            let charge = keyspace.budget.empty();
+            let charge = self.budget.empty();
             charge.force(contents.num_bytes());
-            let filter = keyspace.filter(contents, &spec, charge);
-            let overhead = keyspace.force_overhead(&name);
-            let entry =
-                Entry::new(id, spec, expires_at, filter, (overhead, keyspace.expiring.clone()));
-            let (name, entry): (Arc<[u8]>, _) = (name.into(), Arc::new(entry));
-            keyspace.add_to_index(&name, &entry);
-            keyspace.put(name, entry);
+            let filter = self.filter(contents, &spec, charge);
+            let overhead = self.force_overhead(&name);
+            let entry = Entry::new(id, spec, expires_at, filter, (overhead, self.expiring.clone()));
+            let entry = Arc::new(entry);
+            self.put(name.clone(), entry.clone());
+            restored.push((id, Named { name, entry }));
         }
-        Ok(keyspace)
+        Ok(restored)
     }
 }
 

@@ -177,3 +177,30 @@ fn work_is_told_to_the_turn_and_scans_cost_what_their_pattern_does() {
     server.line("SCAN 0 COUNT 1000 MATCH name:1*");
     assert!(server.turn.work - before >= 1_000 * 200);
 }
+
+#[test]
+fn info_and_new_sizes_say_that_they_take_time() {
+    let mut server = server();
+    server.turn.work = 0;
+    server.ask(&words("INFO all", []));
+    assert!(server.turn.work >= 100_000, "{}", server.turn.work);
+    server.turn.work = 0;
+    server.ask(&words("BF.RESERVE sized 1e-6 123457", []));
+    // What every creation is said to cost, and what the clock says of this one.
+    assert!(server.turn.work > 10_000 + 64 * 4, "{}", server.turn.work);
+}
+
+#[test]
+fn a_large_filter_is_made_beside_the_loop() {
+    let mut server = server();
+    for command in [
+        "BF.RESERVE large 0.000001 10000000",
+        "BF.INSERT large ERROR 0.000001 CAPACITY 10000000 ITEMS a",
+    ] {
+        server.ask(&words("DEL large", []));
+        server.turn.work = 0;
+        server.ask(&words(command, []));
+        // More than a connection's share of a turn, which is a millisecond.
+        assert!(server.turn.work > 10_000_000, "{command}: {}", server.turn.work);
+    }
+}

@@ -36,6 +36,7 @@ fn is_ours(file: &str) -> bool {
     ["lock", "key", "manifest"].contains(&file)
         || number(".log", "log/")
         || number(".mayhap", "filters/")
+        || number(".pack", "filters/")
 }
 
 #[test]

@@ -123,16 +123,19 @@ fn neighbours_are_answered_while_each_slow_request_runs() {
     let address = server.address().unwrap();
     let (mut raw, mut other) = (Raw::connect(address), Raw::connect(address));
     other.call(&["AUTH", "plain"], "+OK\r\n");
+    raw.call(&["AUTH", "plain"], "+OK\r\n");
+    assert_eq!(engine.slow.load(Ordering::SeqCst), 0, "a plain password is not slow");
     for line in PREPARE {
         let answer = ask(&mut other.socket, &words(line));
         assert!(!answer.starts_with(b"-"), "{line}");
     }
-    raw.call(&["AUTH", "plain"], "+OK\r\n");
-    assert_eq!(engine.slow.load(Ordering::SeqCst), 0, "a plain password is not slow");
+    // The two large filters were made beside the loop.
+    let made = engine.slow.load(Ordering::SeqCst);
+    assert_eq!(made, 2);
     for (i, line) in SLOW[..9].iter().enumerate() {
         let busy = engine.busy.lock().unwrap();
         raw.send(format!("{line}\r\n"));
-        other.until(|| engine.slow.load(Ordering::SeqCst) == i + 1);
+        other.until(|| engine.slow.load(Ordering::SeqCst) == made + i + 1);
         for _ in 0..10 {
             raw.silent(&mut other);
             other.call(&["BF.EXISTS", "small", "a"], ":1\r\n");
@@ -157,7 +160,7 @@ fn neighbours_are_answered_while_each_slow_request_runs() {
     let mut page = String::new();
     mayhap_server::metrics::page(shared, &Rights::ALL, &mut page);
     for line in [
-        "mayhap_job_seconds_count 9",
+        "mayhap_job_seconds_count 11",
         "mayhap_checkpoint_seconds_count 1",
         "mayhap_login_failures_total 3",
     ] {
@@ -289,7 +292,9 @@ fn a_transaction_with_a_slow_request_leaves_the_loop_as_a_whole() {
     server.line("BF.INFO other FILL");
     let mut second = Session::new(8, None, Rights::ALL);
     std::mem::swap(&mut second, &mut server.session);
+    server.turn.hurried = false;
     server.line("BF.RESERVE other 0.01 2000000 NONSCALING");
+    server.turn.hurried = true;
     std::mem::swap(&mut second, &mut server.session);
     assert!(server.line("EXEC").starts_with("*1\r\n*1\r\n"));
     assert!(server.turn.hurried);

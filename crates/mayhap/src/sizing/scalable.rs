@@ -76,7 +76,7 @@ impl LayerParams {
             return Err(Error::OutOfRange { parameter: "num_parts", min, max, found });
         }
         FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, 0.5)?;
-        let fpp = blocked::expected_fpp(part_bits / 512, num_hashes, expected_items);
+        let fpp = known_fpp(part_bits / 512, num_hashes, expected_items);
         // A target must be below 1, which the rate of an absurdly small part is not.
         let fpp = fpp.clamp(f64::MIN_POSITIVE, 1.0 - f64::EPSILON / 2.0);
         let part = FilterParams::new(Layout::Blocked, part_bits, num_hashes, expected_items, fpp)?;
@@ -132,6 +132,30 @@ impl LayerParams {
         let all = (0..self.num_parts).fold(1.0, |fpp, _| fpp * part);
         with_digest_collisions(all, items)
     }
+}
+
+/// [`blocked::expected_fpp`], which is summed over all loads of a block: remembered for the last
+/// filter of the thread, since a server opens a million filters of the same size one by one.
+#[cfg(feature = "std")]
+fn known_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
+    use core::cell::Cell;
+    std::thread_local! {
+        static LAST: Cell<((u64, u32, u64), f64)> = const { Cell::new(((0, 0, 0), 0.0)) };
+    }
+    let size = (num_blocks, num_hashes, items);
+    LAST.with(|last| match last.get() {
+        (known, fpp) if known == size => fpp,
+        _ => {
+            let fpp = blocked::expected_fpp(num_blocks, num_hashes, items);
+            last.set((size, fpp));
+            fpp
+        }
+    })
+}
+
+#[cfg(not(feature = "std"))]
+fn known_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
+    blocked::expected_fpp(num_blocks, num_hashes, items)
 }
 
 /// The layer with the fewest bits for `items` keys at `target_fpp` or less, with as few parts as

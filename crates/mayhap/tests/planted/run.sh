@@ -89,4 +89,4 @@ for patch in "$here"/$only.patch; do
 done
 rm -rf "$copy"
 echo "planted: $found of $found found"
-[ -n "${ONLY:-}" ] || [ "$found" -ge 33 ]
+[ -n "${ONLY:-}" ] || [ "$found" -ge 37 ]

@@ -3,15 +3,25 @@
 use super::errors::NOT_FOUND;
 use super::growth_limit::room_within;
 use super::options::{For, Reservation, capacity, error_rate};
-use crate::command::bounds::CREATE_NS;
+use crate::command::bounds::{CREATE_NS, copying};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
 use crate::config::Config;
 use crate::keyspace::{Entry, Shape, Spec};
 use crate::resp::Words;
 use std::sync::Arc;
+use std::time::Instant;
 
 pub(in crate::command) fn reserve(call: &mut Call<'_, '_>) -> Outcome {
+    let began = Instant::now();
+    let done = reserve_filter(call);
+    // A filter of a size that no other has takes up to a millisecond to be sized.
+    let took = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    call.turn.work = call.turn.work.saturating_add(took);
+    done
+}
+
+fn reserve_filter(call: &mut Call<'_, '_>) -> Outcome {
     let config = &call.shared.config;
     let mut reservation = Reservation::by_default(config);
     reservation.error = error_rate(call.words.get(2), For::Reserve)?;
@@ -33,6 +43,57 @@ pub(in crate::command) fn reserve(call: &mut Call<'_, '_>) -> Outcome {
     call.shared.keyspace.create(call.word(1), spec, call.turn.now, call.log())?;
     call.ok()
 }
+
+/// `BF.RESERVE`: the memory of a new filter is filled with zeros.
+pub(super) fn work_of_reserve(call: &Call<'_, '_>) -> u64 {
+    let error = error_rate(call.words.get(2), For::Reserve).ok();
+    let capacity = capacity(call.words.get(3), For::Reserve).ok();
+    let is_other = call.words.from(4).iter().any(has_more_bits);
+    work_of_creation(call, error, capacity, is_other)
+}
+
+/// `BF.INSERT`, which may create the filter.
+pub(super) fn work_of_insert(call: &Call<'_, '_>) -> u64 {
+    let options = call.words.from(2);
+    let before_items = options.iter().take_while(|word| !is(word, "items")).count();
+    let after = |name: &str| {
+        let place = options.iter().take(before_items).position(|word| is(word, name))?;
+        options.get(place + 1)
+    };
+    if before_items == 0 {
+        return 0;
+    }
+    let error = after("error").and_then(|word| error_rate(Some(word), For::Insert).ok());
+    let capacity = after("capacity").and_then(|word| capacity(Some(word), For::Insert).ok());
+    let is_other = options.iter().take(before_items).any(has_more_bits);
+    work_of_creation(call, error, capacity, is_other)
+}
+
+fn has_more_bits(word: &[u8]) -> bool {
+    is(word, "counting") || is(word, "window")
+}
+
+/// Work of making a filter for so many keys; `is_other` if it is of a kind with more bits.
+fn work_of_creation(
+    call: &Call<'_, '_>,
+    error: Option<f64>,
+    capacity: Option<u64>,
+    is_other: bool,
+) -> u64 {
+    let config = &call.shared.config;
+    let error = error.unwrap_or(config.default_error);
+    let capacity = capacity.unwrap_or(config.default_capacity);
+    // n ln(1/p) / (ln 2)^2 bits; counters have 4 for each.
+    let bits = capacity as f64 * -error.ln() / std::f64::consts::LN_2.powi(2);
+    let bytes = (bits / 8.0 * if is_other { 4.0 } else { 1.0 }) as u64;
+    if bytes <= SMALL_BYTES || call.words.get(1).is_none_or(|name| call.entry(name).is_some()) {
+        return CREATE_NS;
+    }
+    CREATE_NS + copying(bytes.min(call.shared.keyspace.options().max_filter_bytes))
+}
+
+/// A filter of fewer bytes is made in no time, and whether it is there need not be looked up.
+const SMALL_BYTES: u64 = 64 << 10;
 
 /// What `BF.INSERT` asks for.
 struct Insert<'a> {

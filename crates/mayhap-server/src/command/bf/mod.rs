@@ -17,7 +17,7 @@ mod merge;
 mod options;
 mod which;
 
-use super::bounds::{self, Answer};
+use super::bounds::Answer;
 use super::row::{Command, Places, Right, row};
 use Right::{Read, ReadAndWrite, Write};
 
@@ -34,9 +34,10 @@ pub(super) const COMMANDS: &[Command] = &[
         "Creates a filter if there is none, adds items.",
         create::insert,
     )
-    .answers(ANSWERS),
+    .answers(ANSWERS)
+    .works(create::work_of_insert),
     row("bf.reserve", -4, Write, ONE, "Creates an empty filter.", create::reserve)
-        .works(|_| bounds::CREATE_NS),
+        .works(create::work_of_reserve),
     row("bf.exists", 3, Read, ONE, "Looks an item up.", exists::exists),
     row("bf.mexists", -3, Read, ONE, "Looks items up.", exists::exists_many).answers(ANSWERS),
     row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove)

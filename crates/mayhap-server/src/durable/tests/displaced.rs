@@ -150,7 +150,7 @@ fn an_image_that_was_removed_is_saved_again() {
     served.insert(1).unwrap();
     assert_eq!(served.log.checkpoint(&*served.model).unwrap().images, 1);
     assert_eq!(served.log.checkpoint(&*served.model).unwrap().images, 0);
-    remove(&disk, "filters/1.mayhap");
+    remove(&disk, "filters/1.pack");
     assert_eq!(served.log.checkpoint(&*served.model).unwrap().images, 1);
     let found = Model::default();
     open(&disk, Policy::No, &found).unwrap();

@@ -1,4 +1,4 @@
-//! The runs by which bugs of the log are found: `crates/mayhap/tests/planted` puts eight into it,
+//! The runs by which bugs of the log are found: `crates/mayhap/tests/planted` puts twelve into it,
 //! one at a time, and each has to fail one of these. Without a bug they find nothing.
 
 use super::crash::cut_everywhere;

@@ -3,7 +3,7 @@
 use super::model::Model;
 use crate::durable::{
     Answered, DataFolder, Image, Log, Operation, Options, Policy, Replay, Report, Snapshot,
-    Threads, image, read_native, write_native,
+    Threads, images::Images, read_native, write_native,
 };
 use mayhap::{AnyFilter, Digest, DigestFunction};
 use std::path::Path;
@@ -65,7 +65,7 @@ fn threads_sync_save_and_end() {
     let operation = Operation::Create { id: 1, name: b"a", spec: b"", expires_at: 0 };
     let logged = log.now(&operation).unwrap();
     Replay::create(&*model, 1, b"a", b"", 0).unwrap();
-    let ticket = logged.ticket;
+    let ticket = logged.ticket.unwrap();
     drop(logged);
     log.wait(ticket).unwrap();
     // Several threads at once, while images are made: each digest is there before its record.
@@ -126,7 +126,8 @@ fn a_filter_with_a_file_format_comes_back_from_its_image() {
         for item in 0..items.min(1000) {
             filter.insert(&item);
         }
-        let of = image::write(&data.store, items, &Saves(&filter)).unwrap();
+        let mut images = Images::new(&data.store, items, 0);
+        let of = images.save(1, &Saves(&filter)).unwrap();
         let mut opened = Image::open(&data.store, of).unwrap();
         let copy: AnyFilter = read_native(&mut opened, Some(key)).unwrap();
         opened.check(&data.store).unwrap();

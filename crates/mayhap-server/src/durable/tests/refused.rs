@@ -238,17 +238,18 @@ fn a_folder_of_another_key_or_a_later_version_is_not_opened() {
     };
     let error = open(&served.disk, other).unwrap_err();
     assert!(matches!(error, Error::OtherDigests { folder: 1, given: 2, .. }), "{error}");
-    for path in ["manifest", "log/1.log"] {
+    for (path, supported) in [("manifest", 2), ("log/1.log", 1)] {
         let mut files = served.disk.files();
         let contents = files.contents.get_mut(&files.names[path]).unwrap();
-        contents[8] = 2;
+        contents[8] = supported + 1;
         // A segment's checksum covers its header, a manifest's all of it.
         let end = if path == "manifest" { contents.len() } else { 64 };
         let checksum = xxhash_rust::xxh3::xxh3_64(&contents[..end - 8]);
         contents[end - 8..end].copy_from_slice(&checksum.to_le_bytes());
         let disk = MemoryDisk::of(files);
         let error = open(&disk, options(Policy::Always, &served.time)).unwrap_err();
-        assert!(matches!(error, Error::Newer { found: 2, supported: 1, .. }), "{error}");
+        let Error::Newer { found, supported: newest, .. } = &error else { panic!("{error}") };
+        assert_eq!((*found, *newest), (u16::from(supported) + 1, supported.into()));
         assert!(error.to_string().starts_with(path), "{error}");
     }
 }

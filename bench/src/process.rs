@@ -6,21 +6,32 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
+/// Any error.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// A process that listens on a port of its own; killed when dropped.
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
     port: u16,
 }
 
 impl Process {
     /// Starts `mayhap serve`, with a data folder and this policy or without.
-    pub(crate) fn mayhap(program: &Path, data: Option<(&Path, &str)>) -> Result<Self, Error> {
+    pub fn mayhap(program: &Path, data: Option<(&Path, &str)>) -> Result<Self, Error> {
+        Self::mayhap_with(program, data, &[])
+    }
+
+    /// The same with further arguments.
+    pub fn mayhap_with(
+        program: &Path,
+        data: Option<(&Path, &str)>,
+        arguments: &[&str],
+    ) -> Result<Self, Error> {
         let port = free_port()?;
         let mut command = Command::new(program);
         // One, as Redis has: the load takes the other CPU.
         command.args(["serve", "--quiet", "--threads", "1", "--port"]).arg(port.to_string());
+        command.args(arguments);
         if let Some((folder, policy)) = data {
             command.arg("--data").arg(folder).args(["--appendfsync", policy]);
         }
@@ -28,7 +39,7 @@ impl Process {
     }
 
     /// Starts Redis without persistence.
-    pub(crate) fn redis() -> Result<Self, Error> {
+    pub fn redis() -> Result<Self, Error> {
         let port = free_port()?;
         let mut command = Command::new("redis-server");
         command.args(["--save", "", "--appendonly", "no", "--port"]).arg(port.to_string());
@@ -38,7 +49,7 @@ impl Process {
     fn start(mut command: Command, port: u16) -> Result<Self, Error> {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
         let mut process = Self { child, port };
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(120);
         while process.ask(b"PING\r\n").is_err() {
             if let Some(status) = process.child.try_wait()? {
                 return Err(format!("{command:?} ended: {status}").into());
@@ -51,14 +62,15 @@ impl Process {
         Ok(process)
     }
 
-    pub(crate) fn connect(&self) -> Result<TcpStream, Error> {
+    /// A new connection of a Redis client.
+    pub fn connect(&self) -> Result<TcpStream, Error> {
         let stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_nodelay(true)?;
         Ok(stream)
     }
 
     /// Sends an inline command and reads one piece of answer; an error is one.
-    pub(crate) fn ask(&self, command: &[u8]) -> Result<(), Error> {
+    pub fn ask(&self, command: &[u8]) -> Result<(), Error> {
         let mut stream = self.connect()?;
         stream.write_all(command)?;
         let mut answer = [0; 512];
@@ -70,7 +82,7 @@ impl Process {
     }
 
     /// [`Process::ask`], of which one answer is right.
-    pub(crate) fn expect(&self, command: &[u8], right: &[u8]) -> Result<(), Error> {
+    pub fn expect(&self, command: &[u8], right: &[u8]) -> Result<(), Error> {
         let mut stream = self.connect()?;
         stream.write_all(command)?;
         let mut answer = vec![0; right.len()];
@@ -79,7 +91,7 @@ impl Process {
     }
 
     /// Seconds of CPU so far, of all threads.
-    pub(crate) fn cpu(&self) -> Result<f64, Error> {
+    pub fn cpu(&self) -> Result<f64, Error> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The name, which may have blanks, ends with the last bracket.
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
@@ -90,15 +102,20 @@ impl Process {
     }
 
     /// Bytes in memory.
-    pub(crate) fn resident(&self) -> Result<u64, Error> {
+    pub fn resident(&self) -> Result<u64, Error> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
         kib.map(|kib| kib * 1024).ok_or_else(|| "no memory in the process' status".into())
     }
 
+    /// The port for Redis clients.
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
     /// `redis-benchmark` with this command; commands a second.
-    pub(crate) fn load(&self, load: Load, command: &[&str]) -> Result<f64, Error> {
+    pub fn load(&self, load: Load, command: &[&str]) -> Result<f64, Error> {
         let output = Command::new("redis-benchmark")
             .args(["-h", "127.0.0.1", "--csv", "-r", "1000000", "-p"])
             .arg(self.port.to_string())
@@ -122,13 +139,20 @@ impl Drop for Process {
 
 /// How hard it is asked.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Load {
-    pub(crate) clients: u32,
-    pub(crate) pipeline: u32,
-    pub(crate) commands: u64,
+pub struct Load {
+    /// Connections.
+    pub clients: u32,
+    /// Commands that a connection sends at once.
+    pub pipeline: u32,
+    /// Commands of all.
+    pub commands: u64,
 }
 
 /// A port that was free a moment ago.
-fn free_port() -> Result<u16, Error> {
+///
+/// # Errors
+///
+/// If the system has none.
+pub fn free_port() -> Result<u16, Error> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

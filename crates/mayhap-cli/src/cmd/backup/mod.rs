@@ -1,0 +1,89 @@
+//! `mayhap backup` and `mayhap restore`: a copy of a server's data folder, made while it runs.
+
+use crate::error::Error;
+use crate::io::messages::Talk;
+use crate::outcome::Outcome;
+use mayhap_server::durable::{Backup, back_up};
+use mayhap_units::number::format_bytes;
+use std::ffi::OsString;
+use std::path::Path;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap backup /var/lib/mayhap -o /backup/monday
+  mayhap backup filters -o monday --no-key      # the key is kept elsewhere";
+
+const NOTES: &str = "\
+The server goes on: everything that it had acknowledged when the command began is in the copy. \
+Every byte of the copy is checked before the command ends with 0; a copy that ends early has no \
+manifest, and no server starts from it. Files in import/ are not copied. A copy without the key \
+opens where the same key is given (--key-file). Run it as the user of the server.";
+
+/// Copy the data folder of a server, which may be running
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The data folder, as mayhap serve --data has it
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    data: OsString,
+    /// The folder to make
+    #[arg(short, long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    output: OsString,
+    /// Leave the secret key out
+    #[arg(long)]
+    no_key: bool,
+}
+
+const RESTORE_EXAMPLES: &str = "\
+Examples:
+  mayhap restore /backup/monday --data /var/lib/mayhap
+  mayhap serve --data /var/lib/mayhap";
+
+const RESTORE_NOTES: &str = "\
+Every byte is checked before the command ends with 0. The folder must not be there, or be empty: \
+nothing is replaced.";
+
+/// Make a data folder of a backup
+#[derive(Debug, clap::Args)]
+#[command(before_help = RESTORE_EXAMPLES, after_help = RESTORE_NOTES)]
+pub struct RestoreArgs {
+    /// The folder that mayhap backup made
+    #[arg(value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
+    backup: OsString,
+    /// The data folder to make
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    data: OsString,
+}
+
+/// Runs `mayhap backup`.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    copy(&args.data, &args.output, !args.no_key, talk)
+}
+
+/// Runs `mayhap restore`.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn restore(args: &RestoreArgs, talk: Talk) -> Result<Outcome, Error> {
+    copy(&args.backup, &args.data, true, talk)
+}
+
+fn copy(from: &OsString, to: &OsString, with_key: bool, talk: Talk) -> Result<Outcome, Error> {
+    let (from, to) = (Path::new(from), Path::new(to));
+    let Backup { filters, image_bytes, log_bytes, has_key, .. } = back_up(from, to, with_key)
+        .map_err(|error| {
+            Error::usage(error.to_string(), "docs/operations.md has a section on backups")
+        })?;
+    let key = if has_key { "with the secret key" } else { "without a secret key" };
+    let (images, log) = (format_bytes(image_bytes), format_bytes(log_bytes));
+    talk.say(&format!(
+        "{}: {filters} filters in {images} of images, {log} of log, {key}; all of it checked",
+        to.display()
+    ));
+    Ok(Outcome::Done)
+}

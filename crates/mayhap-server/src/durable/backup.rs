@@ -1,0 +1,218 @@
+//! A copy of a data folder, also of one that a server writes to meanwhile.
+//!
+//! Images never change, and no number is given twice; the manifest is replaced as a whole; the log
+//! only grows at its end. So a manifest, the images that it names, and the log from its first
+//! segment to any place make a folder as a power cut would leave it. Images or segments that are
+//! gone before they are copied were let go of by a checkpoint, and its manifest is there: the copy
+//! begins again with that, and keeps the images that it has.
+
+use super::disk::{DiskFile, write_all_at};
+use super::load::{packs_of, verify_images};
+use super::manifest::Manifest;
+use super::recover::replay_log;
+use super::repair::Nobody;
+use super::segment;
+use super::store::{FILTERS, IMPORT, KEY, LOG, MANIFEST, segment_path};
+use super::{DataFolder, Error, Report, Store, pack};
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+
+const COPY_BYTES: usize = 1 << 20;
+/// A server that makes so many checkpoints while one copy is made is not waited for any longer.
+const MOST_ATTEMPTS: usize = 1000;
+
+/// What a backup has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Backup {
+    /// Filters of its last checkpoint; the log may create and remove others.
+    pub filters: u64,
+    /// Bytes of its images.
+    pub image_bytes: u64,
+    /// Bytes of its log.
+    pub log_bytes: u64,
+    /// Whether the secret key is in it.
+    pub has_key: bool,
+}
+
+/// Copies a data folder, which a server may serve meanwhile, into a new folder, and checks every
+/// byte of the copy. All that was acknowledged before this is called is in it. Files in `import/`
+/// are their owner's and are not copied.
+///
+/// The key is copied if there is one and `with_key` says so. Without it the copy opens only where
+/// the same key is given.
+///
+/// The same restores a backup: into the folder that a server is to be given.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_server::durable::{DataFolder, Log, Options, back_up};
+/// # use mayhap_server::keyspace::{self, Keyspace, Recovery};
+///
+/// # let path = tempfile::tempdir()?;
+/// # let (from, to) = (path.path().join("data"), path.path().join("backup"));
+/// let folder = DataFolder::open(&from)?;
+/// let key = folder.secret_key()?;
+/// # let recovery = Recovery::new(keyspace::Options::new(key));
+/// let options = Options::new(mayhap::DigestFunction::sip13(key));
+/// let (_log, _) = Log::open(folder, options, &recovery, &|_| {})?;
+/// assert!(back_up(&from, &to, true)?.has_key);
+/// assert_eq!(DataFolder::open(&to)?.secret_key()?, key);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`Error::Missing`] if there is no data folder, [`Error::Io`], also of kind `AlreadyExists` if
+/// there are files where the copy is to be, [`Error::Damaged`] for a copy that is not sound.
+/// Whatever is there then has no manifest and is no data folder.
+pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> {
+    if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Error::io("copy into", to.into())(io::ErrorKind::AlreadyExists.into()));
+    }
+    let first = read_manifest(from)?;
+    let store = DataFolder::open(to)?.store;
+    for folder in [LOG, FILTERS, IMPORT] {
+        store.create_dir(folder)?;
+    }
+    let mut copied = BTreeSet::new();
+    let mut manifest = first;
+    let mut attempts = 0;
+    loop {
+        match copy_of(from, &store, &manifest.1, &mut copied) {
+            Ok(()) => break,
+            Err(error) if attempts == MOST_ATTEMPTS || !is_gone(&error) => return Err(error),
+            Err(error) => {
+                let now = read_manifest(from)?;
+                if now.0 == manifest.0 {
+                    return Err(error);
+                }
+                (attempts, manifest) = (attempts + 1, now);
+            }
+        }
+    }
+    let (bytes, manifest) = manifest;
+    let named: BTreeSet<String> = manifest.filters.iter().map(|(_, of)| of.path()).collect();
+    for path in copied.difference(&named) {
+        store.remove(path)?;
+    }
+    let has_key = with_key && copy(from, &store, KEY, None).map(|_| true).or_else(no_key)?;
+    for folder in [LOG, FILTERS] {
+        store.sync_dir(folder)?;
+    }
+    let log_bytes = check(&store, &manifest)?;
+    // The last: without it this is no data folder.
+    store.replace(MANIFEST, &bytes)?;
+    let image_bytes = manifest.filters.iter().map(|(_, of)| of.bytes).sum();
+    Ok(Backup { filters: manifest.filters.len() as u64, image_bytes, log_bytes, has_key })
+}
+
+fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+}
+
+fn no_key(error: Error) -> Result<bool, Error> {
+    if is_gone(&error) { Ok(false) } else { Err(error) }
+}
+
+fn read_manifest(from: &Path) -> Result<(Vec<u8>, Manifest), Error> {
+    let path = from.join(MANIFEST);
+    let bytes = fs::read(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            Error::Missing { path: path.clone(), why: "every data folder has one" }
+        }
+        _ => Error::io("read", path.clone())(error),
+    })?;
+    let manifest = Manifest::of_bytes(&bytes, path)?;
+    Ok((bytes, manifest))
+}
+
+/// Copies images and log of a manifest.
+fn copy_of(
+    from: &Path,
+    store: &Store,
+    manifest: &Manifest,
+    copied: &mut BTreeSet<String>,
+) -> Result<(), Error> {
+    // The log first: its segments are shorter lived than images, and what is in it is what was
+    // acknowledged when this began.
+    let lengths = segment_lengths(from, manifest.first_segment)?;
+    for number in store.numbers(LOG, ".log")? {
+        // Of an attempt before this one.
+        store.remove(&segment_path(number))?;
+    }
+    for (number, bytes) in lengths {
+        copy(from, store, &segment_path(number), Some(bytes))?;
+    }
+    let with_image = manifest.filters.iter().filter(|(_, of)| of.number != 0);
+    let paths: BTreeSet<String> = with_image.map(|(_, of)| of.path()).collect();
+    for path in paths {
+        if !copied.contains(&path) {
+            copy(from, store, &path, None)?;
+            copied.insert(path);
+        }
+    }
+    Ok(())
+}
+
+/// How much of each segment is to be copied: a beginning of the log, at least as long as it was
+/// when this was called.
+///
+/// From the last segment to the first: where one has records, the one before it takes no more, so
+/// that its length is the last one.
+fn segment_lengths(from: &Path, first: u64) -> Result<Vec<(u64, u64)>, Error> {
+    let length = |number: u64| {
+        let path = from.join(segment_path(number));
+        path.metadata().map(|found| found.len()).map_err(Error::io("look at", path))
+    };
+    let mut last = first;
+    while from.join(segment_path(last + 1)).exists() {
+        last += 1;
+    }
+    let mut lengths = (first..=last)
+        .rev()
+        .map(|number| Ok((number, length(number)?)))
+        .collect::<Result<Vec<_>, Error>>()?;
+    lengths.reverse();
+    Ok(lengths)
+}
+
+/// Copies a file, or so many bytes of its beginning, onto the disk.
+fn copy(from: &Path, store: &Store, path: &str, bytes: Option<u64>) -> Result<u64, Error> {
+    let source = from.join(path);
+    let file = File::open(&source).map_err(Error::io("open", source.clone()))?;
+    let mut input = file.take(bytes.unwrap_or(u64::MAX));
+    let to = store.disk.create(path).map_err(store.error("create", path))?;
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut done = 0;
+    loop {
+        let found = match input.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(found) => found,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(Error::io("read", source)(error)),
+        };
+        write_all_at(&*to, &buffer[..found], done).map_err(store.error("write", path))?;
+        done += found as u64;
+    }
+    store.sync(&*to as &dyn DiskFile, path)?;
+    Ok(done)
+}
+
+/// Checks every byte of a copy; returns how many of the log there are.
+fn check(store: &Store, manifest: &Manifest) -> Result<u64, Error> {
+    for number in packs_of(manifest) {
+        pack::check(store, number)?;
+    }
+    if let Some((.., error)) = verify_images(store, manifest).into_iter().next() {
+        return Err(error);
+    }
+    let mut report = Report::default();
+    let end = replay_log(store, manifest, &Nobody, &|_| {}, &mut report)?;
+    // A record that was being written when it was copied is cut off by the next start.
+    let header = segment::HEADER_BYTES as u64;
+    Ok(report.log_bytes.saturating_sub(header * end.segments.len() as u64))
+}

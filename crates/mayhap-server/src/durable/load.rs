@@ -1,0 +1,134 @@
+//! Images are read at start, from several threads.
+
+use super::image::{self, Image, read_records};
+use super::images::Packs;
+use super::manifest::{ImageOf, Manifest};
+use super::store::MANIFEST;
+use super::{Error, Progress, Replay, Report, Saved, Store, pack};
+use crate::fail_point::fail_point;
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Bytes of a pack that are read at once.
+const BATCH_BYTES: u64 = 1 << 20;
+
+/// Makes all filters, then fills them from several threads; returns the packs that there are.
+pub(super) fn load_images(
+    store: &Store,
+    manifest: &Manifest,
+    threads: usize,
+    replay: &dyn Replay,
+    progress: &(dyn Fn(Progress) + Sync),
+    report: &mut Report,
+) -> Result<Packs, Error> {
+    for (Saved { id, name, spec, expires_at }, _) in &manifest.filters {
+        let created = replay.create(*id, name, spec, *expires_at);
+        let path = || store.path(MANIFEST);
+        created.map_err(|why| Error::Replay { path: path(), offset: 0, why })?;
+    }
+    let sizes = |number| pack::check(store, number).map(|bytes| (number, bytes));
+    let packs = packs_of(manifest).into_iter().map(sizes).collect::<Result<_, _>>()?;
+    let all = manifest.filters.iter().map(|(filter, of)| (filter.id, *of));
+    let mut images: Vec<(u64, ImageOf)> = all.filter(|(_, of)| of.number != 0).collect();
+    images.sort_unstable_by_key(|(_, of)| (of.number, of.offset));
+    let total = images.iter().map(|(_, of)| of.bytes).sum();
+    let batches = batches(&images);
+    let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
+    let first_error = Mutex::new(None);
+    let work = || {
+        // ORDERING: Relaxed, all four. Each number stands for itself: a read-modify-write gives no
+        // batch twice. The error is behind its lock, and the scope's end publishes the images.
+        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let batch = &images[batch.clone()];
+            if let Err(error) = load_batch(store, batch, replay) {
+                next.store(batches.len(), Ordering::Relaxed);
+                first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                return;
+            }
+            let bytes: u64 = batch.iter().map(|(_, of)| of.bytes).sum();
+            let done = done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            progress(Progress::Images { done, total });
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.min(batches.len()) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    (report.images, report.image_bytes) = (images.len() as u64, total);
+    let error = first_error.into_inner().unwrap_or_else(PoisonError::into_inner);
+    error.map_or(Ok(packs), Err)
+}
+
+/// The packs with images that the manifest names.
+pub(super) fn packs_of(manifest: &Manifest) -> BTreeSet<u64> {
+    let packed = manifest.filters.iter().map(|(_, of)| of).filter(|of| of.is_packed());
+    packed.map(|of| of.number).collect()
+}
+
+/// Images that are read together: neighbours of one pack, up to [`BATCH_BYTES`] from the first to
+/// the last, and those that are files alone.
+fn batches(images: &[(u64, ImageOf)]) -> Vec<Range<usize>> {
+    let mut batches: Vec<Range<usize>> = Vec::new();
+    for (place, (_, of)) in images.iter().enumerate() {
+        let joins = batches.last().is_some_and(|batch| {
+            let first = images[batch.start].1;
+            let is_neighbour = of.is_packed() && first.number == of.number;
+            let end = of.offset.saturating_add(of.bytes);
+            is_neighbour && end.saturating_sub(first.offset) <= BATCH_BYTES
+        });
+        match batches.last_mut() {
+            Some(batch) if joins => batch.end = place + 1,
+            _ => batches.push(place..place + 1),
+        }
+    }
+    batches
+}
+
+fn load_batch(store: &Store, batch: &[(u64, ImageOf)], replay: &dyn Replay) -> Result<(), Error> {
+    let [(_, first), ..] = batch else { return Ok(()) };
+    if !first.is_packed() {
+        return batch.iter().try_for_each(|&(id, of)| {
+            load_image(store, (id, of), Image::open(store, of)?, replay).map(drop)
+        });
+    }
+    let end = batch.iter().map(|(_, of)| of.offset.saturating_add(of.bytes)).max();
+    let records = read_records(store, *first, end.unwrap_or(0))?;
+    let mut memory = Vec::new();
+    for &(id, of) in batch {
+        let from = (of.offset - first.offset) as usize;
+        let record = records.get(from..).unwrap_or_default();
+        let record = &record[..record.len().min(usize::try_from(of.bytes).unwrap_or(usize::MAX))];
+        let image = Image::of_record(store, (id, of), record, memory)?;
+        memory = load_image(store, (id, of), image, replay)?;
+    }
+    Ok(())
+}
+
+/// Fills a filter; returns memory for the next image.
+fn load_image(
+    store: &Store,
+    (id, of): (u64, ImageOf),
+    mut image: Image,
+    replay: &dyn Replay,
+) -> Result<Vec<u8>, Error> {
+    let taken = replay.image(id, of.mark, &mut image);
+    // Damage explains whatever was thought of these bytes.
+    let memory = image.check(store)?;
+    fail_point("recover.image_loaded");
+    let replayed = |why| Error::Replay { path: store.path(&of.path()), offset: of.offset, why };
+    taken.map_err(replayed).map(|()| memory)
+}
+
+/// The filters whose images are damaged, with these and what is wrong with them.
+pub(super) fn verify_images(store: &Store, manifest: &Manifest) -> Vec<(Saved, ImageOf, Error)> {
+    let with_image = manifest.filters.iter().filter(|(_, of)| of.number != 0);
+    let bad = with_image.filter_map(|(filter, of)| {
+        let error = image::verify(store, filter.id, *of).err()?;
+        Some((filter.clone(), *of, error))
+    });
+    bad.collect()
+}

@@ -1,0 +1,217 @@
+//! Packs: images of small filters, many in one file, so that one sync keeps them all.
+//!
+//! | offset | bytes | field | allowed |
+//! |---|---|---|---|
+//! | 0 | 8 | `magic` | `\x89mhppck\n` |
+//! | 8 | 2 | `version` | 1 |
+//! | 10 | 6 | reserved | 0 |
+//! | 16 | 8 | `checksum` | XXH3-64 of bytes 0–15 |
+//! | 24 | … | records | |
+//!
+//! The manifest says where each record begins, how long it is and what its checksum is. A record
+//! that it does not name belongs to a filter that was saved again or removed since. A record:
+//!
+//! | bytes | field | allowed |
+//! |---|---|---|
+//! | 8 | `id` of the filter | |
+//! | 4 | bytes of its image | at most [`IMAGE_BYTES`] |
+//! | … | runs: words of zeros (2), words that follow (2), these (8 each) | the whole image |
+//!
+//! A word has 8 bytes; the last one of an image is filled up with zeros. A filter with few keys is
+//! nearly all zeros, and so are the reserved bytes of its header: an image of 8 KiB with one key
+//! takes some 300 bytes.
+
+use super::disk::read_up_to;
+use super::store::pack_path;
+use super::{Error, Store};
+use std::fmt;
+use std::io;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The most bytes of an image that stands in a pack.
+pub(super) const IMAGE_BYTES: usize = 256 << 10;
+pub(super) const HEADER_BYTES: usize = 24;
+const CHECKSUM: usize = HEADER_BYTES - 8;
+const MAGIC: &[u8; 8] = b"\x89mhppck\n";
+const VERSION: u16 = 1;
+const WORD_BYTES: usize = 8;
+
+pub(super) fn header() -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
+    bytes[..8].copy_from_slice(MAGIC);
+    bytes[8..10].copy_from_slice(&VERSION.to_le_bytes());
+    let checksum = xxh3_64(&bytes[..CHECKSUM]);
+    bytes[CHECKSUM..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// Why the bytes of a record are no image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BadRecord {
+    /// It ends in the middle of something.
+    Short,
+    /// It goes on after its image is whole.
+    Long,
+    /// It announces a larger image than a pack takes, or its runs are longer than its image.
+    Large { found: usize, limit: usize },
+    /// It is the image of another filter.
+    Other { found: u64, expected: u64 },
+}
+
+impl fmt::Display for BadRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short => f.write_str("the record ends before its image is whole"),
+            Self::Long => f.write_str("the record goes on after its image is whole"),
+            Self::Large { found, limit } => {
+                write!(f, "the record has an image of {found} bytes; at most {limit} are allowed")
+            }
+            Self::Other { found, expected } => {
+                write!(f, "the record is of filter {found}, not of {expected}")
+            }
+        }
+    }
+}
+
+/// Appends the record of an image of at most [`IMAGE_BYTES`].
+pub(super) fn encode(id: u64, image: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(&id.to_le_bytes());
+    out.extend_from_slice(&(image.len() as u32).to_le_bytes());
+    let (whole, rest) = image.as_chunks::<WORD_BYTES>();
+    let mut last = [0; WORD_BYTES];
+    last[..rest.len()].copy_from_slice(rest);
+    let words = whole.len() + usize::from(!rest.is_empty());
+    let word = |i: usize| whole.get(i).unwrap_or(&last);
+    let mut at = 0;
+    while at < words {
+        let is_zero = |i: &usize| *word(*i) == [0; WORD_BYTES];
+        let zeros = (at..words).take_while(is_zero).count();
+        let from = at + zeros;
+        let literal = (from..words).take_while(|i| !is_zero(i)).count();
+        // Both fit: an image has fewer words than 2^16.
+        out.extend_from_slice(&(zeros as u16).to_le_bytes());
+        out.extend_from_slice(&(literal as u16).to_le_bytes());
+        (from..from + literal).for_each(|i| out.extend_from_slice(word(i)));
+        at = from + literal;
+    }
+}
+
+/// The image of a record, in place of what `image` had.
+///
+/// # Errors
+///
+/// [`BadRecord`]. Nothing is allocated beyond [`IMAGE_BYTES`].
+pub(super) fn decode(id: u64, record: &[u8], image: &mut Vec<u8>) -> Result<(), BadRecord> {
+    let (head, record) = record.split_first_chunk::<8>().ok_or(BadRecord::Short)?;
+    let (bytes, mut record) = record.split_first_chunk::<4>().ok_or(BadRecord::Short)?;
+    let (found, bytes) = (u64::from_le_bytes(*head), u32::from_le_bytes(*bytes) as usize);
+    if found != id {
+        return Err(BadRecord::Other { found, expected: id });
+    }
+    if bytes > IMAGE_BYTES {
+        return Err(BadRecord::Large { found: bytes, limit: IMAGE_BYTES });
+    }
+    image.clear();
+    let end = bytes.next_multiple_of(WORD_BYTES);
+    while image.len() < end {
+        let ([a, b, c, d], rest) = record.split_first_chunk::<4>().ok_or(BadRecord::Short)?;
+        let zeros = usize::from(u16::from_le_bytes([*a, *b])) * WORD_BYTES;
+        let literal = usize::from(u16::from_le_bytes([*c, *d])) * WORD_BYTES;
+        let found = image.len() + zeros + literal;
+        if found > end {
+            return Err(BadRecord::Large { found, limit: end });
+        }
+        let (words, rest) = rest.split_at_checked(literal).ok_or(BadRecord::Short)?;
+        image.resize(image.len() + zeros, 0);
+        image.extend_from_slice(words);
+        record = rest;
+    }
+    image.truncate(bytes);
+    if record.is_empty() { Ok(()) } else { Err(BadRecord::Long) }
+}
+
+/// Looks at the header of a pack; returns how many bytes the file has.
+///
+/// # Errors
+///
+/// [`Error::Missing`], [`Error::Newer`], [`Error::Damaged`], [`Error::Io`].
+pub(super) fn check(store: &Store, number: u64) -> Result<u64, Error> {
+    let path = &pack_path(number);
+    let file = store.open_image(path)?;
+    let mut found = [0; HEADER_BYTES];
+    let read = read_up_to(&*file, &mut found, 0).map_err(store.error("read", path))?;
+    let version = u16::from_le_bytes([found[8], found[9]]);
+    let is_whole = read == HEADER_BYTES
+        && found[..8] == *MAGIC
+        && found[CHECKSUM..] == xxh3_64(&found[..CHECKSUM]).to_le_bytes();
+    if is_whole && version > VERSION {
+        let path = store.path(path);
+        return Err(Error::Newer { path, found: version, supported: VERSION });
+    }
+    if !is_whole || found != header() {
+        let what = "this is no header of images".to_owned();
+        return Err(Error::Damaged { path: store.path(path), offset: 0, what });
+    }
+    file.bytes().map_err(store.error("look at", path))
+}
+
+/// Writes the header of a pack once more, which all packs have alike.
+pub(super) fn mend_header(store: &Store, number: u64) -> Result<(), Error> {
+    let path = &pack_path(number);
+    let file = store.open_image(path)?;
+    super::disk::write_all_at(&*file, &header(), 0).map_err(store.error("write", path))?;
+    store.sync(&*file, path)
+}
+
+impl From<BadRecord> for io::Error {
+    fn from(bad: BadRecord) -> Self {
+        Self::new(io::ErrorKind::InvalidData, bad.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(image: &[u8]) -> usize {
+        let (mut record, mut found) = (Vec::new(), vec![1; 3]);
+        encode(7, image, &mut record);
+        decode(7, &record, &mut found).unwrap();
+        assert!(found == image, "{} bytes", image.len());
+        record.len()
+    }
+
+    #[test]
+    fn images_come_back_and_zeros_take_no_room() {
+        assert_eq!(round_trip(&[]), 12);
+        assert_eq!(round_trip(&[0; 8192]), 12 + 4);
+        let mut image = vec![0; 8192];
+        image[100] = 1;
+        assert_eq!(round_trip(&image), 12 + 4 + 8 + 4);
+        assert_eq!(round_trip(&vec![9; IMAGE_BYTES]), 12 + 4 + IMAGE_BYTES);
+        for bytes in 0..100 {
+            round_trip(&(0..bytes).map(|i| (i % 3 == 0).into()).collect::<Vec<u8>>());
+            round_trip(&vec![0; bytes]);
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_cut_longer_large_or_of_another_filter_is_refused() {
+        let (mut record, mut image) = (Vec::new(), Vec::new());
+        encode(7, &[[0; 40], [3; 40]].concat(), &mut record);
+        for cut in 0..record.len() {
+            assert_eq!(decode(7, &record[..cut], &mut image), Err(BadRecord::Short), "{cut}");
+        }
+        let longer = [&record[..], &[0]].concat();
+        assert_eq!(decode(7, &longer, &mut image), Err(BadRecord::Long));
+        let other = BadRecord::Other { found: 7, expected: 8 };
+        assert_eq!(decode(8, &record, &mut image), Err(other));
+        let announced = |bytes: u32| {
+            [&7_u64.to_le_bytes()[..], &bytes.to_le_bytes(), &[255; 4], &[1; 16]].concat()
+        };
+        let large = BadRecord::Large { found: 1 << 30, limit: IMAGE_BYTES };
+        assert_eq!(decode(7, &announced(1 << 30), &mut image), Err(large));
+        let large = BadRecord::Large { found: 2 * 65535 * 8, limit: 80 };
+        assert_eq!(decode(7, &announced(80), &mut image), Err(large));
+    }
+}

@@ -1,0 +1,196 @@
+//! Many small filters: their images stand together, and are moved no more than they have to be.
+
+use super::disk::{Files, MemoryDisk};
+use super::model::Model;
+use super::run::{folder, options};
+use crate::durable::{
+    Answered, Error, Log, Operation, Options, Policy, Recorder, Replay, Report, Saves, repair,
+};
+use mayhap::Digest;
+use std::sync::Arc;
+
+/// A log of many filters.
+struct Many {
+    disk: MemoryDisk,
+    model: Model,
+    log: Arc<Log>,
+    recorder: Recorder,
+    digest: u64,
+}
+
+impl Many {
+    fn new(filters: u64) -> Self {
+        let (disk, model) = (MemoryDisk::default(), Model::default());
+        let log = open(&disk, &model, usize::MAX).unwrap().0;
+        let mut many = Self { disk, model, recorder: log.recorder(), log, digest: 0 };
+        for id in 1..=filters {
+            let name = format!("f{id}").into_bytes();
+            let create = Operation::Create { id, name: &name, spec: b"", expires_at: 0 };
+            drop(many.log.now(&create).unwrap());
+            Replay::create(&many.model, id, &name, b"", 0).unwrap();
+            many.insert(id);
+        }
+        many
+    }
+
+    fn insert(&mut self, id: u64) {
+        let tally = self.model.tally(id);
+        self.digest += 1;
+        let digest = [Digest::new(self.digest)];
+        tally.announce(1).hand_over(1);
+        Replay::insert(&self.model, id, &digest, Answered::New).unwrap();
+        self.recorder.insert(&tally, id, &digest);
+        self.recorder.commit().unwrap();
+    }
+
+    fn checkpoint(&self) -> Saves {
+        self.log.checkpoint(&self.model).unwrap()
+    }
+
+    fn packs(&self) -> Vec<String> {
+        let files = self.disk.files();
+        files.names.keys().filter(|path| path.starts_with("filters/")).cloned().collect()
+    }
+
+    /// What another start finds is what there is.
+    fn check(&self) {
+        let found = Model::default();
+        open(&self.disk, &found, usize::MAX).unwrap();
+        assert_eq!(*found.0.lock().unwrap(), *self.model.0.lock().unwrap());
+    }
+}
+
+fn open(
+    disk: &MemoryDisk,
+    model: &Model,
+    packed_bytes: usize,
+) -> Result<(Arc<Log>, Report), Error> {
+    let options = Options { packed_bytes, ..options(Policy::No, &Arc::default()) };
+    Log::open(folder(disk), options, model, &|_| {})
+}
+
+#[test]
+fn a_change_of_one_filter_saves_that_one_and_no_other() {
+    let mut many = Many::new(40);
+    assert_eq!((many.checkpoint().images, many.checkpoint().images), (40, 0));
+    let before = many.packs();
+    assert!(before.len() < 10 && before.iter().all(|path| path.contains(".pack")), "{before:?}");
+    many.insert(7);
+    let saves = many.checkpoint();
+    assert_eq!((saves.images, saves.moved), (1, 0));
+    assert_eq!(many.packs().len(), before.len() + 1);
+    many.check();
+}
+
+/// Over many checkpoints the room stays bounded, and images are moved a few times at most.
+#[test]
+fn packs_with_little_left_in_them_are_given_back() {
+    let mut many = Many::new(40);
+    let all = many.checkpoint().image_bytes;
+    let (mut changed, mut moved, mut most) = (0, 0, 0);
+    for round in 0..200 {
+        let id = 1 + round * 7 % 40;
+        many.insert(id);
+        let saves = many.checkpoint();
+        (changed, moved) = (changed + saves.images, moved + saves.moved);
+        let files = many.disk.files();
+        let bytes = many.packs().iter().map(|path| files.read(path).len()).sum();
+        most = most.max(bytes);
+        many.check();
+    }
+    assert_eq!(changed, 200);
+    assert!(moved > 0 && moved < 6 * changed, "{moved} moved");
+    // Headers and tiny packs of a test included.
+    assert!((most as u64) < 6 * all, "{most} bytes for {all}");
+}
+
+#[test]
+fn filters_that_are_removed_take_their_packs_with_them() {
+    let many = Many::new(40);
+    many.checkpoint();
+    for id in 1..=40 {
+        drop(many.log.now(&Operation::Remove { id }).unwrap());
+        many.model.remove(id);
+    }
+    many.checkpoint();
+    assert_eq!(many.packs(), Vec::<String>::new());
+    many.check();
+}
+
+/// Puts the checksum at the end of a manifest right.
+fn seal(manifest: &mut [u8]) {
+    let end = manifest.len() - 8;
+    let checksum = xxhash_rust::xxh3::xxh3_64(&manifest[..end]);
+    manifest[end..].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// The manifest of a folder without packs as version 1 wrote it.
+fn of_version_1(files: &mut Files) {
+    let inode = files.names["manifest"];
+    let now = files.contents[&inode].clone();
+    let mut then = now[..88].to_vec();
+    then[8] = 1;
+    let mut at = 88;
+    while at < now.len() - 8 {
+        let length = |at: usize| u32::from_le_bytes(now[at..at + 4].try_into().unwrap()) as usize;
+        let end = at + 64 + length(at + 56) + length(at + 60);
+        then.extend_from_slice(&now[at..at + 24]);
+        assert_eq!(now[at + 24..at + 32], [0; 8], "the image is a file of its own");
+        then.extend_from_slice(&now[at + 32..end]);
+        at = end;
+    }
+    then.extend_from_slice(&[0; 8]);
+    seal(&mut then);
+    files.contents.insert(inode, then);
+}
+
+#[test]
+fn a_folder_of_one_image_a_filter_still_opens_and_becomes_one_of_packs() {
+    let mut many = Many::new(5);
+    // A server that has no packs.
+    let found = Model::default();
+    let (log, _) = open(&many.disk, &found, 0).unwrap();
+    log.checkpoint(&found).unwrap();
+    let mut files = many.disk.files();
+    assert_eq!(files.names.keys().filter(|path| path.ends_with(".mayhap")).count(), 5);
+    of_version_1(&mut files);
+    many.disk = MemoryDisk::of(files);
+    many.model = Model::default();
+    let (log, report) = open(&many.disk, &many.model, usize::MAX).unwrap();
+    assert_eq!((report.images, report.digests), (5, 0));
+    assert_eq!(*many.model.0.lock().unwrap(), *found.0.lock().unwrap());
+    (many.recorder, many.log) = (log.recorder(), log);
+    for id in 1..=5 {
+        many.insert(id);
+    }
+    many.checkpoint();
+    assert_eq!(many.packs(), ["filters/6.pack"]);
+    many.check();
+}
+
+/// What is named as damage, what a repair leaves.
+#[test]
+fn damage_in_a_pack_takes_the_filters_whose_images_it_struck_and_no_others() {
+    let many = Many::new(5);
+    many.checkpoint();
+    let [path] = &many.packs()[..] else { panic!("{:?}", many.packs()) };
+    let struck = |place: usize| {
+        let mut files = many.disk.files();
+        files.contents.get_mut(&files.names[path]).unwrap()[place] ^= 1;
+        let disk = MemoryDisk::of(files);
+        let error = open(&disk, &Model::default(), usize::MAX).unwrap_err();
+        let Error::Damaged { path: named, offset, .. } = error else { panic!("{error}") };
+        assert_eq!(named.to_str(), Some(&**path));
+        let repaired = repair(&folder(&disk)).unwrap();
+        let found = Model::default();
+        open(&disk, &found, usize::MAX).unwrap();
+        let left = found.0.lock().unwrap().len();
+        (offset, repaired.lost_filters.len(), left)
+    };
+    // Its header, which all packs have alike; the first record, and the end of the last one.
+    assert_eq!(struck(3), (0, 0, 5));
+    assert_eq!(struck(24), (24, 1, 4));
+    let (offset, lost, left) = struck(many.disk.files().read(path).len() - 1);
+    assert_eq!((lost, left), (1, 4));
+    assert!(offset > 24);
+}
