@@ -34,13 +34,21 @@ pub(super) fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool
     set_all(&mut blocks[index], block_mask::<K>(digest))
 }
 
-pub(super) fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+pub(super) fn contains_batch<const K: u32>(
+    blocks: &[Block],
+    digests: &[Digest],
+    found: &mut [u64],
+) {
     batch::contains(blocks, digests, found, |block, digest| {
         has_all(block, block_mask::<K>(digest))
     });
 }
 
-pub(super) fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+pub(super) fn insert_batch<const K: u32>(
+    blocks: &mut [Block],
+    digests: &[Digest],
+    new: &mut [u64],
+) {
     batch::insert(blocks, digests, new, |block, digest| set_all(block, block_mask::<K>(digest)));
 }
 
