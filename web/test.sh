@@ -13,11 +13,27 @@ mkdir -p "$out/explorer"
 cp web/explorer/* "$out/mayhap.js" "$out/explorer/"
 mkdir -p "$out/extension/mayhap/wasm"
 cp web/extension/* web/phishing/* "$out/extension/"
-for file in bind fault filter planner reader; do
+for file in bind fault filter info planner reader; do
 	cp "$out/package/$file.js" "$out/extension/mayhap/"
 done
 cp "$out"/package/wasm/reader* "$out/extension/mayhap/wasm/"
-printf '%7d bytes gzipped  explorer, all files\n' \
-	"$(for file in "$out"/explorer/*; do gzip -9nc "$file"; done | wc -c)"
+# Whole pages as they are sent, each with its limit.
+# page LIMIT NAME FILE...
+page() {
+	limit=$1 name=$2
+	shift 2
+	bytes=$(for file in "$@"; do gzip -9nc "$file"; done | wc -c)
+	printf '%7d of %7d bytes gzipped  %s\n' "$bytes" "$limit" "$name"
+	[ "$bytes" -le "$limit" ] || {
+		echo "$name is above its limit" >&2
+		exit 1
+	}
+}
+page 145000 'explorer, all files' "$out"/explorer/*
+page 60000 'dashboard, all files' crates/mayhap-server/src/http/ui/*.html \
+	crates/mayhap-server/src/http/ui/*.css crates/mayhap-server/src/http/ui/*.js \
+	crates/mayhap-server/src/http/ui/*.svg
+# The server of the dashboard.
+${CARGO:-cargo} build --locked -p mayhap-cli
 node --test bindings/wasm/test/*.test.mjs
 node --test web/test/*.test.mjs

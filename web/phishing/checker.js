@@ -7,6 +7,9 @@ import { expressions } from './expressions.js';
 /** Bytes of a hash that the server sees. */
 const PREFIX_BYTES = 4;
 
+/** Answers of the server that are kept: the oldest goes when another one comes. */
+const MAX_PREFIXES = 4096;
+
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** The hash of an expression, in hexadecimal digits. */
@@ -61,7 +64,9 @@ export class Checker {
   async #hashes(prefix) {
     if (!this.#known.has(prefix)) {
       this.log.requests += 1;
-      this.#known.set(prefix, await this.confirm(prefix));
+      const hashes = await this.confirm(prefix);
+      if (this.#known.size >= MAX_PREFIXES) this.#known.delete(this.#known.keys().next().value);
+      this.#known.set(prefix, hashes);
     }
     return this.#known.get(prefix);
   }

@@ -69,7 +69,7 @@ test('what is typed changes the table and the URL, which shows the same again', 
     assert.equal(await page.isChecked('[name=delete]'), false);
   }));
 
-test('a wrong number is named, and the page goes on', () => open('', async (page) => {
+test('an invalid number is reported, and the page keeps working', () => open('', async (page) => {
   for (const [n, p, said] of [
     ['ten', '1%', /n is not understood: ten/],
     ['10', '', /Two of n, p and m/],

@@ -104,6 +104,22 @@ test('1,000 listed URLs and their variants are found, 10,000 others are not', as
   console.log(`decision: median ${times[times.length >> 1].toFixed(3)} ms`);
 });
 
+test('answers of the server are kept, the newest 4,096 of them', async () => {
+  const everything = { containsMany: (keys) => new Uint8Array(keys.length).fill(1) };
+  const checker = new Checker([everything], async () => []);
+  const requests = async (url) => {
+    const before = checker.log.requests;
+    await checker.check(url);
+    return checker.log.requests - before;
+  };
+  const url = (i) => `http://h${i}.example/`;
+  const each = await requests(url(0));
+  assert.equal(each, expressions(url(0)).length);
+  assert.equal(await requests(url(0)), 0, 'kept');
+  for (let i = 1; i <= 4096; i += 1) await requests(url(i));
+  assert.ok(await requests(url(0)) > 0, 'kept for ever');
+});
+
 test('a server that fails blocks nothing', async () => {
   const checker = new Checker([base], async () => { throw new Error('down'); });
   assert.deepEqual(await checker.check(`http://${some[0]}`), { listed: false, undecided: true });

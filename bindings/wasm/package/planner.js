@@ -1,7 +1,6 @@
 // The planner and the number grammar of the whole module; nothing for the reader.
 
 import { faults } from './fault.js';
-import { plain } from './filter.js';
 
 /** The functions of `full.d.ts` beside `Filter`. */
 export function makePlanner(glue) {
@@ -51,4 +50,19 @@ export function makePlanner(glue) {
       return { withFilter, withHashMap, withoutFilter, ofFalsePositives };
     },
   };
+}
+
+/** The fields of a module's object, in camelCase; a number that is not known is `null`. */
+function plain(object) {
+  const fields = {};
+  for (const [name, { get }] of Object.entries(
+    Object.getOwnPropertyDescriptors(Object.getPrototypeOf(object)),
+  )) {
+    if (!get) continue;
+    const value = get.call(object);
+    const camel = name.replace(/_(\w)/g, (_, letter) => letter.toUpperCase());
+    fields[camel] = Number.isNaN(value) ? null : value;
+  }
+  object.free();
+  return fields;
 }

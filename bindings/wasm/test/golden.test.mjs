@@ -119,7 +119,7 @@ for (const [name, simd, { Filter }] of modules) {
     check(filter, JSON.parse(readFileSync(`${foreign}dcso/dcso_c_gz.json`, 'utf8')), file);
   });
 
-  test(`${label}: what is no whole filter is refused with fields`, () => {
+  test(`${label}: incomplete and damaged files are refused with structured errors`, () => {
     const bytes = readFileSync(`${native}v1-standard.mayhap`);
     const damaged = Uint8Array.from(bytes);
     damaged[4096 + 3] ^= 1;
@@ -252,7 +252,7 @@ for (const [, simd, { Filter, plan }] of fulls) {
     assert.equal(left.contains('other'), false);
   });
 
-  test(`${label}: what no 32-bit memory holds is refused, and the module goes on`, () => {
+  test(`${label}: sizes beyond a 32-bit memory are refused, and the module still works`, () => {
     for (const items of [1e9, 1e10, 1e12]) {
       assert.throws(() => Filter.create({ items, fpp: 1e-6 }), { code: 'OutOfMemory' });
     }

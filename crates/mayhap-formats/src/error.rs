@@ -99,7 +99,9 @@ impl Error {
         allowed: &'static str,
         found: impl fmt::Display,
     ) -> Self {
-        Self::BadField { field, allowed, found: found.to_string() }
+        let found =
+            if cfg!(feature = "values") { found.to_string() } else { "another value".into() };
+        Self::BadField { field, allowed, found }
     }
 
     /// An [`Error::Refused`].

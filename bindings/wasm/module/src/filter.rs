@@ -2,7 +2,7 @@
 
 use crate::contents::Contents;
 use crate::keys::{Keys, Room, Texts};
-use crate::{Fault, Info, open};
+use crate::{Fault, open};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A filter, and the room for the keys of a batch.
@@ -14,6 +14,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub struct Filter {
     pub(crate) contents: Box<dyn Contents>,
     pub(crate) room: Room,
+    texts: String,
 }
 
 #[wasm_bindgen]
@@ -28,9 +29,17 @@ impl Filter {
         Ok(Self::of(open::open(bytes, key.as_deref())?))
     }
 
-    /// What it is and how full it is. Reads all bits.
-    pub fn info(&self) -> Info {
-        self.contents.info()
+    /// What it is and how full it is: the numbers of its info, kept beside the texts until
+    /// [`Filter::info_texts`]. Reads all bits.
+    pub fn info(&mut self) -> Vec<f64> {
+        let info = self.contents.info();
+        self.texts = info.texts();
+        info.numbers().into()
+    }
+
+    /// The texts of the last [`Filter::info`], a line each.
+    pub fn info_texts(&mut self) -> String {
+        core::mem::take(&mut self.texts)
     }
 
     /// Room for this many texts of this many bytes in all.
@@ -81,6 +90,6 @@ impl Filter {
 
 impl Filter {
     pub(crate) fn of(contents: Box<dyn Contents>) -> Self {
-        Self { contents, room: Room::default() }
+        Self { contents, room: Room::default(), texts: String::new() }
     }
 }

@@ -51,8 +51,8 @@ macro_rules! contents {
                 let items: fn(&$filter) -> (f64, f64, f64) = $items;
                 let (expected_items, target_fpp, inserted_items) = items(&self.0);
                 Info {
-                    format: $name.into(),
-                    kind: $name.into(),
+                    format: $name,
+                    kind: $name,
                     num_bytes: m.div_ceil(8) as f64,
                     num_bits: m as f64,
                     num_hashes: f64::from(self.0.num_hashes()),

@@ -13,7 +13,7 @@ impl Answers for CountingBloomFilter {
     }
 
     fn describe(&self, info: &mut Info) {
-        info.health = self.health().name().into();
+        info.health = self.health().name();
         info.estimated_items = self.estimated_items().items;
         info.estimated_fpp = self.estimated_fpp();
         info.fill_ratio = self.fill_ratio();
@@ -26,7 +26,7 @@ impl Answers for ScalableBloomFilter {
     }
 
     fn describe(&self, info: &mut Info) {
-        info.health = self.health().name().into();
+        info.health = self.health().name();
         info.num_bits = self.num_bits() as f64;
         info.num_parts = self.num_layers() as f64;
         info.inserted_items = self.inserted_items() as f64;
@@ -42,7 +42,7 @@ impl Answers for WindowBloomFilter {
     }
 
     fn describe(&self, info: &mut Info) {
-        info.health = self.health().name().into();
+        info.health = self.health().name();
         info.estimated_fpp = self.estimated_fpp();
         info.fill_ratio = self.fill_ratio();
     }

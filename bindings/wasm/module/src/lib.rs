@@ -30,7 +30,7 @@ mod rates;
 
 pub use fault::Fault;
 pub use filter::Filter;
-pub use info::Info;
+use info::Info;
 #[cfg(feature = "full")]
 pub use parse::{parse_bytes, parse_count, parse_fpp};
 #[cfg(feature = "full")]

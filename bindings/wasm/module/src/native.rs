@@ -33,9 +33,9 @@ impl<F: Native + Answers> Kept<F> {
         let header = Header::of(&self.filter, "");
         let fields = header.fields();
         let mut info = Info {
-            format: "mayhap".into(),
-            kind: F::KIND.name().into(),
-            digest: self.filter.digest_function().name().into(),
+            format: "mayhap",
+            kind: F::KIND.name(),
+            digest: self.filter.digest_function().name(),
             seed: hex(header.digest_parameter()),
             key_options: self.key_options.clone(),
             num_bytes: header.segment_blocks().iter().sum::<u64>() as f64 * 64.0,
@@ -126,12 +126,12 @@ impl Answers for AnyFilter {
     }
 
     fn describe(&self, info: &mut Info) {
-        info.kind = self.params().layout().name().into();
+        info.kind = self.params().layout().name();
         info.estimated_fpp = self.estimated_fpp();
         info.fill_ratio = self.fill_ratio();
         #[cfg(feature = "full")]
         {
-            info.health = self.health().name().into();
+            info.health = self.health().name();
             info.estimated_items = self.estimated_items().items;
         }
     }

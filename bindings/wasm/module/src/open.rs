@@ -4,8 +4,8 @@ use crate::contents::Contents;
 use crate::native::Kept;
 use crate::{Fault, foreign};
 #[cfg(feature = "full")]
-use mayhap::native::Native;
-use mayhap::native::{Header, Kind, MAGIC, decode_as};
+use mayhap::native::{Header, Kind, Native};
+use mayhap::native::{MAGIC, decode_as};
 use mayhap::{AnyFilter, SecretKey};
 #[cfg(feature = "full")]
 use mayhap::{
@@ -22,23 +22,18 @@ pub(crate) fn open(bytes: &[u8], key: Option<&[u8]>) -> Result<Box<dyn Contents>
         Some(Ok(key)) => Some(SecretKey::new(key)),
         Some(Err(_)) => return Err(Fault::new("WrongKey", "")),
     };
+    #[cfg(feature = "full")]
     match Header::decode(bytes)?.kind() {
-        Kind::Bloom => {
-            let (filter, header) = decode_as::<AnyFilter>(bytes, key)?;
-            Ok(Box::new(Kept { filter, key_options: header.key_options().into() }))
-        }
-        #[cfg(feature = "full")]
-        Kind::Counting => kept::<CountingBloomFilter>(bytes, key),
-        #[cfg(feature = "full")]
-        Kind::Scalable => kept::<ScalableBloomFilter>(bytes, key),
-        #[cfg(feature = "full")]
-        Kind::Window => kept::<WindowBloomFilter>(bytes, key),
-        #[cfg(feature = "full")]
-        Kind::Matrix => kept::<BloomMatrix>(bytes, key),
-        #[cfg(feature = "full")]
-        Kind::Fuse => kept::<BinaryFuse>(bytes, key),
-        kind => Err(Fault::new("WrongKind", kind.name())),
+        Kind::Bloom => {}
+        Kind::Counting => return kept::<CountingBloomFilter>(bytes, key),
+        Kind::Scalable => return kept::<ScalableBloomFilter>(bytes, key),
+        Kind::Window => return kept::<WindowBloomFilter>(bytes, key),
+        Kind::Matrix => return kept::<BloomMatrix>(bytes, key),
+        Kind::Fuse => return kept::<BinaryFuse>(bytes, key),
+        kind => return Err(Fault::new("WrongKind", kind.name())),
     }
+    let (filter, header) = decode_as::<AnyFilter>(bytes, key)?;
+    Ok(Box::new(Kept { filter, key_options: header.key_options().into() }))
 }
 
 #[cfg(feature = "full")]

@@ -32,5 +32,9 @@ pub(crate) fn approximate_count(bits: &Bits, num_hashes: u32) -> Option<u64> {
 /// `(set bits / m)^k`, as Guava and Spark have it. The power is the platform's: it agrees with the
 /// JVM's to the last bit on all files of theirs that are kept here, which `libm`'s does not.
 pub(crate) fn expected_fpp(bits: &Bits, num_hashes: u32) -> f64 {
+    // WebAssembly has no power of the platform: Rust's would be a second copy of `libm`'s.
+    if cfg!(target_family = "wasm") {
+        return libm::pow(bits.fill_ratio(), f64::from(num_hashes));
+    }
     bits.fill_ratio().powf(f64::from(num_hashes))
 }

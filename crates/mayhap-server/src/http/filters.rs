@@ -120,7 +120,7 @@ impl Named {
 }
 
 #[derive(Serialize)]
-struct Described {
+pub(super) struct Described {
     #[serde(flatten)]
     named: Named,
     kind: &'static str,
@@ -145,7 +145,8 @@ struct Described {
     problem: Option<String>,
 }
 
-fn describe(name: &[u8], entry: &Entry) -> Described {
+/// What the list has of a filter.
+pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
     let info = entry.info();
     let Info { capacity, num_bytes, layers, items, distinct_items, .. } = info;
     let Info { expansion, target_fpp, expected_fpp, kind, keyed, read_only, .. } = info;

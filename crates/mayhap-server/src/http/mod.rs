@@ -8,8 +8,9 @@
 //! `server.rs` accepts connections, `guard.rs` checks who may do what, `routes.rs` maps paths to
 //! handlers, `filters.rs` and `file.rs` are the handlers. `body.rs` reads what requests bring,
 //! within limits, `door.rs` has places for all, `name.rs` the filter's name from the path,
-//! `failure.rs` is what goes wrong. Work on filters is done on threads of its own, since an answer
-//! may have to wait for a disk. `openapi.json` is the description for programs.
+//! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
+//! own, since an answer may have to wait for a disk. `openapi.json` is the description for
+//! programs.
 
 mod body;
 mod door;
@@ -20,6 +21,7 @@ mod guard;
 mod name;
 mod routes;
 mod server;
+mod ui;
 
 pub(crate) use name::encode;
 pub use server::Http;

@@ -29,7 +29,7 @@ impl FromRequestParts<State> for Name {
 }
 
 impl Name {
-    fn decode(raw: &str, limit: u32) -> Result<Self, Failure> {
+    pub(super) fn decode(raw: &str, limit: u32) -> Result<Self, Failure> {
         let bytes = raw.as_bytes();
         for (i, _) in bytes.iter().enumerate().filter(|&(_, &byte)| byte == b'%') {
             let hex = bytes.get(i + 1..i + 3);

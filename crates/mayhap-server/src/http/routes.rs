@@ -1,6 +1,6 @@
 //! Which path does what.
 
-use super::{Failure, State, file, filters, guard};
+use super::{Failure, State, file, filters, guard, ui};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
@@ -32,6 +32,7 @@ pub(super) fn router(state: State) -> Router {
         .route("/v1/filters/{name}/check", post(filters::check))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
+        .merge(ui::router())
         .fallback(|| async {
             Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")
         })

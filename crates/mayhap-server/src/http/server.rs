@@ -167,6 +167,8 @@ impl Connection {
 
     async fn run(mut self, stream: impl AsyncRead + AsyncWrite + Unpin) {
         let router = self.router.layer(axum::Extension(self.caller.clone()));
+        // For answers that have no end of their own.
+        let router = router.layer(axum::Extension(self.stop.clone()));
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(self.write_timeout);
         let stream = Box::pin(stream);

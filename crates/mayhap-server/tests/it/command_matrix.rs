@@ -264,13 +264,18 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 17] = [
+const PATHS: [(Needs, &str); 22] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
     (Needs::Nothing, "GET /readyz"),
     (Needs::Nothing, "GET /openapi.json"),
     (Needs::Read, "GET /metrics"),
+    (Needs::Read, "GET /ui"),
+    (Needs::Read, "GET /ui/main.js"),
+    (Needs::Read, "GET /ui/events?events=1"),
+    (Needs::Admin, "GET /ui/clients"),
+    (Needs::Admin, "GET /ui/slow"),
     (Needs::Read, "GET /v1/filters"),
     (Needs::Read, "GET /v1/filters/{name}"),
     (Needs::Write, "PUT /v1/filters/{name}"),

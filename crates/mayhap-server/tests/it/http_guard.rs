@@ -91,7 +91,7 @@ fn a_redis_client_is_not_answered() {
 }
 
 /// Users of every sort.
-fn guarded() -> Server {
+pub(crate) fn guarded() -> Server {
     let mut users = Users::new().unwrap();
     users.add("default", b"master password", Rights::ALL).unwrap();
     let of = |read, write, prefix: &str| Rights {
@@ -107,7 +107,7 @@ fn guarded() -> Server {
     Server::start(Config { users: Arc::new(users), ..Config::default() })
 }
 
-fn basic(user: &str, password: &str) -> String {
+pub(crate) fn basic(user: &str, password: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{user}:{password}")))
 }
 

@@ -21,6 +21,7 @@ mod http_guard;
 mod http_limits;
 mod http_metrics;
 mod http_tls;
+mod http_ui;
 mod keyspace;
 mod keyspace_counts;
 mod keyspace_dump;

@@ -163,10 +163,7 @@ impl Header {
     ///
     /// [`Error::WrongKind`].
     pub fn check_kind(&self, wanted: Kind) -> Result<(), Error> {
-        if self.kind == wanted {
-            return Ok(());
-        }
-        Err(Error::WrongKind { wanted: wanted.name(), found: self.kind.name() })
+        check_kind(self.kind, wanted)
     }
 
     /// The blocks of each segment of the body.
@@ -300,6 +297,25 @@ impl Header {
     /// than [`HEADER_BYTES`], [`Error::HeaderDamaged`], [`Error::IdentityDamaged`], and
     /// [`Error::BadField`] or a sizing error for values that no filter can have.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
+        Self::decode_with(bytes, Kind::segment_blocks)
+    }
+
+    /// [`Header::decode`] of a file that has to be of one kind, without the code of the others.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Header::decode`], and [`Error::WrongKind`].
+    pub(super) fn decode_as<F: Native>(bytes: &[u8]) -> Result<Self, Error> {
+        Self::decode_with(bytes, |kind, fields| {
+            check_kind(kind, F::KIND)?;
+            F::segment_blocks(fields)
+        })
+    }
+
+    fn decode_with(
+        bytes: &[u8],
+        segment_blocks: impl FnOnce(Kind, &Fields) -> Result<Vec<u64>, Error>,
+    ) -> Result<Self, Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(Error::NotAFilter);
         }
@@ -318,13 +334,14 @@ impl Header {
         if xxh3_64(&header[..CHECKSUM]) != u64_at(&header, CHECKSUM) {
             return Err(Error::HeaderDamaged);
         }
-        Self::decode_fields(&header, Identity::decode(&identity)?)
+        Self::decode_fields(&header, Identity::decode(&identity)?, segment_blocks)
     }
 
     /// Reads a header from which the identity has been removed.
     fn decode_fields(
         header: &[u8; HEADER_BYTES],
         identity: Option<Identity>,
+        segment_blocks: impl FnOnce(Kind, &Fields) -> Result<Vec<u64>, Error>,
     ) -> Result<Self, Error> {
         let bad_field = |field, found| Err(Error::BadField { field, found });
         let (version, kind_id) = (u16_at(header, 8), u16_at(header, 10));
@@ -372,7 +389,7 @@ impl Header {
             extra: core::array::from_fn(|i| u64_at(header, EXTRA + 8 * i)),
             layers: (0..num_layers).map(layer).collect(),
         };
-        let segment_blocks = kind.segment_blocks(&fields)?;
+        let segment_blocks = segment_blocks(kind, &fields)?;
         let pages = segment_blocks.iter().try_fold(0u64, |pages, &blocks| {
             segment_pages(blocks).and_then(|more| pages.checked_add(more))
         });
@@ -397,6 +414,13 @@ impl Header {
             key_options: key_options.into(),
         })
     }
+}
+
+fn check_kind(found: Kind, wanted: Kind) -> Result<(), Error> {
+    if found == wanted {
+        return Ok(());
+    }
+    Err(Error::WrongKind { wanted: wanted.name(), found: found.name() })
 }
 
 /// The version to write. A chain of 59 layers, which only unions create, leaves no room for an

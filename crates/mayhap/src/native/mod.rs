@@ -83,8 +83,7 @@ pub fn decode_as<F: Native>(
     bytes: &[u8],
     secret_key: Option<SecretKey>,
 ) -> Result<(F, Header), Error> {
-    let header = Header::decode(bytes)?;
-    header.check_kind(F::KIND)?;
+    let header = Header::decode_as::<F>(bytes)?;
     header.check_file_bytes(bytes.len() as u64)?;
     let digest_function = header.digest_function(secret_key)?;
     let (mut body, table) = bytes[HEADER_BYTES..].split_at(header.body_bytes() as usize);

@@ -3,8 +3,8 @@
 //! `kernel.rs` is a table of functions, which each instruction set fills in a file of its own for
 //! each k of `blocked`: `scalar.rs`, the definition, `avx2.rs`, `avx512.rs` and `neon.rs`, with
 //! `batch.rs`, the loop around them, and `shared.rs`, which loads blocks that other threads write
-//! to. `backend.rs` chooses among them. `tests.rs` compares every kernel of this machine with the
-//! scalar one and prints which ran.
+//! to. `backend.rs` chooses among them; `only_scalar.rs` stands in its place in WebAssembly.
+//! `tests.rs` compares every kernel of this machine with the scalar one and prints which ran.
 //!
 //! `probes/` has the kernels of `standard`. `cpu.rs`, `digest.rs` and `popcount.rs` are loops
 //! compiled for the CPU at hand, `pair.rs` sets two lanes in one locked instruction, and
@@ -29,13 +29,17 @@ macro_rules! has_features {
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
 mod avx512;
+#[cfg(not(target_family = "wasm"))]
 mod backend;
 mod batch;
 mod cpu;
 mod digest;
+#[cfg(not(target_family = "wasm"))]
 mod kernel;
 #[cfg(all(target_arch = "aarch64", not(any(loom, shuttle))))]
 mod neon;
+#[cfg(target_family = "wasm")]
+mod only_scalar;
 mod pair;
 mod popcount;
 mod prefetch;
@@ -46,11 +50,17 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+#[cfg(not(target_family = "wasm"))]
 pub(crate) use backend::Backend;
+#[cfg(not(target_family = "wasm"))]
 pub use backend::kernel_names;
 pub(crate) use batch::{contains as for_each_block, insert as for_each_block_mut};
 pub use cpu::on_this_cpu;
 pub(crate) use digest::digest_batch;
+#[cfg(target_family = "wasm")]
+pub(crate) use only_scalar::Backend;
+#[cfg(target_family = "wasm")]
+pub use only_scalar::kernel_names;
 pub(crate) use pair::Pairs;
 pub(crate) use popcount::with_popcount;
 pub(crate) use prefetch::{fits_cache, prefetch, prefetch_write};

@@ -2,12 +2,14 @@
 
 use super::Pairs;
 use super::batch::{self, block_index};
+#[cfg(not(target_family = "wasm"))]
 use super::kernel::kernels;
 use crate::Digest;
 use crate::bits::Block;
 use crate::positions::block_mask;
 use crate::sync::{AtomicU64, Ordering};
 
+#[cfg(not(target_family = "wasm"))]
 kernels!("scalar");
 
 #[inline(always)]
@@ -24,22 +26,30 @@ fn set_all(block: &mut Block, mask: [u64; 8]) -> bool {
     new
 }
 
-fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
+pub(super) fn contains<const K: u32>(blocks: &[Block], digest: Digest) -> bool {
     has_all(&blocks[block_index(blocks, digest)], block_mask::<K>(digest))
 }
 
-fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
+pub(super) fn insert<const K: u32>(blocks: &mut [Block], digest: Digest) -> bool {
     let index = block_index(blocks, digest);
     set_all(&mut blocks[index], block_mask::<K>(digest))
 }
 
-fn contains_batch<const K: u32>(blocks: &[Block], digests: &[Digest], found: &mut [u64]) {
+pub(super) fn contains_batch<const K: u32>(
+    blocks: &[Block],
+    digests: &[Digest],
+    found: &mut [u64],
+) {
     batch::contains(blocks, digests, found, |block, digest| {
         has_all(block, block_mask::<K>(digest))
     });
 }
 
-fn insert_batch<const K: u32>(blocks: &mut [Block], digests: &[Digest], new: &mut [u64]) {
+pub(super) fn insert_batch<const K: u32>(
+    blocks: &mut [Block],
+    digests: &[Digest],
+    new: &mut [u64],
+) {
     batch::insert(blocks, digests, new, |block, digest| set_all(block, block_mask::<K>(digest)));
 }
 

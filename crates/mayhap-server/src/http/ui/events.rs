@@ -1,0 +1,137 @@
+//! The numbers of the server and of the filters on the screen, once a second, as server-sent
+//! events.
+
+use super::super::name::Name;
+use super::super::{Failure, State, filters};
+use crate::clock::unix_ms;
+use crate::config::Rights;
+use crate::metrics::Counter;
+use axum::body::Body;
+use axum::extract::{Extension, Query, State as From};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
+
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Filters of one stream: more than any screen has rows.
+const MAX_FILTERS: usize = 100;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wanted {
+    /// Names as they stand in a path, separated by commas.
+    #[serde(default)]
+    filters: String,
+    /// Events until the stream ends; without it, it goes on.
+    events: Option<u64>,
+}
+
+/// What a stream needs from one event to the next.
+struct Stream {
+    state: State,
+    rights: Rights,
+    names: Arc<[Vec<u8>]>,
+    left: u64,
+    timer: tokio::time::Interval,
+    stopped: watch::Receiver<bool>,
+}
+
+/// `GET /ui/events?filters=a,b`
+///
+/// The connection counts as idle: it makes room for others, and the browser opens it again.
+pub(super) async fn events(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Extension(stopped): Extension<watch::Receiver<bool>>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Response, Failure> {
+    filters::need(rights.read, "read")?;
+    let limit = state.shared.config.max_name_bytes;
+    let names = wanted.filters.split(',').filter(|name| !name.is_empty());
+    let names = names.map(|name| Ok(Name::decode(name, limit)?.0));
+    let names: Arc<[Vec<u8>]> = names.collect::<Result<_, Failure>>()?;
+    if names.len() > MAX_FILTERS {
+        let found = names.len();
+        return Err(Failure::bad(format!("{found} filters, above the limit of {MAX_FILTERS}")));
+    }
+    let mut timer = tokio::time::interval(INTERVAL);
+    timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let left = wanted.events.unwrap_or(u64::MAX);
+    let stream = Stream { state, rights, names, left, timer, stopped };
+    let body = Body::from_stream(stream::unfold(stream, |stream| async move {
+        let (event, stream) = stream.next().await?;
+        Some((Ok::<_, Infallible>(event), stream))
+    }));
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], body).into_response())
+}
+
+impl Stream {
+    /// The next event; `None` at the end, and when the server stops.
+    async fn next(mut self) -> Option<(String, Self)> {
+        self.left = self.left.checked_sub(1)?;
+        tokio::select! {
+            _ = self.timer.tick() => {}
+            _ = self.stopped.changed() => return None,
+        }
+        let (state, rights) = (self.state.clone(), self.rights.clone());
+        let names = self.names.clone();
+        // Beside the thread of all connections: a filter may be busy.
+        let numbers = move || {
+            let filters = described(&state, &rights, &names);
+            json!({ "server": server(&state), "filters": filters })
+        };
+        let numbers = tokio::task::spawn_blocking(numbers).await.ok()?;
+        Some((format!("data: {numbers}\n\n"), self))
+    }
+}
+
+/// Those of the names that exist and that the user may read.
+fn described(state: &State, rights: &Rights, names: &[Vec<u8>]) -> Vec<Value> {
+    let covered = names.iter().filter(|name| rights.covers(name));
+    let found = covered.filter_map(|name| {
+        let entry = state.shared.keyspace.get(name, unix_ms())?;
+        serde_json::to_value(filters::describe(name, &entry)).ok()
+    });
+    found.collect()
+}
+
+/// What the metrics page has of the whole server, in few numbers.
+fn server(state: &State) -> Value {
+    let shared = &state.shared;
+    let (metrics, keyspace) = (&shared.metrics, &shared.keyspace);
+    let log = shared.log.as_ref().map(|log| {
+        let stats = log.stats();
+        json!({
+            "policy": stats.policy.name(),
+            "writable": stats.writable,
+            "log_bytes": stats.log_bytes,
+            "image_bytes": stats.image_bytes,
+            "unsynced_frames": stats.unsynced_frames,
+            "unsynced_ms": stats.unsynced_ms,
+            "changed_filters": stats.changed_filters,
+            "checkpoint_running": stats.checkpoint_running,
+            "checkpoint_at": stats.checkpoint_at,
+            "checkpoint_failed": stats.checkpoint_error.is_some(),
+        })
+    });
+    json!({
+        "at": unix_ms(),
+        "uptime_seconds": metrics.uptime().as_secs(),
+        "filters": keyspace.len(),
+        "num_bytes": keyspace.used_bytes(),
+        "max_bytes": shared.config.max_memory,
+        "connections": shared.clients.connected(),
+        "requests": shared.clients.requests() + metrics.total(Counter::HttpRequests),
+        "items_checked": metrics.total(Counter::ItemsAsked),
+        "items_found": metrics.total(Counter::ItemsFound),
+        "items_added": metrics.total(Counter::ItemsAdded),
+        "log": log,
+    })
+}

@@ -1,0 +1,92 @@
+// The dashboard: which view is open, and the stream of numbers that keeps it up to date.
+
+import { makeTable } from '/ui/table.js';
+import { count, pairs, size, time } from '/ui/text.js';
+import { fetchJson, makeClients, makeDurability, makeFilter, makeSlow } from '/ui/views.js';
+
+const main = document.getElementById('view');
+const problem = document.getElementById('problem');
+const report = (text) => {
+  problem.textContent = text;
+  problem.hidden = text === '';
+};
+
+let view;
+let stream;
+let last;
+
+/** Opens the stream again, for the filters on the screen. */
+function watch(keys) {
+  stream?.close();
+  stream = new EventSource(`/ui/events?${new URLSearchParams({ filters: keys.join(',') })}`);
+  stream.onmessage = ({ data }) => {
+    const numbers = JSON.parse(data);
+    strip(numbers.server);
+    view.update(numbers);
+  };
+  stream.onerror = () => {
+    if (stream.readyState === EventSource.CLOSED) report('The server sends no numbers any more: load the page again.');
+  };
+}
+
+function strip(server) {
+  const seconds = last ? (server.at - last.at) / 1000 : 0;
+  const perSecond = (name) => (seconds > 0 ? count(Math.round((server[name] - last[name]) / seconds)) : '–');
+  document.getElementById('server').replaceChildren(...pairs([
+    ['Filters', count(server.filters)],
+    ['Memory', server.max_bytes ? `${size(server.num_bytes)} of ${size(server.max_bytes)}` : size(server.num_bytes)],
+    ['Connections', count(server.connections)], ['Requests / s', perSecond('requests')],
+    ['Queried / s', perSecond('items_checked')], ['Added / s', perSecond('items_added')],
+    ['Up', time(server.uptime_seconds)],
+  ]));
+  last = server;
+}
+
+/** The table, filled page by page: the first page is on the screen before the second is requested. */
+function makeFilters() {
+  let waiting;
+  const table = makeTable((keys) => {
+    // Not for each row that goes by.
+    clearTimeout(waiting);
+    waiting = setTimeout(() => view.element === table.element && watch(keys), 200);
+  });
+  const fill = async () => {
+    let cursor = 0;
+    do {
+      const limit = cursor ? 1000 : 200;
+      const page = await fetchJson(`/v1/filters?limit=${limit}&cursor=${cursor}`);
+      table.put(page.filters, Date.now());
+      performance.mark('filters');
+      cursor = page.next;
+    } while (cursor && view.element === table.element);
+  };
+  return {
+    element: table.element,
+    keys: [],
+    begin: () => fill().catch((error) => report(error.message)),
+    update: ({ filters, server }) => table.put(filters, server.at),
+  };
+}
+
+const VIEWS = {
+  filters: makeFilters,
+  durability: makeDurability,
+  clients: () => makeClients(report),
+  slow: () => makeSlow(report),
+};
+
+function open() {
+  const hash = location.hash.slice(1);
+  report('');
+  view = hash.startsWith('filter=') ? makeFilter(hash.slice('filter='.length), report) : (VIEWS[hash] ?? makeFilters)();
+  main.replaceChildren(view.element);
+  for (const link of document.querySelectorAll('nav a')) {
+    if (link.hash === (location.hash || '#filters')) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  watch(view.keys);
+  view.begin?.();
+}
+
+addEventListener('hashchange', open);
+open();

@@ -1,0 +1,52 @@
+// Numbers as text, and elements from text: names come from strangers, and only ever become text.
+
+/** An element with attributes and children; a text child is a text node, never markup. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+
+/** `<div><dt>…<dd>…` for each pair. */
+export const pairs = (list) =>
+  list.map(([term, value]) => element('div', {}, element('dt', {}, term), element('dd', {}, value)));
+
+const grouped = new Intl.NumberFormat('en');
+export const count = (number) => (number === null || number === undefined ? '–' : grouped.format(number));
+
+/** A rate: `0.1 %`, or `1.2e-6` below a tenth of a thousandth. */
+export function rate(number) {
+  if (number === null || number === undefined) return '–';
+  if (number === 0) return '0';
+  return number < 1e-4 ? number.toExponential(1) : `${Number((number * 100).toPrecision(3))} %`;
+}
+
+export function size(bytes) {
+  if (bytes === null || bytes === undefined) return '–';
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let step = 0;
+  let left = bytes;
+  for (; left >= 1024 && step < units.length - 1; step += 1) left /= 1024;
+  return `${step ? left.toPrecision(3) : left} ${units[step]}`;
+}
+
+/** A time in its two largest units: `3 d 4 h`. */
+export function time(seconds) {
+  if (!Number.isFinite(seconds)) return '–';
+  const units = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
+  const first = units.findIndex(([, length]) => seconds >= length);
+  if (first < 0) return `${Math.round(seconds * 1000)} ms`;
+  let left = Math.floor(seconds);
+  const parts = units.slice(first, first + 2).map(([name, length]) => {
+    const whole = Math.floor(left / length);
+    left -= whole * length;
+    return [whole, name];
+  });
+  return parts.filter(([whole]) => whole).map((part) => part.join(' ')).join(' ');
+}
+
+/** Of a filter: its name as text; bytes that are no text in base64. */
+export const nameOf = (filter) => filter.name ?? `base64:${filter.name_base64}`;
+/** Of a filter: its name as paths and events have it. */
+export const keyOf = (filter) => filter.path.slice('/v1/filters/'.length);

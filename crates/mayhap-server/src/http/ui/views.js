@@ -1,0 +1,175 @@
+// The views beside the table: one filter, durability, clients, slow requests.
+
+import { count, element, keyOf, nameOf, pairs, rate, size, time } from '/ui/text.js';
+
+/** JSON of a path; the server's own words if it refuses. */
+export async function fetchJson(path, options) {
+  const response = await fetch(path, options);
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text);
+  let problem = `${response.status} ${response.statusText}`;
+  try {
+    problem = JSON.parse(text).error;
+  } catch { /* No JSON: the status says it. */ }
+  throw new Error(problem);
+}
+
+/** A line over time, from 0 to the largest value. */
+function makeChart(title, write) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  const line = document.createElementNS('http://www.w3.org/2000/svg', 'polyline');
+  svg.setAttribute('viewBox', '0 0 300 100');
+  svg.setAttribute('preserveAspectRatio', 'none');
+  svg.setAttribute('role', 'img');
+  svg.append(line);
+  const caption = element('figcaption');
+  const values = [];
+  return {
+    element: element('figure', {}, caption, svg),
+    put(value) {
+      values.push(value);
+      if (values.length > 300) values.shift();
+      const most = Math.max(...values) || 1;
+      const points = values.map((y, x) => `${x + 300 - values.length},${98 - (y / most) * 94}`);
+      line.setAttribute('points', points.join(' '));
+      caption.textContent = `${title}: ${write(value)}; the top is ${write(most)}, the width five minutes`;
+      svg.setAttribute('aria-label', caption.textContent);
+    },
+  };
+}
+
+/** When a filter is full, by what was added since the page was opened. */
+function forecast(filter, first, at) {
+  const seconds = (at - first.at) / 1000;
+  const perSecond = seconds > 0 ? (filter.items - first.items) / seconds : 0;
+  if (!filter.capacity || perSecond <= 0) return '–';
+  const left = filter.capacity - filter.items;
+  return left <= 0 ? 'now' : `${time(left / perSecond)}, at ${count(Math.round(perSecond))} keys/s`;
+}
+
+/** The page of one filter. */
+export function makeFilter(key, report) {
+  // As in the path, until the first event has the name: it need not be text.
+  const title = element('h2', {}, key);
+  const facts = element('dl', { class: 'column' });
+  const now = makeChart('Rate now', rate);
+  const keys = makeChart('Keys', count);
+  const path = `/v1/filters/${key}`;
+  const items = element('textarea', { rows: '2' });
+  const answer = element('p', { role: 'status' });
+  let first;
+  let measured;
+
+  const send = async (verb) => {
+    const list = items.value.split('\n').filter((item) => item !== '');
+    const body = JSON.stringify({ items: list });
+    const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+    try {
+      const result = await fetchJson(`${path}/${verb}`, sent);
+      const yes = verb === 'add' ? result.new : result.present;
+      const [one, other] = verb === 'add' ? ['new', 'already there'] : ['maybe in it', 'surely not in it'];
+      answer.textContent = list.map((item, i) => `${item}: ${yes[i] ? one : other}`).join('; ');
+      report('');
+    } catch (error) {
+      report(error.message);
+    }
+  };
+  const button = (text, verb) => {
+    const made = element('button', { type: 'button' }, text);
+    made.addEventListener('click', () => send(verb));
+    return made;
+  };
+  const measure = element('button', { type: 'button' }, 'Measure from the bits');
+  measure.addEventListener('click', async () => {
+    try {
+      measured = await fetchJson(`${path}?measure=true`);
+      put(measured, Date.now());
+    } catch (error) {
+      report(error.message);
+    }
+  });
+
+  function put(filter, at) {
+    first ??= { at, items: filter.items };
+    title.textContent = nameOf(filter);
+    const promised = filter.expected_fpp <= filter.target_fpp * 1.01;
+    facts.replaceChildren(...pairs([
+      ['Kind', filter.kind], ['Keys', `${count(filter.items)} of ${count(filter.capacity)}`],
+      ['Full in', forecast(filter, first, at)],
+      ['Rate now', element('span', { class: promised ? 'good' : 'bad' }, rate(filter.expected_fpp))],
+      ['Rate promised', rate(filter.target_fpp)],
+      ['Rate from the bits', rate(measured?.estimated_fpp)], ['Fill', rate(measured?.fill_ratio)],
+      ['Layers', count(filter.layers)], ['Memory', size(filter.num_bytes)],
+      ['Expires', filter.expires_at ? time((filter.expires_at - at) / 1000) : 'never'],
+      ['Problem', filter.problem ?? 'none'],
+    ]));
+    now.put(filter.expected_fpp);
+    keys.put(filter.items);
+  }
+
+  return {
+    element: element('section', {}, title, facts,
+      element('p', {}, measure, ' ', element('a', { href: `${path}/file`, download: '' }, 'Download')),
+      element('form', {}, element('label', {}, 'Keys, a line each', items),
+        button('Query', 'check'), button('Add', 'add')),
+      answer, now.element, keys.element),
+    keys: [key],
+    update: ({ filters, server }) => filters.filter((f) => keyOf(f) === key).forEach((f) => put(f, server.at)),
+  };
+}
+
+/** The write-ahead log and the images. */
+export function makeDurability() {
+  const facts = element('dl', { class: 'column' });
+  const lag = makeChart('Not yet on disk, milliseconds', count);
+  function update({ server: { log, at } }) {
+    if (!log) {
+      facts.replaceChildren(...pairs([['Write-ahead log', 'off: filters end with the server']]));
+      return;
+    }
+    const good = (is, yes, no) => element('span', { class: is ? 'good' : 'bad' }, is ? yes : no);
+    facts.replaceChildren(...pairs([
+      ['Policy', log.policy], ['Writes', good(log.writable, 'taken', 'refused')],
+      ['Write-ahead log', size(log.log_bytes)], ['Images', size(log.image_bytes)],
+      ['Not yet on disk', `${count(log.unsynced_frames)} records, ${count(log.unsynced_ms)} ms`],
+      ['Filters changed since the checkpoint', count(log.changed_filters)],
+      ['Last checkpoint', log.checkpoint_at ? `${time((at - log.checkpoint_at) / 1000)} ago` : 'none yet'],
+      ['Checkpoint', good(!log.checkpoint_failed, log.checkpoint_running ? 'running' : 'good', 'failed')],
+    ]));
+    lag.put(log.unsynced_ms);
+  }
+  return { element: element('section', {}, element('h2', {}, 'Durability'), facts, lag.element), keys: [], update };
+}
+
+/** A list that is fetched again every other second: for administrators. */
+function makeList(title, path, columns, report) {
+  const body = element('tbody');
+  const heads = columns.map(([text]) => element('th', { scope: 'col' }, text));
+  const table = element('table', {}, element('thead', {}, element('tr', {}, ...heads)), body);
+  let ticks = 0;
+  async function update() {
+    ticks += 1;
+    if (ticks % 2 === 0) return;
+    try {
+      const rows = await fetchJson(path);
+      body.replaceChildren(...rows.map((row) =>
+        element('tr', {}, ...columns.map(([, write]) => element('td', {}, String(write(row)))))));
+      report('');
+    } catch (error) {
+      report(error.message);
+    }
+  }
+  const scroll = element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': title }, table);
+  return { element: element('section', {}, element('h2', {}, title), scroll), keys: [], update };
+}
+
+export const makeClients = (report) => makeList('Clients', '/ui/clients', [
+  ['Number', (c) => c.id], ['Address', (c) => c.address], ['Name', (c) => c.name], ['User', (c) => c.user ?? ''],
+  ['Connected for', (c) => time(c.connected_ms / 1000)], ['Idle for', (c) => time(c.idle_ms / 1000)],
+  ['Requests', (c) => count(c.requests)], ['Buffers', (c) => size(c.num_bytes)],
+], report);
+
+export const makeSlow = (report) => makeList('Slow requests', '/ui/slow', [
+  ['When', (s) => new Date(s.at_ms).toLocaleString()], ['Took', (s) => `${Math.round(s.took_ms)} ms`],
+  ['Request', (s) => s.request], ['Address', (s) => s.address], ['Client', (s) => s.client],
+], report);

@@ -1,0 +1,235 @@
+// The dashboard of the server in Chromium: every view, 10,000 filters, names that break out of
+// whatever they are written into, and users without rights.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, before, test } from 'node:test';
+import { checkAccess, launch, root, watch } from './browser.mjs';
+
+const binary = process.env.MAYHAP ?? `${process.env.CARGO_TARGET_DIR ?? `${root}target`}/debug/mayhap`;
+const shots = process.env.SCREENS ?? `${root}target/web/screens/`;
+mkdirSync(shots, { recursive: true });
+const folder = mkdtempSync(join(tmpdir(), 'mayhap-dashboard-'));
+const FILTERS = 10_000;
+const HOSTILE = ['<img src=x onerror=alert(1)>', '"><script>alert(1)</script>', "a'b&amp;%3C,#filter=x",
+  '\u202ereversed'];
+
+/** A server on free ports; it ends with its standard input's owner. */
+async function serve(...options) {
+  const server = spawn(binary, ['serve', '--port', '0', '--http', '0', ...options],
+    { stdio: ['ignore', 'ignore', 'pipe'] });
+  const ports = {};
+  const lines = [];
+  for await (const line of createInterface({ input: server.stderr })) {
+    lines.push(line);
+    const [, what, port] = /(Redis clients|HTTP): \S*?:(\d+)\b/.exec(line) ?? [];
+    if (what) ports[what === 'HTTP' ? 'http' : 'redis'] = Number(port);
+    if (ports.http && ports.redis) break;
+  }
+  assert.ok(ports.http && ports.redis, lines.join('\n'));
+  server.stderr.resume();
+  const ended = new Promise((done) => server.once('exit', done));
+  return { ...ports, url: `http://127.0.0.1:${ports.http}`, pid: server.pid,
+    stop: async () => { server.kill('SIGTERM'); await ended; } };
+}
+
+/** Sends commands in one pipeline and waits for all replies, each a line. */
+async function commands(port, list) {
+  const bulk = (word) => {
+    const bytes = Buffer.isBuffer(word) ? word : Buffer.from(String(word));
+    return Buffer.concat([Buffer.from(`$${bytes.length}\r\n`), bytes, Buffer.from('\r\n')]);
+  };
+  const socket = connect(port, '127.0.0.1');
+  socket.write(Buffer.concat(list.map((words) =>
+    Buffer.concat([Buffer.from(`*${words.length}\r\n`), ...words.map(bulk)]))));
+  let replies = 0;
+  for await (const data of socket) {
+    assert.ok(!/^-/m.test(data.toString()), data.toString());
+    replies += data.toString().split('\r\n').length - 1;
+    if (replies >= list.length) break;
+  }
+}
+
+let server;
+let browser;
+before(async () => {
+  server = await serve('--data', join(folder, 'data'));
+  const names = Array.from({ length: FILTERS - HOSTILE.length - 1 }, (_, i) => `shop:${i}`);
+  const all = [...HOSTILE, Buffer.from([0xff, 0x00, 0x41]), ...names];
+  await commands(server.redis, all.map((name) => ['BF.RESERVE', name, '0.01', '100']));
+  const fill = Array.from({ length: 95 }, (_, i) => ['BF.ADD', HOSTILE[0], `key-${i}`]);
+  await commands(server.redis, fill);
+  browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Opens a view; `use` has the page until it ends, without errors and without dialogs. */
+async function open(hash, use, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const check = watch(page);
+  page.on('dialog', (dialog) => assert.fail(`a dialog: ${dialog.message()}`));
+  await page.goto(`${options.url ?? server.url}/ui${hash}`);
+  await use(page);
+  check();
+  await context.close();
+}
+
+test('10,000 filters: the first table comes fast, and scrolling never stalls', () => open('', async (page) => {
+  await page.locator('tbody a').first().waitFor();
+  const first = await page.evaluate(() => performance.getEntriesByName('filters')[0].startTime);
+  await page.locator(`table[aria-rowcount="${FILTERS + 1}"]`).waitFor();
+  const longest = await page.evaluate(async () => {
+    const long = [];
+    new PerformanceObserver((list) => long.push(...list.getEntries().map((entry) => entry.duration)))
+      .observe({ type: 'longtask' });
+    const scroll = document.querySelector('.scroll');
+    for (let top = 0; top < scroll.scrollHeight; top += scroll.scrollHeight / 100) {
+      scroll.scrollTop = top;
+      await new Promise(requestAnimationFrame);
+    }
+    return Math.max(0, ...long);
+  });
+  console.log(`first table after ${first.toFixed(0)} ms, longest task while scrolling ${longest} ms`);
+  const rows = await page.locator('tbody tr').count();
+  assert.ok(rows < 100, `${rows} rows exist`);
+  assert.equal(await page.locator('tbody tr').last().getAttribute('class'), 'space');
+  await checkAccess(page);
+}));
+
+test('hostile names are text, and lead to their own page', () => open('', async (page) => {
+  await page.locator(`table[aria-rowcount="${FILTERS + 1}"]`).waitFor();
+  const paths = await page.evaluate(async () => {
+    const all = [];
+    for (let cursor = 0; cursor !== null;) {
+      const list = await (await fetch(`/v1/filters?limit=1000&cursor=${cursor}`)).json();
+      all.push(...list.filters.filter(({ name }) => !name?.startsWith('shop:')));
+      cursor = list.next;
+    }
+    return all.map(({ name, path }) => [name, path.slice('/v1/filters/'.length)]);
+  });
+  assert.equal(paths.length, HOSTILE.length + 1);
+  for (const [name, key] of paths) {
+    await page.goto(`${server.url}/ui#filter=${key}`);
+    const title = name ?? 'base64:/wBB';
+    await page.getByRole('heading', { name: title, exact: true, level: 2 }).waitFor();
+    await page.locator('dt', { hasText: 'Promised' }).or(page.locator('dt', { hasText: 'Rate promised' }))
+      .first().waitFor();
+    assert.equal(await page.locator('main img, main script').count(), 0, title);
+  }
+}));
+
+test('a filter is queried and filled, and its page is live', () => {
+  const key = encodeURIComponent(HOSTILE[0]).replace(/[!'()*~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return open(`#filter=${key}`, async (page) => {
+    await page.getByText('95 of 100').waitFor();
+    await page.getByLabel('Keys, a line each').fill('key-1\nnever <b>seen</b>');
+    await page.getByRole('button', { name: 'Query' }).click();
+    await page.getByText('key-1: maybe in it; never <b>seen</b>: surely not in it').waitFor();
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('key-1: already there; never <b>seen</b>: new').waitFor();
+    await page.getByText('96 of 100').waitFor();
+    await page.getByRole('button', { name: 'Measure from the bits' }).click();
+    await page.locator('div', { hasText: /^Fill\d/ }).waitFor();
+    await page.screenshot({ path: `${shots}dashboard-filter.png` });
+    await checkAccess(page);
+  });
+});
+
+test('durability, clients and slow requests are shown', async () => {
+  await open('#durability', async (page) => {
+    await page.getByText('Write-ahead log').first().waitFor();
+    await page.getByText('taken').waitFor();
+    await page.screenshot({ path: `${shots}dashboard-durability.png` });
+    await checkAccess(page);
+  });
+  const client = connect(server.redis, '127.0.0.1');
+  client.write('CLIENT SETNAME <b>bold</b>\r\n');
+  await new Promise((done) => client.once('data', done));
+  await open('#clients', async (page) => {
+    await page.getByRole('cell', { name: '<b>bold</b>', exact: true }).waitFor();
+    assert.equal(await page.locator('main b').count(), 0);
+    await checkAccess(page);
+  });
+  client.destroy();
+  await open('#slow', async (page) => {
+    await page.getByRole('columnheader', { name: 'Took' }).waitFor();
+    await checkAccess(page);
+  });
+});
+
+test('an open page is cheap for the server', () => open('', async (page) => {
+  const ticks = () => {
+    const fields = readFileSync(`/proc/${server.pid}/stat`, 'utf8').split(') ')[1].split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  };
+  await page.locator(`table[aria-rowcount="${FILTERS + 1}"]`).waitFor();
+  const up = () => page.locator('#server dd').last().textContent();
+  const start = ticks();
+  const seen = new Set();
+  // Ten events, as the page shows them.
+  while (seen.size < 10) {
+    const last = await up();
+    seen.add(last);
+    await page.waitForFunction((text) => document.querySelector('#server dd:last-child')
+      && [...document.querySelectorAll('#server dd')].at(-1).textContent !== text, last);
+  }
+  console.log(`an open page: ${((ticks() - start) * 10 / 10_000 * 100).toFixed(2)} % of a core`);
+  await page.screenshot({ path: `${shots}dashboard.png` });
+}));
+
+test('nothing is shown without the right to it', async () => {
+  const config = join(folder, 'users.toml');
+  writeFileSync(join(folder, 'password'), 'master\n');
+  writeFileSync(config, [
+    `password_file = "${join(folder, 'password')}"`,
+    '[[user]]', 'name = "eye"', `password_hash = "${await hashOf('eye')}"`, 'rights = "read"', 'prefix = "shop:"',
+    '[[user]]', 'name = "hand"', `password_hash = "${await hashOf('hand')}"`, 'rights = "write"',
+  ].join('\n'));
+  const guarded = await serve('--config', config);
+  try {
+    const status = async (user, path) => (await fetch(guarded.url + path, user
+      ? { headers: { authorization: `Basic ${btoa(`${user}:${user}`)}` } } : {})).status;
+    for (const path of ['/ui', '/ui/main.js', '/ui/events', '/ui/clients', '/ui/slow']) {
+      assert.equal(await status('', path), 401, path);
+      assert.equal(await status('hand', path), 403, path);
+    }
+    const bearer = { authorization: 'Bearer master', 'content-type': 'application/json' };
+    for (const name of ['secret', 'shop:1']) {
+      await fetch(`${guarded.url}/v1/filters/${name}`, { method: 'PUT', headers: bearer, body: '{}' });
+    }
+    const credentials = { httpCredentials: { username: 'eye', password: 'eye' }, url: guarded.url };
+    const context = await browser.newContext(credentials);
+    const page = await context.newPage();
+    await page.goto(`${guarded.url}/ui`);
+    await page.getByRole('link', { name: 'shop:1' }).waitFor();
+    assert.equal(await page.getByText('secret').count(), 0);
+    await page.getByRole('link', { name: 'Clients' }).click();
+    await page.getByText('this user has no right to admin').waitFor();
+    await page.goto(`${guarded.url}/ui#filter=shop%3A1`);
+    await page.getByLabel('Keys, a line each').fill('a');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await page.getByText('this user has no right to write').waitFor();
+    await context.close();
+  } finally {
+    await guarded.stop();
+  }
+});
+
+/** The hash of a password, as the settings file has it. */
+async function hashOf(password) {
+  const hashing = spawn(binary, ['serve', '--hash-password'], { stdio: ['pipe', 'pipe', 'ignore'] });
+  hashing.stdin.end(`${password}\n`);
+  let text = '';
+  for await (const data of hashing.stdout) text += data;
+  return text.trim();
+}
