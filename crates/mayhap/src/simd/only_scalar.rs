@@ -1,7 +1,7 @@
 //! The kernel where there is only the scalar one: called without a table of functions, so that a
 //! module for the browser is linked with what it calls and nothing else.
 
-use super::scalar;
+use super::{Pairs, scalar};
 use crate::Digest;
 use crate::bits::Block;
 use crate::sync::AtomicU64;
@@ -56,13 +56,28 @@ impl Backend {
         of_k!(self, insert_batch(blocks, digests, new));
     }
 
-    /// Queries up to 64 digests in blocks into which other threads may be inserting.
+    /// Queries a digest in blocks into which other threads may be inserting.
+    pub(crate) fn contains_shared(self, words: &[AtomicU64], digest: Digest) -> bool {
+        of_k!(self, contains_shared(words, digest))
+    }
+
+    /// [`Backend::contains_shared`] for up to 64 digests: digest `i` is bit `i` of the answer.
     ///
     /// # Panics
     ///
-    /// If the words are not aligned to 64 bytes, as blocks are, or if there are more digests.
-    pub(crate) fn contains_shared(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
-        of_k!(self, contains_shared(words, digests))
+    /// If there are more.
+    pub(crate) fn contains_shared_group(self, words: &[AtomicU64], digests: &[Digest]) -> u64 {
+        of_k!(self, contains_shared_group(words, digests))
+    }
+
+    /// Inserts a digest while other threads do; `true` if a bit was new.
+    pub(crate) fn insert_shared(
+        self,
+        words: &[AtomicU64],
+        digest: Digest,
+        pairs: Option<Pairs>,
+    ) -> bool {
+        of_k!(self, insert_shared(words, digest, pairs))
     }
 }
 
