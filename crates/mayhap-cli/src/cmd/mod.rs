@@ -4,10 +4,12 @@ pub mod add;
 pub mod bench;
 pub mod build;
 pub mod check;
+pub mod clear;
 pub mod completions;
 pub mod convert;
 pub mod create;
 pub mod dedup;
+pub mod delete;
 pub mod detect;
 pub mod filter;
 pub mod info;
@@ -23,6 +25,8 @@ pub mod remove;
 #[cfg(feature = "server")]
 pub mod serve;
 mod sources;
+#[cfg(feature = "redis")]
+pub mod ttl;
 pub mod verify;
 pub mod which;
 
@@ -84,6 +88,8 @@ enum Verb {
     Create(create::Args),
     Add(add::Args),
     Remove(remove::Args),
+    Clear(clear::Args),
+    Delete(delete::Args),
     Check(check::Args),
     Filter(filter::Args),
     Info(info::Args),
@@ -96,6 +102,8 @@ enum Verb {
     Push(push::Args),
     #[cfg(feature = "redis")]
     Pull(pull::Args),
+    #[cfg(feature = "redis")]
+    Ttl(ttl::Args),
     #[cfg(feature = "server")]
     Serve(serve::Args),
     Plan(plan::Args),
@@ -145,6 +153,8 @@ pub fn main() -> ExitCode {
         Verb::Create(args) => create::run(&args, talk),
         Verb::Add(args) => add::run(&args, talk),
         Verb::Remove(args) => remove::run(&args, talk),
+        Verb::Clear(args) => clear::run(&args, talk),
+        Verb::Delete(args) => delete::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),
         Verb::Filter(args) => filter::run(&args, talk),
         Verb::Info(args) => info::run(&args, talk),
@@ -157,6 +167,8 @@ pub fn main() -> ExitCode {
         Verb::Push(args) => push::run(&args, talk),
         #[cfg(feature = "redis")]
         Verb::Pull(args) => pull::run(&args, talk),
+        #[cfg(feature = "redis")]
+        Verb::Ttl(args) => ttl::run(&args, talk),
         #[cfg(feature = "server")]
         Verb::Serve(args) => serve::run(&args, talk),
         Verb::Plan(args) => plan::run(&args, cli.messages.color),
