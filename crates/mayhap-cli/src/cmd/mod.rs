@@ -73,6 +73,7 @@ Examples:
   mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
+mayhap help VERB, or mayhap VERB --help, describes a verb. \
 Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), or something is off \
 (verify); 2 error, or the filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| \
 head) is no error. Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as \
@@ -202,7 +203,13 @@ pub fn command() -> clap::Command {
 
 /// The arguments, and the colour that help and usage errors are to have.
 fn arguments() -> (Vec<OsString>, ColorChoice) {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // `mayhap help VERB` is `mayhap VERB --help`.
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.remove(1);
+        arguments.truncate(2);
+        arguments.push("--help".into());
+    }
     let mut color = ColorChoice::Auto;
     for (i, argument) in arguments.iter().enumerate() {
         let value = match argument.to_str() {

@@ -2,7 +2,7 @@
 
 use crate::args::{ForeignArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::{Talk, counted, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
@@ -85,11 +85,9 @@ impl Summary {
             return Talk::json(self, true);
         }
         let (removed, not_there) = (grouped(self.removed), grouped(self.not_there));
-        let (file, lines, seconds) = (&self.file, grouped(self.lines_read), self.seconds);
+        let (file, lines, seconds) = (&self.file, counted(self.lines_read, "line"), self.seconds);
         talk.report(
-            &format!(
-                "{file}: {removed} removed, {not_there} not there ({lines} lines, {seconds:.2} s)"
-            ),
+            &format!("{file}: {removed} removed, {not_there} not there ({lines}, {seconds:.2} s)"),
             &self.state.text(),
         );
         Ok(())

@@ -1,7 +1,9 @@
 //! The set that a run remembers lines in: from arguments, or from a state file.
 
 use super::Args;
-use crate::args::{DEFAULT_FPP, Existing, ForeignArgs, SizeArgs, conflict, secret_key};
+#[cfg(feature = "redis")]
+use crate::args::ForeignArgs;
+use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::memory;

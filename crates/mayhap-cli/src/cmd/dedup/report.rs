@@ -3,7 +3,7 @@
 use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, print, rate};
+use crate::io::messages::{Talk, counted, grouped, print, rate};
 use crate::io::reader;
 use mayhap_sets::Forgotten;
 use mayhap_units::number::{format_bytes, format_count};
@@ -103,8 +103,8 @@ impl Summary {
             format!("kept {kept}, dropped {dropped}")
         };
         let read = format!(
-            "read {} lines ({}) in {:.2} s, {}/s\n{verdict}",
-            grouped(self.lines_read),
+            "read {} ({}) in {:.2} s, {}/s\n{verdict}",
+            counted(self.lines_read, "line"),
             format_bytes(self.bytes_read),
             self.seconds,
             format_count(self.lines_per_second as u64),
