@@ -21,11 +21,28 @@ pub struct KeyBytes {
 impl KeyBytes {
     /// Replaces the contents by the keys of a batch; texts that are no keys are left out.
     pub fn encode(&mut self, key_type: KeyType, batch: &Batch<'_>, not_keys: &mut NotKeys) {
+        let first = batch.first_line();
+        self.encode_all(key_type, batch.keys(), |line, error| {
+            not_keys.add(Some(first + line as u64), error);
+        });
+    }
+
+    /// [`KeyBytes::encode`] of texts that stand in no list.
+    pub fn encode_texts(&mut self, key_type: KeyType, texts: &[&[u8]], not_keys: &mut NotKeys) {
+        self.encode_all(key_type, texts.iter().copied(), |_, error| not_keys.add(None, error));
+    }
+
+    fn encode_all<'a>(
+        &mut self,
+        key_type: KeyType,
+        texts: impl Iterator<Item = &'a [u8]>,
+        mut bad: impl FnMut(usize, Error),
+    ) {
         self.bytes.clear();
         self.ends.clear();
         self.lines.clear();
         self.bad.clear();
-        for (line, key) in batch.keys().enumerate() {
+        for (line, key) in texts.enumerate() {
             match key_type.encode(key, &mut self.scratch) {
                 Ok(encoded) => {
                     self.bytes.extend_from_slice(encoded);
@@ -34,7 +51,7 @@ impl KeyBytes {
                 }
                 Err(error) => {
                     self.bad.push(line);
-                    not_keys.add(batch.first_line() + line as u64, error);
+                    bad(line, error);
                 }
             }
         }
@@ -73,11 +90,12 @@ impl KeyBytes {
 #[derive(Debug, Default)]
 pub struct NotKeys {
     lines: u64,
-    first: Option<(u64, Error)>,
+    /// Its number in the list, if it stands in one.
+    first: Option<(Option<u64>, Error)>,
 }
 
 impl NotKeys {
-    fn add(&mut self, at: u64, why: Error) {
+    fn add(&mut self, at: Option<u64>, why: Error) {
         self.lines += 1;
         self.first.get_or_insert((at, why));
     }
@@ -94,6 +112,32 @@ impl NotKeys {
             1 => "1 line is".to_owned(),
             lines => format!("{} lines are", grouped(lines)),
         };
-        Some(format!("{lines} no key for {name} (first: line {at}: {why})"))
+        let at = at.map_or(String::new(), |at| format!("line {at}: "));
+        Some(format!("{lines} no key for {name} (first: {at}{why})"))
     }
+}
+
+/// How a random number is written as a key of this type.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_foreign::random_text;
+/// use mayhap_formats::KeyType;
+///
+/// assert_eq!(random_text(KeyType::Bytes)(255), "00000000000000ff");
+/// assert_eq!(random_text(KeyType::Long)(u64::MAX), "-1");
+/// ```
+pub fn random_text(key_type: KeyType) -> fn(u64) -> String {
+    const FORMS: [fn(u64) -> String; 3] = [
+        |number| format!("{number:016x}"),
+        |number| number.cast_signed().to_string(),
+        |number| (number as i32).to_string(),
+    ];
+    let is_key = |form: &fn(u64) -> String| {
+        [0x8123_4567_89AB_CDEF, 0xA123_4567_89AB_CDEF]
+            .iter()
+            .all(|&number| key_type.encode(form(number).as_bytes(), &mut Vec::new()).is_ok())
+    };
+    FORMS.into_iter().find(is_key).unwrap_or(FORMS[2])
 }

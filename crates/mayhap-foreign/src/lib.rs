@@ -33,5 +33,5 @@ pub use describe::describe;
 pub use error::Error;
 pub use file::{ForeignFile, Known, detect_all};
 pub use forms::{convert, forms_of, no_form};
-pub use keys::{KeyBytes, NotKeys};
+pub use keys::{KeyBytes, NotKeys, random_text};
 pub use numbers::{FULL_FILL, Numbers};

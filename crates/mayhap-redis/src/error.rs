@@ -98,6 +98,22 @@ pub enum Error {
         /// The server's message.
         reason: String,
     },
+    /// A reply was lost, and the command must not be sent again: it may have been executed.
+    Lost {
+        /// The command.
+        what: String,
+    },
+    /// The scheme of the filter, or its server, has no such operation.
+    Unsupported {
+        /// The name.
+        name: String,
+        /// The scheme.
+        scheme: &'static str,
+        /// The operation, as in "it cannot be …".
+        what: &'static str,
+        /// Why not, and what works instead.
+        reason: &'static str,
+    },
     /// Another client is creating or switching this filter, and did not finish in time.
     Busy {
         /// The name.
@@ -175,6 +191,14 @@ impl fmt::Display for Error {
                 "the filter {name} takes no more keys: {reason}; make a larger one, or one that \
                  grows"
             ),
+            Self::Lost { what } => write!(
+                f,
+                "the reply to {what} was lost, and sending it again may do harm: it may or may not \
+                 have been executed"
+            ),
+            Self::Unsupported { name, scheme, what, reason } => {
+                write!(f, "{name} is a filter of {scheme} and cannot be {what}: {reason}")
+            }
             Self::Busy { name, what } => {
                 write!(f, "another client {what} the filter {name}; try again")
             }

@@ -3,6 +3,7 @@
 use crate::Error;
 use mayhap::Bitmap;
 use std::future::Future;
+use std::time::Duration;
 
 /// Whether an inserted key was already present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,8 +50,10 @@ pub struct FilterInfo {
     pub num_bits: u64,
     /// k; 0 if the server does not report it.
     pub num_hashes: u32,
-    /// n that it was sized for, if it is recorded.
+    /// n that it was sized for, if it is recorded; of one that grows, n until the next layer.
     pub expected_items: Option<u64>,
+    /// Whether it grows beyond that.
+    pub grows: bool,
     /// p that it was sized for, if it is recorded.
     pub target_fpp: Option<f64>,
     /// The number of set bits; 0 if the server does not report it.
@@ -91,6 +94,12 @@ pub trait RemoteFilter: Clone + Send + Sync + 'static {
 
     /// Reads the parameters and counts the bits on the server.
     fn info(&self) -> impl Future<Output = Result<FilterInfo, Error>> + Send;
+
+    /// Sets the expiry of all its keys, counted from now; `None`: never.
+    fn expire(&self, after: Option<Duration>) -> impl Future<Output = Result<(), Error>> + Send;
+
+    /// Empties it; parameters and expiry stay.
+    fn clear(&self) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// Deletes all its keys; returns whether there were any.
     fn delete(&self) -> impl Future<Output = Result<bool, Error>> + Send;

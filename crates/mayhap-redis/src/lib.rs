@@ -24,17 +24,20 @@ mod bitfield;
 pub mod blocking;
 mod error;
 mod filter;
+mod find;
 pub mod guard;
 mod magnus;
 mod native;
 mod redisson;
 mod replies;
 mod server;
+mod string;
 mod trouble;
 
-pub use bf::{BfGrowth, BfOptions, RemoteBf};
+pub use bf::{BfChunk, BfGrowth, BfKind, BfOptions, RemoteBf};
 pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};
+pub use find::{Found, find};
 pub use magnus::{MagnusOptions, MagnusParams, RemoteMagnus};
 #[doc(hidden)]
 pub use native::Meta;

@@ -41,6 +41,8 @@ pub enum Refusal {
     ForeignTime,
     /// It holds many sets.
     ManySets,
+    /// Keys are hashed where it is, so that it takes no digests.
+    TakesKeys,
     /// It is of a kind that a newer version writes.
     UnknownKind(Kind),
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Refusal {
             Self::ReadOnly => f.write_str("is open to be read only"),
             Self::ForeignTime => f.write_str("is a window of time whose unit is not known here"),
             Self::ManySets => f.write_str("is a matrix, which holds many sets"),
+            Self::TakesKeys => f.write_str("hashes keys by itself, and takes no digests"),
             Self::UnknownKind(kind) => write!(f, "is a {} filter, unknown here", kind.name()),
         }
     }

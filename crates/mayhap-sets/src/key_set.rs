@@ -28,8 +28,59 @@ pub trait KeySet: fmt::Debug {
         None
     }
 
-    /// How keys become digests.
+    /// How keys become digests; without a meaning for a set that [`KeySet::takes_keys`].
     fn digest_function(&self) -> DigestFunction;
+
+    /// Whether keys are hashed where the set is, so that it takes their bytes:
+    /// [`KeySet::insert_keys_into`] and its like, and none of the methods that take digests, which
+    /// return [`Refusal::TakesKeys`].
+    fn takes_keys(&self) -> bool {
+        false
+    }
+
+    /// Queries many keys by their bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`KeySet::contains_digests_into`].
+    fn contains_keys_into(&mut self, keys: &[&[u8]], found: &mut Bitmap) -> Result<(), Error> {
+        self.contains_digests_into(&digests_of(self.digest_function(), keys), found)
+    }
+
+    /// Inserts many keys by their bytes; reports which were new.
+    ///
+    /// # Errors
+    ///
+    /// As [`KeySet::insert_digests_into`].
+    fn insert_keys_into(&mut self, keys: &[&[u8]], new: &mut Bitmap) -> Result<(), Error> {
+        self.insert_digests_into(&digests_of(self.digest_function(), keys), new)
+    }
+
+    /// Removes many keys by their bytes and reports which were there; `false`, and nothing done,
+    /// for kinds that cannot.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Server`].
+    fn remove_keys_into(&mut self, keys: &[&[u8]], removed: &mut Bitmap) -> Result<bool, Error> {
+        let digests = digests_of(self.digest_function(), keys);
+        Ok(self.remove_digests_into(&digests, removed))
+    }
+
+    /// The positions, in the keys given last, of texts that are no keys of this set; sorted.
+    fn not_keys(&self) -> &[usize] {
+        &[]
+    }
+
+    /// A sentence on all texts given so far that are no keys of this set, if there were any.
+    fn not_keys_text(&self) -> Option<String> {
+        None
+    }
+
+    /// A random number as the text of a key, for a set that [`KeySet::takes_keys`].
+    fn random_key(&self, number: u64) -> String {
+        format!("{number:016x}")
+    }
 
     /// Queries many digests.
     ///
@@ -66,6 +117,15 @@ pub trait KeySet: fmt::Debug {
     /// cannot.
     fn remove_digests_into(&mut self, _digests: &[Digest], _removed: &mut Bitmap) -> bool {
         false
+    }
+
+    /// Forgets all keys, and nothing else; `false`, and nothing done, for kinds that cannot.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Server`], also where a scheme or its server has no such operation.
+    fn clear(&mut self) -> Result<bool, Error> {
+        Ok(false)
     }
 
     /// Why nothing can be inserted, if so.
@@ -216,6 +276,12 @@ pub trait KeySet: fmt::Debug {
     fn unsure_keys(&self) -> u64 {
         0
     }
+}
+
+fn digests_of(function: DigestFunction, keys: &[&[u8]]) -> Vec<Digest> {
+    let mut digests = vec![Digest::default(); keys.len()];
+    function.digest_batch(keys, &mut digests);
+    digests
 }
 
 /// A set as the contents of a file.

@@ -18,11 +18,11 @@ pub struct State {
     pub distinct_items: Option<u64>,
     /// Distinct keys that it was made for; a growing one has no such number.
     pub expected_items: Option<u64>,
-    /// The rate that was promised.
+    /// The rate that was promised; NaN (`null`) if a server does not report it.
     pub target_fpp: f64,
-    /// The rate now, from the bits.
+    /// The rate now, from the bits; NaN likewise.
     pub estimated_fpp: f64,
-    /// The share of bits set.
+    /// The share of bits set; NaN likewise.
     pub fill_ratio: f64,
     /// Whether it keeps its promise.
     #[serde(serialize_with = "health_name")]
@@ -65,15 +65,19 @@ impl State {
     /// In two lines.
     pub fn text(&self) -> String {
         let of = self.expected_items.map(|items| format!(" of {}", format_count(items)));
+        let fill = match self.fill_ratio {
+            fill if fill.is_nan() => String::new(),
+            fill => format!(", fill {:.1} %", fill * 100.0),
+        };
+        let known = |fpp: f64| if fpp.is_nan() { "not known".into() } else { rate(fpp) };
         format!(
-            "{} filter of {}: {}{} keys, fill {:.1} %\nrate now {}, target {}",
+            "{} filter of {}: {}{} keys{fill}\nrate now {}, target {}",
             self.layout,
             format_bytes(self.num_bytes),
             format_count(self.keys()),
             of.unwrap_or_default(),
-            self.fill_ratio * 100.0,
-            rate(self.estimated_fpp),
-            rate(self.target_fpp),
+            known(self.estimated_fpp),
+            known(self.target_fpp),
         )
     }
 }

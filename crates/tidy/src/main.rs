@@ -3,7 +3,7 @@
 use std::io;
 use tidy::{circles::circles, imports::imports, source::Crate, workspace};
 
-const CRATES: [&str; 14] = [
+const CRATES: [&str; 15] = [
     "mayhap",
     "mayhap-store",
     "mayhap-formats",
@@ -17,6 +17,7 @@ const CRATES: [&str; 14] = [
     "mayhap-plot",
     "mayhap-sets",
     "mayhap-foreign",
+    "mayhap-remote",
     "mayhap-cli",
 ];
 

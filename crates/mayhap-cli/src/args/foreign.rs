@@ -2,6 +2,8 @@
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+#[cfg(feature = "redis")]
+use mayhap::SecretKey;
 use mayhap_foreign::Known;
 use mayhap_formats::{Format, KeyType, Shape};
 use mayhap_units::number::parse_count;
@@ -23,6 +25,9 @@ pub struct ForeignArgs {
     /// k of a bare bitmap, the bits of a key
     #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
     pub hashes: Option<u32>,
+    /// Over how many bitmaps of that size a filter of magnuss-redis on a server is spread
+    #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
+    pub bitmaps: Option<u32>,
 }
 
 fn formats() -> impl TypedValueParser<Value = Format> {
@@ -51,6 +56,14 @@ impl ForeignArgs {
     /// What they say of a file.
     pub fn known(&self) -> Known {
         Known { format: self.format, key_type: self.key_type, shape: self.shape() }
+    }
+
+    /// What they say of a filter on a server, with this secret key.
+    #[cfg(feature = "redis")]
+    pub fn known_of_server(&self, secret_key: Option<SecretKey>) -> mayhap_remote::Known {
+        let Known { format, key_type, shape } = self.known();
+        let num_bitmaps = self.bitmaps;
+        mayhap_remote::Known { secret_key, format, key_type, shape, num_bitmaps }
     }
 
     /// m and k of a bare bitmap, if they were given.

@@ -65,11 +65,11 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
 fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
     matches!(
         (verb, id),
-        ("add" | "create" | "filter" | "info" | "verify", "file")
+        ("add" | "clear" | "create" | "delete" | "filter" | "info" | "remove" | "verify", "file",)
             | ("check" | "which", "filters")
             | ("merge", "files" | "output")
             | ("dedup", "state")
-            | ("push" | "pull", "url")
+            | ("push" | "pull" | "ttl", "url")
     ) || (verb, id) == ("check", "files") && position == 0 && !has_filters
 }
 
@@ -80,10 +80,6 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
             "but build writes files",
             "build a file and send it: mayhap push FILE URL; or mayhap create URL -n COUNT, then \
              mayhap add URL",
-        ),
-        ("remove", "file") => (
-            "and filters there forget no single key",
-            "keep a counting filter in a file, or let it expire: mayhap create URL --ttl 7d",
         ),
         ("push", "file") => {
             ("but push takes a file first", "in the other direction: mayhap pull URL FILE")

@@ -1,6 +1,8 @@
 //! `mayhap create`: an empty filter file.
 
-use crate::args::{DigestArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs, parse_time};
+use crate::args::{
+    DigestArgs, ForeignArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs, parse_time,
+};
 use crate::error::Error;
 use crate::files::refuse_existing;
 use crate::io::messages::Talk;
@@ -53,6 +55,8 @@ pub struct Args {
     #[command(flatten)]
     replicas: ReplicaArgs,
     #[command(flatten)]
+    foreign: ForeignArgs,
+    #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
     lines: LineArgs,
@@ -74,7 +78,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let place = remote::Place::of(&args.file)?;
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&args.size, &args.digest);
-        let wanted = remote::create::Wanted { size, digest, options: &options, ttl: args.ttl };
+        let wanted = remote::create::Wanted {
+            size,
+            digest,
+            options: &options,
+            ttl: args.ttl,
+            foreign: &args.foreign,
+        };
         remote::create::create(&connection, wanted, args.force, (talk, args.json))?;
         return Ok(Outcome::Done);
     }

@@ -6,10 +6,12 @@ pub mod backup;
 pub mod bench;
 pub mod build;
 pub mod check;
+pub mod clear;
 pub mod completions;
 pub mod convert;
 pub mod create;
 pub mod dedup;
+pub mod delete;
 pub mod detect;
 pub mod filter;
 pub mod info;
@@ -25,6 +27,8 @@ pub mod remove;
 #[cfg(feature = "server")]
 pub mod serve;
 mod sources;
+#[cfg(feature = "redis")]
+pub mod ttl;
 pub mod verify;
 pub mod which;
 
@@ -71,6 +75,7 @@ Examples:
   mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays";
 
 const EXIT_CODES: &str = "\
+mayhap help VERB, or mayhap VERB --help, describes a verb. \
 Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), or something is off \
 (verify); 2 error, or the filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| \
 head) is no error. Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as \
@@ -86,6 +91,8 @@ enum Verb {
     Create(create::Args),
     Add(add::Args),
     Remove(remove::Args),
+    Clear(clear::Args),
+    Delete(delete::Args),
     Check(check::Args),
     Filter(filter::Args),
     Info(info::Args),
@@ -98,6 +105,8 @@ enum Verb {
     Push(push::Args),
     #[cfg(feature = "redis")]
     Pull(pull::Args),
+    #[cfg(feature = "redis")]
+    Ttl(ttl::Args),
     #[cfg(feature = "server")]
     Serve(serve::Args),
     #[cfg(feature = "server")]
@@ -151,6 +160,8 @@ pub fn main() -> ExitCode {
         Verb::Create(args) => create::run(&args, talk),
         Verb::Add(args) => add::run(&args, talk),
         Verb::Remove(args) => remove::run(&args, talk),
+        Verb::Clear(args) => clear::run(&args, talk),
+        Verb::Delete(args) => delete::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),
         Verb::Filter(args) => filter::run(&args, talk),
         Verb::Info(args) => info::run(&args, talk),
@@ -163,6 +174,8 @@ pub fn main() -> ExitCode {
         Verb::Push(args) => push::run(&args, talk),
         #[cfg(feature = "redis")]
         Verb::Pull(args) => pull::run(&args, talk),
+        #[cfg(feature = "redis")]
+        Verb::Ttl(args) => ttl::run(&args, talk),
         #[cfg(feature = "server")]
         Verb::Serve(args) => serve::run(&args, talk),
         #[cfg(feature = "server")]
@@ -200,7 +213,13 @@ pub fn command() -> clap::Command {
 
 /// The arguments, and the colour that help and usage errors are to have.
 fn arguments() -> (Vec<OsString>, ColorChoice) {
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    // `mayhap help VERB` is `mayhap VERB --help`.
+    if arguments.get(1).is_some_and(|word| word == "help") {
+        arguments.remove(1);
+        arguments.truncate(2);
+        arguments.push("--help".into());
+    }
     let mut color = ColorChoice::Auto;
     for (i, argument) in arguments.iter().enumerate() {
         let value = match argument.to_str() {

@@ -1,6 +1,6 @@
 //! `mayhap pull`: a filter on a Redis or Valkey server to a file.
 
-use crate::args::{LockArgs, ReplicaArgs, WholeArgs};
+use crate::args::{ForeignArgs, LockArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
@@ -8,13 +8,16 @@ use crate::outcome::Outcome;
 use crate::set::remote::union::Whole;
 use crate::set::remote::{Connection, Place};
 use crate::set::session::Waiting;
-use mayhap::native::Header;
+use mayhap::native::{Header, MAGIC};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Stop;
 use mayhap_redis::RemoteFilter;
+use mayhap_remote::{Copied, copy, find_other};
 use mayhap_sets::State;
 use serde::Serialize;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,6 +29,11 @@ The file holds the bits as they are on the server, with everything known about t
 The number of insertions is not known: the file has an estimate from the bits. Others may insert \
 meanwhile: every key that was acknowledged before is in the file, and any later one may be. The \
 file appears whole or not at all.
+
+A filter of mayhap serve is written as a file of mayhap, of its kind, which mayhap push sends to \
+another server or, if it is a plain one (made with --layout blocked or standard), to any Redis. \
+One of RedisBloom is written as the replies of its BF.SCANDUMP (redisbloom), one of Redisson or of \
+Java-BloomFilter as its bitmap, which does not record m and k: they are printed.
 
 A URL is redis://host:port/database/name; see mayhap push --help.";
 
@@ -42,6 +50,8 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    foreign: ForeignArgs,
     #[command(flatten)]
     whole: WholeArgs,
     #[command(flatten)]
@@ -71,6 +81,9 @@ struct Pulled {
     seconds: f64,
     #[serde(flatten)]
     state: State,
+    /// What has to be said to open a file that does not record it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 /// Reads the filter and saves it.
@@ -83,7 +96,13 @@ fn pull(args: &Args, talk: Talk) -> Result<Pulled, Error> {
     crate::files::refuse_existing(&args.file, args.force)?;
     let stop = Stop::on_signals()?;
     let connection = Connection::open(place, &args.whole.server, ReplicaArgs::default(), talk)?;
-    let filter = connection.attach(args.whole.secret_key()?)?;
+    let key = args.whole.secret_key()?;
+    let (origin, known) = (connection.origin(), args.foreign.known_of_server(key));
+    if let Some(found) = find_other(&origin, &known)? {
+        let copied = copy(&origin, found, &known, args.whole.max_bytes())?;
+        return save_other(args, &copied, &stop, talk);
+    }
+    let filter = connection.attach(key)?;
     let bytes = connection.wait(filter.info())?.num_bytes;
     let mut progress = Progress::new(talk, Some(bytes));
     let whole =
@@ -95,7 +114,25 @@ fn pull(args: &Args, talk: Talk) -> Result<Pulled, Error> {
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
     let file = args.file.display().to_string();
-    Ok(Pulled { url: whole.name, file, seconds, state: State::of(&whole.filter) })
+    Ok(Pulled { url: whole.name, file, seconds, state: State::of(&whole.filter), note: None })
+}
+
+/// Saves the file of another scheme.
+fn save_other(args: &Args, copied: &Copied, stop: &Arc<Stop>, talk: Talk) -> Result<Pulled, Error> {
+    let started = Instant::now();
+    let lock = Waiting::new("pull", args.lock, talk, Some(stop)).lock(&args.file)?;
+    lock.save_bytes(&copied.bytes, args.force)?;
+    if copied.bytes.starts_with(&MAGIC) {
+        // Its pages have checksums.
+        mayhap_store::verify(&args.file)?;
+    }
+    Ok(Pulled {
+        url: copied.set.url().into(),
+        file: args.file.display().to_string(),
+        seconds: started.elapsed().as_secs_f64(),
+        state: copied.set.state(),
+        note: copied.note.clone(),
+    })
 }
 
 impl Pulled {
@@ -103,5 +140,8 @@ impl Pulled {
     fn say(&self, talk: Talk) {
         let line = format!("{}: read from {} ({:.2} s)", self.file, self.url, self.seconds);
         talk.report(&line, &self.state.text());
+        if let Some(note) = &self.note {
+            talk.say(&format!("{}: it does not record its numbers; to use it: {note}", self.file));
+        }
     }
 }

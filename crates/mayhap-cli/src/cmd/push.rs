@@ -1,19 +1,21 @@
 //! `mayhap push`: a filter file to a Redis or Valkey server.
 
-use crate::args::{ReplicaArgs, WholeArgs, parse_time};
+use crate::args::{ForeignArgs, ReplicaArgs, WholeArgs, parse_time};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
-use crate::set::remote::union::{Reading, Whole};
-use crate::set::remote::{Connection, Place, RemoteFile};
+use crate::set::remote::union::{Reading, Whole, refuse_foreign};
+use crate::set::remote::{Connection, Place};
 use mayhap_lists::Stop;
-use mayhap_redis::NativeFilter;
+use mayhap_redis::{BfChunk, Found, NativeFilter};
+use mayhap_remote::{Known, NativeSet, ServerSet, chunks_of, find_other, send};
 use mayhap_sets::{KeySet, State};
+use mayhap_store::{LogFound, Snapshot};
 use mayhap_units::number::parse_bytes;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +40,12 @@ given; to find out, its bits are read if the keys of both may not fit.
 The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
 --timeout. Filters of the layout standard have to fit in one value: --shard-size allows up to \
 512MiB, but a command on a huge value blocks all others. Windows, counting, scalable and fuse \
-filters, matrices, and filters of other systems cannot be pushed.";
+filters, matrices, and filters of other systems cannot be pushed to Redis.
+
+mayhap serve takes files of every kind that it has itself, fuse filters and matrices excepted; a \
+filter with a secret key only if that is its own. A dump of RedisBloom (see mayhap pull --help) \
+goes to RedisBloom and to mayhap serve. On both it comes in under a name of its own, \
+NAME:load:NUMBER, and then takes its place in one step.";
 
 /// Send a filter file to a Redis or Valkey server
 #[derive(Debug, clap::Args)]
@@ -120,9 +127,18 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
         without_log: false,
         talk,
     };
+    let known = ForeignArgs::default().known_of_server(key);
+    let connection = if let Some(chunks) = dump_of(args)? {
+        let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;
+        return push_chunks(args, &connection, &chunks, &known);
+    } else {
+        Connection::open(place, &args.whole.server, args.replicas, talk)?
+    };
+    if let Some(chunks) = other_form(args, &connection, &known)? {
+        return push_chunks(args, &connection, &chunks, &known);
+    }
     let mut progress = Progress::new(talk, None);
     let whole = Whole::read(&args.file, reading, (&stop, &mut progress))?;
-    let connection = Connection::open(place, &args.whole.server, args.replicas, talk)?;
     if args.discard_unfinished {
         let (server, name) = (&connection.server, &connection.place.filter);
         connection.wait(NativeFilter::discard(server, name))?;
@@ -148,7 +164,7 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
     };
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
-    let (file, _) = RemoteFile::of(&connection, filter)?;
+    let (file, _) = NativeSet::new(&connection.origin(), filter, connection.round_trip())?;
     Ok(Pushed {
         file: whole.name,
         url: connection.place.name.clone(),
@@ -158,6 +174,84 @@ fn push(args: &Args, talk: Talk) -> Result<Pushed, Error> {
         seconds,
         state: file.state(),
     })
+}
+
+/// The chunks of a file that is a dump of `RedisBloom`.
+fn dump_of(args: &Args) -> Result<Option<Vec<BfChunk>>, Error> {
+    match mayhap_store::read_header(&args.file) {
+        Err(mayhap_store::Error::Foreign { .. }) => {}
+        _ => return Ok(None),
+    }
+    chunks(args)
+}
+
+/// The chunks of a file of mayhap, where the server has filters only.
+fn other_form(
+    args: &Args,
+    connection: &Connection,
+    known: &Known,
+) -> Result<Option<Vec<BfChunk>>, Error> {
+    mayhap_store::read_header(&args.file)
+        .map_err(|error| refuse_foreign(&args.file.display().to_string(), error))?;
+    match find_other(&connection.origin(), known)? {
+        None | Some(Found::Nothing { filters_only: false }) => Ok(None),
+        Some(Found::Bf(filter)) if filter.kind().is_none() => Err(refuse_place(connection)),
+        Some(Found::Bf(_) | Found::Nothing { .. }) => {
+            if Snapshot::open(&args.file)?.log() != LogFound::None {
+                let name = args.file.display();
+                return Err(Error::usage(
+                    format!("{name} has a log beside it, which would not come along"),
+                    format!("its log becomes part of it with mayhap add {name} /dev/null"),
+                ));
+            }
+            chunks(args)
+        }
+        Some(_) => Err(refuse_place(connection)),
+    }
+}
+
+fn chunks(args: &Args) -> Result<Option<Vec<BfChunk>>, Error> {
+    let max_bytes = args.whole.max_bytes();
+    let bytes = mayhap_store::read_bytes(&args.file, max_bytes)?;
+    chunks_of(&bytes, max_bytes)
+        .map_err(|source| Error::Foreign { name: args.file.display().to_string(), source })
+}
+
+/// Sends a filter that the server holds behind `BF.*` commands.
+fn push_chunks(
+    args: &Args,
+    connection: &Connection,
+    chunks: &[BfChunk],
+    known: &Known,
+) -> Result<Pushed, Error> {
+    if args.merge {
+        return Err(Error::usage(
+            format!(
+                "{} is kept by its server, which merges into new filters alone",
+                connection.place.name
+            ),
+            "push it under another name, and unite the two there: BF.MERGE NEW ONE OTHER",
+        ));
+    }
+    let started = Instant::now();
+    let set = send(&connection.origin(), chunks, (args.ttl, args.force), known)?;
+    Ok(Pushed {
+        file: args.file.display().to_string(),
+        url: connection.place.name.clone(),
+        merged: false,
+        num_shards: set.seen().num_shards,
+        ttl_ms: set.seen().ttl_ms,
+        seconds: started.elapsed().as_secs_f64(),
+        state: set.state(),
+    })
+}
+
+/// A name that holds a filter of another system.
+fn refuse_place(connection: &Connection) -> Error {
+    Error::usage(
+        format!("{} holds a filter of another system", connection.place.name),
+        "use another name, or delete that one first: mayhap delete --force URL",
+    )
 }
 
 fn refuse_existing(connection: &Connection) -> Error {

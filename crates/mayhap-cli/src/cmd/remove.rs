@@ -1,17 +1,18 @@
 //! `mayhap remove`: keys out of a counting filter.
 
-use crate::args::{LineArgs, LockArgs, secret_key};
+use crate::args::{ForeignArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, secret_key};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::{Talk, counted, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
+use crate::set::remote::{self, Access};
 use crate::set::session::{Recording, Waiting, Writer};
 use mayhap::Bitmap;
 use mayhap::native::Kind;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::{LineReader, Stop};
+use mayhap_lists::{LineReader, Reading, Source, Stop};
 use mayhap_sets::{KeySet, State};
 use mayhap_store::Operation;
 use serde::Serialize;
@@ -28,6 +29,10 @@ twice is there until it is removed twice. Remove only what was added: a key that
 left alone if the filter is sure of that, but if it is a false positive, removing it makes the \
 filter forget other keys.
 
+On a server only the counting filters of mayhap serve can: mayhap create URL --layout counting. A \
+key whose reply was lost is not removed again, as that could take other keys with it: the command \
+ends with an error (exit code 2), and says how many were removed before.
+
 The file is replaced at the end, whole or not at all; after Ctrl-C the keys up to there are \
 removed.";
 
@@ -35,7 +40,7 @@ removed.";
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file
+    /// The filter: a file, or redis://host:port/name on mayhap serve
     #[arg(value_name = "FILTER")]
     file: PathBuf,
     /// Input; - or none is standard input
@@ -50,6 +55,10 @@ pub struct Args {
     /// Go on without a log that is not there: what was recorded in it is lost
     #[arg(long)]
     without_log: bool,
+    #[command(flatten)]
+    foreign: ForeignArgs,
+    #[command(flatten)]
+    server: ServerArgs,
     #[command(flatten)]
     lines: LineArgs,
     #[command(flatten)]
@@ -76,11 +85,9 @@ impl Summary {
             return Talk::json(self, true);
         }
         let (removed, not_there) = (grouped(self.removed), grouped(self.not_there));
-        let (file, lines, seconds) = (&self.file, grouped(self.lines_read), self.seconds);
+        let (file, lines, seconds) = (&self.file, counted(self.lines_read, "line"), self.seconds);
         talk.report(
-            &format!(
-                "{file}: {removed} removed, {not_there} not there ({lines} lines, {seconds:.2} s)"
-            ),
+            &format!("{file}: {removed} removed, {not_there} not there ({lines}, {seconds:.2} s)"),
             &self.state.text(),
         );
         Ok(())
@@ -94,6 +101,11 @@ impl Summary {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("remove", &args.files)?;
+    let access = args.access()?;
+    if let Some((name, set, options)) = remote::open(&args.file, access, talk)? {
+        let options = options.unwrap_or_else(|| args.lines.key_options());
+        return remove_on_server(args, (name, set), &options, (sources, total_bytes), talk);
+    }
     let file = args.file.display().to_string();
     let header = mayhap_store::read_header(&args.file)?;
     if header.kind() != Kind::Counting {
@@ -131,6 +143,67 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         state: set.state(),
     };
     summary.print(talk, args.json)?;
+    result.map(|()| Outcome::Done)
+}
+
+impl Args {
+    fn access(&self) -> Result<Access<'_>, Error> {
+        let (key, replicas) = (secret_key(self.key_file.as_deref())?, ReplicaArgs::default());
+        Ok(Access { key, foreign: &self.foreign, server: &self.server, replicas })
+    }
+}
+
+/// Removes keys on a server, which answers which of them were there.
+fn remove_on_server(
+    args: &Args,
+    (file, mut set): (String, Box<dyn KeySet>),
+    options: &KeyOptions,
+    (sources, total_bytes): (Vec<Source>, Option<u64>),
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    let stop = Stop::on_signals()?;
+    let reading = Reading { gathers: true, ..args.lines.reading() };
+    let mut reader = reader::open(sources, options, reading, Some(stop), talk)?;
+    let mut progress = Progress::new(talk, total_bytes);
+    let (mut counts, mut gone) = (Counts::default(), Bitmap::new());
+    let mut remove = || -> Result<(), Error> {
+        loop {
+            let raw_bytes = reader.raw_bytes();
+            let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { return Ok(()) };
+            let keys: Vec<&[u8]> = batch.keys().collect();
+            if !set.remove_keys_into(&keys, &mut gone)? {
+                return Err(Error::usage(
+                    format!("{file}: single keys cannot be removed from it"),
+                    "a counting filter can: mayhap create --layout counting, in a file or on \
+                     mayhap serve; or let it expire: mayhap ttl URL 7d",
+                ));
+            }
+            counts.lines += batch.len() as u64;
+            counts.new += gone.count_ones() as u64;
+            progress.tick(counts.lines, raw_bytes, String::new);
+        }
+    };
+    let result = remove();
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    reader::warn_of_keyless(&reader, talk);
+    if counts.lines > 0 && !matches!(result, Err(Error::Remote { .. })) {
+        set.refresh()?;
+    }
+    if counts.lines > 0 || result.is_ok() {
+        let lines_without_key = reader.keyless().lines();
+        let summary = Summary {
+            file,
+            lines_read: counts.lines,
+            removed: counts.new,
+            not_there: counts.lines - counts.new - lines_without_key,
+            lines_without_key,
+            seconds,
+            complete: result.is_ok(),
+            state: set.state(),
+        };
+        summary.print(talk, args.json)?;
+    }
     result.map(|()| Outcome::Done)
 }
 

@@ -1,6 +1,6 @@
 //! Filters without room, and filters that would be of no use.
 
-use mayhap_units::number::{format_bytes, format_fpp, grouped};
+use mayhap_units::number::{counted, format_bytes, format_fpp, grouped};
 use std::fmt;
 
 /// What keeps a filter from holding more.
@@ -73,7 +73,7 @@ impl fmt::Display for Full {
             }
         }?;
         match self.end {
-            End::After(lines) => write!(f, "; stopped after {} lines", grouped(lines)),
+            End::After(lines) => write!(f, "; stopped after {}", counted(lines, "line")),
             End::Unwritten => f.write_str("; nothing was written"),
         }
     }

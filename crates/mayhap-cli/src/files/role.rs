@@ -68,13 +68,13 @@ pub fn role_of(verb: &str, argument: &str) -> Option<Role> {
         | ("detect", "files") => Reads,
         ("merge", "files") => Part,
         (_, "new_key_file") => WritesKey,
-        ("add" | "remove", "file") | ("dedup", "state") => Changes,
+        ("add" | "clear" | "delete" | "remove", "file") | ("dedup", "state") => Changes,
         ("build" | "convert", "output") | ("create" | "pull", "file") => WritesFilter,
         ("merge", "output") => Merges,
         ("dedup" | "plot", "output") => WritesLines,
         ("filter", "rest") => WritesRest,
         ("man", "out") => WritesFolder,
-        ("push" | "pull", "url") => Url,
+        ("push" | "pull" | "ttl", "url") => Url,
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! Talk to the user, on stderr; data never goes here.
 
 use crate::error::Error;
-pub use mayhap_units::number::{format_fpp as rate, grouped};
+pub use mayhap_units::number::{counted, format_fpp as rate, grouped};
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 

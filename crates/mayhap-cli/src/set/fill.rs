@@ -33,7 +33,9 @@ pub fn fill(
     (talk, progress): (Talk, &mut Progress),
     advice: WhenFull,
 ) -> Result<(), Error> {
-    reader.digest_by(inserter.set().digest_function());
+    if let Some(function) = inserter.digest_function() {
+        reader.digest_by(function);
+    }
     while let Some(batch) = reader.next_batch_in_pauses(|paused| {
         let due = inserter.due_in_pause(paused);
         inserter.settle(due).map(|()| due.pause())
@@ -54,6 +56,7 @@ pub fn fill(
             }
             counts.lines += count as u64;
             counts.new += new.count_ones() as u64;
+            counts.without_key += inserter.set().not_keys().len() as u64;
             from += count;
             inserter.warn_if_near_full(talk, || progress.clear());
         }

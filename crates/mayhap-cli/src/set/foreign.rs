@@ -45,16 +45,20 @@ impl<'a> Opener<'a> {
     pub fn open_for_keys(&self, path: &Path) -> Result<Option<ForeignFile>, Error> {
         let file = self.open(path)?;
         if let Some(file) = file.as_ref().filter(|file| file.is_guess()) {
-            self.talk.say(&format!(
-                "{}: a {} filter; its keys are taken as {} (--key-type says otherwise: {})",
-                file.name(),
-                file.filter().format().name(),
-                file.key_type().name(),
-                names(&file.other_types())
-            ));
+            let format = file.filter().format().name();
+            say_guess(file.name(), format, file.key_type(), &file.other_types(), self.talk);
         }
         Ok(file)
     }
+}
+
+/// Says of which type the keys of a filter are taken to be.
+pub fn say_guess(name: &str, format: &str, taken: KeyType, others: &[KeyType], talk: Talk) {
+    talk.say(&format!(
+        "{name}: a {format} filter; its keys are taken as {} (--key-type says otherwise: {})",
+        taken.name(),
+        names(others)
+    ));
 }
 
 /// Warns of texts that are no keys; and where nothing was found in so many lines, says what that

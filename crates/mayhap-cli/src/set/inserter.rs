@@ -42,6 +42,8 @@ pub struct Inserter {
     lines_since: u64,
     digest_function: DigestFunction,
     digests: Vec<Digest>,
+    /// The keys instead, of a set that takes these.
+    keys: Keys,
     new: Bitmap,
 }
 
@@ -66,6 +68,7 @@ impl Inserter {
             forgotten: set.forgotten().map_or(0, |forgotten| forgotten.keys),
             no_memory: None,
             digests: Vec::new(),
+            keys: Keys::default(),
             new: Bitmap::new(),
             set,
         };
@@ -159,9 +162,17 @@ impl Inserter {
         came.map_or(self.set.items(), |came| came.rounded())
     }
 
-    /// Digests the lines that [`Inserter::insert`] then works on.
+    /// How keys become digests, if they do before they are inserted.
+    pub fn digest_function(&self) -> Option<DigestFunction> {
+        (!self.set.takes_keys()).then_some(self.digest_function)
+    }
+
+    /// Digests the lines that [`Inserter::insert`] then works on, or keeps their keys.
     #[inline]
     pub fn digest(&mut self, batch: &Batch<'_>) {
+        if self.set.takes_keys() {
+            return self.keys.keep(batch);
+        }
         batch.digest_into(&self.digest_function, &mut self.digests);
     }
 
@@ -179,8 +190,10 @@ impl Inserter {
     ///
     /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
-        let digests = &self.digests[from..];
-        let mut count = digests.len();
+        let by_key = self.set.takes_keys();
+        let keys = if by_key { self.keys.from(from) } else { Vec::new() };
+        let digests = if by_key { &[][..] } else { &self.digests[from..] };
+        let mut count = if by_key { keys.len() } else { digests.len() };
         let items = self.set.items();
         // On a server it changes with each look at the bits.
         let full_at =
@@ -191,7 +204,11 @@ impl Inserter {
                     count = count.min(usize::try_from(keys).unwrap_or(usize::MAX));
                 }
                 Room::Repeats => {
-                    self.set.contains_digests_into(digests, &mut self.new)?;
+                    if by_key {
+                        self.set.contains_keys_into(&keys, &mut self.new)?;
+                    } else {
+                        self.set.contains_digests_into(digests, &mut self.new)?;
+                    }
                     count = leading_ones(&self.new);
                 }
                 Room::None => {
@@ -208,12 +225,8 @@ impl Inserter {
             // The rate rises fast, and is looked at between batches.
             count = count.min(OVERFILLED_BATCH);
         }
-        let batch = &digests[..count];
-        let inserted = if self.absent_only {
-            self.set.insert_absent_into(batch, &mut self.new)
-        } else {
-            self.set.insert_digests_into(batch, &mut self.new)
-        };
+        let (set, batch) = (&mut self.set, (&keys[..], digests));
+        let inserted = put(&mut **set, batch, (count, self.absent_only), &mut self.new);
         if let Err(error) = inserted {
             // What was inserted before the chain could not grow counts; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
@@ -339,6 +352,48 @@ impl Inserter {
             Some(writer) => writer.finish(&mut *self.set),
             None => Ok(self.set.refresh()?),
         }
+    }
+}
+
+/// The keys of a batch, one after another.
+#[derive(Debug, Default)]
+struct Keys {
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    fn keep(&mut self, batch: &Batch<'_>) {
+        self.bytes.clear();
+        self.ends.clear();
+        for key in batch.keys() {
+            self.bytes.extend_from_slice(key);
+            self.ends.push(self.bytes.len());
+        }
+    }
+
+    /// Those from this one on.
+    fn from(&self, first: usize) -> Vec<&[u8]> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        let keys = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
+        keys.skip(first).collect()
+    }
+}
+
+/// Inserts the first keys, or where the set takes none, the first digests.
+fn put(
+    set: &mut dyn KeySet,
+    (keys, digests): (&[&[u8]], &[Digest]),
+    (count, absent_only): (usize, bool),
+    new: &mut Bitmap,
+) -> Result<(), mayhap_sets::Error> {
+    if set.takes_keys() {
+        set.insert_keys_into(&keys[..count], new)
+    } else if absent_only {
+        set.insert_absent_into(&digests[..count], new)
+    } else {
+        set.insert_digests_into(&digests[..count], new)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::set::file::ReadFile;
 use crate::set::foreign::{self, Opener};
-use crate::set::remote;
+use crate::set::remote::{self, Access};
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
 use mayhap_foreign::ForeignFile;
 use mayhap_keys::KeyOptions;
@@ -60,7 +60,7 @@ pub trait Queried: fmt::Debug {
 
 impl Queried for Box<dyn KeySet> {
     fn digest_function(&self) -> Option<DigestFunction> {
-        Some((**self).digest_function())
+        (!(**self).takes_keys()).then(|| (**self).digest_function())
     }
 
     fn query(
@@ -69,12 +69,25 @@ impl Queried for Box<dyn KeySet> {
         digests: &mut Digests,
         found: &mut Bitmap,
     ) -> Result<(), Error> {
+        if (**self).takes_keys() {
+            return Ok(self.contains_keys_into(&batch.keys().collect::<Vec<_>>(), found)?);
+        }
         let digests = digests.by(&(**self).digest_function(), batch);
         Ok(self.contains_digests_into(digests, found)?)
     }
 
     fn check_unchanged(&self) -> Result<(), Error> {
         Ok((**self).check_unchanged()?)
+    }
+
+    fn not_keys(&self) -> &[usize] {
+        (**self).not_keys()
+    }
+
+    fn warn(&self, _lines: u64, _found: u64, talk: Talk) {
+        if let Some(text) = self.not_keys_text() {
+            talk.warn(&text);
+        }
     }
 
     fn key_set(&self) -> Option<&dyn KeySet> {
@@ -116,8 +129,8 @@ fn open(
     args: &OpenArgs,
     talk: Talk,
 ) -> Result<(Named, Option<KeyOptions>), Error> {
-    if let Some((name, set, options)) = remote::open(path, key, &args.server, talk)? {
-        return Ok(((name, Box::new(set)), Some(options)));
+    if let Some((name, set, options)) = remote::open(path, Access::of(args)?, talk)? {
+        return Ok(((name, Box::new(set)), options));
     }
     let name = path.display().to_string();
     if let Some(foreign) = Opener::of(args, talk).open_for_keys(path)? {

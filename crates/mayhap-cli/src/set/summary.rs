@@ -2,7 +2,7 @@
 
 use super::fill::Counts;
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, rate};
+use crate::io::messages::{Talk, counted, grouped, rate};
 use mayhap::Health;
 use mayhap_sets::{Forgotten, KeySet, State};
 use serde::Serialize;
@@ -56,11 +56,11 @@ impl<S: Serialize> Summary<S> {
             return Talk::json(self, true);
         }
         let line = format!(
-            "{}: {} new, {} already there ({} lines, {:.2} s)",
+            "{}: {} new, {} already there ({}, {:.2} s)",
             self.file,
             grouped(self.new),
             grouped(self.already_there),
-            grouped(self.lines_read),
+            counted(self.lines_read, "line"),
             self.seconds,
         );
         talk.report(&line, &text(&self.state));

@@ -57,6 +57,9 @@ const ROWS: Rows = &[
         &[],
         &[KEY, ("rest", "--rest", Writes, "list"), ("file", "", Reads, "plain"), LISTS],
     ),
+    ("clear", &[], &[KEY, ("file", "", Changes, "plain")]),
+    ("delete", &[], &[KEY, ("file", "", Changes, "plain")]),
+    ("ttl", &["redis://127.0.0.1:1/0/x"], &[KEY]),
     ("info", &[], &[KEY, ("file", "", Reads, "plain")]),
     ("verify", &[], &[KEY, ("file", "", Reads, "plain"), ("keys", "", Reads, "list")]),
     ("merge", &[], &[("output", "-o", Merges, "plain"), KEY, ("files", "", Reads, "plain")]),
@@ -88,7 +91,7 @@ const ROWS: Rows = &[
 ];
 
 /// Arguments that name no file but a filter on a server.
-const URLS: &[(&str, &str)] = &[("push", "url"), ("pull", "url")];
+const URLS: &[(&str, &str)] = &[("push", "url"), ("pull", "url"), ("ttl", "url")];
 
 #[test]
 fn the_table_has_every_file_of_every_verb() {

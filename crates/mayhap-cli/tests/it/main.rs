@@ -24,6 +24,7 @@ mod lists;
 mod manners;
 mod merge;
 mod paper_cuts;
+mod places;
 mod plan;
 mod plot;
 mod remote;

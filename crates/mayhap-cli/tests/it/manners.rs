@@ -194,6 +194,33 @@ fn color_is_only_used_when_asked_off_a_terminal() {
 }
 
 #[test]
+fn help_of_a_verb_is_that_of_its_flag() {
+    let folder = folder();
+    let folder = folder.path();
+    for verb in ["build", "ttl"] {
+        let by_flag = succeed(folder, &[verb, "--help"], b"");
+        assert_eq!(succeed(folder, &["help", verb], b""), by_flag, "{verb}");
+        assert_eq!(succeed(folder, &["help", verb, "more"], b""), by_flag, "{verb}");
+    }
+    assert_eq!(succeed(folder, &["help"], b""), succeed(folder, &["--help"], b""));
+    let unknown = fail(folder, &["help", "nothing"], b"");
+    assert!(unknown.contains("unrecognized subcommand 'nothing'"), "{unknown}");
+}
+
+#[test]
+fn one_line_is_not_lines() {
+    let folder = folder();
+    let folder = folder.path();
+    let said = |arguments: &[&str]| stderr(&run(folder, arguments, b"a\n"));
+    let build = said(&["build", "-n", "10", "-o", "f"]);
+    assert!(build.contains("(1 line, "), "{build}");
+    let dedup = said(&["dedup", "-n", "10"]);
+    assert!(dedup.contains("read 1 line ("), "{dedup}");
+    let two = stderr(&run(folder, &["add", "f"], b"a\nb\n"));
+    assert!(two.contains("(2 lines, "), "{two}");
+}
+
+#[test]
 fn quiet_says_nothing_but_errors() {
     let folder = folder();
     let output = run(folder.path(), &["dedup", "-q", "-n", "10"], &lines("key", 0..9));

@@ -50,7 +50,7 @@ fn a_url_where_none_can_be_is_refused_with_the_next_step() {
     succeed(folder, &["build", "-q", "-n", "10", "-o", "f"], b"a\n");
     let url = "redis://:hidden@127.0.0.1:1/0/seen";
     for (way, hint) in [
-        (vec!["remove", url], "counting filter"),
+        (vec!["ttl", "f"], "--layout window:7d"),
         (vec!["build", "-o", url], "mayhap push"),
         (vec!["build", "-o", "x", url], "name a file"),
         (vec!["convert", "--to", "guava", "-o", "x", url], "mayhap pull"),

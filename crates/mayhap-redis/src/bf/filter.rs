@@ -1,14 +1,16 @@
 //! The filter.
 
 use super::error::refused;
-use super::info::BfInfo;
+use super::info::{self, BfInfo};
 use super::options::BfOptions;
+use crate::replies::millis;
 use crate::server::{Command, Reply, Server};
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter};
 use mayhap::Bitmap;
 use redis::{Value, cmd};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Keys in one command.
 const MAX_KEYS: usize = 1_000;
@@ -37,10 +39,14 @@ const MAX_KEYS: usize = 1_000;
 /// ```
 #[derive(Clone)]
 pub struct RemoteBf {
-    server: Server,
-    name: Arc<str>,
+    pub(super) server: Server,
+    pub(super) name: Arc<str>,
     /// p, if this handle created the filter or the server reports it.
     target_fpp: Option<f64>,
+    /// What a server reports of kind and digest function, and how a full one grows.
+    pub(super) kind: Option<Arc<str>>,
+    pub(super) digest: Option<Arc<str>>,
+    grows: bool,
 }
 
 impl RemoteBf {
@@ -61,20 +67,25 @@ impl RemoteBf {
         let mut reserve = cmd("BF.RESERVE");
         reserve.arg(name);
         options.push(&mut reserve);
-        let filter = Self {
-            server: server.clone(),
-            name: name.into(),
-            target_fpp: Some(options.target_fpp),
-        };
+        let mut filter = Self::new(server, name);
+        filter.target_fpp = Some(options.target_fpp);
         let reply = server.one(Command::write(name, reserve)).await?;
         let repeated = reply.repeated;
         match filter.value(reply, "BF.RESERVE") {
-            Ok(_) => return Ok((filter, true)),
+            Ok(_) => {
+                let info = filter.described().await?;
+                filter.take_over(info);
+                return Ok((filter, true));
+            }
             Err(Error::Refused { reason, .. }) if reason == "ERR item exists" => {}
             Err(error) => return Err(error),
         }
-        match filter.described().await?.differs(&options) {
-            None => Ok((filter, repeated)),
+        let info = filter.described().await?;
+        match info.differs(&options) {
+            None => {
+                filter.take_over(info);
+                Ok((filter, repeated))
+            }
             Some((parameter, has, wanted)) => {
                 Err(Error::Exists { name: name.into(), parameter, has, wanted })
             }
@@ -88,9 +99,38 @@ impl RemoteBf {
     /// [`Error::NotFound`]; [`Error::Refused`] if the server has no `BF.*` commands;
     /// [`Error::WrongType`]; those of a call.
     pub async fn attach(server: &Server, name: &str) -> Result<Self, Error> {
-        let mut filter = Self { server: server.clone(), name: name.into(), target_fpp: None };
-        filter.target_fpp = filter.described().await?.error_rate;
+        let mut filter = Self::new(server, name);
+        let info = filter.described().await?;
+        filter.take_over(info);
         Ok(filter)
+    }
+
+    fn new(server: &Server, name: &str) -> Self {
+        Self {
+            server: server.clone(),
+            name: name.into(),
+            target_fpp: None,
+            kind: None,
+            digest: None,
+            grows: false,
+        }
+    }
+
+    fn take_over(&mut self, info: BfInfo) {
+        self.target_fpp = info.error_rate.or(self.target_fpp);
+        self.grows = info.expansion.is_some();
+        (self.kind, self.digest) = (info.kind.map(Into::into), info.digest.map(Into::into));
+    }
+
+    /// The kind by the names of `mayhap serve`: `growing`, `fixed`, `counting`, `window`, …; `None`
+    /// on other servers.
+    pub fn kind(&self) -> Option<&str> {
+        self.kind.as_deref()
+    }
+
+    /// Whether a full one gets another layer.
+    pub fn grows(&self) -> bool {
+        self.grows
     }
 
     /// `BF.CARD`: the number of insertions that found a new key.
@@ -107,39 +147,48 @@ impl RemoteBf {
     }
 
     /// The server's information, with the fields that only some servers have.
-    async fn described(&self) -> Result<BfInfo, Error> {
-        let field = |name: &str| {
-            let mut read = self.read("BF.INFO");
-            read.cmd.arg(name);
-            read
+    pub(super) async fn described(&self) -> Result<BfInfo, Error> {
+        let mut commands = vec![self.read("BF.INFO")];
+        commands.extend(info::FIELDS.map(|name| self.field(name)));
+        let mut replies = self.server.run(commands).await?.into_iter();
+        let Some(info) = replies.next() else {
+            return Err(Error::strange("BF.INFO", &Value::Nil));
         };
-        let commands = vec![self.read("BF.INFO"), field("ERROR"), field("ASKED")];
-        let replies = self.server.run(commands).await?;
-        let [info, error_rate, requested] =
-            <[Reply; 3]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
         let mut info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
         // A server without the field rejects it.
-        info.complete(error_rate.value.ok().as_ref(), requested.value.ok().as_ref());
+        info.complete(&info::FIELDS.map(|_| replies.next().and_then(|reply| reply.value.ok())));
         Ok(info)
     }
 
-    fn read(&self, name: &str) -> Command {
+    /// One field of the server's information.
+    pub(super) fn field(&self, name: &str) -> Command {
+        let mut read = self.read("BF.INFO");
+        read.cmd.arg(name);
+        read
+    }
+
+    pub(super) fn read(&self, name: &str) -> Command {
         let mut read = cmd(name);
         read.arg(&*self.name);
         Command::read(&self.name, read)
     }
 
-    fn value(&self, reply: Reply, command: &str) -> Result<Value, Error> {
+    pub(super) fn value(&self, reply: Reply, command: &str) -> Result<Value, Error> {
         reply.value.map_err(|error| refused(error, &self.name, command))
     }
 
-    fn gone(&self) -> Error {
+    pub(super) fn gone(&self) -> Error {
         let reason = "it expired, was evicted or was deleted; make it again".into();
         Error::Gone { name: self.name.to_string(), reason }
     }
 
     /// One reply per key. An insertion that fails ends the array with its error.
-    fn answers(&self, reply: Reply, command: &str, keys: usize) -> Result<Vec<bool>, Error> {
+    pub(super) fn answers(
+        &self,
+        reply: Reply,
+        command: &str,
+        keys: usize,
+    ) -> Result<Vec<bool>, Error> {
         let value = self.value(reply, command)?;
         let Value::Array(answers) = &value else { return Err(Error::strange(command, &value)) };
         let answer = |answer: &Value| match answer {
@@ -228,27 +277,57 @@ impl RemoteFilter for RemoteBf {
     }
 
     /// The server reports neither m nor k nor the number of set bits: bits are those of its memory,
-    /// the other two 0. `estimated_items` is its count. `estimated_fpp` is that of a filter of rate
-    /// p with this many keys, for several layers the largest possible sum, and NaN if p is unknown,
-    /// as when attached to `RedisBloom`.
+    /// the other two 0. `estimated_items` is its count. `estimated_fpp` is what `mayhap serve`
+    /// predicts; on other servers that of a filter of rate p with this many keys, for several
+    /// layers the largest possible sum, and NaN if p is unknown, as when attached to `RedisBloom`.
     async fn info(&self) -> Result<FilterInfo, Error> {
-        let replies = self.server.run(vec![self.read("BF.INFO"), self.read("PTTL")]).await?;
-        let [info, ttl] =
-            <[Reply; 2]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
+        let commands = vec![self.read("BF.INFO"), self.read("PTTL"), self.field("FPP")];
+        let replies = self.server.run(commands).await?;
+        let [info, ttl, fpp] =
+            <[Reply; 3]>::try_from(replies).map_err(|_| Error::strange("BF.INFO", &Value::Nil))?;
         let info = BfInfo::read(&self.value(info, "BF.INFO")?)?;
+        // The prediction of a server that has one knows its layers.
+        let predicted = info::one(fpp.value.ok().as_ref()).as_ref().and_then(info::number);
+        // An empty window has -0.
+        let predicted = predicted.map(f64::abs);
+        let by_count = self.target_fpp.map(|p| info.estimated_fpp(p));
         Ok(FilterInfo {
             layout: "bf",
             num_bits: info.bytes.saturating_mul(8),
             num_hashes: 0,
             expected_items: Some(info.capacity),
+            // A window forgets instead of being full.
+            grows: info.expansion.is_some() || self.kind() == Some("window"),
             target_fpp: self.target_fpp,
             count_ones: 0,
             estimated_items: Some(info.items as f64),
-            estimated_fpp: self.target_fpp.map_or(f64::NAN, |p| info.estimated_fpp(p)),
+            estimated_fpp: predicted.or(by_count).unwrap_or(f64::NAN),
             num_shards: 1,
             num_bytes: info.bytes,
             ttl_ms: u64::try_from(ttl.int(&self.name, "PTTL")?).ok(),
         })
+    }
+
+    async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
+        let mut expire = cmd(if after.is_some() { "PEXPIRE" } else { "PERSIST" });
+        expire.arg(&*self.name);
+        if let Some(after) = after {
+            expire.arg(millis(after));
+        }
+        let commands = vec![Command::write(&self.name, expire), self.read("EXISTS")];
+        let mut replies = self.server.run(commands).await?.into_iter();
+        for what in ["PEXPIRE", "EXISTS"] {
+            let Some(reply) = replies.next() else { break };
+            // PERSIST answers 0 where there was no expiry.
+            if reply.int(&self.name, what)? == 0 && what == "EXISTS" {
+                return Err(self.gone());
+            }
+        }
+        Ok(())
+    }
+
+    async fn clear(&self) -> Result<(), Error> {
+        self.replace_by_empty().await
     }
 
     async fn delete(&self) -> Result<bool, Error> {

@@ -1,13 +1,13 @@
 //! The reply of `BF.INFO`.
 
-use super::{BfGrowth, BfOptions};
+use super::{BfGrowth, BfKind, BfOptions};
 use crate::Error;
 use crate::replies::text;
 use redis::Value;
 
 /// The fields common to all servers, the rates of valkey-bloom, and the capacity requested from
 /// `mayhap serve`.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct BfInfo {
     /// Of all layers.
     pub(super) capacity: u64,
@@ -20,6 +20,41 @@ pub(super) struct BfInfo {
     pub(super) tightening: Option<f64>,
     /// The requested capacity; `None` if it equals `capacity`.
     pub(super) requested: Option<u64>,
+    /// The kind and the digest function by the names of `mayhap serve`.
+    pub(super) kind: Option<String>,
+    pub(super) digest: Option<String>,
+}
+
+/// The value of one field of `BF.INFO`: bare in valkey-bloom, an array or a map of one in
+/// others.
+pub(super) fn one(answer: Option<&Value>) -> Option<Value> {
+    match answer {
+        Some(Value::Array(one)) => one.first().cloned(),
+        Some(Value::Map(one)) => one.first().map(|(_, value)| value.clone()),
+        other => other.cloned(),
+    }
+}
+
+/// A real number.
+pub(super) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Double(number) => Some(*number),
+        value => text(value).and_then(|number| number.parse().ok()),
+    }
+}
+
+/// Fields that only some servers have: p, the requested capacity, and two names of `mayhap serve`.
+pub(super) const FIELDS: [&str; 4] = ["ERROR", "ASKED", "KIND", "DIGEST"];
+
+impl BfKind {
+    /// The kinds as `mayhap serve` names them.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Bloom => &["growing", "fixed", "redisbloom", "mapped"],
+            Self::Counting => &["counting"],
+            Self::WindowItems(_) | Self::WindowMillis(_) => &["window"],
+        }
+    }
 }
 
 impl BfInfo {
@@ -58,26 +93,22 @@ impl BfInfo {
             error_rate: rate("Error rate"),
             tightening: rate("Tightening ratio"),
             requested: None,
+            kind: None,
+            digest: None,
         })
     }
 
-    /// Adds the replies for the fields `ERROR` and `ASKED` of a server that has them.
-    pub(super) fn complete(&mut self, error_rate: Option<&Value>, requested: Option<&Value>) {
-        let value = |answer: Option<&Value>| match answer {
-            Some(Value::Array(one)) => one.first().cloned(),
-            Some(Value::Map(one)) => one.first().map(|(_, value)| value.clone()),
-            other => other.cloned(),
-        };
-        let rate = match value(error_rate) {
-            Some(Value::Double(rate)) => Some(rate),
-            Some(value) => text(&value).and_then(|rate| rate.parse().ok()),
-            None => None,
-        };
-        self.error_rate = rate.or(self.error_rate);
-        self.requested = match value(requested) {
+    /// Adds the replies for [`FIELDS`] of a server that has them.
+    pub(super) fn complete(&mut self, fields: &[Option<Value>; FIELDS.len()]) {
+        let [error_rate, requested, kind, digest] =
+            fields.each_ref().map(|field| one(field.as_ref()));
+        self.error_rate = error_rate.as_ref().and_then(number).or(self.error_rate);
+        self.requested = match requested {
             Some(Value::Int(items)) => u64::try_from(items).ok(),
             _ => None,
         };
+        let name = |value: Option<Value>| value.as_ref().and_then(text).map(str::to_owned);
+        (self.kind, self.digest) = (name(kind), name(digest));
     }
 
     /// The first parameter that is not as requested: its name, its value, and the requested value.
@@ -85,7 +116,13 @@ impl BfInfo {
     /// `RedisBloom` does not report p.
     pub(super) fn differs(&self, wanted: &BfOptions) -> Option<(&'static str, String, String)> {
         let shown = |times: Option<u64>| times.map_or("none".to_owned(), |times| times.to_string());
+        let names = wanted.kind.names();
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !names.contains(kind)) {
+            return Some(("kind", kind.to_owned(), names[0].to_owned()));
+        }
         let growth = match wanted.growth {
+            // Counting filters and windows never grow.
+            BfGrowth::OfServer if wanted.kind != BfKind::Bloom => self.expansion,
             BfGrowth::OfServer => self.expansion,
             BfGrowth::By(times) => Some(u64::from(times)).filter(|&times| times > 0),
             BfGrowth::None => None,

@@ -1,12 +1,17 @@
 //! Filters that the server itself keeps: `BF.*` of `RedisBloom`, valkey-bloom and `mayhap serve`.
 //!
 //! `options.rs` has the arguments of `BF.RESERVE`, `info.rs` the reply of `BF.INFO`, `error.rs`
-//! their errors, `filter.rs` the filter.
+//! their errors, `filter.rs` the filter; `digests.rs` and `whole.rs` what only some servers have:
+//! keys by their digests, and whole filters out and in.
 
+mod digests;
 mod error;
 mod filter;
 mod info;
 mod options;
+mod whole;
 
 pub use filter::RemoteBf;
-pub use options::{BfGrowth, BfOptions};
+pub use options::{BfGrowth, BfKind, BfOptions};
+pub use whole::BfChunk;
+pub(crate) use whole::type_of;

@@ -21,6 +21,24 @@ pub struct BfOptions {
     pub target_fpp: f64,
     /// The behaviour after n keys.
     pub growth: BfGrowth,
+    /// The kind; other than the usual one on `mayhap serve` alone.
+    pub kind: BfKind,
+    /// On `mayhap serve`: without the server's secret key, so that clients may send digests.
+    pub public: bool,
+}
+
+/// The kind of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BfKind {
+    /// A Bloom filter, or a chain of them.
+    #[default]
+    Bloom,
+    /// Keys can be removed from it; it does not grow.
+    Counting,
+    /// It remembers the last so many keys.
+    WindowItems(u64),
+    /// It remembers the keys of the last so many milliseconds.
+    WindowMillis(u64),
 }
 
 /// The behaviour of a full filter.
@@ -38,7 +56,8 @@ pub enum BfGrowth {
 impl BfOptions {
     /// A filter that grows by the server's configuration.
     pub fn new(expected_items: u64, target_fpp: f64) -> Self {
-        Self { expected_items, target_fpp, growth: BfGrowth::OfServer }
+        let (growth, kind) = (BfGrowth::OfServer, BfKind::Bloom);
+        Self { expected_items, target_fpp, growth, kind, public: false }
     }
 
     pub(super) fn push(&self, cmd: &mut Cmd) {
@@ -51,6 +70,21 @@ impl BfOptions {
             BfGrowth::None => {
                 cmd.arg("NONSCALING");
             }
+        }
+        match self.kind {
+            BfKind::Bloom => {}
+            BfKind::Counting => {
+                cmd.arg("COUNTING");
+            }
+            BfKind::WindowItems(items) => {
+                cmd.arg("WINDOW").arg(items);
+            }
+            BfKind::WindowMillis(millis) => {
+                cmd.arg("WINDOW").arg(format!("{millis}ms"));
+            }
+        }
+        if self.public {
+            cmd.arg("KEYED").arg("no");
         }
     }
 }

@@ -12,6 +12,7 @@ use mayhap_formats::MagnusScheme;
 use redis::{Value, cmd};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Sets bits in a bitmap, which is created with its expiry if it does not exist: all in one step,
 /// so that neither a crash nor the expiry of the old bitmap in between leaves one that never
@@ -141,6 +142,24 @@ impl RemoteMagnus {
         self.inner.options
     }
 
+    /// The bits of a filter of one bitmap, as they are in the string.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unsupported`] for several bitmaps; [`Error::Layout`] beyond `max_bytes`; those of a
+    /// call.
+    pub async fn bytes(&self, max_bytes: u64) -> Result<Vec<u8>, Error> {
+        match self.inner.keys.as_slice() {
+            [key] => crate::string::read(&self.inner.server, key, max_bytes).await,
+            _ => Err(Error::Unsupported {
+                name: self.inner.name.clone(),
+                scheme: "magnuss-redis in several bitmaps",
+                what: "copied into a file",
+                reason: "the format of the file has one bitmap",
+            }),
+        }
+    }
+
     fn not_found(&self) -> Error {
         Error::NotFound { name: self.inner.name.clone() }
     }
@@ -267,6 +286,7 @@ impl RemoteFilter for RemoteMagnus {
             num_bits: inner.params.len() * num_shards,
             num_hashes: inner.params.num_hashes,
             expected_items: u64::try_from(inner.params.expected_items).ok().map(|n| n * num_shards),
+            grows: false,
             target_fpp: None,
             count_ones,
             estimated_items: Some(items).filter(|items| items.is_finite()),
@@ -275,6 +295,36 @@ impl RemoteFilter for RemoteMagnus {
             num_bytes,
             ttl_ms,
         })
+    }
+
+    async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
+        let commands = self.inner.keys.iter().map(|key| match after {
+            Some(after) => {
+                let mut expire = word("PEXPIRE", key);
+                expire.arg(millis(after));
+                Command::write(key, expire)
+            }
+            None => Command::write(key, word("PERSIST", key)),
+        });
+        let replies = self.inner.server.run(commands.collect()).await?;
+        for (key, reply) in self.inner.keys.iter().zip(replies) {
+            reply.int(key, "PEXPIRE")?;
+        }
+        if self.check().await? { Ok(()) } else { Err(self.not_found()) }
+    }
+
+    /// Each bitmap that exists becomes a zero byte, as the class creates it.
+    async fn clear(&self) -> Result<(), Error> {
+        let sets = self.inner.keys.iter().map(|key| {
+            let mut set = cmd("SET");
+            set.arg(key).arg(b"\0").arg("XX").arg("KEEPTTL");
+            Command::write(key, set)
+        });
+        let replies = self.inner.server.run(sets.collect()).await?;
+        for (key, reply) in self.inner.keys.iter().zip(replies) {
+            reply.of(key, "SET")?;
+        }
+        if self.check().await? { Ok(()) } else { Err(self.not_found()) }
     }
 
     async fn delete(&self) -> Result<bool, Error> {

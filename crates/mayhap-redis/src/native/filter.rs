@@ -6,6 +6,7 @@ use super::round::Act;
 use crate::{Error, FilterInfo, Inserted, InsertedBatch, RemoteFilter, Server};
 use mayhap::{Bitmap, Digest, DigestFunction, FilterParams};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 /// A filter in mayhap's own layout on a server: blocks in string values, with all bits of a key in
 /// one of them.
@@ -149,6 +150,16 @@ impl RemoteFilter for NativeFilter {
 
     async fn info(&self) -> Result<FilterInfo, Error> {
         self.read_info().await
+    }
+
+    async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
+        self.refresh_ttl(after).await
+    }
+
+    /// Switches to an empty filter with the same parameters: readers see the old one or the new
+    /// one.
+    async fn clear(&self) -> Result<(), Error> {
+        self.switch_to_empty().await
     }
 
     async fn delete(&self) -> Result<bool, Error> {

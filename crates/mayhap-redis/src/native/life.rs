@@ -249,6 +249,7 @@ fn info(meta: &Meta, count_ones: u64, ttl: Option<i64>) -> FilterInfo {
         num_bits: params.num_bits(),
         num_hashes: params.num_hashes(),
         expected_items: Some(params.expected_items()),
+        grows: false,
         target_fpp: Some(params.target_fpp()),
         count_ones,
         estimated_items: items.is_finite().then_some(items),

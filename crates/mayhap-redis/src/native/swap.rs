@@ -18,6 +18,7 @@ use super::shards::check_name;
 use super::wire::{eval, read_meta, trailer_bytes, value_of, word, words};
 use crate::server::Command;
 use crate::{Error, Server};
+use mayhap::Block;
 use std::time::{Duration, Instant};
 
 /// How long a switch may take before others ignore it.
@@ -82,6 +83,26 @@ impl NativeFilter {
     ) -> Result<Self, Error> {
         check_name(name)?;
         Self::create_at(server, Target::next(name), options, Some(millis(hold)?)).await
+    }
+
+    /// Switches to an empty filter with the parameters of this one, which expires when this one
+    /// would.
+    pub(super) async fn switch_to_empty(&self) -> Result<(), Error> {
+        let (server, name) = (&self.inner.server, &self.inner.name);
+        let left = self.read_info().await?.ttl_ms;
+        let meta = &self.current().made.meta;
+        let options = NativeOptions {
+            digest_function: self.inner.digest_function,
+            key_options: meta.key_options.clone(),
+            ttl: left.map(|left| Duration::from_millis(left.max(1))),
+            // As large as they are, if that is more than usual: `standard` needs one value.
+            max_shard_bytes: Some(
+                (meta.cut.body_bytes(0) + 2 * Block::BYTES as u64).clamp(4 << 20, 512 << 20),
+            ),
+            ..NativeOptions::new(meta.params)
+        };
+        let hold = server.options().deadline.max(Duration::from_secs(60));
+        Self::rebuild(server, name, &options, hold).await?.swap().await
     }
 
     /// Deletes an unfinished [`NativeFilter::rebuild`] or [`NativeFilter::upload`]; returns whether

@@ -115,6 +115,15 @@ impl RemoteRedisson {
         self
     }
 
+    /// The bits as they are in the string, up to the last byte that was written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`] beyond `max_bytes`; those of a call.
+    pub async fn bytes(&self, max_bytes: u64) -> Result<Vec<u8>, Error> {
+        crate::string::read(&self.inner.server, &self.inner.name, max_bytes).await
+    }
+
     /// The config.
     pub fn config(&self) -> &RedissonConfig {
         &self.inner.config
@@ -127,21 +136,6 @@ impl RemoteRedisson {
     /// [`Error::Gone`]; those of a call.
     pub async fn count(&self) -> Result<i64, Error> {
         self.info().await.map(|info| self.inner.scheme.count(info.count_ones))
-    }
-
-    /// Sets a common expiry for config and bits, or removes it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NotFound`]; those of a call.
-    pub async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
-        let mut expire = self.script(script::EXPIRE);
-        if let Some(after) = after {
-            expire.cmd.arg(millis(after));
-        }
-        let reply = self.inner.server.one(expire).await?;
-        let done = reply.int(&self.inner.name, "PEXPIRE")? == 1;
-        if done { Ok(()) } else { Err(self.not_found()) }
     }
 
     /// `rename(name)`: moves config and bits atomically, replacing a filter of that name. This is
@@ -168,6 +162,13 @@ impl RemoteRedisson {
             return Ok(renamed);
         }
         Err(self.not_found())
+    }
+
+    /// Runs a script that returns 1 if there is a config.
+    async fn done_if_there(&self, script: Command, what: &str) -> Result<(), Error> {
+        let reply = self.inner.server.one(script).await?;
+        let done = reply.int(&self.inner.name, what)? == 1;
+        if done { Ok(()) } else { Err(self.not_found()) }
     }
 
     fn not_found(&self) -> Error {
@@ -318,6 +319,7 @@ impl RemoteFilter for RemoteRedisson {
             num_bits,
             num_hashes: now.num_hashes(),
             expected_items: u64::try_from(now.expected_insertions()).ok(),
+            grows: false,
             target_fpp: Some(now.false_probability()),
             count_ones,
             estimated_items: (count_ones < num_bits).then_some(count as f64),
@@ -326,6 +328,23 @@ impl RemoteFilter for RemoteRedisson {
             num_bytes,
             ttl_ms,
         })
+    }
+
+    /// A common expiry for config and bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; those of a call.
+    async fn expire(&self, after: Option<Duration>) -> Result<(), Error> {
+        let mut expire = self.script(script::EXPIRE);
+        if let Some(after) = after {
+            expire.cmd.arg(millis(after));
+        }
+        self.done_if_there(expire, "PEXPIRE").await
+    }
+
+    async fn clear(&self) -> Result<(), Error> {
+        self.done_if_there(self.script(script::CLEAR), "DEL").await
     }
 
     async fn delete(&self) -> Result<bool, Error> {

@@ -27,6 +27,14 @@ for _, key in ipairs(KEYS) do
 end
 return 1";
 
+/// Empties the bits, which keep the expiry of the config: returns 1 if there is one.
+pub(super) const CLEAR: &str = "\
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('DEL', KEYS[2])
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then redis.call('SET', KEYS[2], '\\0', 'PX', left) end
+return 1";
+
 /// Renames both keys, replacing two others: returns 1 if there is a config.
 pub(super) const RENAME: &str = "\
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end

@@ -199,11 +199,19 @@ impl Call {
                 self.largest = self.largest.min((group.commands.len() / SHRINK).max(1));
             }
             for &i in &group.commands {
+                if self.is_lost_for_good(i) {
+                    return Err(Fatal::Other(Error::Lost { what: "a command".into() }));
+                }
                 // Commands with a reply only lack the confirmation.
                 self.outcomes[i].repeated |= self.outcomes[i].value.is_none();
             }
         }
         Ok(())
+    }
+
+    /// Whether a command that must not be sent again lost its reply.
+    fn is_lost_for_good(&self, i: usize) -> bool {
+        self.commands[i].kind == CommandKind::Once && self.outcomes[i].value.is_none()
     }
 
     /// Whether `WAIT` has counted enough replicas. It returns an error if the master was demoted
@@ -271,7 +279,7 @@ impl Call {
             }
             value => {
                 outcome.value.get_or_insert(Ok(value));
-                outcome.done = confirmed || self.commands[i].kind == CommandKind::Read;
+                outcome.done = confirmed || self.commands[i].kind != CommandKind::Write;
                 self.advanced |= outcome.done;
             }
         }

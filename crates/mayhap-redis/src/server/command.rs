@@ -35,6 +35,8 @@ pub(crate) enum CommandKind {
     /// Changes the same bits when it is sent again, but its reply is only meaningful the first
     /// time.
     Write,
+    /// Changes something each time: it is never sent again once it may have been executed.
+    Once,
 }
 
 impl Command {
@@ -46,6 +48,11 @@ impl Command {
     /// A command that is harmless when it is sent again.
     pub(crate) fn write(key: &str, cmd: Cmd) -> Self {
         Self::write_to(slot_of(key), cmd)
+    }
+
+    /// A command that must not be executed twice.
+    pub(crate) fn once(key: &str, cmd: Cmd) -> Self {
+        Self { cmd, slot: slot_of(key), kind: CommandKind::Once }
     }
 
     /// [`Command::read`] with a known slot.

@@ -48,6 +48,11 @@ impl KeySet for CountingBloomFilter {
         true
     }
 
+    fn clear(&mut self) -> Result<bool, Error> {
+        Self::clear(self);
+        Ok(true)
+    }
+
     fn capacity(&self) -> Option<u64> {
         Some(self.params().expected_items())
     }

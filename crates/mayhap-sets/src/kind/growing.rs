@@ -27,6 +27,11 @@ impl KeySet for ScalableBloomFilter {
         self.set_max_bytes(max_bytes);
     }
 
+    fn clear(&mut self) -> Result<bool, Error> {
+        Self::clear(self);
+        Ok(true)
+    }
+
     fn capacity(&self) -> Option<u64> {
         None
     }

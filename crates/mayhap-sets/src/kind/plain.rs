@@ -28,6 +28,11 @@ impl KeySet for AnyFilter {
         Ok(())
     }
 
+    fn clear(&mut self) -> Result<bool, Error> {
+        Self::clear(self);
+        Ok(true)
+    }
+
     fn capacity(&self) -> Option<u64> {
         Some(self.params().expected_items())
     }

@@ -61,6 +61,11 @@ impl KeySet for ScalableFile {
         self.filter.set_max_bytes(max_bytes.min(self.max_bytes));
     }
 
+    fn clear(&mut self) -> Result<bool, Error> {
+        self.filter.clear();
+        Ok(true)
+    }
+
     fn capacity(&self) -> Option<u64> {
         None
     }

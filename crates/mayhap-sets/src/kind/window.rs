@@ -113,6 +113,11 @@ impl KeySet for WindowFile {
         (!is_known).then_some(Refusal::ForeignTime)
     }
 
+    fn clear(&mut self) -> Result<bool, Error> {
+        self.filter.clear();
+        Ok(true)
+    }
+
     fn capacity(&self) -> Option<u64> {
         None
     }

@@ -1,5 +1,21 @@
 //! Counts and probabilities as people read them.
 
+/// A number of things, with its thousands apart: of one, in the singular.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_units::number::counted;
+///
+/// assert_eq!(counted(1, "line"), "1 line");
+/// assert_eq!(counted(2_000, "line"), "2,000 lines");
+/// assert_eq!(counted(0, "key"), "0 keys");
+/// ```
+pub fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(number))
+}
+
 /// Writes a count with all its digits.
 ///
 /// ```

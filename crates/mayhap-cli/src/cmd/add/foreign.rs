@@ -34,14 +34,7 @@ pub(super) fn run(
 ) -> Result<Outcome, Error> {
     file.check_change()?;
     let options = args.lines.key_options();
-    if options != KeyOptions::default() {
-        talk.say(&format!(
-            "{}: a key is {}; a {} file cannot record that: give the same options with each query",
-            file.name(),
-            options.describe(),
-            file.filter().format().name(),
-        ));
-    }
+    say_options(file.name(), file.filter().format().name(), &options, talk);
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
     let turns = Turns::new(waiting, Opener::of(&args.open, talk), total_bytes.is_none());
@@ -66,6 +59,17 @@ pub(super) fn run(
         args.json,
     )?;
     result.map(|()| Outcome::Done)
+}
+
+/// Says how keys are cut where a filter of this format cannot record it.
+pub(super) fn say_options(name: &str, format: &str, options: &KeyOptions, talk: Talk) {
+    if *options != KeyOptions::default() {
+        talk.say(&format!(
+            "{name}: a key is {}; a {format} filter cannot record that: give the same options with \
+             each query",
+            options.describe(),
+        ));
+    }
 }
 
 fn full(held: u64, expected: u64, lines: u64) -> Error {

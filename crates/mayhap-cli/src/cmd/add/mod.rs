@@ -13,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::set::fill::{self, Counts};
 use crate::set::foreign::Opener;
 use crate::set::inserter::Inserter;
-use crate::set::remote::{self, Found};
+use crate::set::remote::{self, Access, Found};
 use crate::set::session::{Recording, Waiting, Writer};
 use crate::set::summary::{Summary, warn_of_unsure};
 use mayhap_keys::KeyOptions;
@@ -92,9 +92,8 @@ pub struct Args {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("add", &args.files)?;
     let key = args.open.secret_key()?;
-    if let Some(found) =
-        remote::open_to_add(&args.file, key, (&args.open.server, args.replicas), talk)?
-    {
+    let access = Access { replicas: args.replicas, ..Access::of(&args.open)? };
+    if let Some(found) = remote::open(&args.file, access, talk)? {
         return add_to_server(args, found, (sources, total_bytes), talk);
     }
     if let Some(file) = Opener::of(&args.open, talk).open_for_keys(&args.file)? {
@@ -133,7 +132,13 @@ fn add_to_server(
     (sources, total_bytes): (Vec<Source>, Option<u64>),
     talk: Talk,
 ) -> Result<Outcome, Error> {
-    let options = options.agree(&name, &args.lines.key_options())?;
+    let given = args.lines.key_options();
+    let options = if let Some(options) = options {
+        options.agree(&name, &given)?
+    } else {
+        foreign::say_options(&name, set.name(), &given, talk);
+        given
+    };
     let stop = Stop::on_signals()?;
     let inserter = Inserter::new(set, args.overfill);
     let reading = Reading { gathers: true, ..args.lines.reading() };
@@ -181,6 +186,9 @@ impl Adding {
         result: Result<(), Error>,
     ) -> Result<Outcome, Error> {
         let set = self.inserter.set();
+        if let Some(text) = set.not_keys_text() {
+            self.talk.warn(&text);
+        }
         warn_of_unsure(set, self.talk);
         let summary = Summary::new(name, counts, seconds, result.is_ok(), set.state());
         let summary = summary.with_forgotten(self.inserter.forgotten());

@@ -1,6 +1,8 @@
 //! The set that a run remembers lines in: from arguments, or from a state file.
 
 use super::Args;
+#[cfg(feature = "redis")]
+use crate::args::ForeignArgs;
 use crate::args::{DEFAULT_FPP, Existing, SizeArgs, conflict, secret_key};
 use crate::error::Error;
 use crate::io::messages::Talk;
@@ -30,10 +32,10 @@ pub(super) fn open(
     if let Some(url) = args.state.as_ref().filter(|path| crate::args::url::is_url(path)) {
         let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
-        let (size, digest) = (&size, &args.digest);
-        let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None };
-        let (filter, options) = remote::create::find_or_create(&connection, wanted)?;
-        let inserter = Inserter::new(Box::new(filter), args.overfill);
+        let (size, digest, foreign) = (&size, &args.digest, &ForeignArgs::default());
+        let wanted = remote::create::Wanted { size, digest, options: &given, ttl: None, foreign };
+        let (set, options) = remote::create::find_or_create(&connection, wanted)?;
+        let inserter = Inserter::new(set, args.overfill);
         return Ok((inserter, options));
     }
     if let Some(path) = &args.state {

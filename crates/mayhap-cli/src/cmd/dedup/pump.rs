@@ -43,7 +43,9 @@ impl Run<'_> {
         let keep_new = !self.args.repeated;
         let Self { reader, output, progress, .. } = self;
         let Set::Filter(inserter) = &mut self.set else { return self.pump_exact() };
-        reader.digest_by(inserter.set().digest_function());
+        if let Some(function) = inserter.digest_function() {
+            reader.digest_by(function);
+        }
         loop {
             let batch = reader.next_batch_in_pauses(|paused| {
                 output.flush()?;

@@ -3,7 +3,7 @@
 use super::exact::Instead;
 use super::pump::{Run, Set};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, print, rate};
+use crate::io::messages::{Talk, counted, grouped, print, rate};
 use crate::io::reader;
 use mayhap_sets::Forgotten;
 use mayhap_units::number::{format_bytes, format_count};
@@ -65,7 +65,8 @@ impl Run<'_> {
                     expected_items: set.capacity(),
                     target_fpp: set.target_fpp(),
                     estimated_fpp: set.estimated_fpp(),
-                    fill_ratio: Some(set.state().fill_ratio),
+                    // A server may not report it.
+                    fill_ratio: Some(set.state().fill_ratio).filter(|fill| !fill.is_nan()),
                     forgotten,
                     ..counted
                 }
@@ -102,8 +103,8 @@ impl Summary {
             format!("kept {kept}, dropped {dropped}")
         };
         let read = format!(
-            "read {} lines ({}) in {:.2} s, {}/s\n{verdict}",
-            grouped(self.lines_read),
+            "read {} ({}) in {:.2} s, {}/s\n{verdict}",
+            counted(self.lines_read, "line"),
             format_bytes(self.bytes_read),
             self.seconds,
             format_count(self.lines_per_second as u64),
@@ -123,14 +124,15 @@ impl Summary {
             }
             None => format!("target {}", rate(self.target_fpp)),
         };
+        let fill = self.fill_ratio.map(|fill| format!(", fill {:.1} %", fill * 100.0));
         let forgot = self.forgotten.and_then(Forgotten::text);
         let forgot = forgot.map(|text| format!("\n{text}")).unwrap_or_default();
         format!(
             "{read}\n{lost_what}: {lost}{forgot}\n\
-             {} filter of {}, fill {:.1} %\nrate now {}, {target}",
+             {} filter of {}{}\nrate now {}, {target}",
             self.filter_kind,
             format_bytes(self.num_bytes),
-            self.fill_ratio.unwrap_or(0.0) * 100.0,
+            fill.unwrap_or_default(),
             rate(self.estimated_fpp),
         )
     }

@@ -12,6 +12,8 @@ use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 use crate::set::foreign::Opener;
+#[cfg(feature = "redis")]
+use crate::set::remote::Access;
 use items::{Estimated, made_for, room};
 use key::Digesting;
 use mayhap::native::{Header, Kind};
@@ -104,8 +106,8 @@ struct Info {
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     #[cfg(feature = "redis")]
     if crate::args::url::is_url(&args.file) {
-        let (key, server) = (args.open.secret_key()?, &args.open.server);
-        server::print(&args.file, key, (server, args.json), talk)?;
+        let access = Access::of(&args.open)?;
+        server::print(access, (&access.connect(&args.file, talk)?, args.json), talk)?;
         return Ok(Outcome::Done);
     }
     if let Some(file) = Opener::of(&args.open, talk).open(&args.file)? {

@@ -8,9 +8,8 @@ use crate::io::messages::{self, Talk};
 use crate::outcome::Outcome;
 use crate::set::foreign::{Opener, warn_of_not_keys};
 use mayhap::Bitmap;
-use mayhap_foreign::ForeignFile;
 use mayhap_foreign::Numbers as State;
-use mayhap_formats::KeyType;
+use mayhap_foreign::{ForeignFile, random_text};
 use mayhap_lists::Source;
 use mayhap_measure::{Count, highest_of_bits, sample, samples_for};
 use serde::Serialize;
@@ -130,31 +129,17 @@ fn highest(file: &ForeignFile, target: f64) -> f64 {
 }
 
 /// What a count says of a rate: whether it is above the target, if that is known, and whether it is
-/// that of the formula.
-fn verdict_of(count: Count, predicted: f64, target: Option<f64>) -> RateVerdict {
+/// that of the formula, if there is one.
+pub(super) fn verdict_of(count: Count, predicted: f64, target: Option<f64>) -> RateVerdict {
     let above = count.is_above(predicted * (1.0 + TOLERANCE));
     match target {
         Some(target) if count.is_above(target) => RateVerdict::AboveTarget,
+        _ if predicted.is_nan() => RateVerdict::NotPredicted,
         Some(_) if above => RateVerdict::AboveFormulaWithinTarget,
         None if above => RateVerdict::AboveFormula,
         _ if count.is_below(predicted / (1.0 + TOLERANCE)) => RateVerdict::BelowFormula,
         _ => RateVerdict::AsPredicted,
     }
-}
-
-/// How a random number is written as a key of this type.
-fn random_text(key_type: KeyType) -> fn(u64) -> String {
-    const FORMS: [fn(u64) -> String; 3] = [
-        |number| format!("{number:016x}"),
-        |number| number.cast_signed().to_string(),
-        |number| (number as i32).to_string(),
-    ];
-    let is_key = |form: &fn(u64) -> String| {
-        [0x8123_4567_89AB_CDEF, 0xA123_4567_89AB_CDEF]
-            .iter()
-            .all(|&number| key_type.encode(form(number).as_bytes(), &mut Vec::new()).is_ok())
-    };
-    FORMS.into_iter().find(is_key).unwrap_or(FORMS[2])
 }
 
 #[cfg(test)]

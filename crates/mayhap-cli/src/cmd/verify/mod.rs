@@ -12,7 +12,7 @@ use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
-use crate::set::remote;
+use crate::set::remote::{self, Access};
 use mayhap::native::Kind;
 use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health};
 use mayhap_keys::KeyOptions;
@@ -176,18 +176,26 @@ fn check(
         Some(opened) => opened,
         None => Opened::file(args, talk)?,
     };
-    let Opened { name, subject, .. } = &opened;
-    let options = opened.options.clone().agree(name, &args.lines.key_options())?;
+    let mut opened = opened;
+    let options = opened.options.clone().agree(&opened.name, &args.lines.key_options())?;
     let keys_bytes = Source::total_size(&sources)?;
-    let state = subject.state();
-    let rate = match subject {
-        Subject::Filter(filter) => measure_filter(&**filter, args, &opened, (&state, talk))?,
+    let state = opened.subject.state();
+    let facts = Facts { forgets: opened.forgets, on_server: opened.is_on_server };
+    let rate = match &mut opened.subject {
+        Subject::Filter(filter) => {
+            let how = (facts, opened.expected_items);
+            measure_filter(&mut **filter, args, how, (&state, talk))?
+        }
         Subject::Matrix(matrix) => measure_matrix(matrix, args),
     };
+    let subject = &mut opened.subject;
     let reading = Reading { gathers: opened.is_on_server, ..args.lines.reading() };
     let keys = subject.check_keys(sources, (&options, reading), (talk, keys_bytes))?;
     subject.check_unchanged()?;
-    let off = rate.rate_verdict != RateVerdict::AsPredicted;
+    let off = matches!(
+        rate.rate_verdict,
+        RateVerdict::Off | RateVerdict::AboveTarget | RateVerdict::AboveFormula
+    );
     let (checksums, in_words) =
         if opened.is_on_server { ("none", "none: a server has no file") } else { ("good", "good") };
     let mut rows = vec![("checksums", in_words.to_owned())];
@@ -237,12 +245,13 @@ impl Opened {
         if !is_url(&args.file) {
             return Ok(None);
         }
-        let found = remote::open(&args.file, args.open.secret_key()?, &args.open.server, talk)?;
+        let found = remote::open(&args.file, Access::of(&args.open)?, talk)?;
         Ok(found.map(|(name, set, options)| Self {
             name,
             expected_items: set.expected_items(),
             subject: Subject::Filter(set),
-            options,
+            // Where it keeps none they are as given.
+            options: options.unwrap_or_else(|| args.lines.key_options()),
             forgets: false,
             is_on_server: true,
         }))
@@ -279,11 +288,23 @@ impl Subject {
     }
 
     fn check_keys(
-        &self,
+        &mut self,
         sources: Vec<Source>,
         cut: (&KeyOptions, Reading),
         talk: (Talk, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
+        if let Self::Filter(filter) = self
+            && filter.takes_keys()
+        {
+            let mut bits = Bitmap::new();
+            return Presence::of(sources, cut, talk, |batch, absent| {
+                filter.contains_keys_into(&batch.keys().collect::<Vec<_>>(), &mut bits)?;
+                let not_keys = filter.not_keys();
+                let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
+                absent.extend((0..batch.len()).filter(is_absent));
+                Ok(not_keys.len() as u64)
+            });
+        }
         let function = self.digest_function();
         let (mut digests, mut bits) = (Vec::new(), Bitmap::new());
         Presence::of(sources, cut, talk, |batch, absent| {
@@ -305,20 +326,33 @@ impl Subject {
     }
 }
 
+/// What a measurement has to know of a filter.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    forgets: bool,
+    on_server: bool,
+}
+
 fn measure_filter(
-    filter: &dyn KeySet,
+    filter: &mut dyn KeySet,
     args: &Args,
-    opened: &Opened,
+    (Facts { forgets, on_server }, expected_items): (Facts, u64),
     (state, talk): (&State, Talk),
 ) -> Result<RateFound, Error> {
     let (predicted, target) = (state.estimated_fpp, state.target_fpp);
-    let (least, most) =
-        if opened.is_on_server { SERVER_SAMPLES } else { (MIN_SAMPLES, MAX_SAMPLES) };
+    let (least, most) = if on_server { SERVER_SAMPLES } else { (MIN_SAMPLES, MAX_SAMPLES) };
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
     let mut progress = Progress::new(talk, Some(samples));
     let (mut bits, mut hits, mut done) = (Bitmap::new(), 0, 0);
+    let by_key = filter.takes_keys();
     sample(args.seed, samples, Digest::new, |digests| {
-        filter.contains_digests_into(digests, &mut bits)?;
+        if by_key {
+            let texts: Vec<_> = digests.iter().map(|it| filter.random_key(it.get())).collect();
+            let keys: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+            filter.contains_keys_into(&keys, &mut bits)?;
+        } else {
+            filter.contains_digests_into(digests, &mut bits)?;
+        }
         hits += bits.count_ones() as u64;
         done += digests.len() as u64;
         progress.tick(done, done, String::new);
@@ -326,14 +360,19 @@ fn measure_filter(
     })?;
     progress.clear();
     let count = Count { samples, hits };
+    if on_server && filter.estimated_items().is_none() {
+        // Its system has a formula at most, as in its files.
+        let target = Some(target).filter(|target| !target.is_nan());
+        let verdict = foreign::verdict_of(count, predicted, target);
+        return Ok(RateFound::new(args.seed, count, predicted, verdict));
+    }
     // A window of time has forgotten some since it was added to, and keeps its rate by forgetting.
-    let forgets = opened.forgets;
     let judged = if let Some((estimate, params)) = filter.estimated_items() {
         Full::of(&params).judge(count, predicted, &estimate)
     } else {
         let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
         let is_over = !forgets && state.health == Health::OverCapacity;
-        let highest = allowed(target, opened.expected_items);
+        let highest = allowed(target, expected_items);
         (off, predicted > target && is_over || count.is_above(highest))
     };
     Ok(RateFound::new(args.seed, count, predicted, verdict_on(judged)))

@@ -21,7 +21,10 @@ pub(super) fn allowed(target: f64, items: u64) -> f64 {
 
 /// What is said of a rate.
 pub(super) fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
-    let target = rate(state.target_fpp);
+    let target = match state.target_fpp {
+        target if target.is_nan() => "not known".to_owned(),
+        target => rate(target),
+    };
     let holds = match state.expected_items {
         Some(items) => format!("{} keys of {}", grouped(state.items), grouped(items)),
         None => format!("{} keys", grouped(state.items)),

@@ -21,6 +21,8 @@ pub(super) enum RateVerdict {
     AboveFormulaWithinTarget,
     /// It is lower than that.
     BelowFormula,
+    /// Nothing is known to compare it with.
+    NotPredicted,
     /// The bits say another one.
     Off,
 }
@@ -33,6 +35,7 @@ impl fmt::Display for RateVerdict {
             Self::AboveFormula => "above its formula",
             Self::AboveFormulaWithinTarget => "within the target, above its formula",
             Self::BelowFormula => "below its formula",
+            Self::NotPredicted => "not predicted",
             Self::Off => "off",
         })
     }

@@ -6,12 +6,12 @@ use crate::error::Error;
 use crate::io::messages::Talk;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use mayhap::SecretKey;
-use mayhap_redis::{Address, NativeFilter, Server, ServerOptions, Trouble, WaitReplicas};
+use mayhap_redis::{Address, Found, NativeFilter, Server, ServerOptions, WaitReplicas, find};
+use mayhap_remote::{Origin, wait};
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::runtime::{Builder, Runtime};
 
 /// How long a connection may take, within the time that is given.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -101,16 +101,21 @@ impl Connection {
         Ok(Self { place, server, talk, round_trip: Cell::default() })
     }
 
-    /// The filter that the URL names.
+    /// Where the filter is.
+    pub fn origin(&self) -> Origin {
+        let (server, url) = (self.server.clone(), self.place.name.clone());
+        Origin { server, url, name: self.place.filter.clone() }
+    }
+
+    /// The filter that the URL names, in mayhap's own layout.
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`].
+    /// [`Error::Remote`], [`Error::Usage`] for one of another scheme.
     pub fn attach(&self, key: Option<SecretKey>) -> Result<NativeFilter, Error> {
-        let started = Instant::now();
-        let filter = self.wait(NativeFilter::attach(&self.server, &self.place.filter, key));
-        self.round_trip.set(started.elapsed());
-        filter
+        let name = || self.place.filter.clone();
+        let missing = || self.error(&mayhap_redis::Error::NotFound { name: name() });
+        self.find(key)?.ok_or_else(missing)
     }
 
     /// How long the last search for the filter took, which is a round trip.
@@ -122,16 +127,42 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// [`Error::Remote`].
+    /// As that.
     pub fn find(&self, key: Option<SecretKey>) -> Result<Option<NativeFilter>, Error> {
+        let found = self.timed(find(&self.server, &self.place.filter, key))?;
+        let (scheme, hint) = match found {
+            Found::Native(filter) => return Ok(Some(filter)),
+            Found::Nothing { filters_only: false } => return Ok(None),
+            Found::Bf(_) | Found::Nothing { .. } => (
+                "kept by its server, behind BF commands",
+                "unite filters there: BF.MERGE NEW ONE OTHER; or mayhap pull them, and merge files",
+            ),
+            Found::Redisson(_) => (
+                "one of Redisson, whose bits are at other places than mayhap's",
+                "unite two of its kind as files: mayhap pull, mayhap merge --format redisson",
+            ),
+            _ => (
+                "a string, and no filter in mayhap's own layout",
+                "unite bitmaps of Java-BloomFilter as files: mayhap pull, mayhap merge --format \
+                 magnuss-redis",
+            ),
+        };
+        Err(Error::usage(format!("{} is {scheme}", self.place.name), hint))
+    }
+
+    /// [`Connection::wait`] for a search for the filter, whose time is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Remote`].
+    pub fn timed<T>(
+        &self,
+        search: impl Future<Output = Result<T, mayhap_redis::Error>>,
+    ) -> Result<T, Error> {
         let started = Instant::now();
-        let found = wait(NativeFilter::attach(&self.server, &self.place.filter, key))?;
+        let found = self.wait(search);
         self.round_trip.set(started.elapsed());
-        match found {
-            Ok(filter) => Ok(Some(filter)),
-            Err(mayhap_redis::Error::NotFound { .. }) => Ok(None),
-            Err(source) => Err(self.error(&source)),
-        }
+        found
     }
 
     /// Waits for a call.
@@ -152,76 +183,10 @@ impl Connection {
     }
 }
 
-/// Waits for a call; the first one starts what runs them all.
-pub(super) fn wait<T>(call: impl Future<Output = T>) -> Result<T, Error> {
-    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
-    let runtime = if let Some(runtime) = RUNTIME.get() {
-        runtime
-    } else {
-        // One thread beside this one: it sends and receives while the next batch is made.
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime = runtime.map_err(Error::io("start", "a thread"))?;
-        RUNTIME.get_or_init(|| runtime)
-    };
-    Ok(runtime.block_on(call))
-}
-
 /// The error of a filter with this name.
 pub(super) fn error(name: &str, source: &mayhap_redis::Error) -> Error {
-    let (message, hint) = problem(name, source);
+    let (message, hint) = mayhap_remote::problem(name, source);
     Error::Remote { message, hint }
-}
-
-/// What is wrong with a filter of this name, and the next step.
-pub(super) fn problem(name: &str, source: &mayhap_redis::Error) -> (String, Option<String>) {
-    use mayhap_redis::Error as Redis;
-    let hint = match source {
-        Redis::NotFound { .. } => {
-            "create it with mayhap create URL -n COUNT, or send a file: mayhap push FILE URL"
-        }
-        Redis::Unauthorized { .. } => {
-            "give the password in the environment, REDISCLI_AUTH, or in the URL: \
-             redis://user:password@host"
-        }
-        Redis::Unavailable { trouble, .. } => way_out(trouble),
-        Redis::Busy { .. } => {
-            "others end soon; what a push that was killed has left expires, or is deleted by \
-             mayhap push --discard-unfinished"
-        }
-        Redis::NotReplicated { .. } => "wait for fewer replicas, or give them more --timeout TIME",
-        Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",
-        _ => "",
-    };
-    let message = match source {
-        // They name the server.
-        Redis::Unavailable { .. } | Redis::Unauthorized { .. } | Redis::BadUrl { .. } => {
-            source.to_string()
-        }
-        _ => format!("{name}: {source}"),
-    };
-    (message, (!hint.is_empty()).then(|| hint.into()))
-}
-
-/// What to do when a server cannot be reached.
-fn way_out(trouble: &Trouble) -> &'static str {
-    match trouble {
-        Trouble::Refused => "does it run there? Redis has the port 6379 unless another is named",
-        Trouble::UnknownHost => "is the host spelled so? redis://host:port/database/name",
-        Trouble::Silent => {
-            "is the way to it open, and is it Redis? One with TLS has rediss:// and a cluster \
-             redis+cluster://; --timeout TIME waits longer"
-        }
-        Trouble::Closed => {
-            "servers with TLS (rediss://) do so, and those that have too many clients; --timeout \
-             TIME tries longer"
-        }
-        Trouble::OtherProtocol => "is that the port of a web server or of another service?",
-        Trouble::NeedsTls => "write rediss:// in place of redis://",
-        Trouble::Tls { .. } => {
-            "certificates are looked up in those of this machine; without TLS it is redis://"
-        }
-        _ => "is it not a cluster (redis+cluster://)? --timeout TIME waits longer",
-    }
 }
 
 /// Prints what the library warns of, each text once.

@@ -1,15 +1,19 @@
 //! New filters on a server: what `create` and `dedup --state` make.
 
-use super::{Connection, RemoteFile};
-use crate::args::{DEFAULT_FPP, DigestArgs, Existing, SizeArgs, secret_key};
+use super::Connection;
+use crate::args::{DEFAULT_FPP, DigestArgs, Existing, ForeignArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::set::fill::Counts;
 use crate::set::summary::Summary;
 use mayhap::{DigestFunction, FilterParams, Layout};
+use mayhap_formats::Format;
 use mayhap_keys::KeyOptions;
-use mayhap_redis::{NativeFilter, NativeOptions};
-use mayhap_sets::KeySet;
+use mayhap_redis::{
+    BfGrowth, BfKind, BfOptions, Found, MagnusParams, NativeFilter, NativeOptions, find,
+};
+use mayhap_remote::{Known, NativeSet, Plan, magnus_params};
+use mayhap_sets::{KeySet, LayoutName};
 use std::time::Duration;
 
 /// A request for a filter.
@@ -23,6 +27,8 @@ pub struct Wanted<'a> {
     pub options: &'a KeyOptions,
     /// When it expires.
     pub ttl: Option<Duration>,
+    /// Of which system it is, if that is said.
+    pub foreign: &'a ForeignArgs,
 }
 
 impl Wanted<'_> {
@@ -64,6 +70,127 @@ impl Wanted<'_> {
         native.ttl = self.ttl;
         Ok(native)
     }
+
+    /// The numbers of a filter of another scheme; `None` for one in mayhap's own layout.
+    fn plan(&self, name: &str, scheme: Scheme, known: &Known) -> Result<Option<Plan>, Error> {
+        if scheme == Scheme::Native {
+            return Ok(None);
+        }
+        if self.size.mem.is_some() {
+            return Err(Error::usage(
+                format!("--mem is given, but {name} is sized there by its number of keys"),
+                "give -n and -p",
+            ));
+        }
+        if self.digest.key_file.is_some() || self.digest.new_key_file.is_some() {
+            return Err(Error::usage(
+                format!("a secret key is given, but keys of {name} are hashed there"),
+                "mayhap serve has a secret key of its own; leave yours out",
+            ));
+        }
+        let target_fpp = self.size.fpp.unwrap_or(DEFAULT_FPP);
+        if let (Scheme::Magnus, Some(_)) = (scheme, known.shape) {
+            let params = magnus_params(known)?;
+            return Ok(Some(Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) }));
+        }
+        let Some(expected_items) = self.size.items.or_else(|| self.items_of_window()) else {
+            return Err(Error::usage(
+                format!("how many keys is {name} for? -n is not given"),
+                "for example: -n 10M -p 0.1%",
+            ));
+        };
+        Ok(Some(match scheme {
+            Scheme::Native | Scheme::Bf => Plan::Bf(self.bf_options(expected_items, target_fpp)?),
+            Scheme::Redisson => {
+                self.only_plain("redisson")?;
+                Plan::Redisson { expected_items, target_fpp }
+            }
+            Scheme::Magnus => {
+                self.only_plain("magnuss-redis")?;
+                let n = i32::try_from(expected_items).unwrap_or(i32::MAX);
+                let params = MagnusParams::of_rate(target_fpp, n);
+                let params = params.map_err(|error| Error::usage(error.to_string(), ""))?;
+                Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) }
+            }
+        }))
+    }
+
+    fn items_of_window(&self) -> Option<u64> {
+        match self.size.layout {
+            Some(LayoutName::WindowItems(items)) => Some(items),
+            _ => None,
+        }
+    }
+
+    fn only_plain(&self, scheme: &str) -> Result<(), Error> {
+        match self.size.layout {
+            None => Ok(()),
+            Some(layout) => Err(Error::usage(
+                format!("--layout {layout} is given, but a filter of {scheme} has one layout"),
+                "leave --layout out",
+            )),
+        }
+    }
+
+    fn bf_options(&self, expected_items: u64, target_fpp: f64) -> Result<BfOptions, Error> {
+        let mut options = BfOptions::new(expected_items, target_fpp);
+        match self.size.layout {
+            None | Some(LayoutName::Scalable) => {}
+            Some(LayoutName::Blocked | LayoutName::Standard) => options.growth = BfGrowth::None,
+            Some(LayoutName::Counting) => options.kind = BfKind::Counting,
+            Some(LayoutName::WindowItems(items)) => options.kind = BfKind::WindowItems(items),
+            Some(LayoutName::WindowMillis(millis)) => options.kind = BfKind::WindowMillis(millis),
+            Some(LayoutName::Fuse) => return Err(refuse_kind("fuse")),
+        }
+        options.public = match self.digest.seed {
+            None => false,
+            Some(0) => true,
+            Some(seed) => {
+                return Err(Error::usage(
+                    format!("--seed {seed} is given, and a filter there has the seed 0 or a key"),
+                    "--seed 0 is for digests that clients send; without --seed it has the \
+                     server's secret key",
+                ));
+            }
+        };
+        Ok(options)
+    }
+}
+
+/// The schemes that a filter on a server can have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Native,
+    Bf,
+    Redisson,
+    Magnus,
+}
+
+/// That of the command line; else that of what is there, or of the server.
+fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Scheme, Error> {
+    let name = &connection.place.name;
+    Ok(match wanted.foreign.format {
+        Some(Format::RedisBloom) => Scheme::Bf,
+        Some(Format::Redisson) => Scheme::Redisson,
+        Some(Format::MagnusRedis) => Scheme::Magnus,
+        Some(format) => {
+            return Err(Error::usage(
+                format!("{name}: a filter of {} is a file alone", format.name()),
+                "on servers there are redisbloom, redisson and magnuss-redis",
+            ));
+        }
+        None => {
+            let (server, filter) = (&connection.server, &connection.place.filter);
+            let key = secret_key(wanted.digest.key_file.as_deref())?;
+            match mayhap_remote::wait(find(server, filter, key))? {
+                Ok(Found::Bf(_) | Found::Nothing { filters_only: true }) => Scheme::Bf,
+                Ok(Found::Redisson(_)) => Scheme::Redisson,
+                // What creating it says of the key is right.
+                Ok(_) | Err(mayhap_redis::Error::Filter(_)) => Scheme::Native,
+                Err(source) => return Err(connection.error(&source)),
+            }
+        }
+    })
 }
 
 /// Why there is no filter of this kind on a server, and what to do.
@@ -87,6 +214,10 @@ pub fn create(
     (talk, json): (Talk, bool),
 ) -> Result<(), Error> {
     let name = connection.place.name.clone();
+    let known = wanted.foreign.known_of_server(None);
+    if let Some(plan) = wanted.plan(&name, scheme(connection, wanted)?, &known)? {
+        return create_other(connection, (plan, known), (wanted, force), (talk, json));
+    }
     let native = wanted.native(&name)?;
     let (server, filter) = (&connection.server, &connection.place.filter);
     let filter = if force {
@@ -101,7 +232,7 @@ pub fn create(
         connection.wait(NativeFilter::create(server, filter, &native))?
     };
     let was_there = !force && !filter.was_created();
-    let (file, _) = RemoteFile::of(connection, filter)?;
+    let (file, _) = NativeSet::new(&connection.origin(), filter, connection.round_trip())?;
     if was_there {
         let keys = grouped(file.items());
         talk.say(&format!(
@@ -114,6 +245,42 @@ pub fn create(
     Summary::new(name, Counts::default(), Duration::ZERO, true, file.state()).print(talk, json)
 }
 
+/// [`create`] of another scheme.
+fn create_other(
+    connection: &Connection,
+    (plan, known): (Plan, Known),
+    (wanted, force): (Wanted<'_>, bool),
+    (talk, json): (Talk, bool),
+) -> Result<(), Error> {
+    let name = connection.place.name.clone();
+    let made = mayhap_remote::create(&connection.origin(), plan, (wanted.ttl, force), &known)?;
+    let (set, was_created) = made;
+    if !was_created {
+        talk.say(&format!("{name}: was there already with these numbers; unchanged"));
+        if wanted.ttl.is_some() {
+            talk.warn("it keeps the time to live that it was created with");
+        }
+    }
+    if *wanted.options != KeyOptions::default() {
+        talk.say(&format!(
+            "{name}: a key is {}; a filter of {} cannot record that: give the same options with \
+             each query",
+            wanted.options.describe(),
+            set.scheme()
+        ));
+    }
+    if let Plan::Magnus { params, num_bitmaps } = plan {
+        talk.say(&format!(
+            "{name}: it does not record its numbers; to use it: --format magnuss-redis --bits {} \
+             --hashes {}{}",
+            params.num_bits.unsigned_abs(),
+            params.num_hashes,
+            if num_bitmaps > 1 { format!(" --bitmaps {num_bitmaps}") } else { String::new() },
+        ));
+    }
+    Summary::new(name, Counts::default(), Duration::ZERO, true, set.state()).print(talk, json)
+}
+
 /// The filter for `dedup --state URL`: the one that is there, if the arguments do not contradict
 /// it, or a new one.
 ///
@@ -123,20 +290,51 @@ pub fn create(
 pub fn find_or_create(
     connection: &Connection,
     wanted: Wanted<'_>,
-) -> Result<(RemoteFile, KeyOptions), Error> {
+) -> Result<(Box<dyn KeySet>, KeyOptions), Error> {
     let name = &connection.place.name;
-    let key = secret_key(wanted.digest.key_file.as_deref())?;
-    let filter = if let Some(filter) = connection.find(key)? {
-        check(name, &filter, wanted)?;
-        filter
-    } else {
-        let native = wanted.native(name)?;
-        let (server, filter) = (&connection.server, &connection.place.filter);
-        connection.wait(NativeFilter::create(server, filter, &native))?
+    let known = wanted.foreign.known_of_server(secret_key(wanted.digest.key_file.as_deref())?);
+    let (server, filter) = (&connection.server, &connection.place.filter);
+    let found = connection.timed(find(server, filter, known.secret_key))?;
+    let origin = connection.origin();
+    let filter = match found {
+        Found::Native(filter) => {
+            check(name, &filter, wanted)?;
+            filter
+        }
+        Found::Nothing { filters_only: false } => {
+            let native = wanted.native(name)?;
+            connection.wait(NativeFilter::create(server, filter, &native))?
+        }
+        Found::Nothing { filters_only: true } => {
+            let Some(plan) = wanted.plan(name, Scheme::Bf, &known)? else {
+                return Err(refuse_kind("plain"));
+            };
+            let (set, _) = mayhap_remote::create(&origin, plan, (None, false), &known)?;
+            return Ok((set.into_key_set(), wanted.options.clone()));
+        }
+        found => {
+            let (set, _) =
+                mayhap_remote::of_found(&origin, found, &known, connection.round_trip())?;
+            if set.target_fpp().is_nan() || set.guessed_key_type().is_some() {
+                return Err(Error::usage(
+                    format!(
+                        "{name} is a filter of {}, of which the rate of the lines that a dedup \
+                         loses is not known",
+                        set.scheme()
+                    ),
+                    "use one in mayhap's own layout or on mayhap serve; mayhap add says which keys \
+                     were new in this one",
+                ));
+            }
+            if let Some(given) = wanted.size.fpp.filter(|&given| given != set.target_fpp()) {
+                return Err(crate::args::conflict("-p", &given, &set.target_fpp(), name));
+            }
+            return Ok((set.into_key_set(), wanted.options.clone()));
+        }
     };
-    let (file, options) = RemoteFile::of(connection, filter)?;
+    let (set, options) = NativeSet::new(&origin, filter, connection.round_trip())?;
     let options = options.agree(name, wanted.options)?;
-    Ok((file, options))
+    Ok((Box::new(set), options))
 }
 
 /// Refuses numbers that contradict those of the filter that is there.

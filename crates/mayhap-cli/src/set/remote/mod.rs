@@ -1,6 +1,6 @@
 //! Filters on a Redis or Valkey server, named by a URL where else a file is named.
 //!
-//! `connect.rs` connects, `file.rs` is a filter on a server as the verbs see it,
+//! `connect.rs` connects; what is there is found out by `mayhap_remote`, whose sets the verbs see.
 //! `create.rs` creates one, and `union.rs` moves whole ones.
 
 #[cfg(feature = "redis")]
@@ -8,15 +8,15 @@ mod connect;
 #[cfg(feature = "redis")]
 pub mod create;
 #[cfg(feature = "redis")]
-mod file;
-#[cfg(feature = "redis")]
 pub mod union;
 
 #[cfg(feature = "redis")]
 use crate::args::url::is_url;
-use crate::args::{ReplicaArgs, ServerArgs};
+use crate::args::{ForeignArgs, OpenArgs, ReplicaArgs, ServerArgs};
 use crate::error::Error;
 use crate::io::messages::Talk;
+#[cfg(feature = "redis")]
+use crate::set::foreign::say_guess;
 use mayhap::SecretKey;
 use mayhap_keys::KeyOptions;
 use mayhap_sets::KeySet;
@@ -25,42 +25,85 @@ use std::path::Path;
 #[cfg(feature = "redis")]
 pub use connect::{Connection, Place};
 #[cfg(feature = "redis")]
-pub use file::RemoteFile;
+use mayhap_remote::Opened;
+/// The URL of a filter without the password, the filter, and the key options that it keeps, if it
+/// does.
+pub type Found = (String, Box<dyn KeySet>, Option<KeyOptions>);
 
-/// The URL of a filter without the password, the filter, and the key options that it keeps.
-pub type Found = (String, Box<dyn KeySet>, KeyOptions);
-
-/// The filter that a URL names, to be queried; `None` for a file.
-///
-/// # Errors
-///
-/// [`Error::Remote`], [`Error::Usage`].
-pub fn open(
-    path: &Path,
-    key: Option<SecretKey>,
-    args: &ServerArgs,
-    talk: Talk,
-) -> Result<Option<Found>, Error> {
-    open_to_add(path, key, (args, ReplicaArgs::default()), talk)
+/// How a filter on a server is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Access<'a> {
+    /// The secret key, if one is named.
+    pub key: Option<SecretKey>,
+    /// What it is, where that is not found out.
+    pub foreign: &'a ForeignArgs,
+    /// How the server is spoken to.
+    pub server: &'a ServerArgs,
+    /// What a write has to reach.
+    pub replicas: ReplicaArgs,
 }
 
-/// [`open`] for keys to be added.
+impl<'a> Access<'a> {
+    /// As the arguments of a verb say, for queries.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`OpenArgs::secret_key`].
+    pub fn of(args: &'a OpenArgs) -> Result<Self, Error> {
+        let (foreign, server, replicas) = (&args.foreign, &args.server, ReplicaArgs::default());
+        Ok(Self { key: args.secret_key()?, foreign, server, replicas })
+    }
+
+    /// Connects to the server of a URL.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Place::of`] and [`Connection::open`].
+    #[cfg(feature = "redis")]
+    pub fn connect(&self, path: &Path, talk: Talk) -> Result<Connection, Error> {
+        Connection::open(Place::of(path)?, self.server, self.replicas, talk)
+    }
+}
+
+/// The filter that a URL names; `None` for a file. Where it keeps no key options, they are as
+/// given.
 ///
 /// # Errors
 ///
 /// [`Error::Remote`], [`Error::Usage`].
 #[cfg(feature = "redis")]
-pub fn open_to_add(
-    path: &Path,
-    key: Option<SecretKey>,
-    (args, replicas): (&ServerArgs, ReplicaArgs),
-    talk: Talk,
-) -> Result<Option<Found>, Error> {
+pub fn open(path: &Path, access: Access<'_>, talk: Talk) -> Result<Option<Found>, Error> {
     if !is_url(path) {
         return Ok(None);
     }
-    let (file, options) = RemoteFile::open(path, key, (args, replicas), talk)?;
-    Ok(Some((file.url().to_owned(), Box::new(file), options)))
+    let (set, options) = open_server_set(path, access, talk)?;
+    Ok(Some((set.url().to_owned(), set.into_key_set(), options)))
+}
+
+/// [`open`] with what only servers have, for a URL; says of which type keys are taken to be, if
+/// that was guessed.
+///
+/// # Errors
+///
+/// [`Error::Remote`], [`Error::Usage`].
+#[cfg(feature = "redis")]
+pub fn open_server_set(path: &Path, access: Access<'_>, talk: Talk) -> Result<Opened, Error> {
+    open_on(&access.connect(path, talk)?, access, talk)
+}
+
+/// [`open_server_set`] on a connection.
+///
+/// # Errors
+///
+/// [`Error::Remote`].
+#[cfg(feature = "redis")]
+pub fn open_on(connection: &Connection, access: Access<'_>, talk: Talk) -> Result<Opened, Error> {
+    let known = access.foreign.known_of_server(access.key);
+    let (set, options) = mayhap_remote::open(&connection.origin(), &known)?;
+    if let Some((key_type, others)) = set.guessed_key_type() {
+        say_guess(set.url(), set.scheme(), key_type, &others, talk);
+    }
+    Ok((set, options))
 }
 
 /// `None`: URLs were refused before.
@@ -69,11 +112,6 @@ pub fn open_to_add(
 ///
 /// None.
 #[cfg(not(feature = "redis"))]
-pub fn open_to_add(
-    _path: &Path,
-    _key: Option<SecretKey>,
-    _args: (&ServerArgs, ReplicaArgs),
-    _talk: Talk,
-) -> Result<Option<Found>, Error> {
+pub fn open(_path: &Path, _access: Access<'_>, _talk: Talk) -> Result<Option<Found>, Error> {
     Ok(None)
 }

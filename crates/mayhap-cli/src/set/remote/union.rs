@@ -1,7 +1,6 @@
 //! Whole filters on their way to a server and from one: what `push`, `pull` and `merge` share.
 
-use super::connect::wait;
-use super::{Connection, Place, RemoteFile};
+use super::{Connection, Place};
 use crate::args::{LockArgs, ReplicaArgs, ServerArgs};
 use crate::error::{Error, over_full};
 use crate::io::messages::Talk;
@@ -14,6 +13,7 @@ use mayhap::{AnyFilter, Block, Health, OwnedBlocks, SecretKey};
 use mayhap_lists::Stop;
 use mayhap_redis::Error::Switched;
 use mayhap_redis::{NativeFilter, NativeOptions, RemoteFilter};
+use mayhap_remote::{NativeSet, wait};
 use mayhap_sets::{KeySet, State};
 use std::path::{Path, PathBuf};
 
@@ -352,7 +352,7 @@ pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<
             let options = whole.native_options();
             whole.upload(&connection, &options, (&stop, &mut progress))?
         };
-        RemoteFile::of(&connection, filter)?.0.state()
+        NativeSet::new(&connection.origin(), filter, connection.round_trip())?.0.state()
     };
     let estimate = whole.filter.estimated_items().items;
     let estimated_items = estimate.is_finite().then_some(estimate);
@@ -372,7 +372,7 @@ fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
 }
 
 /// Says of a file that is no filter of ours what could be done.
-fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
+pub fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
     match error {
         mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
             format!("{name}: this looks like {looks_like}, not a mayhap filter"),

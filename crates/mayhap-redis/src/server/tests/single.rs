@@ -45,6 +45,26 @@ async fn a_command_whose_reply_was_lost_says_so_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_that_must_not_be_repeated_is_never_sent_twice() {
+    let Some(redis) = start(&RedisOptions::default()) else { return };
+    let proxy = Proxy::start(redis.port()).await;
+    let url = format!("redis://127.0.0.1:{}", proxy.port);
+    let server = connect(&url, quick(20_000)).await;
+    let count = || {
+        let mut incr = cmd("INCR");
+        incr.arg("n");
+        Command::once("n", incr)
+    };
+    assert_eq!(int(&server.one(count()).await.unwrap()), 1);
+    proxy.lose(1);
+    let lost = server.one(count()).await.map(|reply| int(&reply));
+    assert!(matches!(lost, Err(Error::Lost { .. })), "{lost:?}");
+    // It was carried out, once.
+    assert_eq!((redis.cli(&["GET", "n"]).unwrap().trim(), calls(&redis, "incr")), ("2", 2));
+    assert_eq!(int(&server.one(count()).await.unwrap()), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_loads_is_waited_for_and_no_reply_is_taken_for_lost() {
     let config = ["key-load-delay 1000", "loading-process-events-interval-bytes 1024"];
     let config = config.map(str::to_owned).to_vec();

@@ -1,16 +1,14 @@
-//! A filter on a server, queried and inserted into batch by batch.
+//! A filter in mayhap's own layout, queried and inserted into batch by batch.
 
-use super::connect::{Connection, wait};
-use super::{Place, connect};
-use crate::args::{ReplicaArgs, ServerArgs};
-use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::origin::Origin;
+use crate::problem::failed;
+use crate::server_set::ServerSet;
+use crate::wait::wait;
 use futures_util::future::try_join_all;
-use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
+use mayhap::{Bitmap, Digest, DigestFunction, Estimate, FilterParams};
 use mayhap_keys::KeyOptions;
-use mayhap_redis::{FilterInfo, NativeFilter, RemoteFilter};
-use mayhap_sets::{Error as SetError, Held, KeySet, RATE_STEPS, State};
-use std::path::Path;
+use mayhap_redis::{Error as RedisError, FilterInfo, NativeFilter, RemoteFilter};
+use mayhap_sets::{Error, Held, KeySet, RATE_STEPS, State};
 use std::time::Duration;
 
 /// Keys of our own between looks at all bits, at least, and as a part of all.
@@ -28,7 +26,7 @@ const ASK_PART: usize = 512;
 
 /// A filter on a server.
 #[derive(Debug)]
-pub struct RemoteFile {
+pub struct NativeSet {
     name: String,
     filter: NativeFilter,
     /// When its bits were counted last.
@@ -43,41 +41,24 @@ pub struct RemoteFile {
     round_trip: Duration,
 }
 
-impl RemoteFile {
-    /// Connects, finds the filter and counts its bits; returns the key options that it keeps.
+impl NativeSet {
+    /// The filter with its bits counted, and the key options that it keeps. `round_trip` is how
+    /// long the server took for nothing much.
     ///
     /// # Errors
     ///
-    /// Those of [`Place::of`], [`Connection::open`] and [`KeyOptions::from_header`].
-    pub fn open(
-        path: &Path,
-        key: Option<SecretKey>,
-        (args, replicas): (&ServerArgs, ReplicaArgs),
-        talk: Talk,
+    /// [`Error::Server`], those of [`KeyOptions::from_header`].
+    pub fn new(
+        origin: &Origin,
+        filter: NativeFilter,
+        round_trip: Duration,
     ) -> Result<(Self, KeyOptions), Error> {
-        let connection = Connection::open(Place::of(path)?, args, replicas, talk)?;
-        let filter = connection.attach(key)?;
-        Self::of(&connection, filter)
-    }
-
-    /// The filter of a connection.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Remote`], those of [`KeyOptions::from_header`].
-    pub fn of(connection: &Connection, filter: NativeFilter) -> Result<(Self, KeyOptions), Error> {
-        let name = connection.place.name.clone();
+        let name = origin.url.clone();
         // First: where the filter is switched meanwhile, all that follows is of the new one.
-        let seen = connection.wait(filter.info())?;
+        let seen = wait(filter.info())?.map_err(|source| failed(&name, &source))?;
         let options = KeyOptions::from_header(&name, &filter.key_options())?;
-        let round_trip = connection.round_trip();
-        let file = Self { name, filter, seen, new_since: 0, sent_since: 0, unsure: 0, round_trip };
-        Ok((file, options))
-    }
-
-    /// What was seen when its bits were counted last.
-    pub fn seen(&self) -> &FilterInfo {
-        &self.seen
+        let set = Self { name, filter, seen, new_since: 0, sent_since: 0, unsure: 0, round_trip };
+        Ok((set, options))
     }
 
     /// How many keys the bits spoke of then.
@@ -85,26 +66,13 @@ impl RemoteFile {
         Estimate::from_ones(&self.filter.params(), self.seen.count_ones)
     }
 
-    /// The URL, without the password.
-    pub fn url(&self) -> &str {
-        &self.name
-    }
-
     /// Its numbers.
     pub fn params(&self) -> FilterParams {
         self.filter.params()
     }
 
-    fn wait<T>(
-        &self,
-        call: impl Future<Output = Result<T, mayhap_redis::Error>>,
-    ) -> Result<T, SetError> {
-        let answer = wait(call)
-            .map_err(|source| SetError::Server { message: source.to_string(), hint: None })?;
-        answer.map_err(|source| {
-            let (message, hint) = connect::problem(&self.name, &source);
-            SetError::Server { message, hint }
-        })
+    fn wait<T>(&self, call: impl Future<Output = Result<T, RedisError>>) -> Result<T, Error> {
+        wait(call)?.map_err(|source| failed(&self.name, &source))
     }
 }
 
@@ -113,7 +81,7 @@ fn items_of(info: &FilterInfo) -> u64 {
     info.estimated_items.map_or(info.num_bits, |items| items.round() as u64)
 }
 
-impl KeySet for RemoteFile {
+impl KeySet for NativeSet {
     fn name(&self) -> &'static str {
         self.params().layout().name()
     }
@@ -122,11 +90,7 @@ impl KeySet for RemoteFile {
         self.filter.digest_function()
     }
 
-    fn insert_digests_into(
-        &mut self,
-        digests: &[Digest],
-        new: &mut Bitmap,
-    ) -> Result<(), SetError> {
+    fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) -> Result<(), Error> {
         new.clear_to(0);
         let parts = digests.chunks(INSERT_PART).map(|part| self.filter.insert_digests(part));
         let parts = self.wait(try_join_all(parts))?;
@@ -151,11 +115,7 @@ impl KeySet for RemoteFile {
         Ok(())
     }
 
-    fn contains_digests_into(
-        &self,
-        digests: &[Digest],
-        found: &mut Bitmap,
-    ) -> Result<(), SetError> {
+    fn contains_digests_into(&self, digests: &[Digest], found: &mut Bitmap) -> Result<(), Error> {
         let parts = digests.chunks(ASK_PART).map(|part| self.filter.contains_digests(part));
         let parts = self.wait(try_join_all(parts))?;
         found.clear_to(digests.len());
@@ -165,7 +125,14 @@ impl KeySet for RemoteFile {
         Ok(())
     }
 
-    fn refresh(&mut self) -> Result<(), SetError> {
+    /// Its parameters and its expiry stay.
+    fn clear(&mut self) -> Result<bool, Error> {
+        self.wait(self.filter.clear())?;
+        self.refresh()?;
+        Ok(true)
+    }
+
+    fn refresh(&mut self) -> Result<(), Error> {
         self.seen = self.wait(self.filter.info())?;
         (self.new_since, self.sent_since) = (0, 0);
         Ok(())
@@ -247,5 +214,31 @@ impl KeySet for RemoteFile {
 
     fn unsure_keys(&self) -> u64 {
         self.unsure
+    }
+}
+
+impl ServerSet for NativeSet {
+    fn url(&self) -> &str {
+        &self.name
+    }
+
+    fn scheme(&self) -> &'static str {
+        "mayhap"
+    }
+
+    fn seen(&self) -> &FilterInfo {
+        &self.seen
+    }
+
+    fn expire(&mut self, after: Option<Duration>) -> Result<(), Error> {
+        self.wait(self.filter.expire(after))
+    }
+
+    fn delete(&mut self) -> Result<bool, Error> {
+        self.wait(self.filter.delete())
+    }
+
+    fn into_key_set(self: Box<Self>) -> Box<dyn KeySet> {
+        self
     }
 }

@@ -1,0 +1,104 @@
+//! `mayhap clear`: a filter without its keys.
+
+use crate::args::{LockArgs, OpenArgs};
+use crate::error::Error;
+use crate::io::messages::{Talk, grouped};
+use crate::outcome::Outcome;
+use crate::set::fill::Counts;
+#[cfg(feature = "redis")]
+use crate::set::remote::{self, Access};
+use crate::set::session::Waiting;
+use crate::set::summary::Summary;
+use mayhap_lists::Stop;
+use mayhap_sets::State;
+use mayhap_store::{LogFound, Snapshot};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap clear --force seen.mayhap
+  mayhap clear --force redis://127.0.0.1:6379/0/seen    # on a server";
+
+const NOTES: &str = "\
+The filter keeps its size, its kind, its digest, how its keys are cut and, on a server, when it \
+expires. A file is replaced whole or not at all; a dedup that works with it at the moment ends \
+with an error. On Redis, readers and writers see the old filter or the empty one; keys that others \
+add meanwhile may be forgotten too. A window and a filter with a seed on mayhap serve, and filters \
+of RedisBloom and valkey-bloom, cannot be emptied: delete and create them.";
+
+/// Forget all keys of a filter
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// The filter: a file, or redis://host:port/database/name
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Do it: the keys cannot be brought back
+    #[arg(long)]
+    force: bool,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    open: OpenArgs,
+    #[command(flatten)]
+    lock: LockArgs,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    #[cfg(feature = "redis")]
+    if crate::args::url::is_url(&args.file) {
+        let (mut set, _) = remote::open_server_set(&args.file, Access::of(&args.open)?, talk)?;
+        let name = set.url().to_owned();
+        check_force(args.force, &name, set.items())?;
+        set.clear()?;
+        return report(args, name, set.state(), talk);
+    }
+    let name = args.file.display().to_string();
+    let stop = Stop::on_signals()?;
+    let lock = Waiting::new("clear", args.lock, talk, Some(&stop)).lock(&args.file)?;
+    let snapshot = Snapshot::open(&args.file)?;
+    let mut set = mayhap_sets::load(snapshot.image(), args.open.secret_key()?)?;
+    let options = snapshot.header().key_options().to_owned();
+    // A log may have keys, which are not read.
+    let more = u64::from(snapshot.log() != LogFound::None);
+    drop(snapshot);
+    check_force(args.force, &name, set.items() + more)?;
+    let kind = set.name();
+    let not_this = || {
+        Error::usage(
+            format!("{name} is a {kind} filter, which never changes"),
+            "delete it, or build another one: mayhap delete, mayhap build",
+        )
+    };
+    if !set.clear()? {
+        return Err(not_this());
+    }
+    let Some(contents) = set.contents() else { return Err(not_this()) };
+    let header = contents.header(&options);
+    lock.save(&header, &contents.segments(), true)?;
+    report(args, name, set.state(), talk)
+}
+
+/// Refuses to forget keys that nobody said may be forgotten.
+fn check_force(force: bool, name: &str, items: u64) -> Result<(), Error> {
+    if force || items == 0 {
+        return Ok(());
+    }
+    Err(Error::usage(
+        format!("{name} holds {} keys, which cannot be brought back", grouped(items)),
+        "to forget them: --force",
+    ))
+}
+
+fn report(args: &Args, name: String, state: State, talk: Talk) -> Result<Outcome, Error> {
+    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, state);
+    summary.print(talk, args.json)?;
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,308 @@
+//! Every verb on a filter in every place: it works, or refuses in the words that are documented.
+
+use crate::remote::{server, url};
+use crate::support::{fail, file, folder, json, lines, mayhap, run, stderr, succeed};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use test_servers::{ClusterOptions, RedisCluster, ready};
+
+/// `mayhap serve`, ended when this is dropped.
+pub(crate) struct Serve {
+    child: Child,
+    port: u16,
+}
+
+impl Serve {
+    pub(crate) fn start(folder: &Path) -> Self {
+        let mut command = mayhap(folder);
+        command.args(["serve", "--data", "data", "--port", "0"]);
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        let port = loop {
+            let mut line = String::new();
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "it ended: {said}");
+            said += &line;
+            if let Some((_, port)) = line.trim_end().split_once("Redis clients: 127.0.0.1:") {
+                break port.parse().unwrap();
+            }
+        };
+        // What it says later is read, so that it never waits for a reader.
+        std::thread::spawn(move || std::io::copy(&mut stderr, &mut std::io::sink()));
+        Self { child, port }
+    }
+
+    pub(crate) fn url(&self, name: &str) -> String {
+        format!("redis://127.0.0.1:{}/0/{name}", self.port)
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A filter somewhere.
+struct Place {
+    name: &'static str,
+    path: String,
+    /// What `create` needs besides.
+    create: &'static [&'static str],
+    /// What all other verbs need.
+    flags: &'static [&'static str],
+}
+
+/// What a verb does: nothing here if it works, else part of the words in which it refuses.
+struct Row {
+    verb: &'static str,
+    arguments: &'static [&'static str],
+    file: &'static str,
+    native: &'static str,
+    serve: &'static str,
+    counting: &'static str,
+    redisson: &'static str,
+    magnuss: &'static str,
+}
+
+const WORKS: &str = "";
+const BY_SERVER: &str = "is kept by its server, behind BF commands";
+const NO_REMOVAL: &str = "only a counting filter of mayhap serve can";
+const OTHER_THERE: &str = "holds a filter of another system";
+const STRING: &str = "this is a string, maybe a bare bitmap";
+/// `P` is the place, `FLAGS` its flags; `keys`, `one` and `plain` are files.
+const ROWS: &[Row] = &[
+    row("create", &["create", "P", "-n", "1000", "-p", "1%", "CREATE"], [WORKS; 6]),
+    row("add", &["add", "P", "FLAGS", "keys"], [WORKS; 6]),
+    row("check", &["check", "P", "FLAGS", "keys"], [WORKS; 6]),
+    row("filter", &["filter", "P", "FLAGS", "keys"], [WORKS; 6]),
+    row("which", &["which", "-f", "P", "FLAGS", "keys"], [WORKS; 6]),
+    row("info", &["info", "P", "FLAGS"], [WORKS; 6]),
+    row("verify", &["verify", "P", "FLAGS", "--samples", "100k", "keys"], [WORKS; 6]),
+    row(
+        "dedup",
+        &["dedup", "--state", "P", "one"],
+        [WORKS, WORKS, WORKS, WORKS, "a dedup loses is not known", STRING],
+    ),
+    row("pull", &["pull", "P", "FLAGS", "pulled-PLACE"], ["is no URL", "", "", "", "", ""]),
+    row(
+        "push",
+        &["push", "--force", "plain", "P"],
+        ["is no URL", WORKS, WORKS, WORKS, OTHER_THERE, OTHER_THERE],
+    ),
+    row(
+        "merge",
+        &["merge", "FORCE", "-o", "P", "plain"],
+        [WORKS, WORKS, BY_SERVER, BY_SERVER, "one of Redisson", "a string, and no filter"],
+    ),
+    row(
+        "ttl",
+        &["ttl", "P", "FLAGS", "1h"],
+        ["files do not expire", WORKS, WORKS, WORKS, WORKS, WORKS],
+    ),
+    row("clear", &["clear", "--force", "P", "FLAGS"], [WORKS; 6]),
+    row("clear with no keys", &["clear", "P", "FLAGS"], [WORKS; 6]),
+    row("add again", &["add", "P", "FLAGS", "keys"], [WORKS; 6]),
+    row("clear unforced", &["clear", "P", "FLAGS"], ["cannot be brought back"; 6]),
+    row("delete unforced", &["delete", "P", "FLAGS"], ["would be deleted"; 6]),
+    row("delete", &["delete", "--force", "P", "FLAGS"], [WORKS; 6]),
+    row(
+        "info of none",
+        &["info", "P", "FLAGS"],
+        ["o such file", "no filter", "no filter", "no filter", "no filter", "no filter"],
+    ),
+];
+
+const fn row(
+    verb: &'static str,
+    arguments: &'static [&'static str],
+    [file, native, serve, counting, redisson, magnuss]: [&'static str; 6],
+) -> Row {
+    Row { verb, arguments, file, native, serve, counting, redisson, magnuss }
+}
+
+/// What a verb is expected to do in a place.
+fn expected(row: &Row, place: &str) -> &'static str {
+    match place {
+        "file" => row.file,
+        "native" | "cluster" => row.native,
+        "serve" => row.serve,
+        "counting" => row.counting,
+        "redisson" => row.redisson,
+        _ => row.magnuss,
+    }
+}
+
+fn arguments(row: &Row, place: &Place) -> Vec<String> {
+    let mut arguments: Vec<String> = Vec::new();
+    for &word in row.arguments {
+        match word {
+            // What goes into a filter on a server is added to it.
+            "FORCE" if place.name == "file" => arguments.push("--force".into()),
+            "FORCE" => {}
+            "P" => arguments.push(place.path.clone()),
+            "CREATE" => arguments.extend(place.create.iter().map(|&word| word.to_owned())),
+            "FLAGS" => arguments.extend(place.flags.iter().map(|&word| word.to_owned())),
+            word => arguments.push(word.replace("PLACE", place.name)),
+        }
+    }
+    arguments
+}
+
+/// Runs all rows on a place, in turn.
+fn check(folder: &Path, place: &Place) {
+    for row in ROWS {
+        let arguments = arguments(row, place);
+        let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = run(folder, &words, b"");
+        let said = stderr(&output);
+        let (verb, at) = (row.verb, place.name);
+        match expected(row, at) {
+            WORKS => assert!(output.status.success(), "{verb} on {at}: {said}"),
+            words => {
+                assert_eq!(output.status.code(), Some(2), "{verb} on {at}: {said}");
+                assert!(said.contains(words), "{verb} on {at} says {said:?}, not {words:?}");
+                assert!(!said.contains("unknown command"), "{verb} on {at}: {said}");
+            }
+        }
+        // What works has the keys, and nothing is new the second time.
+        match verb {
+            "check" | "filter" => assert_eq!(output.stdout, lines("key", 0..500), "{verb} {at}"),
+            "which" => assert_eq!(output.stdout.split(|&b| b == b'\n').count(), 501, "{at}"),
+            _ => {}
+        }
+    }
+}
+
+/// The files that the rows name.
+fn files(folder: &Path) {
+    file(folder, "keys", &lines("key", 0..500));
+    file(folder, "one", b"one\n");
+}
+
+const MAGNUSS: &[&str] = &["--format", "magnuss-redis", "--bits", "9600", "--hashes", "7"];
+
+#[test]
+fn every_verb_works_or_refuses_in_every_place() {
+    let Some(redis) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    files(folder);
+    // As the filters in Redis are: what is merged has to be alike.
+    let like = url(&redis, "like");
+    succeed(folder, &["create", "-q", &like, "-n", "1000", "-p", "1%", "--seed", "0"], b"");
+    succeed(folder, &["pull", "-q", &like, "plain"], b"");
+    let place = |name, path: String, create, flags| Place { name, path, create, flags };
+    for place in [
+        place("file", "file".into(), &[], &[]),
+        place("native", url(&redis, "native"), &[], &[]),
+        place("serve", serve.url("seen"), &[], &[]),
+        place("counting", serve.url("counting"), &["--layout", "counting"], &[]),
+        place("redisson", url(&redis, "redisson"), &["--format", "redisson"], &[]),
+        place("magnuss", url(&redis, "magnuss"), MAGNUSS, MAGNUSS),
+    ] {
+        check(folder, &place);
+    }
+    assert_eq!(redis.cli(&["KEYS", "*native*"]).unwrap(), "", "all keys of it are deleted");
+    assert_eq!(redis.cli(&["KEYS", "*redisson*"]).unwrap(), "");
+}
+
+#[test]
+fn every_verb_works_or_refuses_on_a_cluster() {
+    if !ready(&["redis-server", "redis-cli"]) {
+        return;
+    }
+    let options = ClusterOptions { masters: 3, replicas: 0, ..ClusterOptions::default() };
+    let cluster = RedisCluster::start(&options).unwrap();
+    let hosts: Vec<String> = cluster.urls().iter().map(|url| url.replace("redis://", "")).collect();
+    let at = |name: &str| format!("redis+cluster://{}/{name}", hosts.join(","));
+    let folder = folder();
+    let folder = folder.path();
+    files(folder);
+    succeed(folder, &["create", "-q", &at("like"), "-n", "1000", "-p", "1%"], b"");
+    succeed(folder, &["pull", "-q", &at("like"), "plain"], b"");
+    check(folder, &Place { name: "cluster", path: at("seen"), create: &[], flags: &[] });
+    let (create, flags) = (&["--format", "redisson"][..], &[][..]);
+    check(folder, &Place { name: "redisson", path: at("users"), create, flags });
+    check(folder, &Place { name: "magnuss", path: at("bits"), create: MAGNUSS, flags: MAGNUSS });
+}
+
+#[test]
+fn keys_are_removed_on_a_server_only_where_they_are_counted() {
+    let Some(redis) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    files(folder);
+    let counting = serve.url("users");
+    succeed(folder, &["create", "-q", &counting, "-n", "1000", "--layout", "counting"], b"");
+    succeed(folder, &["add", "-q", &counting, "keys"], b"");
+    let removed = json(&succeed(folder, &["remove", "--json", &counting], &lines("key", 400..600)));
+    assert_eq!((&removed["removed"], &removed["not_there"]), (&100.into(), &100.into()));
+    let left = succeed(folder, &["check", &counting], &lines("key", 0..600));
+    assert_eq!(left, lines("key", 0..400));
+    let growing = serve.url("seen");
+    succeed(folder, &["create", "-q", &growing, "-n", "1000"], b"");
+    let refusals = [(growing, &[][..], NO_REMOVAL), (url(&redis, "b"), MAGNUSS, "")];
+    for (path, flags, words) in refusals {
+        succeed(folder, &[&["create", "-q", &path, "-n", "1000"], flags].concat(), b"");
+        let said = fail(folder, &[&["remove", &path], flags, &["one"]].concat(), b"");
+        let words = if words.is_empty() { "cannot be freed of single keys" } else { words };
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn a_filter_moves_between_a_file_a_server_and_redis() {
+    let Some(redis) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    let serve = Serve::start(folder);
+    let (there, native, back) = (serve.url("a"), url(&redis, "a"), serve.url("b"));
+    let keys = lines("key", 0..1000);
+    let made = ["-n", "1000", "-p", "1%", "--layout", "blocked", "--seed", "0"];
+    succeed(folder, &[&["create", "-q", &there][..], &made].concat(), b"");
+    // By digests, as it has no secret key.
+    let info = json(&succeed(folder, &["info", "--json", &there], b""));
+    assert_eq!(info["keys_sent"], "keys, as digests");
+    succeed(folder, &["add", "-q", &there], &keys);
+    succeed(folder, &["pull", "-q", &there, "f"], b"");
+    succeed(folder, &["push", "-q", "f", &native], b"");
+    succeed(folder, &["pull", "-q", &native, "g"], b"");
+    succeed(folder, &["push", "-q", "g", &back], b"");
+    let others = lines("other", 0..20_000);
+    let asked = [keys.clone(), others].concat();
+    let answers = succeed(folder, &["check", "f"], &asked);
+    assert!(answers.starts_with(&keys) && answers.len() < keys.len() + 20_000, "of 1 %");
+    for place in [&there, &native, &"g".to_owned(), &back] {
+        assert!(succeed(folder, &["check", place], &asked) == answers, "{place}");
+    }
+    let taken = fail(folder, &["push", "g", &back], b"");
+    assert!(taken.contains("exists already"), "{taken}");
+    succeed(folder, &["push", "-q", "--force", "--ttl", "1h", "g", &back], b"");
+    let left = json(&succeed(folder, &["ttl", "--json", &back], b""));
+    assert!((3_000_000..=3_600_000).contains(&left["ttl_ms"].as_u64().unwrap()), "{left}");
+}
+
+#[test]
+fn a_wrong_name_is_never_taken_for_a_filter() {
+    let Some(redis) = server() else { return };
+    let folder = folder();
+    let folder = folder.path();
+    redis.cli(&["RPUSH", "list", "a"]).unwrap();
+    redis.cli(&["SET", "text", "a"]).unwrap();
+    for (name, words) in [("list", "something else than a filter"), ("text", STRING)] {
+        for verb in ["delete", "clear"] {
+            let said = fail(folder, &[verb, "--force", &url(&redis, name)], b"");
+            assert!(said.contains(words), "{said}");
+        }
+        assert_ne!(redis.cli(&["EXISTS", name]).unwrap(), "0");
+    }
+    file(folder, "keys", b"a\n");
+    let said = fail(folder, &["delete", "--force", "keys"], b"");
+    assert!(said.contains("not a mayhap filter"), "{said}");
+    assert!(folder.join("keys").exists());
+}

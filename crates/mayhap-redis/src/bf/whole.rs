@@ -1,0 +1,193 @@
+//! Whole filters: dumped, loaded, and replaced by empty ones.
+
+use super::filter::RemoteBf;
+use crate::replies::text;
+use crate::server::{Command, Server};
+use crate::{Error, RemoteFilter};
+use redis::{Value, cmd};
+use std::time::Duration;
+
+/// A reply of `BF.SCANDUMP`: its cursor and bytes, which `BF.LOADCHUNK` takes.
+pub type BfChunk = (i64, Vec<u8>);
+
+impl RemoteBf {
+    /// `BF.SCANDUMP` up to the empty reply: the filter as it was when this began, on `mayhap serve`
+    /// (its chunks are a file of mayhap, `RedisBloom`'s are a header and bits). `RedisBloom` adds
+    /// keys between the chunks, of which only part of the bits may come along.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Layout`] beyond `max_bytes`; [`Error::Gone`]; [`Error::Refused`] on valkey-bloom,
+    /// which has no such command; those of a call.
+    pub async fn dump(&self, max_bytes: u64) -> Result<Vec<BfChunk>, Error> {
+        let (mut chunks, mut cursor, mut bytes) = (Vec::new(), 0i64, 0u64);
+        loop {
+            let mut scan = self.read("BF.SCANDUMP");
+            scan.cmd.arg(cursor);
+            let value = self.value(self.server.one(scan).await?, "BF.SCANDUMP")?;
+            let (next, chunk) = match &value {
+                Value::Array(parts) => match parts.as_slice() {
+                    [Value::Int(next), Value::BulkString(chunk)] => (*next, chunk.clone()),
+                    [Value::Int(next), Value::Nil] => (*next, Vec::new()),
+                    _ => return Err(Error::strange("BF.SCANDUMP", &value)),
+                },
+                _ => return Err(Error::strange("BF.SCANDUMP", &value)),
+            };
+            if next == 0 {
+                return Ok(chunks);
+            }
+            bytes += chunk.len() as u64;
+            if bytes > max_bytes {
+                let reason = format!("it has more than the {max_bytes} bytes allowed");
+                return Err(Error::Layout { reason });
+            }
+            if next <= cursor {
+                return Err(Error::strange("BF.SCANDUMP", &Value::Int(next)));
+            }
+            cursor = next;
+            chunks.push((next, chunk));
+        }
+    }
+
+    /// `BF.LOADCHUNK` of all chunks, in order, under a name that must be free; then attaches to it.
+    ///
+    /// On `mayhap serve` nothing is seen before the last chunk was found sound. `RedisBloom` has a
+    /// part of the filter under the name from the first one on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`]; [`Error::Refused`] for chunks that the server rejects, or if it has no
+    /// such command; those of a call.
+    pub async fn load(server: &Server, name: &str, chunks: &[BfChunk]) -> Result<Self, Error> {
+        let mut exists = cmd("EXISTS");
+        exists.arg(name);
+        if server.one(Command::read(name, exists)).await?.int(name, "EXISTS")? > 0 {
+            return Err(Error::Exists {
+                name: name.into(),
+                parameter: "its own keys",
+                has: "there".into(),
+                wanted: "a free name".into(),
+            });
+        }
+        for (cursor, bytes) in chunks {
+            let mut load = cmd("BF.LOADCHUNK");
+            load.arg(name).arg(cursor).arg(bytes.as_slice());
+            let reply = server.one(Command::write(name, load)).await?;
+            reply.value.map_err(|error| super::error::refused(error, name, "BF.LOADCHUNK"))?;
+        }
+        Self::attach(server, name).await
+    }
+
+    /// Replaces the filter by an empty one with the same numbers: it is reserved under another name
+    /// and renamed, so that clients see the old one or the new one.
+    pub(super) async fn replace_by_empty(&self) -> Result<(), Error> {
+        let refuse = |reason| Error::Unsupported {
+            name: self.name.to_string(),
+            scheme: "BF commands",
+            what: "emptied",
+            reason,
+        };
+        let next = "delete it and create it again: mayhap delete, mayhap create";
+        let (info, left) = (self.described().await?, self.info().await?.ttl_ms);
+        let (Some(kind), Some(rate)) = (info.kind.as_deref(), info.error_rate) else {
+            return Err(refuse(next));
+        };
+        let keyed = match (info.seed(), info.digest.as_deref()) {
+            (Some(0), _) => "no",
+            (None, Some(digest)) if digest.starts_with("sip13:") => "yes",
+            _ => return Err(refuse(next)),
+        };
+        let empty = beside(&self.name, "empty")?;
+        let mut reserve = cmd("BF.RESERVE");
+        let capacity = info.requested.unwrap_or(info.capacity);
+        reserve.arg(&empty).arg(rate.to_string()).arg(capacity).arg("KEYED").arg(keyed);
+        match (kind, info.expansion) {
+            ("growing", Some(times)) => reserve.arg("EXPANSION").arg(times),
+            ("fixed", _) => reserve.arg("NONSCALING"),
+            ("counting", _) => reserve.arg("COUNTING"),
+            _ => return Err(refuse(next)),
+        };
+        let mut commands = vec![Command::write(&empty, reserve)];
+        if let Some(left) = left {
+            let mut expire = cmd("PEXPIRE");
+            expire.arg(&empty).arg(left.max(1));
+            commands.push(Command::write(&empty, expire));
+        }
+        for reply in self.server.run(commands).await? {
+            self.value(reply, "BF.RESERVE")?;
+        }
+        self.take_place(&empty).await
+    }
+
+    /// `RENAME`: the filter of another name takes the place of this one, in one step.
+    async fn take_place(&self, of: &str) -> Result<(), Error> {
+        let mut rename = cmd("RENAME");
+        rename.arg(of).arg(&*self.name);
+        let reply = self.server.one(Command::write(of, rename)).await?;
+        let repeated = reply.repeated;
+        match self.value(reply, "RENAME") {
+            // It was renamed the first time.
+            Err(Error::Refused { reason, .. }) if repeated && is_no_key(&reason) => Ok(()),
+            done => done.map(|_| ()),
+        }
+    }
+
+    /// [`RemoteBf::load`] in the place of whatever has the name, in one step, to expire after
+    /// `ttl`, if that is some. It comes in under a name of its own, `NAME:load:RANDOM`, which is
+    /// deleted after an error.
+    ///
+    /// # Errors
+    ///
+    /// As [`RemoteBf::load`].
+    pub async fn replace(
+        server: &Server,
+        name: &str,
+        chunks: &[BfChunk],
+        ttl: Option<Duration>,
+    ) -> Result<Self, Error> {
+        let next = beside(name, "load")?;
+        let loaded = Self::load(server, &next, chunks).await;
+        let placed = async {
+            let loaded = loaded?;
+            if ttl.is_some() {
+                loaded.expire(ttl).await?;
+            }
+            let mut placed = loaded;
+            placed.name = name.into();
+            placed.take_place(&next).await?;
+            Ok(placed)
+        };
+        match placed.await {
+            Ok(placed) => Ok(placed),
+            Err(error) => {
+                let mut del = cmd("DEL");
+                del.arg(&next);
+                // What came is deleted as far as possible; the first error is the one to report.
+                let _ = server.one(Command::write(&next, del)).await;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// A name beside that of a filter, which nobody else has.
+fn beside(name: &str, what: &str) -> Result<String, Error> {
+    let mut random = [0; 8];
+    getrandom::fill(&mut random).map_err(|error| Error::Refused {
+        what: "a random name".into(),
+        reason: error.to_string(),
+    })?;
+    Ok(format!("{name}:{what}:{:016x}", u64::from_le_bytes(random)))
+}
+
+fn is_no_key(reason: &str) -> bool {
+    reason.contains("no such key")
+}
+
+/// What the server says a key holds: `none` if nothing.
+pub(crate) async fn type_of(server: &Server, key: &str) -> Result<String, Error> {
+    let mut read = cmd("TYPE");
+    read.arg(key);
+    let value = server.one(Command::read(key, read)).await?.of(key, "TYPE")?;
+    text(&value).map(str::to_owned).ok_or_else(|| Error::strange("TYPE", &value))
+}

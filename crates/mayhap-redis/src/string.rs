@@ -1,0 +1,35 @@
+//! Strings that are read in pieces.
+
+use crate::Error;
+use crate::server::{Command, Server};
+use redis::{Value, cmd};
+
+/// What a server sends at once: it blocks all others meanwhile.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// A whole string, without holding up the server for long. Bits that are set meanwhile may be in
+/// it or not; all that were set before are.
+///
+/// # Errors
+///
+/// [`Error::Layout`] beyond `max_bytes`; those of a call.
+pub(crate) async fn read(server: &Server, key: &str, max_bytes: u64) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    loop {
+        let from = bytes.len() as u64;
+        let mut get = cmd("GETRANGE");
+        get.arg(key).arg(from).arg(from + PIECE_BYTES - 1);
+        let value = server.one(Command::read(key, get)).await?.of(key, "GETRANGE")?;
+        let Value::BulkString(piece) = value else {
+            return Err(Error::strange("GETRANGE", &value));
+        };
+        if from + piece.len() as u64 > max_bytes {
+            let reason = format!("it has more than the {max_bytes} bytes allowed");
+            return Err(Error::Layout { reason });
+        }
+        bytes.extend_from_slice(&piece);
+        if (piece.len() as u64) < PIECE_BYTES {
+            return Ok(bytes);
+        }
+    }
+}
