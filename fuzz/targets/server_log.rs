@@ -1,5 +1,5 @@
 //! A byte that says what, then bytes as a file of a data folder: the manifest, a segment of the
-//! log, or the items in it.
+//! log, the items in it, or a record of a pack and the image in that.
 //!
 //! Checksums are put right, so that what is behind them is reached. Oracles: opening ends, with the
 //! filters or with an error that names what is wrong; what opened once opens again with the same
@@ -28,7 +28,21 @@ fuzz_target!(|data: &[u8]| {
         let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
     }
     std::fs::create_dir_all(folder.join("log")).unwrap();
+    let record = match kind {
+        // A record as it is, and one whose image is the input.
+        0xf0..0xf8 => Some(bytes.to_vec()),
+        0xf8.. => Some(record(bytes)),
+        _ => None,
+    };
+    if let Some(record) = &record {
+        std::fs::create_dir_all(folder.join("filters")).unwrap();
+        std::fs::write(folder.join("filters/1.pack"), [pack_header(), record.clone()].concat())
+            .unwrap();
+    }
     let (manifest, segment) = match kind % 4 {
+        _ if record.is_some() => {
+            (manifest_of(record.as_deref().unwrap_or_default()), segment_header())
+        }
         0 => (sealed(bytes), segment_header()),
         1 => (manifest(), [&segment_header()[..], bytes].concat()),
         2 => (manifest(), [segment_header(), frames(bytes)].concat()),
@@ -126,6 +140,43 @@ fn manifest_start() -> Vec<u8> {
 fn manifest() -> Vec<u8> {
     let numbers = [LOG_ID, 0, 1, 0, LOG_ID, 1, 1, 0];
     sealed(&numbers.map(u64::to_le_bytes).concat())
+}
+
+fn pack_header() -> Vec<u8> {
+    let mut bytes = b"\x89mhppck\n\x01\0\0\0\0\0\0\0".to_vec();
+    let checksum = xxh3_64(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+/// A record of filter 1 whose image is this, without runs of zeros.
+fn record(image: &[u8]) -> Vec<u8> {
+    let mut bytes = 1_u64.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&(image.len() as u32).to_le_bytes());
+    let words = image.len().div_ceil(8);
+    bytes.extend_from_slice(&[0, 0]);
+    bytes.extend_from_slice(&(words as u16).to_le_bytes());
+    bytes.extend_from_slice(image);
+    bytes.resize(16 + words * 8, 0);
+    bytes
+}
+
+/// One with a filter whose image is this record, which has the right checksum.
+fn manifest_of(record: &[u8]) -> Vec<u8> {
+    let spec = Spec::growing(100, 0.01, 2).encode();
+    let mut bytes = manifest_start();
+    bytes[8] = 2;
+    let offset = pack_header().len() as u64;
+    let numbers = [LOG_ID, 0, 1, 0, LOG_ID, 2, 2, 1, 1, 0, 1, offset];
+    let image = [record.len() as u64, xxh3_64(record), 0];
+    bytes.extend(numbers.iter().chain(&image).flat_map(|number| number.to_le_bytes()));
+    bytes.extend_from_slice(&1_u32.to_le_bytes());
+    bytes.extend_from_slice(&(spec.len() as u32).to_le_bytes());
+    bytes.push(b'a');
+    bytes.extend_from_slice(&spec);
+    let checksum = xxh3_64(&bytes);
+    bytes.extend_from_slice(&checksum.to_le_bytes());
+    bytes
 }
 
 /// Frames of items, cut where the input has `|~|`.
