@@ -72,6 +72,10 @@ fn scaled(command: &str) -> String {
         // What never ends by itself: serve.rs has tests of that.
         words.push("--check-config");
     }
+    if matches!(words[..], ["mayhap", "backup" | "restore", ..]) {
+        // They need a server's folder: tests/serve/backup.rs has tests of that.
+        words.push("--help");
+    }
     words.join(" ").replace("mayhap bench ", "mayhap bench --seconds 0.01 ")
 }
 

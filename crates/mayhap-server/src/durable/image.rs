@@ -120,7 +120,8 @@ impl Read for Image {
     }
 }
 
-/// Writes a filter in its file format, front to back, as [`Snapshot::write`] has to.
+/// Writes a filter in its file format, front to back, as
+/// [`Snapshot::write`](super::Snapshot::write) has to.
 ///
 /// # Errors
 ///

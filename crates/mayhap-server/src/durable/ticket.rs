@@ -70,7 +70,8 @@ impl Log {
     }
 
     /// What answers about an operation have to wait for: the last one, of any thread, if it
-    /// is not as safe as the policy promises. [`Recorder::commit`] says so too.
+    /// is not as safe as the policy promises.
+    /// [`Recorder::commit`](super::Recorder::commit) says so too.
     pub fn last_operation(&self) -> Option<Ticket> {
         // ORDERING: Acquire, with the AcqRel of `now`.
         let ticket = Ticket(self.operated.load(Ordering::Acquire));
