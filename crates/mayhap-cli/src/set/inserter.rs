@@ -14,6 +14,9 @@ use std::time::Duration;
 /// Lines that a filter on a server is given at once when it holds more keys than it was created
 /// for: one that is far away gets tens of thousands before.
 const OVERFILLED_BATCH: usize = 1024;
+/// Batches until such a filter is full, at least, unless it is for a few thousand keys: in between,
+/// the rate is close to a power of the keys.
+const RATE_LOOKS: u64 = 8;
 
 /// Inserts batches of lines, stops at capacity, and knows what was lost.
 #[derive(Debug)]
@@ -221,9 +224,10 @@ impl Inserter {
             // Up to the warning and no further, so that it comes in time.
             count = count.min(usize::try_from(self.warn_at - items).unwrap_or(usize::MAX));
         }
-        if self.set.is_shared() && self.set.capacity().is_some_and(|capacity| items >= capacity) {
-            // The rate rises fast, and is looked at between batches.
-            count = count.min(OVERFILLED_BATCH);
+        if let (true, Some(capacity)) = (self.set.is_shared(), self.set.capacity()) {
+            // The rate is looked at between batches, and beyond the capacity it rises fast.
+            let part = if items < capacity { capacity / RATE_LOOKS } else { 0 };
+            count = count.min(usize::try_from(part).unwrap_or(usize::MAX).max(OVERFILLED_BATCH));
         }
         let (set, batch) = (&mut self.set, (&keys[..], digests));
         let inserted = put(&mut **set, batch, (count, self.absent_only), &mut self.new);

@@ -6,6 +6,8 @@ use crate::remote::{server, url};
 use crate::support::{fail, folder, json, json_and_talk, lines, run, stderr, succeed};
 use serde_json::Value;
 use std::path::Path;
+use std::time::Duration;
+use test_servers::Line;
 
 /// `keys` distinct lines, and after each ten of them the same again.
 fn with_repeats(keys: std::ops::Range<u64>) -> Vec<u8> {
@@ -99,6 +101,12 @@ fn the_loss_of_a_filter_on_a_server_is_foretold_and_its_stop_goes_by_all_that_ca
     let arguments = ["--state", &seen, "-n", "5000", "-p", "0.1", "--overfill"];
     let summary = dedup(folder.path(), &arguments, 0..15_000);
     check_loss("redis", &summary, 15_000);
+    // A distant server gets more lines at once.
+    let line = Line::start(server.port(), Duration::from_millis(5)).unwrap();
+    let far = format!("{}/0/far", line.url());
+    let arguments = ["--state", &far, "-n", "5000", "-p", "0.1", "--overfill"];
+    let summary = dedup(folder.path(), &arguments, 0..15_000);
+    check_loss("redis, far", &summary, 15_000);
     // Where hardly a bit is clear, a new key in hundreds says how many came.
     let often = url(&server, "often");
     let arguments = ["--state", &often, "-n", "20k", "-p", "0.1", "--overfill"];
