@@ -121,8 +121,13 @@ impl Loops {
 }
 
 impl Drop for Loops {
+    /// Waits too: its threads share what the server holds, such as the lock of its folder.
     fn drop(&mut self) {
         self.control.stop();
+        for thread in self.threads.drain(..) {
+            // Nobody is there to hear of errors; `join` returns them.
+            let _ = thread.join();
+        }
     }
 }
 

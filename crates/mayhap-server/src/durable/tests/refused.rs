@@ -2,7 +2,7 @@
 
 use super::disk::{Failing, Fault, MemoryDisk};
 use super::model::Model;
-use super::run::{folder, options};
+use super::run::{folder, names, options};
 use crate::durable::{
     Answered, Error, Log, Operation, Options, Policy, Refused, Replay, State, Tally, Ticket,
 };
@@ -93,6 +93,26 @@ fn a_full_disk_refuses_writes_until_it_has_room() {
     Replay::create(&model, 1, b"a", b"", 0).unwrap();
     served.log.checkpoint(&model).unwrap();
     assert_eq!(served.not_safe(), 0);
+}
+
+#[test]
+fn a_creation_that_could_not_be_written_goes_in_front_of_what_follows() {
+    let served = serve(Policy::Always);
+    let create = Operation::Create { id: 2, name: b"b", spec: b"", expires_at: 0 };
+    drop(served.log.defer(&create).unwrap());
+    served.fail(Some(Fault::Full));
+    assert!(served.insert().is_err());
+    served.fail(None);
+    served.log.tick();
+    served.insert().unwrap();
+    served.log.sync().unwrap();
+    // A kill: the log is all that there is.
+    let model = Model::default();
+    let opened =
+        Log::open(folder(&served.disk), options(Policy::Always, &served.time), &model, &|_| {});
+    drop(opened.unwrap());
+    let found: Vec<_> = names(&model).into_values().map(|(name, _)| name).collect();
+    assert_eq!(found, [b"a", b"b"]);
 }
 
 #[test]
