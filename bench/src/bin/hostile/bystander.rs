@@ -48,9 +48,9 @@ impl Bystanders {
                 let (mut times, mut stream) = (Vec::new(), None);
                 while !is_over.load(Ordering::Relaxed) {
                     let clock = Instant::now();
-                    let asked = ask(&mut stream, ports);
+                    let answer = ask(&mut stream, ports);
                     let took = clock.elapsed().as_secs_f64() * 1e3;
-                    times.push(asked.ok().map(|()| took));
+                    times.push(answer.ok().map(|()| took));
                     std::thread::sleep(pause);
                 }
                 times

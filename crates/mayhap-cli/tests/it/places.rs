@@ -274,11 +274,11 @@ fn a_filter_moves_between_a_file_a_server_and_redis() {
     succeed(folder, &["pull", "-q", &native, "g"], b"");
     succeed(folder, &["push", "-q", "g", &back], b"");
     let others = lines("other", 0..20_000);
-    let asked = [keys.clone(), others].concat();
-    let answers = succeed(folder, &["check", "f"], &asked);
+    let queries = [keys.clone(), others].concat();
+    let answers = succeed(folder, &["check", "f"], &queries);
     assert!(answers.starts_with(&keys) && answers.len() < keys.len() + 20_000, "of 1 %");
     for place in [&there, &native, &"g".to_owned(), &back] {
-        assert!(succeed(folder, &["check", place], &asked) == answers, "{place}");
+        assert!(succeed(folder, &["check", place], &queries) == answers, "{place}");
     }
     let taken = fail(folder, &["push", "g", &back], b"");
     assert!(taken.contains("exists already"), "{taken}");
