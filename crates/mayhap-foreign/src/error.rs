@@ -120,7 +120,7 @@ impl fmt::Display for Error {
                 write!(f, "{name} is a {format} filter, which has no keys of type {given}")
             }
             Self::NoTable { name, column } => {
-                write!(f, "{name}: the column {column:?} is named, but the file is no table")
+                write!(f, "{name}: the column {column:?} is given, but the file is not a table")
             }
             Self::NoColumnNamed { name, columns } if columns.is_empty() => {
                 write!(f, "{name} is a Parquet file, but no column has a filter in all row groups")
@@ -130,20 +130,20 @@ impl fmt::Display for Error {
                 "{name} is a Parquet file, whose columns have filters: {}",
                 columns.join(", ")
             ),
-            Self::NoForm { to, is_known: false, .. } => write!(f, "{to} is no form of a filter"),
+            Self::NoForm { to, is_known: false, .. } => write!(f, "{to} is not a known form"),
             Self::NoForm { name, from, to, .. } => match from.map_or("mayhap", Format::name) {
                 from if from == to => write!(f, "{name} is a {to} filter already"),
                 from => write!(
                     f,
-                    "{name} is a {from} filter: it cannot become a {to} one, as its keys are gone \
-                     and each system has other bits for a key"
+                    "{name} is a {from} filter and cannot be converted to {to}: its keys are \
+                     unknown, and each system sets different bits for a key"
                 ),
             },
             Self::OnlyRead { name, format } => {
-                write!(f, "{name} is a {} filter of a form that is only read", format.name())
+                write!(f, "{name} is a {} filter of a read-only form", format.name())
             }
             Self::NoFunnel { name } => {
-                write!(f, "{name} does not say its funnel, and Java serialization does")
+                write!(f, "{name} does not record its funnel, which Java serialization needs")
             }
             Self::IsColumn { name } => {
                 write!(f, "{name} is a column: its filter belongs to the rows beside it")

@@ -58,10 +58,10 @@ impl Numbers {
                 let target =
                     target.map_or(String::new(), |target| format!(", target {}", rate(target)));
                 let made_for = grouped(made_for);
-                over.then(|| format!("it was made for {made_for} keys: the rate is {now}{target}"))
+                over.then(|| format!("its capacity is {made_for} keys: the rate is {now}{target}"))
             }
             (None, Some(target)) => (self.estimated_fpp > target).then(|| {
-                format!("the rate is {now}, its target {}: it holds too many keys", rate(target))
+                format!("the rate is {now}, its target {}: it has too many keys", rate(target))
             }),
             (None, None) => (self.fill_ratio > FULL_FILL).then(|| {
                 let fill = self.fill_ratio * 100.0;

@@ -110,7 +110,7 @@ fn of_shape(filter: Box<dyn ForeignFilter>, shape: Shape) -> Result<Box<dyn Fore
 fn needs_shape(format: Format) -> Error {
     Error::Unsupported {
         format: format.name(),
-        operation: "opening without m and k",
+        operation: "opening it without m and k",
         reason: "a bare bitmap does not say them; give both",
     }
 }

@@ -67,16 +67,16 @@ impl Error {
     /// ```
     /// use mayhap_keys::KeyOptions;
     /// let error = KeyOptions::from_header("seen.mayhap", "rot=13\n").unwrap_err();
-    /// assert_eq!(error.hint(), "it was created by a newer mayhap: use that one");
+    /// assert_eq!(error.hint(), "it was created by a newer mayhap; use that version");
     /// ```
     pub fn hint(&self) -> String {
         match self {
-            Self::Unknown { .. } => "it was created by a newer mayhap: use that one".into(),
+            Self::Unknown { .. } => "it was created by a newer mayhap; use that version".into(),
             Self::Wrong { .. } => {
                 "it was not created by mayhap, or its header is damaged: build it again".into()
             }
             Self::Mismatch { flag, .. } => {
-                format!("leave {flag} out: key options are kept in the filter's file")
+                format!("omit {flag}: key options are stored in the filter's file")
             }
         }
     }
@@ -86,10 +86,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { filter, line } => {
-                write!(f, "{filter}: the filter has the key option {line:?}, unknown here")
+                write!(f, "{filter}: the filter has the key option {line:?}, which is unknown")
             }
             Self::Wrong { filter, why } => {
-                write!(f, "{filter}: the filter's key options make no sense: {why}")
+                write!(f, "{filter}: the filter's key options are invalid: {why}")
             }
             Self::Mismatch { filter, flag, given, has } => {
                 write!(f, "{given} is given, but {filter} was created ")?;
@@ -106,8 +106,8 @@ impl fmt::Display for WrongOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value { line, why } => write!(f, "{line:?}: {why}"),
-            Self::Twice(option) => write!(f, "{option} is there twice"),
-            Self::Incomplete => f.write_str("delim and field are only there together"),
+            Self::Twice(option) => write!(f, "{option} appears twice"),
+            Self::Incomplete => f.write_str("delim and field need each other"),
             Self::Contradiction(one, other) => write!(f, "{one} and {other} contradict each other"),
         }
     }

@@ -170,6 +170,6 @@ impl KeyOptions {
 pub fn parse_field(text: &str) -> Result<NonZeroU32, String> {
     let number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| number).ok_or_else(|| {
-        format!("fields are counted from 1 to {}, a comma or range is not known", u32::MAX)
+        format!("fields are counted from 1 to {}; lists and ranges are not supported", u32::MAX)
     })
 }

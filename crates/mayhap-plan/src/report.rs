@@ -248,7 +248,7 @@ impl Report {
                     rough(twice),
                     rough(tenfold)
                 ),
-                _ => format!("{predicted} predicted; takes no more keys than it was created for"),
+                _ => format!("{predicted} predicted; accepts no more keys than its capacity"),
             },
         ));
         if let Some(kept) = best.items_kept_of_2x {
@@ -273,10 +273,7 @@ impl Report {
             text.strip_suffix(".0").unwrap_or(&text).to_owned()
         };
         let (hit, miss) = (lines(best.cache_lines_hit), lines(best.cache_lines_miss));
-        rows.push((
-            "cache lines",
-            format!("{hit} for a key that is there, {miss} for an absent one"),
-        ));
+        rows.push(("cache lines", format!("{hit} for a present key, {miss} for an absent one")));
         rows.push(("fits in", self.memory.of(best.fits)));
     }
 
@@ -315,7 +312,7 @@ impl Memory {
                 format_bytes(self.l3_bytes)
             ),
             Fits::Nothing => {
-                format!("nothing here: main memory is {}", format_bytes(self.ram_bytes))
+                format!("no memory: main memory is {}", format_bytes(self.ram_bytes))
             }
         }
     }

@@ -26,12 +26,12 @@ pub(crate) fn why(reason: &Reason, unit: Option<Amount>) -> String {
     let unit = unit.unwrap_or(Amount::Plain(0.0));
     match *reason {
         Reason::SavesTooLittle { saved, spent } => format!(
-            "a question costs {} for the filter and saves {} on average",
+            "a query costs {} for the filter and saves {} on average",
             unit.with(spent),
             unit.with(saved)
         ),
         Reason::MoreCacheLines { lines, best } => {
-            format!("touches {lines:.1} cache lines a question, not {best:.1}")
+            format!("touches {lines:.1} cache lines per query, not {best:.1}")
         }
         Reason::BudgetTooSmall { max_bytes } => {
             format!("does not fit in {}", format_bytes(max_bytes))

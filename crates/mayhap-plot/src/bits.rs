@@ -97,7 +97,7 @@ fn paint(frame: &mut Frame<'_>, lines: &[(&Curve, Vec<(f64, f64)>)]) {
     let floor: Vec<_> = frame.x().values(60).map(|p| (p, -p.log2())).collect();
     frame.area_below(RGBColor(0xF2, 0xF2, 0xF2), floor.iter().copied());
     frame.line(Stroke::dashed(GREY), floor);
-    frame.text(GREY, (2e-5, 7.0), Side::Below, (0, 0), "no filter can need less: log2(1/p)");
+    frame.text(GREY, (2e-5, 7.0), Side::Below, (0, 0), "lower bound for any filter: log2(1/p)");
     for (curve, points) in lines {
         frame.line(curve.stroke, points.iter().copied());
         let inside = points.iter().rposition(|(_, bits)| *bits <= MOST_BITS);

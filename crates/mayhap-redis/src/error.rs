@@ -146,7 +146,7 @@ impl fmt::Display for Error {
         match self {
             Self::BadUrl { url, reason } => write!(
                 f,
-                "{url} is no address of a server: {reason}; for example \
+                "{url} is not the address of a server: {reason}; for example \
                  redis://127.0.0.1:6379/0/name"
             ),
             Self::BadName { name, reason } => {
@@ -169,12 +169,12 @@ impl fmt::Display for Error {
             }
             Self::ServerFull { reason } => write!(
                 f,
-                "the server is full, nothing was written: {reason}; raise its maxmemory, or make a \
-                 smaller filter"
+                "the server is full, nothing was written: {reason}; raise its maxmemory, or create \
+                 a smaller filter"
             ),
             Self::Refused { what, reason } => write!(f, "the server refused {what}: {reason}"),
             Self::WrongType { key } => {
-                write!(f, "the key {key} holds something else than a filter; use another name")
+                write!(f, "the key {key} holds something other than a filter; use another name")
             }
             Self::NotFound { name } => write!(f, "there is no filter {name}; create it first"),
             Self::Exists { name, parameter, has, wanted } => write!(
@@ -184,12 +184,12 @@ impl fmt::Display for Error {
             ),
             Self::Gone { name, reason } => write!(f, "the filter {name} is gone: {reason}"),
             Self::Switched { name } => {
-                write!(f, "the filter {name} was switched to another one meanwhile; begin again")
+                write!(f, "the filter {name} was switched to another one meanwhile; start again")
             }
             Self::Full { name, reason } => write!(
                 f,
-                "the filter {name} takes no more keys: {reason}; make a larger one, or one that \
-                 grows"
+                "the filter {name} accepts no more keys: {reason}; create a larger one, or one \
+                 that grows"
             ),
             Self::Lost { what } => write!(
                 f,

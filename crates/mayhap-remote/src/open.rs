@@ -50,8 +50,8 @@ pub fn open(origin: &Origin, known: &Known) -> Result<Opened, Error> {
             return Err(Error::Server {
                 message: format!("{}: filters of {} are files alone", origin.url, format.name()),
                 hint: Some(
-                    "on servers there are redisbloom, redisson and magnuss-redis; without \
-                     --format it is found out which"
+                    "servers can have redisbloom, redisson and magnuss-redis; without --format the \
+                     format is detected"
                         .into(),
                 ),
             });
@@ -82,7 +82,7 @@ pub fn of_found(
         Found::Redisson(filter) => other(origin, filter, known, round_trip),
         Found::Bitmap => Err(Error::Server {
             message: format!(
-                "{}: this is a string, maybe a bare bitmap, which does not say its m and k",
+                "{}: this is a string, maybe a bare bitmap, which does not record its m and k",
                 origin.url
             ),
             hint: Some(
@@ -111,7 +111,7 @@ pub(crate) fn other<F: Scheme>(
 /// [`Error::Server`] if they are not given, or no number of the class.
 pub fn magnus_params(known: &Known) -> Result<MagnusParams, Error> {
     let missing = || Error::Server {
-        message: "a bitmap of Java-BloomFilter does not say its m and k".into(),
+        message: "a bitmap of Java-BloomFilter does not record its m and k".into(),
         hint: Some("give --bits M --hashes K; the class has 12118639 and 14 by default".into()),
     };
     let shape = known.shape.ok_or_else(missing)?;

@@ -14,10 +14,10 @@ pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
         }
         Redis::Unavailable { trouble, .. } => way_out(trouble),
         Redis::Busy { .. } => {
-            "others end soon; what a push that was killed has left expires, or is deleted by \
-             mayhap push --discard-unfinished"
+            "wait for the other push to end; what a killed push left behind expires, or delete it \
+             with mayhap push --discard-unfinished"
         }
-        Redis::NotReplicated { .. } => "wait for fewer replicas, or give them more --timeout TIME",
+        Redis::NotReplicated { .. } => "wait for fewer replicas, or wait longer: --timeout TIME",
         Redis::Filter(mayhap::Error::WrongKey { .. }) => "give its key with --key-file FILE",
         _ => "",
     };
@@ -34,22 +34,22 @@ pub fn problem(name: &str, source: &Redis) -> (String, Option<String>) {
 /// What to do when a server cannot be reached.
 fn way_out(trouble: &Trouble) -> &'static str {
     match trouble {
-        Trouble::Refused => "does it run there? Redis has the port 6379 unless another is named",
-        Trouble::UnknownHost => "is the host spelled so? redis://host:port/database/name",
+        Trouble::Refused => "is it running there? The default port of Redis is 6379",
+        Trouble::UnknownHost => "is the host name correct? redis://host:port/database/name",
         Trouble::Silent => {
-            "is the way to it open, and is it Redis? One with TLS has rediss:// and a cluster \
-             redis+cluster://; --timeout TIME waits longer"
+            "is it reachable, and is it Redis? Use rediss:// with TLS and redis+cluster:// for a \
+             cluster; wait longer with --timeout TIME"
         }
         Trouble::Closed => {
-            "servers with TLS (rediss://) do so, and those that have too many clients; --timeout \
-             TIME tries longer"
+            "servers that require TLS (rediss://) or have too many clients do this; try for longer \
+             with --timeout TIME"
         }
         Trouble::OtherProtocol => "is that the port of a web server or of another service?",
-        Trouble::NeedsTls => "write rediss:// in place of redis://",
+        Trouble::NeedsTls => "use rediss:// instead of redis://",
         Trouble::Tls { .. } => {
-            "certificates are looked up in those of this machine; without TLS it is redis://"
+            "certificates are checked against those of this machine; without TLS use redis://"
         }
-        _ => "is it not a cluster (redis+cluster://)? --timeout TIME waits longer",
+        _ => "is it a cluster (redis+cluster://)? Wait longer with --timeout TIME",
     }
 }
 

@@ -101,7 +101,7 @@ impl Scheme for RemoteBf {
         let growth = match self.kind() {
             Some("window") => "forgets its oldest keys",
             _ if self.grows() => "grows",
-            _ => "takes no more new keys",
+            _ => "accepts no more new keys",
         };
         let mut details = vec![Detail::new("grows", "when full", growth.into(), self.grows())];
         if let Some(kind) = self.kind() {

@@ -139,7 +139,7 @@ pub fn send(
     {
         return Err(Error::Server {
             message: format!("{} exists already", origin.url),
-            hint: Some("put this one in its place with --force, or use another name".into()),
+            hint: Some("replace it with --force, or use another name".into()),
         });
     }
     let filter = wait(RemoteBf::replace(server, name, chunks, ttl))?.map_err(fail)?;

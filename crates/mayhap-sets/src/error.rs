@@ -51,10 +51,10 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NeverChanges => f.write_str("is a fuse filter, which never changes"),
-            Self::ReadOnly => f.write_str("is open to be read only"),
-            Self::ForeignTime => f.write_str("is a window of time whose unit is not known here"),
+            Self::ReadOnly => f.write_str("is open read-only"),
+            Self::ForeignTime => f.write_str("is a time window with an unknown unit"),
             Self::ManySets => f.write_str("is a matrix, which holds many sets"),
-            Self::TakesKeys => f.write_str("hashes keys by itself, and takes no digests"),
+            Self::TakesKeys => f.write_str("hashes keys itself and accepts no digests"),
             Self::UnknownKind(kind) => write!(f, "is a {} filter, unknown here", kind.name()),
         }
     }

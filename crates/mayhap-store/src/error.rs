@@ -269,8 +269,8 @@ impl fmt::Display for Error {
             }
             Self::Changed { what, .. } => write!(
                 f,
-                "{path}: {what}, and what was read of it may be wrong; look after the file, and \
-                 replace filters by renaming a whole file into their place"
+                "{path}: {what}, and what was read from it may be wrong; check the file, and \
+                 replace filters by renaming a complete file over them"
             ),
             Self::Unlike { first, parameter, found, expected, .. } => write!(
                 f,
@@ -317,12 +317,12 @@ impl Error {
                 )
             }
             Self::WaitStopped { .. } => {
-                write!(f, "{path}: stopped while waiting for another process to end changing it")
+                write!(f, "{path}: stopped while waiting for another process that is changing it")
             }
             Self::NotALock { .. } => write!(
                 f,
-                "{path}: has the name that the filter's lock needs, but is none; move it, or give \
-                 the filter another name"
+                "{path}: has the name of the filter's lock but is not one; move it, or give the \
+                 filter another name"
             ),
             _ => Ok(()),
         }
@@ -333,35 +333,36 @@ impl Error {
         match self {
             Self::NotALog { .. } => write!(
                 f,
-                "{path}: is not a mayhap digest log, but has the name that the log needs; \
-                 move it, or give the filter another name"
+                "{path}: has the name of the filter's log but is not one; move it, or give the \
+                 filter another name"
             ),
             Self::OrphanLog { .. } => write!(
                 f,
-                "{path}: holds recorded digests, but the filter beside it is gone; restore the \
-                 filter, or remove this log to start anew"
+                "{path}: has recorded digests, but its filter is gone; restore the filter, or \
+                 remove this log to start over"
             ),
             Self::ForeignLog { filter, .. } => write!(
                 f,
-                "{path}: is the log of another filter than {}, which needs its name; put it back \
-                 beside the filter it belongs to, or remove it",
+                "{path}: is the log of another filter than {}, which needs this name; move it back \
+                 beside its filter, or remove it",
                 filter.display()
             ),
             Self::LogMismatch { parameter, filter, log, .. } => write!(
                 f,
                 "{path}: is the log of another filter: {parameter} is {log:#x} in the log and \
-                 {filter:#x} in the filter; put back the filter it belongs to, or move it away"
+                 {filter:#x} in the filter; restore its own filter, or move the log away"
             ),
             Self::LogDamaged { offset, next_sound_offset, .. } => write!(
                 f,
-                "{path}: is damaged at byte {offset}, and not by a write that was cut off: a sound \
-                 record follows at byte {next_sound_offset}. Nothing was changed. Restore it from \
-                 a copy; or keep a copy and cut it to {offset} bytes to go on with what is before"
+                "{path}: is damaged at byte {offset}, and not by a torn write: an intact record \
+                 follows at byte {next_sound_offset}. Nothing was changed. Restore it from a \
+                 backup; or keep a copy and truncate it to {offset} bytes to continue with what is \
+                 before"
             ),
             Self::Poisoned { .. } => write!(
                 f,
-                "{path}: nothing more is recorded after an earlier failure to write or sync it; \
-                 check the disk and start again"
+                "{path}: an earlier write or sync failed, so nothing more is recorded; check the \
+                 disk and start again"
             ),
             _ => Ok(()),
         }
@@ -372,34 +373,34 @@ impl Error {
         match self {
             Self::MissingLog { log_path, .. } => write!(
                 f,
-                "{path}: a log of further keys was begun, and {} is not there: the file alone \
-                 lacks them; copy the log too, from where the file comes from",
+                "{path}: its log of further keys, {}, is missing: the file alone lacks them; copy \
+                 the log too from where the file came from",
                 log_path.display()
             ),
             Self::OlderCopy { log_path, image, log, .. } => write!(
                 f,
-                "{path}: is number {image} of this filter, and {} belongs to number {log}: an \
-                 older copy was put back, which lacks keys; put back the newer file, or move the \
-                 log away to go on with the older one",
+                "{path}: is version {image} of this filter, but {} belongs to version {log}: an \
+                 older copy was restored, which lacks keys; restore the newer file, or move the \
+                 log away to continue with the older one",
                 log_path.display()
             ),
             Self::UnreadLog { log_bytes, .. } => write!(
                 f,
-                "{path}: its log has {log_bytes} bytes of records that are not in the file, which \
-                 is not to be read without them; open it with its log, or save it as a whole first"
+                "{path}: its log has {log_bytes} bytes of records that the file lacks; open it \
+                 with its log, or save it whole first"
             ),
             Self::Replaced { .. } => write!(
                 f,
                 "{path}: was replaced or removed by another program while it was being changed; \
-                 what had been recorded before was part of what is gone"
+                 the keys recorded before went with it"
             ),
             Self::LogLost { .. } => write!(
                 f,
-                "{path}: was removed or cut by another program while it was in use; what was \
+                "{path}: was removed or truncated by another program while it was in use; what was \
                  recorded in it is lost, unless there is a copy"
             ),
             Self::Busy { .. } => {
-                write!(f, "{path}: is replaced so often that it cannot be read; try again")
+                write!(f, "{path}: is being replaced too often to be read; try again")
             }
             _ => Ok(()),
         }

@@ -112,7 +112,7 @@ impl fmt::Display for NumberError {
                 );
             }
             Problem::Unit(unit) => {
-                return write!(f, "ends in {unit:?}, which is not a unit here; use {units}");
+                return write!(f, "ends in {unit:?}, which is not a known unit; use {units}");
             }
             Problem::NotWhole => write!(f, "is not a whole number"),
             Problem::TooPrecise => write!(f, "has more than 20 significant digits"),

@@ -199,7 +199,7 @@ impl fmt::Display for Error {
                 f.write_str("the identity in the header is damaged (checksum mismatch)")
             }
             Self::BadField { field, found } => {
-                write!(f, "header field {field} holds {found}, which no filter has")
+                write!(f, "header field {field} is {found}, which no filter can have")
             }
             Self::PageDamaged { page, damaged_pages, num_pages } => write!(
                 f,

@@ -12,10 +12,10 @@ pub struct DigestArgs {
     /// Seed of the public digest xxh3
     #[arg(long, value_name = "NUMBER", conflicts_with_all = ["key_file", "new_key_file"])]
     pub seed: Option<u64>,
-    /// Secret key, for keys that strangers choose: a file of 32 hex digits or 16 bytes
+    /// Secret key, for keys chosen by strangers: a file with 32 hex digits or 16 bytes
     #[arg(long, value_name = "FILE", conflicts_with = "new_key_file")]
     pub key_file: Option<PathBuf>,
-    /// Create a new secret key, readable by you alone, and use it
+    /// Create a new secret key, readable only by you, and use it
     #[arg(long, value_name = "FILE")]
     pub new_key_file: Option<PathBuf>,
 }

@@ -78,6 +78,6 @@ impl Existing<'_> {
 pub fn conflict(flag: &str, given: &dyn Display, has: &dyn Display, name: &str) -> Error {
     Error::usage(
         format!("{flag} {given} is given, but {name} was created with {flag} {has}"),
-        format!("leave {flag} out to go on with it, or name another filter"),
+        format!("omit {flag} to use it, or name another filter"),
     )
 }

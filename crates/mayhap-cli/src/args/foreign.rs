@@ -8,24 +8,24 @@ use mayhap_foreign::Known;
 use mayhap_formats::{Format, KeyType, Shape};
 use mayhap_units::number::parse_count;
 
-/// How files are opened that are not mayhap's own.
+/// Options for opening files of other systems.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Filters of other systems")]
 pub struct ForeignArgs {
-    /// What a file is that is not mayhap's own [default: detected from its bytes]
+    /// Format of a file of another system [default: detected from its bytes]
     #[arg(long, value_name = "FORMAT", value_parser = formats(), hide_possible_values = true)]
     pub format: Option<Format>,
-    /// What the system hashes of a key: bytes, utf16, long ... [default: the usual one]
+    /// How the system encodes keys: bytes, utf16, long ... [default: its usual encoding]
     #[arg(long, value_name = "TYPE", value_parser = key_types(), hide_possible_values = true)]
     pub key_type: Option<KeyType>,
-    /// m of a bare bitmap, in bits
+    /// Size of a bare bitmap in bits (m)
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     #[arg(requires_all = ["format", "hashes"])]
     pub bits: Option<u64>,
-    /// k of a bare bitmap, the bits of a key
+    /// Number of hash functions of a bare bitmap (k)
     #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
     pub hashes: Option<u32>,
-    /// Over how many bitmaps of that size a filter of magnuss-redis on a server is spread
+    /// Number of bitmaps of that size that a magnuss-redis filter on a server uses
     #[arg(long, value_name = "COUNT", value_parser = parse_hashes, requires = "bits")]
     pub bitmaps: Option<u32>,
 }
@@ -33,13 +33,13 @@ pub struct ForeignArgs {
 fn formats() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());
     PossibleValuesParser::new(names)
-        .try_map(|name| Format::from_name(&name).ok_or("this is no format"))
+        .try_map(|name| Format::from_name(&name).ok_or("unknown format"))
 }
 
 fn key_types() -> impl TypedValueParser<Value = KeyType> {
     let names = KeyType::ALL.iter().map(|key_type| key_type.name());
     PossibleValuesParser::new(names)
-        .try_map(|name| KeyType::from_name(&name).ok_or("this is no type of keys"))
+        .try_map(|name| KeyType::from_name(&name).ok_or("unknown key type"))
 }
 
 /// Reads a number of hash functions.

@@ -6,7 +6,7 @@ use mayhap_lists::Reading;
 use mayhap_units::number::parse_bytes;
 use std::num::NonZeroU32;
 
-/// How lines are cut, and keys out of them.
+/// How lines are split, and keys extracted from them.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Lines and keys")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -17,32 +17,32 @@ pub struct LineArgs {
     /// A carriage return at the end of a line is not part of its key
     #[arg(long)]
     pub crlf: bool,
-    /// Take bytes as they stand: decompress nothing, leave no CR and no byte-order mark out of keys
+    /// Use the bytes as they are: do not decompress, and keep CR and byte-order marks in keys
     #[arg(long)]
     pub raw: bool,
-    /// Refuse longer lines
+    /// Longest line allowed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
-    /// The key is this field, counted from 1; quotes mean nothing
+    /// Use this field as the key, counted from 1; quotes have no special meaning
     #[arg(long, alias = "by-field", value_name = "NUMBER", value_parser = parse_field)]
     pub field: Option<NonZeroU32>,
-    /// The byte between fields: , or : or \t or \x1F [default: \t]
+    /// Field delimiter, one byte: , or : or \t or \x1F [default: \t]
     #[arg(long, value_name = "BYTE", value_parser = parse_delim, requires = "field")]
     pub delim: Option<u8>,
-    /// The key is this value of the JSON in a line: /user/id
+    /// Use this value of the JSON on each line as the key: /user/id
     #[arg(long, value_name = "POINTER", value_parser = JsonPointer::parse)]
     #[arg(conflicts_with = "field")]
     pub json_pointer: Option<JsonPointer>,
-    /// White space at both ends is not part of a key
+    /// Strip white space from both ends of a key
     #[arg(long)]
     pub trim: bool,
-    /// ASCII letters of a key are made lower case
+    /// Convert ASCII letters of a key to lower case
     #[arg(long)]
     pub lower: bool,
-    /// The key is the bytes that its hex digits stand for, in either case
+    /// Decode a key from hexadecimal, in either case
     #[arg(long, conflicts_with_all = ["lower", "normalize_url"])]
     pub hex: bool,
-    /// The key is an absolute URL in normal form, without its fragment
+    /// Normalize each key, an absolute URL, and drop its fragment
     #[arg(long)]
     pub normalize_url: bool,
 }

@@ -4,11 +4,11 @@ use clap::Args;
 use mayhap_units::span::parse_millis;
 use std::time::Duration;
 
-/// How long to wait for others who change a file.
+/// How long to wait for other processes that change a file.
 #[derive(Debug, Clone, Copy, Args)]
 #[command(next_help_heading = "Other writers")]
 pub struct LockArgs {
-    /// Wait so long for other commands that change the filter: 10s, 5min; 0 does not wait
+    /// How long to wait for other commands that change the filter: 10s, 5min; 0 does not wait
     #[arg(long, value_name = "TIME", value_parser = parse_timeout, default_value = "60s")]
     pub lock_timeout: Duration,
 }
@@ -18,5 +18,5 @@ fn parse_timeout(text: &str) -> Result<Duration, String> {
     let millis = if text == "0" { Some(0) } else { parse_millis(text) };
     millis
         .map(Duration::from_millis)
-        .ok_or_else(|| "it is no time; for example 90s, 5min, or 0 (d, h, min, s, ms)".into())
+        .ok_or_else(|| "not a duration; for example 90s, 5min, or 0 (d, h, min, s, ms)".into())
 }

@@ -2,13 +2,13 @@
 
 use crate::io::messages::Color;
 
-/// What every verb takes.
+/// Options of every verb.
 #[derive(Debug, Clone, Copy, clap::Args)]
 pub struct MessageArgs {
     /// Print nothing but errors
     #[arg(short, long, global = true, help_heading = "Messages")]
     pub quiet: bool,
-    /// Colour on stderr
+    /// Use colour on stderr
     #[arg(
         long,
         global = true,

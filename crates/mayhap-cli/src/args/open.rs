@@ -17,13 +17,13 @@ pub struct OpenArgs {
     /// Refuse larger filters of other systems [default: the memory of this machine]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
-    /// Go on without a log that is not there: what was recorded in it is lost
+    /// Continue without a missing log: what was recorded in it is lost
     #[arg(long)]
     pub without_log: bool,
-    /// What files of other systems are.
+    /// Options for files of other systems.
     #[command(flatten)]
     pub foreign: ForeignArgs,
-    /// How servers are spoken to.
+    /// Options for connections to servers.
     #[command(flatten)]
     pub server: ServerArgs,
 }

@@ -27,8 +27,8 @@ pub fn read(path: &Path) -> Result<SecretKey, Error> {
     let key = std::str::from_utf8(&bytes).ok().and_then(|text| parse_hex(text.trim()));
     key.map(SecretKey::new).ok_or_else(|| {
         Error::usage(
-            format!("{name} holds {} bytes that are no secret key", bytes.len()),
-            "a key file holds 32 hex digits or 16 bytes; create one with --new-key-file FILE",
+            format!("{name} has {} bytes, which are not a secret key", bytes.len()),
+            "a key file has 32 hex digits or 16 bytes; create one with --new-key-file FILE",
         )
     })
 }

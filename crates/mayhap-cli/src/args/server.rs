@@ -11,25 +11,25 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a server is spoken to.
+/// Options for connections to a server.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ServerArgs {
-    /// Give up when a server of redis:// gives no answer for so long: 500ms, 10s, 2min
+    /// Give up if a server does not reply for this long: 500ms, 10s, 2min
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "30s")]
     pub timeout: Duration,
 }
 
-/// What a write on a server has to have reached.
+/// How many replicas must have a write.
 #[derive(Debug, Clone, Copy, Default, Args)]
 #[command(next_help_heading = "Servers")]
 pub struct ReplicaArgs {
-    /// On a server: go on when so many replicas have what was written
+    /// On a server: wait until this many replicas have the writes
     #[arg(long, value_name = "COUNT")]
     pub wait_replicas: Option<NonZeroU32>,
 }
 
-/// How a whole filter goes to a server or comes from one, and what is said of it.
+/// Options for copying a whole filter to or from a server.
 #[derive(Debug, Args)]
 pub struct WholeArgs {
     /// The filter's secret key, if it has one
@@ -41,7 +41,7 @@ pub struct WholeArgs {
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     pub json: bool,
-    /// How the server is spoken to.
+    /// Options for the connection to the server.
     #[command(flatten)]
     pub server: ServerArgs,
 }
@@ -69,8 +69,8 @@ impl WholeArgs {
 /// What is wrong, and an example.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     match parse_millis(text) {
-        Some(0) => Err("nothing can be done in no time".into()),
+        Some(0) => Err("the duration must be above zero".into()),
         Some(millis) => Ok(Duration::from_millis(millis)),
-        None => Err("it is no time; for example 90s or 7d (w, d, h, min, s, ms)".into()),
+        None => Err("not a duration; for example 90s or 7d (w, d, h, min, s, ms)".into()),
     }
 }

@@ -18,18 +18,18 @@ const MAX_DEFAULT_FPP: f64 = 0.25;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Size")]
 pub struct SizeArgs {
-    /// Distinct keys to make room for: 10M, 1.5G, 1e6
+    /// Expected number of distinct keys: 10M, 1.5G, 1e6
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = parse_count)]
     pub items: Option<u64>,
     /// False-positive probability at -n keys: 1e-6, 0.1%, 1/1000 [default: 1e-4]
     #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
     pub fpp: Option<f64>,
-    /// Memory for the filter: 512M, 2GiB; then -n or -p follows from it (up to a rate of 25 %)
+    /// Memory for the filter: 512M, 2GiB; -n or -p is derived from it (up to a rate of 25 %)
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
-    /// blocked (fast), standard (fewest bits), or a kind: counting (for removing), scalable
-    /// (grows), window:10M or window:7d (forget), fuse (build only: small, never changes)
-    /// [default: blocked, standard for rates below 2e-5]
+    /// blocked (fast), standard (fewest bits), or a kind: counting (supports removal), scalable
+    /// (grows), window:10M or window:7d (forgets old keys), fuse (build only: small, immutable)
+    /// [default: blocked, or standard for rates below 2e-5]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
     /// Refuse larger filters [default: the memory of this machine]
@@ -98,7 +98,7 @@ impl SizeArgs {
         if let Some(name) = self.layout {
             let Some(layout) = name.layout() else {
                 return Err(Error::usage(
-                    format!("--layout {} is not for this command", name.name()),
+                    format!("this command does not support --layout {}", name.name()),
                     "create the file with mayhap build, or with mayhap create and mayhap add",
                 ));
             };

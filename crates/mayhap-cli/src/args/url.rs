@@ -48,8 +48,11 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
             let url = redacted(&value.to_string_lossy());
             if cfg!(not(feature = "redis")) {
                 return Err(Error::usage(
-                    format!("{url} is a filter on a server, and this mayhap knows none"),
-                    "it was built without its feature redis: build it with that, or name a file",
+                    format!(
+                        "{url} is a filter on a server, which this build of mayhap does not \
+                             support"
+                    ),
+                    "build mayhap with its feature redis, or name a file",
                 ));
             }
             let has_filters = matches.try_contains_id("filters").unwrap_or(false);
@@ -82,14 +85,14 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
              mayhap add URL",
         ),
         ("push", "file") => {
-            ("but push takes a file first", "in the other direction: mayhap pull URL FILE")
+            ("but push needs a file first", "in the other direction: mayhap pull URL FILE")
         }
         ("pull", "file") => {
-            ("but pull writes a file", "from one server to another: pull a file, then push it")
+            ("but pull writes a file", "to copy between servers, pull to a file, then push it")
         }
         ("which", "files") => ("not a matrix", "name each filter with -f"),
         ("plot" | "bench" | "plan" | "completions" | "man", _) => {
-            ("and this command looks at none", "mayhap info URL says what is there")
+            ("which this command does not read", "mayhap info URL says what is there")
         }
         ("convert" | "detect", _) => ("but this command reads files", pull),
         (_, "output" | "rest") => ("but lines are written to files", "name a file, or a pipe"),

@@ -39,15 +39,15 @@ batches only; a fuse filter takes no keys, so it has no hits here, and a matrix 
 /// Keys of a filter that is only made to be measured.
 const DEFAULT_ITEMS: u64 = 10_000_000;
 
-/// Measure how fast a filter is on this machine, and its rate
+/// Measure the speed and the rate of a filter on this machine
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter file [default: a filter of -n keys, 10M, is made]
+    /// The filter file [default: a new filter of -n keys, 10M]
     #[arg(value_name = "FILTER",
           conflicts_with_all = ["items", "fpp", "mem", "layout", "seed", "new_key_file"])]
     file: Option<PathBuf>,
-    /// How long it may take, about
+    /// Approximate duration
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "2")]
     seconds: Duration,
     /// Print JSON
@@ -192,7 +192,7 @@ impl Report {
             let inserted = format_count(measured.inserted_keys);
             let _ = writeln!(
                 text,
-                "{:<12}{inserted} of {} keys, as far as the time went: more with --seconds",
+                "{:<12}{inserted} of {} keys in the time given; allow more with --seconds",
                 "filled with",
                 format_count(items)
             );

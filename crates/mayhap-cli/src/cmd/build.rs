@@ -40,7 +40,7 @@ them the same way. Lines without a key, for example with too few fields, are ski
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// Input; - or none is standard input
+    /// Input files [default: standard input, also -]
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
     /// The filter file to write
@@ -49,7 +49,7 @@ pub struct Args {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Go on when the filter is full
+    /// Continue when the filter is full
     #[arg(long)]
     overfill: bool,
     /// Print the summary as JSON, on stdout
@@ -98,7 +98,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let counted = fill::count_distinct(&sources, &options, reading, &stop, talk_of)?;
         let Some(counted) = counted else {
             return Err(Error::usage(
-                "a pipe cannot be counted before it is read, so -n has to say how many keys come",
+                "the lines of a pipe cannot be counted in advance, so -n must be given",
                 format!("for example: ... | mayhap build -o {name} -n 10M"),
             ));
         };
@@ -115,7 +115,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut counts = Counts::default();
     let advice = WhenFull {
         outcome: "nothing was written",
-        next: "start again with a larger -n, or go on with --overfill",
+        next: "start again with a larger -n, or continue with --overfill",
     };
     let filled = fill::fill(&mut reader, &mut inserter, &mut counts, (talk, &mut progress), advice);
     progress.clear();

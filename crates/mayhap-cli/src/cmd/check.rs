@@ -50,7 +50,7 @@ each time. A line whose text is no key of its --key-type is surely absent.";
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// The filter (unless -f is given) and the input; - or none is standard input
+    /// The filter (unless -f is given), then input files [default: standard input, also -]
     #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
     /// A filter, in a file or on a server (redis://); may be given several times
@@ -59,19 +59,19 @@ pub struct Args {
     /// Print the lines that are surely not in it
     #[arg(short = 'v', long)]
     invert: bool,
-    /// Print the number of lines only
+    /// Print only the number of lines
     #[arg(short = 'c', long)]
     count: bool,
-    /// Print the names only of the filters that may hold a line (with -v: that surely lack one)
+    /// Print only the names of filters that may contain a line (with -v: that surely lack one)
     #[arg(short = 'l', long, conflicts_with_all = ["count", "tag"])]
     list: bool,
     /// Print the filter's name and a tab before each line
     #[arg(long)]
     tag: bool,
-    /// Print a line only if this file of the filter's keys, sorted, has it too
+    /// Print a line only if this sorted file of the filter's keys contains it as well
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tag", "list"])]
     confirm: Option<PathBuf>,
-    /// Print a summary as JSON: on stderr, or with -c on stdout instead of the number
+    /// Print a summary as JSON, on stderr; with -c on stdout instead of the number
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -116,7 +116,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (filters, inputs) = match (more.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
-                "which filter? None is named",
+                "no filter is given",
                 "for example: mayhap check seen.mayhap < urls.txt",
             ));
         }
@@ -125,7 +125,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     if let (Some(_), [_, second, ..]) = (&args.confirm, filters) {
         return Err(Error::usage(
-            format!("--confirm is for one filter, but {} is named too", second.display()),
+            format!("--confirm works with one filter, but {} is given too", second.display()),
             "query them one at a time, each with its own file",
         ));
     }

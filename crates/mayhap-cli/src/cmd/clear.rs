@@ -27,14 +27,14 @@ with an error. On Redis, readers and writers see the old filter or the empty one
 add meanwhile may be forgotten too. A window and a filter with a seed on mayhap serve, and filters \
 of RedisBloom and valkey-bloom, cannot be emptied: delete and create them.";
 
-/// Forget all keys of a filter
+/// Remove all keys from a filter
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Do it: the keys cannot be brought back
+    /// Confirm: the keys cannot be recovered
     #[arg(long)]
     force: bool,
     /// Print the summary as JSON, on stdout
@@ -73,7 +73,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let kind = set.name();
     let not_this = || {
         Error::usage(
-            format!("{name} is a {kind} filter, which never changes"),
+            format!("{name} is a {kind} filter, which is immutable"),
             "delete it, or build another one: mayhap delete, mayhap build",
         )
     };
@@ -92,8 +92,8 @@ fn check_force(force: bool, name: &str, items: u64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(
-        format!("{name} holds {} keys, which cannot be brought back", grouped(items)),
-        "to forget them: --force",
+        format!("{name} has {} keys, which could not be recovered", grouped(items)),
+        "confirm with --force",
     ))
 }
 

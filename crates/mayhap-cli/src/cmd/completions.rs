@@ -18,7 +18,7 @@ const NOTES: &str = "\
 The folders have to exist (mkdir -p). Start a new shell afterwards, and repeat this after an \
 update of mayhap.";
 
-/// Print the completions of a shell
+/// Print a shell completion script
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {

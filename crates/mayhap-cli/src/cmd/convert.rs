@@ -31,7 +31,7 @@ The bits stay as they are, so only forms of one scheme can become each other. A 
 system cannot become one of another, or one of mayhap: its keys are gone. Build that from the \
 keys, or keep using this one: check, add, merge and verify take it as it is.";
 
-/// Write a filter of another system in another of its forms
+/// Convert a filter of another system between that system's forms
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {

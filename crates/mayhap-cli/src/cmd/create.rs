@@ -47,7 +47,7 @@ pub struct Args {
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
-    /// On a server: let it expire, 7d or 12h from now
+    /// On a server: expire after this time, such as 7d or 12h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     ttl: Option<Duration>,
     #[command(flatten)]
@@ -92,7 +92,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.ttl.is_some() {
         return Err(Error::usage(
             format!("--ttl is given, but {name} is a file, and files do not expire"),
-            "for keys that are forgotten: --layout window:7d",
+            "to forget old keys, use --layout window:7d",
         ));
     }
     // Once it is being written it is written whole: no half of it is left beside its name.
@@ -101,7 +101,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let create = Create::of(&args.size, args.size.items)?;
     if create.is_none() && !args.size.is_fixed() {
         return Err(Error::usage(
-            "how many keys is the filter for? Neither -n nor --mem is given",
+            "the capacity is missing: neither -n nor --mem is given",
             format!("for example: mayhap create {name} -n 10M -p 0.1%"),
         ));
     }

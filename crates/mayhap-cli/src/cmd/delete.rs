@@ -30,7 +30,7 @@ pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Do it: nothing of it can be brought back
+    /// Confirm: the filter cannot be recovered
     #[arg(long)]
     force: bool,
     /// Print the summary as JSON, on stdout
@@ -86,8 +86,8 @@ fn check_force(force: bool, name: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(
-        format!("{name} would be deleted, and cannot be brought back"),
-        "to delete it: --force",
+        format!("{name} would be deleted and could not be recovered"),
+        "confirm with --force",
     ))
 }
 

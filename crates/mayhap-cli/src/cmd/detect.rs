@@ -22,14 +22,14 @@ magnuss-redis, redisson) have no mark, and are never detected.
 
 Exit codes: 0 if a format was detected, 1 if none was, 2 after an error.";
 
-/// Detect which systems filter files may come from
+/// Detect which systems may have written filter files
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The files
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Print JSON, a line for each
+    /// Print JSON, one line per file
     #[arg(long)]
     json: bool,
     /// Refuse larger files [default: the memory of this machine]
@@ -63,10 +63,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     for path in &args.files {
         let detected = detect(path, max_bytes)?;
         if detected.is_empty() {
-            talk.say(&format!(
-                "{}: of no format that has a mark; a bare bitmap has none",
-                path.display()
-            ));
+            talk.say(&format!("{}: no known signature; bare bitmaps have none", path.display()));
         }
         for detected in detected {
             any |= detected.damage.is_none();

@@ -35,23 +35,23 @@ all of it here.
 
 Exit codes: 0 if a record passed, 1 if none did, 2 after an error.";
 
-/// Let through the records of a stream that may be in a set, hold back the others
+/// Pass the records of a stream that may be in a set, and drop the others
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Input; - or none is standard input
+    /// Input files [default: standard input, also -]
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
-    /// Let through what is surely not in the set
+    /// Pass the records that are surely not in the set
     #[arg(short = 'v', long)]
     invert: bool,
-    /// Write what is held back to a file
+    /// Write the dropped records to a file
     #[arg(long, value_name = "FILE")]
     rest: Option<PathBuf>,
-    /// Replace the file for the rest if it exists
+    /// Replace the file of --rest if it exists
     #[arg(long, requires = "rest")]
     force: bool,
     /// Print a summary as JSON, on stderr

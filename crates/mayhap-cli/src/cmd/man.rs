@@ -52,8 +52,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         None => &top,
         Some(verb) => command.find_subcommand(verb).ok_or_else(|| {
             let verbs: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-            let hint = format!("there are pages of {}", verbs.join(", "));
-            Error::usage(format!("there is no verb {verb:?}"), hint)
+            let hint = format!("pages exist for {}", verbs.join(", "));
+            Error::usage(format!("unknown verb {verb:?}"), hint)
         })?,
     };
     print_stdout(&render(page).map_err(Error::io("write", "the page"))?)?;

@@ -198,7 +198,10 @@ pub fn main() -> ExitCode {
                 Error::Stopped { .. } if is_whole => {
                     talk.warn(&format!("{error}; nothing was written"));
                 }
-                Error::Stopped { .. } => talk.warn(&format!("{error}; all up to there is done")),
+                Error::Stopped { .. } => talk.warn(&format!(
+                    "{error}; everything before that was \
+                                                             done"
+                )),
                 _ => talk.error(&error, verb),
             }
             ExitCode::from(error.exit_code())

@@ -48,21 +48,21 @@ fn parse_window(text: &str) -> Result<WindowSize, String> {
 /// What follows every refusal of numbers.
 const HINT: &str = "for example: mayhap plan -n 1B -p 0.1%";
 
-/// Plan a filter: which kind, how big, what it does and whether it pays
+/// Plan a filter: its kind, its size, its rate, and whether it pays off
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// Distinct keys there will be, in each set: 10M, 1.5G, 1e6
+    /// Expected number of distinct keys in each set: 10M, 1.5G, 1e6
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = parse_count)]
     items: Option<u64>,
-    /// False-positive probability to keep: 1e-6, 0.1%, 1/1000
+    /// Target false-positive probability: 1e-6, 0.1%, 1/1000
     #[arg(short = 'p', long, value_name = "RATE", value_parser = parse_fpp)]
     fpp: Option<f64>,
     /// Memory for all sets together: 512M, 2GiB
     #[arg(long, visible_alias = "mem", value_name = "SIZE", value_parser = parse_bytes)]
     budget: Option<u64>,
-    /// Draw the rate with fewer and with more keys than -n
+    /// Plot the rate for fewer and for more keys than -n
     #[arg(long, conflicts_with = "json")]
     plot: bool,
     /// Print all numbers as JSON
@@ -77,25 +77,25 @@ pub struct Args {
     /// All keys are there before the first query and never change
     #[arg(long, help_heading = "Needs")]
     frozen: bool,
-    /// Nobody knows how many keys will come: -n is a first guess
+    /// The number of keys is unknown: -n is a first guess
     #[arg(long, help_heading = "Needs")]
     unknown_n: bool,
     /// Sets, where each query is "which of them hold it?"
     #[arg(long, value_name = "COUNT", value_parser = parse_count, default_value = "1",
           hide_default_value = true, help_heading = "Needs")]
     sets: u64,
-    /// Bytes of a key on average, to compare with a set that holds the keys [shown for: 32]
+    /// Average size of a key in bytes, to compare with a set of the keys [shown for: 32]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Needs")]
     key_bytes: Option<u64>,
-    /// What a look into the disk or database costs: 10ms, or any number
+    /// Cost of a lookup on disk or in the database: 10ms, or any number
     #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
           requires_all = ["filter_cost", "misses"])]
     disk_cost: Option<Amount>,
-    /// What a query of the filter costs: 1us, or a number of the same unit
+    /// Cost of a query of the filter: 1us, or a number of the same unit
     #[arg(long, value_name = "COST", value_parser = Amount::parse, help_heading = "Cost",
           requires_all = ["disk_cost", "misses"])]
     filter_cost: Option<Amount>,
-    /// The share of queries for absent keys: 90%
+    /// Share of queries for absent keys: 90%
     #[arg(long, value_name = "SHARE", value_parser = parse_fpp, help_heading = "Cost",
           requires_all = ["disk_cost", "filter_cost"])]
     misses: Option<f64>,
@@ -114,9 +114,9 @@ pub fn run(args: &Args, color: Color) -> Result<Outcome, Error> {
     let needs = args.needs()?;
     let known = [needs.items.is_some(), needs.target_fpp.is_some(), needs.max_bytes.is_some()];
     match known.into_iter().filter(|known| *known).count() {
-        0 => Err(Error::usage("nothing is given to plan with", HINT)),
+        0 => Err(Error::usage("none of -n, -p and --budget is given", HINT)),
         1 if args.plot => Err(Error::usage(
-            "--plot draws one filter, and one number makes a table",
+            "--plot needs the parameters of one filter, and one number gives a table",
             "give two of -n, -p and --budget",
         )),
         1 => args.table(&needs),
@@ -130,7 +130,7 @@ impl Args {
         let costs = match (self.disk_cost, self.filter_cost, self.misses) {
             (Some(disk), Some(filter), Some(_)) if !disk.has_unit_of(filter) => {
                 return Err(Error::usage(
-                    "one cost is a time and the other a plain number",
+                    "one cost has a unit and the other has none",
                     "give both with a unit, for example: --disk-cost 10ms --filter-cost 1us",
                 ));
             }
@@ -164,13 +164,13 @@ impl Args {
             (Some(WindowSize::Millis(millis)), None) => {
                 let window = write_millis(millis);
                 Err(Error::usage(
-                    format!("how many keys come in {window}? -n is not given"),
+                    format!("the number of keys in {window} is missing: -n is not given"),
                     format!("for example: mayhap plan --window {window} -n 10M -p 1%"),
                 ))
             }
             (Some(WindowSize::Items(items)), Some(given)) if items != given => Err(Error::usage(
                 format!("a window of {items} keys is requested, and -n {given}"),
-                "leave -n out: the window says how many keys it is for",
+                "omit -n: the window gives the number of keys",
             )),
             (Some(WindowSize::Items(items)), _) => Ok(Some(items)),
         }

@@ -14,11 +14,11 @@ Examples:
   mayhap plot bits -o bits.html     # the same as a page for a browser
   mayhap plot overfill > over.svg   # what becomes of a filter with too many keys";
 
-/// Draw the rate models as a picture (SVG, or HTML for a file named so)
+/// Plot the rate models as SVG, or as HTML if the file is named so
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES)]
 pub struct Args {
-    /// What to draw
+    /// The plot
     #[arg(value_enum, value_name = "WHAT")]
     what: What,
     /// Write the picture to this file instead of stdout

@@ -41,7 +41,7 @@ A URL is redis://host:port/database/name; see mayhap push --help.";
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// Where it is: redis://host:port/database/name
+    /// The filter: redis://host:port/database/name
     #[arg(value_name = "URL")]
     url: PathBuf,
     /// The filter file to write
@@ -141,7 +141,7 @@ impl Pulled {
         let line = format!("{}: read from {} ({:.2} s)", self.file, self.url, self.seconds);
         talk.report(&line, &self.state.text());
         if let Some(note) = &self.note {
-            talk.say(&format!("{}: it does not record its numbers; to use it: {note}", self.file));
+            talk.say(&format!("{}: does not store its parameters; use it with {note}", self.file));
         }
     }
 }

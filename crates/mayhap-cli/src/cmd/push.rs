@@ -55,25 +55,25 @@ pub struct Args {
     /// The filter file
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Where it goes: redis://host:port/database/name
+    /// The destination: redis://host:port/database/name
     #[arg(value_name = "URL")]
     url: PathBuf,
-    /// Put it in the place of the filter there
+    /// Replace the filter there
     #[arg(long)]
     force: bool,
     /// Add its keys to the filter there
     #[arg(long, conflicts_with_all = ["force", "ttl", "shard_size"])]
     pub(super) merge: bool,
-    /// Add them even if it holds more keys than it was made for then
+    /// Merge even if the result has more keys than its capacity
     #[arg(long, requires = "merge")]
     overfill: bool,
-    /// Let it expire: 7d, 12h
+    /// Expire after this time: 7d, 12h
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     ttl: Option<Duration>,
-    /// The largest value on the server [default: 4MiB]
+    /// Largest value on the server [default: 4MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     shard_size: Option<u64>,
-    /// Delete what another push of this name has begun and not ended
+    /// Delete what an unfinished push to this name left behind
     #[arg(long)]
     discard_unfinished: bool,
     #[command(flatten)]
@@ -200,8 +200,8 @@ fn other_form(
             if Snapshot::open(&args.file)?.log() != LogFound::None {
                 let name = args.file.display();
                 return Err(Error::usage(
-                    format!("{name} has a log beside it, which would not come along"),
-                    format!("its log becomes part of it with mayhap add {name} /dev/null"),
+                    format!("{name} has a log beside it, which would not be copied"),
+                    format!("apply the log with mayhap add {name} /dev/null"),
                 ));
             }
             chunks(args)
@@ -227,10 +227,10 @@ fn push_chunks(
     if args.merge {
         return Err(Error::usage(
             format!(
-                "{} is kept by its server, which merges into new filters alone",
+                "{} is managed by its server, which merges into new filters only",
                 connection.place.name
             ),
-            "push it under another name, and unite the two there: BF.MERGE NEW ONE OTHER",
+            "push it under another name and merge the two there: BF.MERGE NEW ONE OTHER",
         ));
     }
     let started = Instant::now();
@@ -250,14 +250,14 @@ fn push_chunks(
 fn refuse_place(connection: &Connection) -> Error {
     Error::usage(
         format!("{} holds a filter of another system", connection.place.name),
-        "use another name, or delete that one first: mayhap delete --force URL",
+        "use another name, or delete that filter first: mayhap delete --force URL",
     )
 }
 
 fn refuse_existing(connection: &Connection) -> Error {
     Error::usage(
         format!("{} exists already", connection.place.name),
-        "put this one in its place with --force, or add its keys with --merge",
+        "replace it with --force, or add the keys with --merge",
     )
 }
 

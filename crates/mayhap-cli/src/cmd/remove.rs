@@ -43,7 +43,7 @@ pub struct Args {
     /// The filter: a file, or redis://host:port/name on mayhap serve
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Input; - or none is standard input
+    /// Input files [default: standard input, also -]
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
     /// Print the summary as JSON, on stdout
@@ -52,7 +52,7 @@ pub struct Args {
     /// The filter's secret key, if it has one
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
-    /// Go on without a log that is not there: what was recorded in it is lost
+    /// Continue without a missing log: what was recorded in it is lost
     #[arg(long)]
     without_log: bool,
     #[command(flatten)]
@@ -87,7 +87,9 @@ impl Summary {
         let (removed, not_there) = (grouped(self.removed), grouped(self.not_there));
         let (file, lines, seconds) = (&self.file, counted(self.lines_read, "line"), self.seconds);
         talk.report(
-            &format!("{file}: {removed} removed, {not_there} not there ({lines}, {seconds:.2} s)"),
+            &format!(
+                "{file}: {removed} removed, {not_there} not present ({lines}, {seconds:.2} s)"
+            ),
             &self.state.text(),
         );
         Ok(())
@@ -173,9 +175,9 @@ fn remove_on_server(
             let keys: Vec<&[u8]> = batch.keys().collect();
             if !set.remove_keys_into(&keys, &mut gone)? {
                 return Err(Error::usage(
-                    format!("{file}: single keys cannot be removed from it"),
-                    "a counting filter can: mayhap create --layout counting, in a file or on \
-                     mayhap serve; or let it expire: mayhap ttl URL 7d",
+                    format!("{file}: does not support removing keys"),
+                    "use a counting filter: mayhap create --layout counting, in a file or on \
+                     mayhap serve; or let the filter expire: mayhap ttl URL 7d",
                 ));
             }
             counts.lines += batch.len() as u64;
@@ -243,6 +245,6 @@ fn remove_all(
 fn not_counting(file: &str, kind: Kind) -> Error {
     Error::usage(
         format!("{file} is a {} filter: keys cannot be removed from it", kind.name()),
-        "create one that allows it with mayhap create --layout counting, or build it again",
+        "create a counting filter with mayhap create --layout counting, or rebuild this one",
     )
 }

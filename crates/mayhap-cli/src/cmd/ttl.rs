@@ -28,10 +28,10 @@ pub struct Args {
     /// The filter: redis://host:port/database/name
     #[arg(value_name = "URL")]
     url: PathBuf,
-    /// Let it expire so long from now: 7d, 12h
+    /// Expire after this time: 7d, 12h
     #[arg(value_name = "TIME", value_parser = parse_time)]
     time: Option<Duration>,
-    /// Let it never expire
+    /// Never expire
     #[arg(long, conflicts_with = "time")]
     never: bool,
     /// Print JSON
@@ -57,7 +57,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if !crate::args::url::is_url(&args.url) {
         return Err(Error::usage(
             format!("{} is a file, and files do not expire", args.url.display()),
-            "for keys that are forgotten: mayhap create FILE --layout window:7d",
+            "to forget old keys, use mayhap create FILE --layout window:7d",
         ));
     }
     let (mut set, _) = remote::open_server_set(&args.url, Access::of(&args.open)?, talk)?;

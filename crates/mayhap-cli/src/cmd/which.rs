@@ -31,22 +31,21 @@ A line is digested once for all filters with the same digest. If there are many 
 shape (created with the same -n, -p and digest) and much input, they are turned into a matrix on \
 the way, which answers for all of them at once.";
 
-const MAX_MEMORY: &str = "\
-Use no more than this for a matrix [default: half the memory of this machine], and for a filter of \
-another system [default: all of it]";
+const MAX_MEMORY: &str = "Memory limit for a matrix [default: half the memory of this machine] and \
+                          for a filter of another system [default: all of it]";
 
-/// Print which of many sets may hold each line
+/// Print which of many sets may contain each line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
-    /// A matrix file (unless -f is given) and the input; - or none is standard input
+    /// A matrix file (unless -f is given), then input files [default: standard input, also -]
     #[arg(value_name = "MATRIX] [INPUT")]
     files: Vec<PathBuf>,
-    /// A filter for each set, of any kind; given several times
+    /// A filter for each set, of any kind; may be given several times
     #[arg(short = 'f', long = "filter", value_name = "FILTER")]
     filters: Vec<PathBuf>,
-    /// Print lines that no set holds too, with nothing before the tab
+    /// Also print lines that are in no set, with nothing before the tab
     #[arg(short = 'a', long)]
     all: bool,
     /// Print a summary as JSON, on stderr
@@ -88,7 +87,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
-                "which sets? No filter is named",
+                "no filter is given",
                 "for example: mayhap which -f a.mayhap -f b.mayhap < keys.txt",
             ));
         }

@@ -12,7 +12,7 @@ impl From<Foreign> for Error {
                 let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
                 format!("its keys are of type {}", known.join(", "))
             }
-            Foreign::NoTable { .. } => "leave # and what follows it out".into(),
+            Foreign::NoTable { .. } => "omit # and what follows it".into(),
             Foreign::NoColumnNamed { name, columns } => match columns.first() {
                 Some(first) => format!("name one after #, as in {name}#{first}"),
                 None => {
@@ -46,7 +46,7 @@ impl From<Foreign> for Error {
 fn no_form_hint(from: Option<Format>, to: &str, is_known: bool) -> String {
     let (name, same) = (from.map_or("mayhap", Format::name), from.map_or(Vec::new(), forms_of));
     let forms = if same.is_empty() {
-        format!("a {name} filter has no other form here")
+        format!("a {name} filter cannot be converted to another form")
     } else {
         format!("a {name} filter can be written as {}", same.join(", "))
     };
@@ -60,15 +60,15 @@ fn no_form_hint(from: Option<Format>, to: &str, is_known: bool) -> String {
 pub(super) fn hint(error: &mayhap_formats::Error) -> Option<&'static str> {
     use mayhap_formats::Error as Formats;
     Some(match error {
-        Formats::Unsupported { operation: "opening without m and k", .. } => {
-            "give both as its maker has them: --bits M --hashes K"
+        Formats::Unsupported { operation: "opening it without m and k", .. } => {
+            "give both, as in the system that wrote it: --bits M --hashes K"
         }
         Formats::NotThisFormat { .. }
         | Formats::Truncated { .. }
         | Formats::TrailingBytes { .. }
         | Formats::BadField { .. }
         | Formats::Zero { .. } => {
-            "restore it from a copy, unless it is of another format: --format FORMAT says which"
+            "restore it from a backup, or name its format if it is another one: --format FORMAT"
         }
         Formats::TooLarge { .. } => "if it can be trusted, allow more with --max-memory SIZE",
         Formats::Incompatible { .. } => "only filters created with the same numbers can be merged",

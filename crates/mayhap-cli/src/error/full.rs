@@ -82,8 +82,8 @@ impl fmt::Display for Full {
 /// Why what would hold so many keys is not written: it was made for fewer.
 pub fn over_full(held: u64, made_for: u64) -> Full {
     let advice = WhenFull {
-        outcome: "filters to be merged have to be created with the -n of all keys together",
-        next: "create them that way, or go on with --overfill",
+        outcome: "create filters that will be merged with the -n of all keys together",
+        next: "create them again, or continue with --overfill",
     };
     Full { held, limit: Limit::Keys(made_for), end: End::Unwritten, advice }
 }
@@ -105,11 +105,11 @@ impl Useless {
     /// The next step.
     pub fn hint(&self) -> String {
         let usual = self.usual.map(|(bytes, fpp)| {
-            format!("leave --mem out for {} at {}, ", format_bytes(bytes), format_fpp(fpp))
+            format!("omit --mem for {} at {}, ", format_bytes(bytes), format_fpp(fpp))
         });
         // Rounded up, so that it can be typed.
         let percent = (self.fpp * 100.0).ceil().min(99.0);
-        format!("{}or name the rate that is wanted: -p {percent}%", usual.unwrap_or_default())
+        format!("{}or accept that rate: -p {percent}%", usual.unwrap_or_default())
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
             }
             NotSearchable::Compressed => "decompress it first".into(),
             NotSearchable::NoKey { .. } => {
-                "each line has to have one, cut in the way that the filter's were".into()
+                "each line must have a key, extracted as for the filter".into()
             }
             NotSearchable::LineTooLong { .. } => "raise the limit with --max-line SIZE".into(),
             NotSearchable::NotSorted { separator, .. } => {
@@ -39,13 +39,13 @@ fn instead_of(what: &NotAList, verb: &str, file: Option<&str>) -> String {
             format!("mayhap merge -o FILTER {name} ... makes one filter of several")
         }
         (NotAList::Filter { .. }, "dedup") => {
-            format!("mayhap dedup --state {name} goes on with what it has seen")
+            format!("mayhap dedup --state {name} continues with the lines it has")
         }
         (NotAList::Filter { .. }, "verify") => {
             format!("filters are verified one at a time: mayhap verify {name}")
         }
         (NotAList::Filter { .. }, _) => {
-            format!("mayhap check -f {name} looks keys up in it, which -f in several")
+            format!("mayhap check -f {name} queries it, mayhap which -f several filters")
         }
         (NotAList::Archive { program, .. }, _) => {
             format!("take its contents: {program} {name} | mayhap {verb} ...")

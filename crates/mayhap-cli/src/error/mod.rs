@@ -137,8 +137,8 @@ impl Error {
                     .into()
             }
             Self::TooManyKeys { .. } => {
-                "all lines before are out; allow more with --max-memory SIZE, or leave --exact \
-                 out: a filter takes 2 to 4 bytes a line"
+                "all lines before were printed; allow more with --max-memory SIZE, or omit \
+                 --exact: a filter takes 2 to 4 bytes a line"
                     .into()
             }
             Self::Store(source) => return store_hint(source).map(Into::into),
@@ -160,7 +160,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::BrokenPipe => f.write_str("the reader of the output closed the pipe"),
+            Self::BrokenPipe => f.write_str("the output pipe was closed"),
             Self::Stopped { signal } => write!(f, "stopped by signal {signal}"),
             Self::Io { action, name, source } => write!(f, "cannot {action} {name}: {source}"),
             Self::Store(source) => source.fmt(f),
@@ -251,14 +251,14 @@ fn refusal_hint(name: &str, why: Refusal) -> Option<String> {
                 "build it again from all keys: mayhap build --layout fuse --force -o {name} KEYS"
             )
         }
-        Refusal::ReadOnly => "open it to be added to: mayhap add".into(),
+        Refusal::ReadOnly => "open it for adding: mayhap add".into(),
         Refusal::ForeignTime => {
-            "add to it with the program that created it, whose times it has".into()
+            "add to it with the program that created it, which set its times".into()
         }
         Refusal::ManySets => {
-            format!("to see which of them hold a line: mayhap which {name} < keys.txt")
+            format!("list the sets that may contain a line: mayhap which {name} < keys.txt")
         }
-        Refusal::UnknownKind(_) => "it was created by a newer mayhap: use that one".into(),
+        Refusal::UnknownKind(_) => "it was created by a newer mayhap; use that version".into(),
         _ => return None,
     })
 }
@@ -268,7 +268,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
     use mayhap_store::Error as Store;
     Some(match error {
         Store::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            "make a filter with mayhap build or mayhap create"
+            "create a filter with mayhap build or mayhap create"
         }
         Store::Foreign { .. } => {
             "mayhap build and mayhap create write filters; are the arguments in order? One of \
@@ -280,12 +280,12 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
         }
         Store::Locked { .. } => "try again when it has ended, or wait longer: --lock-timeout TIME",
         Store::MissingLog { .. } => {
-            "or go on with what is in the file: --without-log; for good, and without the lost \
-             keys, with mayhap add --without-log FILE /dev/null"
+            "or use the file alone: --without-log; to drop the lost log for good: mayhap add \
+             --without-log FILE /dev/null"
         }
-        Store::UnreadLog { .. } => "its log becomes part of it with mayhap add FILE /dev/null",
-        Store::Replaced { .. } => "add again what has to be in the filter that is there now",
-        Store::LogLost { .. } => "go on with what the file has: --without-log",
+        Store::UnreadLog { .. } => "apply the log with mayhap add FILE /dev/null",
+        Store::Replaced { .. } => "add the keys again to the filter that is there now",
+        Store::LogLost { .. } => "use the file alone: --without-log",
         Store::Format { source, .. } => match source {
             mayhap::Error::WrongKey { .. } => "give its key with --key-file FILE",
             mayhap::Error::NotAFilter => {
@@ -296,7 +296,7 @@ fn store_hint(error: &mayhap_store::Error) -> Option<&'static str> {
             | mayhap::Error::HeaderDamaged
             | mayhap::Error::IdentityDamaged
             | mayhap::Error::BadField { .. }
-            | mayhap::Error::PageDamaged { .. } => "restore it from a copy, or build it again",
+            | mayhap::Error::PageDamaged { .. } => "restore it from a backup, or build it again",
             _ => return None,
         },
         _ => return None,

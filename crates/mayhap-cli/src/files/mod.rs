@@ -154,17 +154,17 @@ fn check_output(file: &Named, force: bool) -> Result<(), Error> {
     match (file.role, kind) {
         (Role::WritesKey, _) => Err(Error::usage(
             format!("{} exists already", path.display()),
-            "a key is never replaced: use it with --key-file, or name a new file",
+            "a key file is never replaced: use it with --key-file, or name a new file",
         )),
         // A device or a pipe loses nothing, and takes lines as they come.
         (Role::WritesLines | Role::WritesRest, Kind::Shared | Kind::Device)
         | (Role::WritesFolder, Kind::Folder) => Ok(()),
         (Role::WritesFolder, _) => {
-            Err(Error::usage(format!("{shown} is no folder"), "name a folder, or a new one"))
+            Err(Error::usage(format!("{shown} is not a folder"), "name a folder, or a new one"))
         }
         (Role::WritesFilter | Role::Merges, Kind::Shared | Kind::Device) => Err(Error::usage(
-            format!("{shown} is no regular file, and a filter is written whole, then renamed"),
-            "name a file, and copy that where it is wanted: cat FILTER > DEVICE",
+            format!("{shown} is not a regular file, and a filter is written whole, then renamed"),
+            "name a file, and copy it to the device: cat FILTER > DEVICE",
         )),
         _ => refuse_existing(path, force),
     }
@@ -174,21 +174,22 @@ fn check_output(file: &Named, force: bool) -> Result<(), Error> {
 fn refuse_stream(file: &Named) -> Error {
     let (problem, hint) = match file.role {
         Role::WritesFilter | Role::Merges => (
-            "but a filter is written whole or not at all, which a pipe cannot be",
+            "but a filter is written whole or not at all, which a pipe does not support",
             "name a file, and send that: mayhap ... -o FILTER && cat FILTER",
         ),
-        Role::WritesRest => {
-            ("but what is let through is on standard output", "name a file, or /dev/stderr")
-        }
+        Role::WritesRest => (
+            "but the records that pass are written to standard output",
+            "name a file, or /dev/stderr",
+        ),
         Role::WritesFolder => {
-            ("but pages go to files", "leave it out for one page: mayhap man VERB")
+            ("but pages go to files", "omit it for a single page: mayhap man VERB")
         }
         Role::Changes => (
-            "but a filter is replaced where it lies, which a pipe cannot be",
+            "but a filter is replaced in place, which a pipe does not support",
             "name its file; - is for the list of keys after it",
         ),
         _ => (
-            "but this is read where it lies, which a pipe cannot be",
+            "but this is read at random, which a pipe does not support",
             "name its file; - is for lists of keys",
         ),
     };

@@ -20,7 +20,7 @@ pub fn open_snapshot(path: &Path, without_log: bool, talk: Talk) -> Result<Snaps
     match snapshot.log() {
         LogFound::Missing { .. } if without_log => {
             let (name, log) = (path.display(), snapshot.log_path().display());
-            talk.warn(&format!("{name}: read without {log}; what was recorded there is not in it"));
+            talk.warn(&format!("{name}: read without {log}; the keys recorded there are missing"));
         }
         LogFound::Foreign { .. } => say_foreign(talk, snapshot.log_path()),
         _ => snapshot.check()?,

@@ -55,7 +55,7 @@ impl<'a> Opener<'a> {
 /// Says of which type the keys of a filter are taken to be.
 pub fn say_guess(name: &str, format: &str, taken: KeyType, others: &[KeyType], talk: Talk) {
     talk.say(&format!(
-        "{name}: a {format} filter; its keys are taken as {} (--key-type says otherwise: {})",
+        "{name}: a {format} filter; keys are encoded as {} (--key-type chooses: {})",
         taken.name(),
         names(others)
     ));
@@ -68,8 +68,8 @@ pub fn warn(file: &ForeignFile, lines: u64, found: u64, talk: Talk) {
     let others = file.other_types();
     if found == 0 && lines > file.all_not_keys().lines() && !others.is_empty() {
         talk.say(&format!(
-            "{}: no key was found as {}; if its keys are of another type, name it with --key-type: \
-             {}",
+            "{}: no key was found as {}; if it has keys of another type, choose it with \
+             --key-type: {}",
             file.name(),
             file.key_type().name(),
             names(&others)

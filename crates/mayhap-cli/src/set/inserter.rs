@@ -282,7 +282,7 @@ impl Inserter {
         let items = self.distinct_items();
         let percent = items as f64 / expected as f64 * 100.0;
         let next = match (self.overfill, items < expected) {
-            (true, _) => "above it the rate rises",
+            (true, _) => "beyond that the rate rises",
             (false, true) => "it stops when it is full",
             (false, false) => "it stops at the next new key",
         };

@@ -170,7 +170,7 @@ pub fn open_all(
             && !own.cuts_like(&options)
         {
             return Err(Error::usage(
-                format!("{first} and {name} cut keys in different ways"),
+                format!("{first} and {name} extract keys differently"),
                 "query them one at a time",
             ));
         }

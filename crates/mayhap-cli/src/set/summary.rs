@@ -82,8 +82,8 @@ impl Summary<State> {
             // A window of time of an older version gets here without being full: by keys that come
             // all at once.
             talk.warn(&format!(
-                "the rate is {}, its target {}: there are more keys, or more at a time, than the \
-                 filter was made for",
+                "the rate is {}, its target {}: there are more keys, or more at a time, than its \
+                 capacity",
                 rate(self.state.estimated_fpp),
                 rate(self.state.target_fpp)
             ));

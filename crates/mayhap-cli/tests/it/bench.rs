@@ -112,7 +112,7 @@ fn what_cannot_be_measured_is_refused() {
     let folder = folder();
     file(folder.path(), "text", b"not a filter\n");
     let cases: [(&[&str], &str); 6] = [
-        (&["absent"], "make a filter with mayhap build"),
+        (&["absent"], "create a filter with mayhap build"),
         (&["text"], "are the arguments in order?"),
         (&["f", "-n", "10"], "cannot be used with"),
         (&["-n", "0"], "expected_items is 0"),

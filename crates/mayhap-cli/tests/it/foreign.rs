@@ -243,7 +243,7 @@ fn a_wrong_key_type_finds_nothing_and_says_what_else_it_may_be() {
     assert_eq!(output.status.code(), Some(1));
     let talk = stderr(&output);
     assert!(
-        talk.contains("taken as bytes") && talk.contains("no key was found as bytes"),
+        talk.contains("encoded as bytes") && talk.contains("no key was found as bytes"),
         "{talk}"
     );
     assert!(talk.contains("long"), "{talk}");
@@ -314,7 +314,7 @@ fn add_stops_where_the_file_says_it_is_full() {
     let info = json(&succeed(folder, &["info", "--json", "f"], b""));
     assert_eq!(info["facts"]["added"], 1003);
     let talk = stderr(&run(folder, &["add", "--overfill", "f"], b"nobody\n"));
-    assert!(talk.contains("made for 1,000 keys"), "{talk}");
+    assert!(talk.contains("its capacity is 1,000 keys"), "{talk}");
     assert_eq!(succeed(folder, &["check", "f"], b"nobody\nno\n"), b"nobody\n");
     // Without such a number half of the bits are warned of.
     file(folder, "f", &bytes("guava/union_a.bin"));

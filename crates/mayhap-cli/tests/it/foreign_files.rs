@@ -130,10 +130,10 @@ fn forms_of_one_scheme_become_each_other() {
     file(folder, "f", &bytes("guava/union_a.bin"));
     succeed(folder, &["create", "ours", "-n", "10"], b"");
     for (from, to, says) in [
-        ("f", "spark", "its keys are gone"),
-        ("f", "mayhap", "its keys are gone"),
-        ("ours", "guava", "its keys are gone"),
-        ("f", "guva", "no form"),
+        ("f", "spark", "its keys are unknown"),
+        ("f", "mayhap", "its keys are unknown"),
+        ("ours", "guava", "its keys are unknown"),
+        ("f", "guva", "not a known form"),
         ("f", "guava-java", "--key-type"),
     ] {
         let talk = fail(folder, &["convert", from, "-o", "g", "--to", to], b"");

@@ -40,7 +40,7 @@ fn check_holds(folder: &Path, name: &str, keys: &[u8]) {
     assert_eq!(info["inserted_items"], count, "info");
 }
 
-const FOREIGN: &str = "belongs to another filter; left alone";
+const FOREIGN: &str = "belongs to another filter; not touched";
 
 #[test]
 fn a_filter_that_takes_the_place_of_a_state_has_none_of_its_keys() {
@@ -75,7 +75,7 @@ fn a_filter_made_after_rm_does_not_get_the_log_that_was_left() {
         let log = fs::read(folder.join("k3.log")).unwrap();
         // It may be all that is left of the keys: a state is not begun over it ...
         let talk = fail(folder, &["dedup", "--state", "k3", "-n", "100k"], b"new-0\n");
-        assert!(talk.contains("k3.log") && talk.contains("the filter beside it is gone"), "{talk}");
+        assert!(talk.contains("k3.log") && talk.contains("its filter is gone"), "{talk}");
         // ... and a filter that needs no log leaves it alone.
         succeed(folder, make, b"");
         check_holds(folder, "k3", b"");
@@ -89,7 +89,7 @@ fn a_filter_made_after_rm_does_not_get_the_log_that_was_left() {
         // What needs its name refuses, and says what to do.
         let talk = fail(folder, &["dedup", "--state", "k3"], b"new-1\n");
         assert!(talk.contains("is the log of another filter than k3"), "{talk}");
-        assert!(talk.contains("put it back") && talk.contains("remove it"), "{talk}");
+        assert!(talk.contains("move it back") && talk.contains("remove it"), "{talk}");
         assert_eq!(fs::read(folder.join("k3.log")).unwrap(), log, "it is as it was");
         fs::remove_file(folder.join("k3.log")).unwrap();
         succeed(folder, &["dedup", "-q", "--state", "k3"], b"new-1\n");
@@ -140,7 +140,7 @@ fn a_copy_of_a_state_without_its_log_says_so_and_with_it_is_whole() {
         ] {
             let before = fs::read(folder.join("copy")).unwrap();
             let talk = fail(folder, arguments, b"");
-            let log = "copy.log is not there";
+            let log = "copy.log, is missing";
             assert!(talk.contains(log) && talk.contains("copy the log too"), "{talk}");
             assert!(talk.contains("--without-log"), "{talk}");
             assert_eq!(fs::read(folder.join("copy")).unwrap(), before, "{arguments:?}");
@@ -150,10 +150,10 @@ fn a_copy_of_a_state_without_its_log_says_so_and_with_it_is_whole() {
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let report = json(&output.stdout);
         assert_eq!((&report["verdict"], &report["checksums"]), (&"off".into(), &"good".into()));
-        assert!(report["damage"].as_str().unwrap().contains("copy.log is not there"), "{report}");
+        assert!(report["damage"].as_str().unwrap().contains("copy.log, is missing"), "{report}");
         let output = run(folder, &["info", "--json", "copy"], b"");
         assert_eq!(json(&output.stdout)["log"], "missing");
-        assert!(stderr(&output).contains("what was recorded there is not in it"));
+        assert!(stderr(&output).contains("the keys recorded there are missing"));
         let text = String::from_utf8(succeed(folder, &["info", "copy"], b"")).unwrap();
         assert!(text.contains("log         missing: what was recorded in it is not counted"));
         // As it is, if that is asked for.
@@ -178,7 +178,7 @@ fn a_state_that_goes_on_without_its_log_is_another_one_from_then_on() {
     fail(folder, &["add", "k3"], b"new-0\n");
     let output = run(folder, &["add", "--without-log", "k3", "/dev/null"], b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("goes on without its log"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("continues without its log"), "{}", stderr(&output));
     check_holds(folder, "k3", b"old-0\n");
     succeed(folder, &["add", "-q", "k3"], b"new-0\n");
     // Its log comes back: it is not of this filter any more.
@@ -223,11 +223,8 @@ fn an_older_copy_that_is_put_back_beside_a_newer_log_is_refused() {
         [&["check", "k3"][..], &["add", "k3"], &["dedup", "--state", "k3"], &["info", "k3"]]
     {
         let talk = fail(folder, arguments, b"old-1\n");
-        assert!(talk.contains("an older copy was put back"), "{talk}");
-        assert!(
-            talk.contains("put back the newer file") && talk.contains("move the log"),
-            "{talk}"
-        );
+        assert!(talk.contains("an older copy was restored"), "{talk}");
+        assert!(talk.contains("restore the newer file") && talk.contains("move the log"), "{talk}");
     }
     let output = run(folder, &["verify", "k3"], b"");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));

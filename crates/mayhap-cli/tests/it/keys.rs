@@ -62,7 +62,7 @@ fn options_that_contradict_each_other_or_the_file_are_refused() {
     succeed(folder.path(), &["create", "g", "-n", "10", "--lower"], b"");
     for verb in ["check", "which"] {
         let talk = fail(folder.path(), &[verb, "-f", "f", "-f", "g"], b"");
-        assert!(talk.contains("f and g cut keys in different ways"), "{verb}: {talk}");
+        assert!(talk.contains("f and g extract keys differently"), "{verb}: {talk}");
     }
 }
 
@@ -84,7 +84,7 @@ fn dedup_loses_no_line_that_has_no_key() {
     assert!(talk.contains("read 6 lines") && talk.contains("kept 5, dropped 1"), "{talk}");
     let (printed, talk) = dedup(&["-d"]);
     assert_eq!(printed, "c\t41\n");
-    assert!(talk.contains("printed 1 repeats, left out 2 first ones"), "{talk}");
+    assert!(talk.contains("printed 1 repeats, omitted 2 first occurrences"), "{talk}");
     let (_, talk) = dedup(&["--json"]);
     let summary = json_and_talk(talk.as_bytes()).0;
     assert_eq!((&summary["lines_kept"], &summary["lines_without_key"]), (&5.into(), &3.into()));
@@ -124,7 +124,7 @@ fn lines_without_a_key_are_not_inserted_and_not_removed() {
     assert_eq!((&summary["already_there"], &summary["lines_without_key"]), (&3.into(), &3.into()));
     assert!(talk.contains(SAID), "{talk}");
     let (_, talk) = out(folder.path(), &["remove", "c"], MIXED, 0);
-    assert!(talk.contains("3 removed, 0 not there (6 lines"), "{talk}");
+    assert!(talk.contains("3 removed, 0 not present (6 lines"), "{talk}");
     assert!(talk.contains(SAID), "{talk}");
     let (summary, _) = out(folder.path(), &["remove", "--json", "c"], b"x\nx\t41\nx\t43\n", 0);
     let summary = json_and_talk(summary.as_bytes()).0;

@@ -59,7 +59,7 @@ fn a_window_of_time_goes_by_the_clock() {
     // Another program's clock: asked as of its latest time, and left alone.
     mayhap_store::save(&folder.join("foreign"), &window(), "").unwrap();
     assert_eq!(held(folder, "foreign", b"old\nyoung\nnever\n"), b"young\n");
-    assert!(fail(folder, &["add", "foreign"], b"new\n").contains("unit is not known"));
+    assert!(fail(folder, &["add", "foreign"], b"new\n").contains("unknown unit"));
 
     succeed(folder, &["create", "made", "--layout", "window:7d", "-n", "1k"], b"");
     succeed(folder, &["add", "made"], b"a\n");
@@ -72,14 +72,14 @@ fn numbers_that_a_kind_has_no_use_for_are_refused_with_the_next_step() {
     let folder = folder();
     for (arguments, message) in [
         (&["--layout", "window:7d"][..], "add -n 10M for 10 million keys in the time"),
-        (&["--layout", "window:10", "-n", "11"], "leave -n out"),
+        (&["--layout", "window:10", "-n", "11"], "omit -n"),
         (&["--layout", "window:10", "--mem", "1M"], "--mem does not size a window"),
         (&["--layout", "window:"], "window:10M for the last"),
         (&["--layout", "window:3x"], "window:10M for the last"),
         (&["--layout", "window:0"], "remembers nothing"),
         (&["--layout", "widow"], "there are blocked, standard"),
         (&["--layout", "fuse"], "mayhap build --layout fuse"),
-        (&["--layout", "counting"], "Neither -n nor --mem"),
+        (&["--layout", "counting"], "neither -n nor --mem"),
         (&["--layout", "scalable", "--mem", "1M"], "--mem does not size a scalable"),
         (&["--layout", "window:10G", "--max-memory", "1M"], "above the limit of 977 KiB"),
     ] {
@@ -151,7 +151,7 @@ fn which_names_the_sets_of_each_line() {
     let quiet = run(folder, &[&sets[..], &["-q"]].concat(), input);
     assert_eq!((quiet.status.code(), quiet.stdout), (Some(0), Vec::new()));
     assert!(fail(folder, &["which", "a"], input).contains("name each filter with -f"));
-    assert!(fail(folder, &["which"], input).contains("No filter is named"));
+    assert!(fail(folder, &["which"], input).contains("no filter is given"));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_fuse_file_is_built_of_all_keys_and_never_changes() {
     assert_eq!(info(folder, "small")["fingerprint_bits"], 8);
     assert!(fail(folder, &["add", "f"], b"a\n").contains("which never changes"));
     for (arguments, message) in [
-        (["-n", "10"], "leave them out"),
+        (["-n", "10"], "omit them"),
         (["-p", "1e-9"], "cannot keep the rate 1e-9"),
         (["--max-memory", "100k"], "above the limit of 97.7 KiB"),
     ] {

@@ -105,7 +105,7 @@ fn a_full_disk_is_an_error() {
     assert_eq!(output.status.code(), Some(2));
     let talk = stderr(&output);
     assert!(talk.contains("mayhap: cannot write standard output: No space left"), "{talk}");
-    // A device is not "there already".
+    // A device is not "exists already".
     let talk = fail(folder.path(), &["dedup", "in", "-o", "/dev/full"], b"");
     assert!(talk.contains("mayhap: cannot write /dev/full: No space left"), "{talk}");
     succeed(folder.path(), &["build", "-o", "f", "in"], b"");

@@ -68,7 +68,7 @@ struct Row {
 }
 
 const WORKS: &str = "";
-const BY_SERVER: &str = "is kept by its server, behind BF commands";
+const BY_SERVER: &str = "is managed by its server through BF commands";
 const NO_REMOVAL: &str = "only a counting filter of mayhap serve can";
 const OTHER_THERE: &str = "holds a filter of another system";
 const STRING: &str = "this is a string, maybe a bare bitmap";
@@ -84,18 +84,18 @@ const ROWS: &[Row] = &[
     row(
         "dedup",
         &["dedup", "--state", "P", "one"],
-        [WORKS, WORKS, WORKS, WORKS, "a dedup loses is not known", STRING],
+        [WORKS, WORKS, WORKS, WORKS, "lost lines is unknown", STRING],
     ),
-    row("pull", &["pull", "P", "FLAGS", "pulled-PLACE"], ["is no URL", "", "", "", "", ""]),
+    row("pull", &["pull", "P", "FLAGS", "pulled-PLACE"], ["is not the URL", "", "", "", "", ""]),
     row(
         "push",
         &["push", "--force", "plain", "P"],
-        ["is no URL", WORKS, WORKS, WORKS, OTHER_THERE, OTHER_THERE],
+        ["is not the URL", WORKS, WORKS, WORKS, OTHER_THERE, OTHER_THERE],
     ),
     row(
         "merge",
         &["merge", "FORCE", "-o", "P", "plain"],
-        [WORKS, WORKS, BY_SERVER, BY_SERVER, "one of Redisson", "a string, and no filter"],
+        [WORKS, WORKS, BY_SERVER, BY_SERVER, "one of Redisson", "a string, not a filter"],
     ),
     row(
         "ttl",
@@ -105,7 +105,7 @@ const ROWS: &[Row] = &[
     row("clear", &["clear", "--force", "P", "FLAGS"], [WORKS; 6]),
     row("clear with no keys", &["clear", "P", "FLAGS"], [WORKS; 6]),
     row("add again", &["add", "P", "FLAGS", "keys"], [WORKS; 6]),
-    row("clear unforced", &["clear", "P", "FLAGS"], ["cannot be brought back"; 6]),
+    row("clear unforced", &["clear", "P", "FLAGS"], ["could not be recovered"; 6]),
     row("delete unforced", &["delete", "P", "FLAGS"], ["would be deleted"; 6]),
     row("delete", &["delete", "--force", "P", "FLAGS"], [WORKS; 6]),
     row(
@@ -294,7 +294,7 @@ fn a_wrong_name_is_never_taken_for_a_filter() {
     let folder = folder.path();
     redis.cli(&["RPUSH", "list", "a"]).unwrap();
     redis.cli(&["SET", "text", "a"]).unwrap();
-    for (name, words) in [("list", "something else than a filter"), ("text", STRING)] {
+    for (name, words) in [("list", "something other than a filter"), ("text", STRING)] {
         for verb in ["delete", "clear"] {
             let said = fail(folder, &[verb, "--force", &url(&redis, name)], b"");
             assert!(said.contains(words), "{said}");

@@ -238,7 +238,7 @@ fn nonsense_is_refused_with_the_next_step() {
             "write --window 10M for the last 10 million keys, or --window 7d",
         ),
         (&["--window", "7d", "-p", "1%"], "--window 7d -n 10M"),
-        (&["--window", "7M", "-n", "8M", "-p", "1%"], "leave -n out"),
+        (&["--window", "7M", "-n", "8M", "-p", "1%"], "omit -n"),
         (&["-n", "1M", "-p", "1%", "--disk-cost", "10ms"], "--filter-cost <COST>"),
         (&["-n", "1M", "-p", "1%", "--per-second", "10"], "--disk-cost <COST>"),
         (&["-n", "1M", "-p", "1%", "--plot", "--json"], "cannot be used with"),

@@ -36,7 +36,7 @@ fn what_is_added_on_a_server_is_found_there() {
     succeed(folder, &["create", &url, "-n", "10k", "-p", "1e-6"], b"");
     // A second one finds the first, and one with other numbers is refused.
     let again = run(folder, &["create", &url, "-n", "10k", "-p", "1e-6"], b"");
-    assert!(again.status.success() && stderr(&again).contains("was there already"));
+    assert!(again.status.success() && stderr(&again).contains("exists already"));
     let other = fail(folder, &["create", &url, "-n", "20k", "-p", "1e-6"], b"");
     assert!(other.contains("exists with num_bits"), "{other}");
     let added = told(folder, &["add", "--json", &url], &keys);

@@ -38,7 +38,10 @@ fn a_server_that_is_not_there_is_named_in_every_verb() {
     for way in ways("redis://user:hidden@127.0.0.1:1/0/seen") {
         let error = fail(folder, &[&way[..], &["--timeout", "1s"]].concat(), b"a\n");
         assert!(error.contains("mayhap: redis://127.0.0.1:1 refuses connections\n"), "{error}");
-        assert!(error.contains("hint: does it run there?") && !error.contains("hidden"), "{error}");
+        assert!(
+            error.contains("hint: is it running there?") && !error.contains("hidden"),
+            "{error}"
+        );
     }
     assert!(!folder.join("x").exists());
 }
@@ -65,7 +68,7 @@ fn a_url_where_none_can_be_is_refused_with_the_next_step() {
         (vec!["push", url, "f"], "mayhap pull"),
         (vec!["push", "f", "g"], "for example"),
         (vec!["pull", "f", url], "push"),
-        (vec!["info", "redis://127.0.0.1/0"], "the name of the filter comes last"),
+        (vec!["info", "redis://127.0.0.1/0"], "append the name of the filter"),
         (vec!["info", "redis://127.0.0.1/seen"], "the database comes before"),
         (vec!["man", url], "mayhap info"),
     ] {
@@ -115,7 +118,7 @@ fn a_key_of_another_type_is_named() {
     let url = url(&server, "seen");
     for way in [vec!["add", &*url], vec!["create", &url, "-n", "10"], vec!["info", &url]] {
         let error = fail(folder.path(), &way, b"a\n");
-        assert!(error.contains("{seen}:meta holds something else"), "{way:?}: {error}");
+        assert!(error.contains("{seen}:meta holds something other"), "{way:?}: {error}");
     }
     assert_eq!(server.cli(&["DBSIZE"]).unwrap(), "1");
 }

@@ -226,7 +226,7 @@ fn a_filter_that_cannot_keep_any_rate_is_not_made() {
         let talk = fail(folder, arguments, b"");
         let problem = "mayhap: 10,000,000 keys in 977 KiB would have a rate of ";
         assert!(talk.contains(problem), "{arguments:?}: {talk}");
-        assert!(talk.contains("hint: leave --mem out for 2") && talk.contains("-p "), "{talk}");
+        assert!(talk.contains("hint: omit --mem for 2") && talk.contains("-p "), "{talk}");
         assert!(!folder.join("f").exists(), "{arguments:?}");
     }
     // The rate that the hint names is one that can be kept, and asking for it is consent.
@@ -265,7 +265,7 @@ fn a_filter_that_clears_itself_is_asked_for_and_says_each_time() {
     file(folder, "f", &whole);
     let output = run(folder, &["add", "--overfill", "f"], &keys);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let cleared = stderr(&output).matches("f has cleared itself").count();
+    let cleared = stderr(&output).matches("f was full and cleared itself").count();
     // Once with the first key that has no room, and then with each eighth.
     assert_eq!(cleared as u64, (20 - room).div_ceil(8), "{}", stderr(&output));
     // One that does not clear itself never says so.

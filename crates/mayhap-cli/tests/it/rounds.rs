@@ -99,7 +99,7 @@ impl Round<'_> {
         drop(stdin);
         let status = child.wait().unwrap();
         let talk = fs::read_to_string(self.folder.join(format!("in-err-{id}"))).unwrap();
-        let was_replaced = talk.contains("was replaced") || talk.contains("is not there");
+        let was_replaced = talk.contains("was replaced") || talk.contains("is missing");
         assert!(
             status.success() || status.signal() == Some(9) || was_replaced,
             "round {}, {arguments:?}: {talk}",

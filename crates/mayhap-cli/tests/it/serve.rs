@@ -148,7 +148,7 @@ fn settings_come_from_file_environment_and_flags_and_wrong_ones_start_nothing() 
     let (code, again, said) = check(&["--config", "again.toml"]);
     assert_eq!((code, again), (Some(0), out), "{said}");
     for (arguments, expected) in [
-        (&["--threads", "0"][..], "--threads = \"0\": is no whole number from 1 to 1024"),
+        (&["--threads", "0"][..], "--threads = \"0\": is not a whole number from 1 to 1024"),
         (&["--bind", "0.0.0.0"], "--insecure-no-password"),
         (&["--tls-cert", "none", "--tls-key", "none"], "none: "),
     ] {

@@ -26,7 +26,7 @@ fn a_second_run_goes_on_where_the_first_ended() {
 fn a_new_state_of_a_plain_layout_needs_n_and_an_old_one_refuses_other_numbers() {
     let folder = folder();
     let talk = fail(folder.path(), &[&NEXT[..], &["--layout", "blocked"]].concat(), b"a\n");
-    assert!(talk.contains("-n has to say") && talk.contains("--state seen -n 10M"), "{talk}");
+    assert!(talk.contains("-n is needed") && talk.contains("--state seen -n 10M"), "{talk}");
     assert!(!folder.path().join("seen").exists());
     succeed(folder.path(), &FIRST, b"a\n");
     for (extra, message) in [

@@ -342,7 +342,7 @@ fn what_a_killed_command_leaves_of_its_lock_is_used_again_and_other_files_are_no
     assert_eq!(names(folder), ["f"]);
     file(folder, ".f.mayhap-lck", b"my notes");
     let talk = fail(folder, &["add", "f"], b"b\n");
-    assert!(talk.contains(".f.mayhap-lck") && talk.contains("but is none"), "{talk}");
+    assert!(talk.contains(".f.mayhap-lck") && talk.contains("but is not one"), "{talk}");
     assert_eq!(fs::read(folder.join(".f.mayhap-lck")).unwrap(), b"my notes");
 }
 

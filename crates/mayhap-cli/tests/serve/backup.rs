@@ -68,7 +68,7 @@ fn a_backup_under_load_has_all_that_was_acknowledged_before_it_began() {
                 acknowledged.iter().map(|keys| keys.load(Ordering::Acquire)).collect();
             let output = mayhap(folder.path(), &["backup", "data", "-o", &name]);
             assert!(output.status.success(), "{}", text(&output));
-            assert!(text(&output).contains("all of it checked"), "{}", text(&output));
+            assert!(text(&output).contains("everything verified"), "{}", text(&output));
             backups.push((folder.path().join(name), before));
         }
         is_over.store(true, Ordering::Relaxed);

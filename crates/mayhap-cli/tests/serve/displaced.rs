@@ -88,7 +88,7 @@ fn a_folder_in_whose_place_another_one_stands_is_waited_for() {
         let (data, aside) = (folder.path().join("data"), folder.path().join("aside"));
         fs::rename(&data, &aside).unwrap();
         fs::create_dir(&data).unwrap();
-        fs::write(data.join("manifest"), "of somebody else").unwrap();
+        fs::write(data.join("manifest"), "of another server").unwrap();
         until(|| (ready(http) == "503").then_some(()));
         let why = adder.add(&mut client).unwrap_err();
         assert!(why.contains("the data folder was removed, moved or replaced"), "{why}");
@@ -100,7 +100,7 @@ fn a_folder_in_whose_place_another_one_stands_is_waited_for() {
         assert_eq!(client.ask("BF.EXISTS f 7"), Answer::Number(1));
         // Tried each second, and nothing is written over.
         until(|| server.said().contains("no checkpoint: ").then_some(()));
-        assert_eq!(fs::read(data.join("manifest")).unwrap(), b"of somebody else");
+        assert_eq!(fs::read(data.join("manifest")).unwrap(), b"of another server");
         assert_eq!(files(&data).len(), 1);
 
         fs::remove_dir_all(&data).unwrap();

@@ -100,6 +100,6 @@ fn a_file_that_is_changed_while_it_is_served_is_an_error_of_its_filter_alone() {
     });
     let said = server.said();
     assert!(said.contains("seen.mayhap: the file of this filter cannot be used"), "{said}");
-    assert!(said.contains("seen.mayhap read only, as it is now"), "{said}");
+    assert!(said.contains("seen.mayhap read-only, in its present state"), "{said}");
     server.stop();
 }

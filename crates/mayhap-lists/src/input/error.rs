@@ -102,10 +102,10 @@ impl fmt::Display for Error {
             Self::NotAList { name, what, .. } => write!(f, "{name} is {what}, not a list of keys"),
             Self::NotSearchable { name, why } => match why {
                 NotSearchable::NoRegularFile => {
-                    write!(f, "{name} is no regular file, which cannot be searched")
+                    write!(f, "{name} is not a regular file and cannot be searched")
                 }
                 NotSearchable::Compressed => {
-                    write!(f, "{name} is compressed, which cannot be searched")
+                    write!(f, "{name} is compressed and cannot be searched")
                 }
                 NotSearchable::NoKey { at } => {
                     write!(f, "{name}: the line at byte {at} has no key")

@@ -44,7 +44,11 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ByteOrderMark(name) => {
-                write!(f, "{name} begins with a byte-order mark, which is no part of its first key")
+                write!(
+                    f,
+                    "{name} begins with a byte-order mark, which is not part of the first \
+                           key"
+                )
             }
             Self::CarriageReturns(name) => {
                 write!(f, "the lines of {name} end with CR LF; the CR is not in their keys")

@@ -178,7 +178,7 @@ impl RemoteBf {
     }
 
     pub(super) fn gone(&self) -> Error {
-        let reason = "it expired, was evicted or was deleted; make it again".into();
+        let reason = "it expired, was evicted or was deleted; create it again".into();
         Error::Gone { name: self.name.to_string(), reason }
     }
 

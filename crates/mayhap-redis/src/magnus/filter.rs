@@ -154,7 +154,7 @@ impl RemoteMagnus {
             _ => Err(Error::Unsupported {
                 name: self.inner.name.clone(),
                 scheme: "magnuss-redis in several bitmaps",
-                what: "copied into a file",
+                what: "copied to a file",
                 reason: "the format of the file has one bitmap",
             }),
         }
@@ -179,7 +179,8 @@ impl RemoteMagnus {
             if found > most {
                 let m = self.inner.params.num_bits;
                 let reason = format!(
-                    "it is {found} bytes long, and m = {m} fills {most}: it was made with another m"
+                    "it is {found} bytes long, but m = {m} fills {most}: it was created with \
+                     another m"
                 );
                 return Err(Error::Damaged { key: key.clone(), reason });
             }

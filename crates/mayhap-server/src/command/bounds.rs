@@ -108,8 +108,8 @@ impl Call<'_, '_> {
         let taken = self.shared.clients.buffered_bytes() as u64;
         if taken.saturating_add(bytes) > most {
             let text = format!(
-                "ERR the answer would have {bytes} bytes and {taken} of {most} for buffers are \
-                 taken (max_buffer_bytes); read your answers, or try again later"
+                "ERR the answer would have {bytes} bytes and {taken} of {most} for buffers are in \
+                 use (max_buffer_bytes); read your answers, or try again later"
             );
             return Err(text.into());
         }

@@ -13,16 +13,16 @@ use crate::metrics::Counter;
 use crate::resp::Words;
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("ping", -1, Right::Known, Places::NONE, "Answers PONG, or the word given.", ping)
+    row("ping", -1, Right::Known, Places::NONE, "Returns PONG, or the given word.", ping)
         .answers(Answer::Echo),
-    row("echo", 2, Right::Known, Places::NONE, "Answers the word given.", echo)
+    row("echo", 2, Right::Known, Places::NONE, "Returns the given word.", echo)
         .answers(Answer::Echo),
     row("auth", -2, Right::Open, Places::NONE, "Logs in.", auth).works(work_of_auth),
-    row("hello", -1, Right::Open, Places::NONE, "Chooses the protocol, and logs in.", hello)
+    row("hello", -1, Right::Open, Places::NONE, "Selects the protocol version and logs in.", hello)
         .works(work_of_hello),
-    row("select", 2, Right::Known, Places::NONE, "Chooses database 0, the only one.", select),
+    row("select", 2, Right::Known, Places::NONE, "Selects database 0, the only one.", select),
     row("quit", -1, Right::Open, Places::NONE, "Closes the connection.", quit),
-    row("reset", 1, Right::Open, Places::NONE, "Makes the connection as it began.", reset),
+    row("reset", 1, Right::Open, Places::NONE, "Resets the connection.", reset),
 ];
 
 const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";

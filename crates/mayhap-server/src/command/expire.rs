@@ -6,15 +6,67 @@ use super::row::{Command, Places, Right, row};
 use super::word::{one_of, shown};
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("expire", -3, Right::Write, Places::ONE, "Ends a filter in so many seconds.", expire),
-    row("pexpire", -3, Right::Write, Places::ONE, "Ends a filter in so many ms.", pexpire),
-    row("expireat", -3, Right::Write, Places::ONE, "Ends a filter at a second.", expire_at),
-    row("pexpireat", -3, Right::Write, Places::ONE, "Ends a filter at a millisecond.", pexpire_at),
-    row("persist", 2, Right::Write, Places::ONE, "Lets a filter stay.", persist),
-    row("ttl", 2, Right::Read, Places::ONE, "Tells the seconds that a filter has.", ttl),
-    row("pttl", 2, Right::Read, Places::ONE, "Tells the milliseconds that a filter has.", pttl),
-    row("expiretime", 2, Right::Read, Places::ONE, "Tells the second of its end.", time),
-    row("pexpiretime", 2, Right::Read, Places::ONE, "Tells the millisecond of its end.", ptime),
+    row("expire", -3, Right::Write, Places::ONE, "Sets the expiry of a filter in seconds.", expire),
+    row(
+        "pexpire",
+        -3,
+        Right::Write,
+        Places::ONE,
+        "Sets the expiry of a filter in milliseconds.",
+        pexpire,
+    ),
+    row(
+        "expireat",
+        -3,
+        Right::Write,
+        Places::ONE,
+        "Sets the expiry of a filter to a Unix time.",
+        expire_at,
+    ),
+    row(
+        "pexpireat",
+        -3,
+        Right::Write,
+        Places::ONE,
+        "Sets the expiry of a filter to a Unix time in \
+                                                     milliseconds.",
+        pexpire_at,
+    ),
+    row("persist", 2, Right::Write, Places::ONE, "Removes the expiry of a filter.", persist),
+    row(
+        "ttl",
+        2,
+        Right::Read,
+        Places::ONE,
+        "Returns the time to live of a filter in seconds.",
+        ttl,
+    ),
+    row(
+        "pttl",
+        2,
+        Right::Read,
+        Places::ONE,
+        "Returns the time to live of a filter in \
+                                              milliseconds.",
+        pttl,
+    ),
+    row(
+        "expiretime",
+        2,
+        Right::Read,
+        Places::ONE,
+        "Returns the expiry of a filter as a Unix time.",
+        time,
+    ),
+    row(
+        "pexpiretime",
+        2,
+        Right::Read,
+        Places::ONE,
+        "Returns the expiry of a filter as a Unix time \
+                                                     in milliseconds.",
+        ptime,
+    ),
 ];
 
 /// No filter of this name.

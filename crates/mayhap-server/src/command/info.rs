@@ -8,7 +8,7 @@ use crate::metrics::{Counter, Process};
 use std::fmt::Write as _;
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("info", -1, Right::Known, Places::NONE, "Tells the state of the server.", info)
+    &[row("info", -1, Right::Known, Places::NONE, "Returns the state of the server.", info)
         .answers(Answer::Bytes(MAX_BYTES))
         .works(work)];
 

@@ -17,23 +17,37 @@ pub(super) const TYPE: &str = "MBbloom--";
 pub(super) const COMMANDS: &[Command] = &[
     row("del", -2, Right::Write, Places::ALL, "Removes filters.", del).works(work_of_end),
     row("unlink", -2, Right::Write, Places::ALL, "Removes filters.", del).works(work_of_end),
-    row("exists", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
-    row("touch", -2, Right::Read, Places::ALL, "Counts the names that have a filter.", exists),
-    row("type", 2, Right::Read, Places::ONE, "Tells the type of a filter.", kind),
+    row("exists", -2, Right::Read, Places::ALL, "Counts the names that exist.", exists),
+    row("touch", -2, Right::Read, Places::ALL, "Counts the names that exist.", exists),
+    row("type", 2, Right::Read, Places::ONE, "Returns the type of a filter.", kind),
     row("keys", 2, Right::Read, Places::NONE, "Lists the names that match a pattern.", keys)
         .answers(Answer::Counted)
         .works(|call| bounds::matching(call.shared.keyspace.len(), call.word(1))),
-    row("scan", -2, Right::Read, Places::NONE, "Lists names, some at a time.", scan)
+    row("scan", -2, Right::Read, Places::NONE, "Lists names incrementally.", scan)
         .answers(Answer::Counted)
         .works(work_of_scan),
     row("randomkey", 1, Right::Read, Places::NONE, "Tells some name.", random_key)
         .answers(Answer::Counted)
         .works(|call| call.shared.keyspace.len().min(MAX_SCAN_COUNT) as u64 * FILTER_NS),
     row("dbsize", 1, Right::Read, Places::NONE, "Counts the filters.", dbsize),
-    row("rename", 3, Right::Write, Places::TWO, "Gives a filter another name.", rename)
+    row("rename", 3, Right::Write, Places::TWO, "Renames a filter.", rename)
         .works(|call| bounds::freeing(call.bytes_of(std::iter::once(call.word(2))))),
-    row("renamenx", 3, Right::Write, Places::TWO, "Renames to a name that is free.", rename_new),
-    row("memory", -2, Right::Read, Places::SECOND, "Tells the bytes of a filter.", memory),
+    row(
+        "renamenx",
+        3,
+        Right::Write,
+        Places::TWO,
+        "Renames a filter if the new name is free.",
+        rename_new,
+    ),
+    row(
+        "memory",
+        -2,
+        Right::Read,
+        Places::SECOND,
+        "Returns the memory of a filter in bytes.",
+        memory,
+    ),
     row("flushall", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)
         .works(work_of_flush),
     row("flushdb", -1, Right::Admin, Places::NONE, "Removes all filters.", flush)

@@ -6,16 +6,37 @@ use super::row::{Command, Places, Right, row};
 use super::word::{is, one_of};
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("save", 1, Right::Admin, Places::NONE, "Writes images of what changed, now.", save)
-        .works(|_| u64::MAX),
-    row("bgsave", -1, Right::Admin, Places::NONE, "Writes images in the background.", bgsave),
-    row("lastsave", 1, Right::Known, Places::NONE, "Tells when images were written.", last_save),
+    row(
+        "save",
+        1,
+        Right::Admin,
+        Places::NONE,
+        "Writes images of changed filters synchronously.",
+        save,
+    )
+    .works(|_| u64::MAX),
+    row(
+        "bgsave",
+        -1,
+        Right::Admin,
+        Places::NONE,
+        "Writes images of changed filters in the \
+                                                   background.",
+        bgsave,
+    ),
+    row(
+        "lastsave",
+        1,
+        Right::Known,
+        Places::NONE,
+        "Returns the time of the last checkpoint.",
+        last_save,
+    ),
     row("shutdown", -1, Right::Admin, Places::NONE, "Ends the server.", shutdown),
-    row("time", 1, Right::Known, Places::NONE, "Tells the time of the server.", time),
+    row("time", 1, Right::Known, Places::NONE, "Returns the time of the server.", time),
 ];
 
-const NO_FOLDER: &str =
-    "ERR there is no data folder to save to; start the server with --data FOLDER";
+const NO_FOLDER: &str = "ERR there is no data folder; start the server with --data FOLDER";
 
 fn save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;

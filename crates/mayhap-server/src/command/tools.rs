@@ -11,23 +11,23 @@ use crate::config::Rights;
 use crate::resp::Reply;
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("acl", -2, Right::Known, Places::NONE, "Tells who may do what.", acl)
+    row("acl", -2, Right::Known, Places::NONE, "Lists users and their rights.", acl)
         .answers(Answer::Counted),
-    row("object", -2, Right::Read, Places::SECOND, "Tells how a filter is kept.", object),
-    row("slowlog", -2, Right::Admin, Places::NONE, "Tells what took long.", slow_log)
+    row("object", -2, Right::Read, Places::SECOND, "Returns the encoding of a filter.", object),
+    row("slowlog", -2, Right::Admin, Places::NONE, "Lists slow requests.", slow_log)
         .answers(Answer::Bytes(SLOW_LOG_BYTES)),
     row(
         "latency",
         -2,
         Right::Admin,
         Places::NONE,
-        "Tells of delays, of which none is kept.",
+        "Lists latency events; there are none.",
         latency,
     ),
-    row("module", -2, Right::Known, Places::NONE, "Names the module bf.", module),
-    row("role", 1, Right::Known, Places::NONE, "Tells that there are no replicas.", role),
-    row("wait", 3, Right::Known, Places::NONE, "Tells that no replica has the writes.", wait),
-    row("cluster", -2, Right::Known, Places::NONE, "Tells that there is no cluster.", cluster),
+    row("module", -2, Right::Known, Places::NONE, "Lists the module bf.", module),
+    row("role", 1, Right::Known, Places::NONE, "Returns the role; there are no replicas.", role),
+    row("wait", 3, Right::Known, Places::NONE, "Returns 0: no replica has the writes.", wait),
+    row("cluster", -2, Right::Known, Places::NONE, "Refuses: there is no cluster.", cluster),
     row("copy", -3, Right::ReadAndWrite, Places::TWO, "Copies a filter.", copy).works(work_of_copy),
 ];
 
@@ -316,7 +316,7 @@ fn copy(call: &mut Call<'_, '_>) -> Outcome {
             }
         } else if is(option, "replace") {
             return Err(
-                "ERR COPY replaces nothing here; copy to a name that is free, then RENAME".into()
+                "ERR COPY does not replace filters; copy to a free name, then RENAME".into()
             );
         } else {
             return Err(SYNTAX.into());

@@ -10,11 +10,18 @@ use super::row::{Command, Places, Right, row};
 use super::{After, call::Fault};
 
 pub(super) const COMMANDS: &[Command] = &[
-    row("multi", 1, Right::Known, Places::NONE, "Keeps what follows for EXEC.", multi),
-    row("exec", 1, Right::Known, Places::NONE, "Carries out what was kept since MULTI.", exec)
+    row("multi", 1, Right::Known, Places::NONE, "Queues the requests that follow for EXEC.", multi),
+    row("exec", 1, Right::Known, Places::NONE, "Executes the requests queued since MULTI.", exec)
         .answers(Answer::Counted)
         .works(|call| call.session.queue.as_ref().map_or(0, |queue| queue.work)),
-    row("discard", 1, Right::Known, Places::NONE, "Forgets what was kept since MULTI.", discard),
+    row(
+        "discard",
+        1,
+        Right::Known,
+        Places::NONE,
+        "Drops the requests queued since MULTI.",
+        discard,
+    ),
 ];
 
 /// Keeps a request if it is to wait for `EXEC`; whether it was.

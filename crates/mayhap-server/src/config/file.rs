@@ -54,7 +54,7 @@ pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigEr
     };
     let bytes = mayhap_store::read_bytes(path, MAX_BYTES)
         .map_err(|error| whole(format!("cannot be read: {error}")))?;
-    let text = String::from_utf8(bytes).map_err(|error| whole(format!("is no text: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| whole(format!("is not text: {error}")))?;
     let place = Place { path, text: &text };
     let table = DeTable::parse(&text).map_err(|error| {
         let span = error.span().unwrap_or_default();
@@ -68,7 +68,7 @@ pub(super) fn read(path: &Path, users: &mut Users) -> Result<Vec<Said>, ConfigEr
             "password" => {
                 let password = text_of(value).filter(|_| value.get_ref().is_str());
                 let password =
-                    password.ok_or_else(|| place.error(&span, name, "is no text; write \"…\""))?;
+                    password.ok_or_else(|| place.error(&span, name, "is not text; write \"…\""))?;
                 let added = users.add(DEFAULT_USER, password.as_bytes(), Rights::ALL);
                 added.map_err(|problem| place.error(&span, name, problem))?;
             }
@@ -96,12 +96,12 @@ fn setting(
     };
     let text = text_of(value).ok_or_else(|| {
         let found = value.get_ref().type_str();
-        place.error(span, name, format!("is a {found}; write a text, a number or true or false"))
+        place.error(span, name, format!("is a {found}; write text, a number, true or false"))
     })?;
     Ok((setting.name, text, place.origin(span)))
 }
 
-/// What to say of a name that is no setting.
+/// What to say of a name that is not a setting.
 fn unknown(name: &str) -> String {
     let meant = name.replace('-', "_").to_ascii_lowercase();
     let meant = meant.trim_end_matches("_ms");
@@ -113,8 +113,8 @@ fn unknown(name: &str) -> String {
         (shared(nearest.name) >= 3).then_some(nearest)
     });
     match near {
-        Some(setting) => format!("is no setting; did you mean {}?", setting.name),
-        None => "is no setting".into(),
+        Some(setting) => format!("is not a setting; did you mean {}?", setting.name),
+        None => "is not a setting".into(),
     }
 }
 
@@ -151,7 +151,7 @@ fn read_users(
     place: &Place<'_>,
     users: &mut Users,
 ) -> Result<(), ConfigError> {
-    let wrong = || place.error(&value.span(), "user", "begins a table; write [[user]]");
+    let wrong = || place.error(&value.span(), "user", "starts a table; write [[user]]");
     for user in value.get_ref().as_array().ok_or_else(wrong)? {
         let table = user.get_ref().as_table().ok_or_else(wrong)?;
         let mut draft = Draft::default();
@@ -172,12 +172,12 @@ fn read_user_key(
     place: &Place<'_>,
 ) -> Result<(), ConfigError> {
     let Some(key) = USER_KEYS.into_iter().find(|key| *key == name) else {
-        let problem = format!("is nothing that a user has; allowed: {}", USER_KEYS.join(", "));
+        let problem = format!("is not a field of a user; allowed: {}", USER_KEYS.join(", "));
         return Err(place.error(span, name, problem));
     };
     let is_list = key == "rights" && value.get_ref().is_array();
     let text = text_of(value).filter(|_| is_list || value.get_ref().is_str());
-    let text = text.ok_or_else(|| place.error(span, name, "is no text; write \"…\""))?;
+    let text = text.ok_or_else(|| place.error(span, name, "is not text; write \"…\""))?;
     match key {
         "name" if text.is_empty() => return Err(place.error(span, name, "is empty")),
         "name" => draft.name = Some(text),
@@ -201,7 +201,10 @@ fn add_user(draft: Draft, users: &mut Users) -> Result<(), String> {
         .ok_or_else(|| format!("{name:?} has no rights; write rights = [\"read\", \"write\"]"))?;
     rights.prefix = draft.prefix.map(|prefix| prefix.into_bytes().into());
     let password = draft.password.ok_or_else(|| {
-        format!("{name:?} has no password; make a password_hash with mayhap serve --hash-password")
+        format!(
+            "{name:?} has no password; create a password_hash with mayhap serve \
+                 --hash-password"
+        )
     })?;
     match password {
         ("password_hash", hash) => users

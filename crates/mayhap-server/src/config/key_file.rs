@@ -70,12 +70,12 @@ impl fmt::Display for KeyFileError {
             Self::Io { path, source } => write!(f, "cannot read {}: {source}", path.display()),
             Self::Readable { path, mode } => write!(
                 f,
-                "{} can be read by every user of this machine (mode {mode:03o}); chmod o= it, and \
-                 take another key if somebody may have read it",
+                "{} is readable by every user of this machine (mode {mode:03o}); run chmod o= on \
+                 it, and use another key if somebody may have read it",
                 path.display()
             ),
             Self::NoKey { path, bytes } => {
-                write!(f, "{} holds {bytes} bytes that are no secret key", path.display())
+                write!(f, "{} has {bytes} bytes, which are not a secret key", path.display())
             }
         }
     }

@@ -63,7 +63,7 @@ impl Sources {
             } else if settings::find(&name).is_some() {
                 apply(&mut config, &name, text, Origin::Environment, variable)?;
             } else if !NOT_SETTINGS.contains(&variable.as_str()) {
-                warnings.push(format!("the environment has {variable}, which is no setting"));
+                warnings.push(format!("the environment has {variable}, which is not a setting"));
             }
         }
         for (name, text) in &self.flags {
@@ -97,7 +97,7 @@ fn apply(
 ) -> Result<(), ConfigError> {
     let set = |config: &mut Config| match settings::find(name) {
         Some(setting) => (setting.set)(config, text.trim()),
-        None => Err("is no setting".into()),
+        None => Err("is not a setting".into()),
     };
     set(config).map_err(|problem| ConfigError {
         origin,
@@ -141,9 +141,9 @@ fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError>
                 origin: Origin::Whole,
                 key: name.into(),
                 value: Some(address.to_string()),
-                problem: "lets other machines in, and there is no password; give one with \
-                          --password-file FILE, MAYHAP_PASSWORD or [[user]] in the file, or let \
-                          anybody in with --insecure-no-password"
+                problem: "admits other machines, but there is no password; set one with \
+                          --password-file FILE, MAYHAP_PASSWORD or [[user]] in the file, or admit \
+                          anybody with --insecure-no-password"
                     .into(),
             });
         }
@@ -154,10 +154,10 @@ fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError>
             ));
         }
         if !asks_password {
-            warnings.push(format!("anybody who reaches {address} may do everything"));
+            warnings.push(format!("anyone who reaches {address} may do everything"));
         } else if config.tls_cert.is_none() {
             warnings.push(format!(
-                "passwords and keys cross the network as they are: {name} = {address} without \
+                "passwords and keys cross the network in plain text: {name} = {address} without \
                  tls_cert"
             ));
         }

@@ -40,11 +40,11 @@ impl Rights {
                 "read" => rights.read = true,
                 "write" => rights.write = true,
                 "admin" => rights.admin = true,
-                _ => return Err(format!("{word:?} is no right; allowed: read, write, admin")),
+                _ => return Err(format!("{word:?} is not a right; allowed: read, write, admin")),
             }
         }
         if rights == Self::NONE {
-            return Err("names no right; allowed: read, write, admin".into());
+            return Err("has no right; allowed: read, write, admin".into());
         }
         Ok(rights)
     }

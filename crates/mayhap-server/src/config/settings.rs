@@ -70,9 +70,16 @@ const TALK: &str = "Messages";
 
 /// All settings, in the order of help.
 pub const SETTINGS: &[Setting] = &[
-    row!(data, "DIR", PLACES, "Data folder; without one nothing is kept", some(text), path),
+    row!(
+        data,
+        "DIR",
+        PLACES,
+        "Data folder; without one, filters are in memory only",
+        some(text),
+        path
+    ),
     row!(bind, "ADDRESS", PLACES, "Address of the Redis protocol", address, shown),
-    row!(port, "PORT", PLACES, "Port of the Redis protocol; 0 takes a free one", number, shown),
+    row!(port, "PORT", PLACES, "Port of the Redis protocol; 0 chooses a free one", number, shown),
     row!(unix_socket, "FILE", PLACES, "Also listen on this Unix socket", some(text), path),
     row!(http_bind, "ADDRESS", PLACES, "HTTP address [as --bind]", some(address), maybe),
     row!(http_port as "http", "PORT", PLACES, "HTTP port, off by default", some(number), maybe),
@@ -82,7 +89,7 @@ pub const SETTINGS: &[Setting] = &[
         busy_poll_us,
         "N",
         PLACES,
-        "Microseconds a loop looks for more before it sleeps",
+        "Microseconds that a loop polls before it sleeps",
         micros,
         shown
     ),
@@ -91,7 +98,7 @@ pub const SETTINGS: &[Setting] = &[
     row!(tls_port, "PORT", SAFETY, "TLS here and not on --port", some(number), maybe),
     row!(http_tls, "BOOL", SAFETY, "TLS for HTTP [if --tls-cert]", some(switch), maybe),
     row!(key_file, "FILE", SAFETY, "Secret key of filters [DIR/key]", some(text), path),
-    row!(insecure_no_password, "", SAFETY, "Serve anybody, on any address", switch, shown),
+    row!(insecure_no_password, "", SAFETY, "Allow any address without a password", switch, shown),
     row!(appendfsync, "WHEN", KEEPING, "Sync: always, everysec or no", fsync, fsync_shown),
     row!(checkpoint_bytes, "SIZE", KEEPING, "Log size that starts a checkpoint", large, size),
     row!(
@@ -148,11 +155,11 @@ fn some<T>(read: impl Fn(&str) -> Result<T, String>) -> impl Fn(&str) -> Result<
 }
 
 fn text<T: for<'a> From<&'a str>>(text: &str) -> Result<T, String> {
-    if text.is_empty() { Err("is empty; name a file or folder".into()) } else { Ok(text.into()) }
+    if text.is_empty() { Err("is empty; give a file or folder".into()) } else { Ok(text.into()) }
 }
 
 fn address(text: &str) -> Result<IpAddr, String> {
-    let what = "is no address; allowed: an IP address such as 127.0.0.1, 0.0.0.0, ::1 or ::";
+    let what = "is not an address; allowed: an IP address such as 127.0.0.1, 0.0.0.0, ::1 or ::";
     if text == "localhost" {
         Ok([127, 0, 0, 1].into())
     } else {
@@ -162,20 +169,20 @@ fn address(text: &str) -> Result<IpAddr, String> {
 
 fn number<T: FromStr>(text: &str) -> Result<T, String> {
     let limit = if size_of::<T>() == 2 { 65_535 } else { u64::MAX };
-    text.parse().map_err(|_| format!("is no whole number from 0 to {limit}"))
+    text.parse().map_err(|_| format!("is not a whole number from 0 to {limit}"))
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
-        _ => Err("is no whole number from 1 to 1024".into()),
+        _ => Err("is not a whole number from 1 to 1024".into()),
     }
 }
 
 fn micros(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(micros @ 0..=1000) => Ok(micros),
-        _ => Err("is no whole number of microseconds from 0 to 1000".into()),
+        _ => Err("is not a whole number of microseconds from 0 to 1000".into()),
     }
 }
 
@@ -214,7 +221,7 @@ fn time(text: &str) -> Result<u64, String> {
     if text == "0" {
         return Ok(0);
     }
-    let what = "is no length of time; write it like 500ms, 30s, 5min or 1h, and 0s for never";
+    let what = "is not a duration; write it like 500ms, 30s, 5min or 1h, and 0s for never";
     parse_millis(text).ok_or_else(|| what.into())
 }
 
@@ -232,7 +239,7 @@ fn capacity(text: &str) -> Result<u64, String> {
 fn expansion(text: &str) -> Result<u32, String> {
     match text.parse() {
         Ok(expansion @ 0..=32_768) => Ok(expansion),
-        _ => Err("is no whole number from 0 to 32768".into()),
+        _ => Err("is not a whole number from 0 to 32768".into()),
     }
 }
 
@@ -241,7 +248,7 @@ fn names(text: &str) -> Result<Vec<String>, String> {
     let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
     let is_wrong = |char: char| !char.is_ascii_alphanumeric() && !"-.:[]_".contains(char);
     match names.iter().find(|name| name.contains(is_wrong)) {
-        Some(name) => Err(format!("{name:?} is no host name; write filters.example.org")),
+        Some(name) => Err(format!("{name:?} is not a host name; write filters.example.org")),
         None => Ok(names),
     }
 }

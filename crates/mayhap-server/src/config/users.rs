@@ -93,13 +93,13 @@ impl Users {
     /// If the name is there already, or the text is no hash within our limits.
     pub fn add_hashed(&mut self, name: &str, hash: &str, rights: Rights) -> Result<(), String> {
         // The text is not repeated: it is half a secret.
-        let wrong = "is no Argon2 hash; make one with: mayhap serve --hash-password";
+        let wrong = "is not an Argon2 hash; create one with: mayhap serve --hash-password";
         let hash = PasswordHash::new(hash).map_err(|_| wrong.to_owned())?;
         let params = Params::try_from(&hash).map_err(|_| wrong.to_owned())?;
         if params.m_cost() > MAX_HASH_KIB || params.t_cost() > MAX_HASH_ROUNDS {
             return Err(format!(
-                "asks for m={} and t={}, above the limits of m={MAX_HASH_KIB} and \
-                 t={MAX_HASH_ROUNDS}; make another with: mayhap serve --hash-password",
+                "has m={} and t={}, above the limits of m={MAX_HASH_KIB} and t={MAX_HASH_ROUNDS}; \
+                 create another with: mayhap serve --hash-password",
                 params.m_cost(),
                 params.t_cost()
             ));

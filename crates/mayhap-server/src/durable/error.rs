@@ -128,11 +128,11 @@ impl fmt::Display for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Short { announced, left } => {
-                write!(f, "{announced} bytes are announced and {left} are there")
+                write!(f, "{announced} bytes are announced but {left} are left")
             }
             Self::Long { left } => write!(f, "{left} bytes too many"),
             Self::UnknownItem { kind } => {
-                write!(f, "an item of kind {kind}, which a later version may know")
+                write!(f, "an item of kind {kind}, which a later version may read")
             }
             Self::Filters(error) => error.fmt(f),
         }
@@ -169,7 +169,7 @@ impl fmt::Display for Error {
             Self::Damaged { path, offset, what } => write!(
                 f,
                 "{}: damaged at byte {offset}: {what}; nothing was changed. Restore the folder \
-                 from a backup, or repair it, which keeps a copy and drops what cannot be read",
+                 from a backup, or repair it, which drops what cannot be read and keeps a copy",
                 path.display()
             ),
             Self::Missing { path, why } => {
@@ -186,12 +186,12 @@ impl fmt::Display for Error {
                 path.display()
             ),
             Self::Replay { path, offset, why } => {
-                write!(f, "{}: cannot take in what stands at byte {offset}: {why}", path.display())
+                write!(f, "{}: cannot replay the record at byte {offset}: {why}", path.display())
             }
             Self::Displaced { folder, what } => write!(
                 f,
-                "{}: this folder is not the one that the server had ({what}): put that one back, \
-                 or move this one away and all filters are saved there anew",
+                "{}: this is not the server's own folder ({what}): put that one back, or move this \
+                 one away, and all filters are saved there again",
                 folder.display()
             ),
             Self::Refused(refused) => refused.fmt(f),

@@ -58,7 +58,7 @@ impl Image {
             Error::Damaged { path, offset: of.offset, what }
         };
         if record.len() as u64 != of.bytes || xxh3_64(record) != of.checksum {
-            return Err(damaged("the checksum of this image is another".to_owned()));
+            return Err(damaged("the checksum of this image does not match".to_owned()));
         }
         pack::decode(id, record, &mut image).map_err(|bad| damaged(bad.to_string()))?;
         let bytes = image.len() as u64;
@@ -90,7 +90,7 @@ impl Image {
         if self.at == of.bytes && checksum.digest() == of.checksum {
             return Ok(Vec::new());
         }
-        let what = "the checksum of the whole file is another".to_owned();
+        let what = "the checksum of the whole file does not match".to_owned();
         Err(Error::Damaged { path: store.path(path), offset: 0, what })
     }
 }

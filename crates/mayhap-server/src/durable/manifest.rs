@@ -131,16 +131,16 @@ impl Manifest {
     pub(super) fn of_bytes(bytes: &[u8], path: PathBuf) -> Result<Self, Error> {
         let damaged = |what: String| Error::Damaged { path: path.clone(), offset: 0, what };
         let Some((contents, checksum)) = bytes.split_last_chunk::<8>() else {
-            return Err(damaged(format!("{} bytes are no manifest", bytes.len())));
+            return Err(damaged(format!("{} bytes are not a manifest", bytes.len())));
         };
         if xxh3_64(contents).to_le_bytes() != *checksum {
-            return Err(damaged("the checksum of the whole file is another".to_owned()));
+            return Err(damaged("the checksum of the whole file does not match".to_owned()));
         }
         let short = |error: ReplayError| damaged(error.to_string());
         let mut input = Input(contents);
         let magic = input.bytes(MAGIC.len()).map_err(short)?;
         if magic != MAGIC {
-            return Err(damaged("this is no manifest".to_owned()));
+            return Err(damaged("this is not a manifest".to_owned()));
         }
         let found = input.u16().map_err(short)?;
         if found > VERSION {

@@ -62,7 +62,7 @@ impl fmt::Display for BadRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Short => f.write_str("the record ends before its image is whole"),
-            Self::Long => f.write_str("the record goes on after its image is whole"),
+            Self::Long => f.write_str("the record continues after the end of its image"),
             Self::Large { found, limit } => {
                 write!(f, "the record has an image of {found} bytes; at most {limit} are allowed")
             }
@@ -149,7 +149,7 @@ pub(super) fn check(store: &Store, number: u64) -> Result<u64, Error> {
         return Err(Error::Newer { path, found: version, supported: VERSION });
     }
     if !is_whole || found != header() {
-        let what = "this is no header of images".to_owned();
+        let what = "this is not the header of a pack".to_owned();
         return Err(Error::Damaged { path: store.path(path), offset: 0, what });
     }
     file.bytes().map_err(store.error("look at", path))

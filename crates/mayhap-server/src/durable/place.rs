@@ -35,7 +35,7 @@ impl fmt::Display for Displaced {
         match self {
             Self::Folder => f.write_str("the data folder was removed, moved or replaced"),
             Self::Segment => f.write_str("this file was removed, moved or replaced"),
-            Self::Shortened => f.write_str("this file was cut short"),
+            Self::Shortened => f.write_str("this file was truncated"),
             Self::Older(number) => write!(f, "{LOG}/{number}.log was removed or moved"),
             Self::File(name) => write!(f, "{name} was removed or moved"),
         }
@@ -113,7 +113,7 @@ impl Log {
         // A write that was refused meanwhile, or before, may have left a part of itself.
         if again(|| inner.file.set_len(end)).is_ok() {
             self.end_displaced(&mut inner);
-            log::info!("the log is where it was again");
+            log::info!("the log is back in its place");
         }
         drop(inner);
         self.wake_waiting();

@@ -121,7 +121,7 @@ fn imports(store: &Store) -> Result<Vec<PathBuf>, Error> {
 fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
     let missing = || Error::Missing {
         path: store.path(MANIFEST),
-        why: "there is a log, or there are images, and nothing says what they are",
+        why: "there is a log, or there are images, but no manifest describes them",
     };
     let segments = store.numbers(LOG, ".log")?;
     let images = [store.numbers(FILTERS, ".mayhap")?, store.numbers(FILTERS, ".pack")?].concat();
@@ -308,7 +308,7 @@ fn check_unfinished(segments: &mut [Segment<'_>], end: &End) -> Result<(), Error
     }
     let Some((place, offset)) = vouching else { return Ok(()) };
     let what = format!(
-        "record {} was on the disk, as the record at byte {offset} of {} says, and is not there",
+        "record {} was on the disk, as the record at byte {offset} of {} states, but is missing",
         end.sequence, segments[place].path,
     );
     Err(segments[0].damaged(end.offset, &what))

@@ -86,7 +86,7 @@ impl<'a> Segment<'a> {
         let path = segment_path(number);
         let file = match store.disk.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let why = "the manifest or a later segment says that it was there";
+                let why = "the manifest or a later segment states that it existed";
                 return Err(Error::Missing { path: store.path(&path), why });
             }
             opened => opened.map_err(store.error("open", &path))?,

@@ -84,7 +84,7 @@ impl Store {
     pub(super) fn reclaim(&self, is_known: bool) -> Result<(), Error> {
         let displaced = |what| Error::Displaced { folder: self.path(""), what };
         self.disk.reclaim(is_known).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => displaced("there are filters of somebody else in it"),
+            io::ErrorKind::AlreadyExists => displaced("it has the filters of another server"),
             io::ErrorKind::CrossesDevices => displaced("it is on another disk"),
             io::ErrorKind::WouldBlock => displaced("another process serves it"),
             _ => self.error("make", "")(error),
@@ -119,7 +119,7 @@ impl Store {
     pub(super) fn open_image(&self, path: &str) -> Result<Arc<dyn DiskFile>, Error> {
         match self.disk.open(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let why = "the manifest says that it was there";
+                let why = "the manifest states that it existed";
                 Err(Error::Missing { path: self.path(path), why })
             }
             opened => opened.map_err(self.error("open", path)),

@@ -108,17 +108,17 @@ const fn frame_bytes() -> usize {
 pub(super) fn refusal(trouble: &Trouble) -> Refused {
     Refused(match trouble {
         Trouble::Write { why, bytes, .. } => format!(
-            "nothing can be written ({why}): free at least {bytes} bytes there, and writing goes \
-             on by itself; queries go on"
+            "nothing can be written ({why}): free at least {bytes} bytes there, and writing \
+             resumes by itself; queries continue"
         ),
         Trouble::Sync { why } => format!(
-            "the disk failed to keep what was written ({why}): nothing is accepted until the disk \
-             is checked and the server started again; queries go on"
+            "the disk failed to store what was written ({why}): nothing is accepted until the disk \
+             is checked and the server is restarted; queries continue"
         ),
         Trouble::Displaced { what } => format!(
             "{what} while the server was writing: nothing is accepted until all filters are saved \
-             there anew, which it tries by itself; queries go on"
+             again, which it tries by itself; queries continue"
         ),
-        Trouble::Closed => "the server is ending".to_owned(),
+        Trouble::Closed => "the server is shutting down".to_owned(),
     })
 }

@@ -252,7 +252,7 @@ impl Items {
             if is_base64 {
                 let key = STANDARD.decode(item);
                 let key = key.map_err(|error| {
-                    Failure::bad(format!("items_base64[{i}] is no base64: {error}"))
+                    Failure::bad(format!("items_base64[{i}] is not base64: {error}"))
                 })?;
                 keys.push(&key, config.max_word_bytes)?;
             } else {

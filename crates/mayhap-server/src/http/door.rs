@@ -104,7 +104,10 @@ impl Caller {
         }
         let place = take(&self.door.requests, &self.door.sending, self.peer).await;
         place.map(Some).ok_or_else(|| {
-            let problem = format!("{MAX_REQUESTS} requests are at hand already; try again later");
+            let problem = format!(
+                "{MAX_REQUESTS} requests are in progress already; try again \
+                                   later"
+            );
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, problem)
         })
     }

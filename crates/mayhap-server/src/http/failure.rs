@@ -22,7 +22,7 @@ impl Failure {
     }
 
     pub(super) fn not_found() -> Self {
-        let problem = "there is no filter of this name; PUT /v1/filters/{name} makes one";
+        let problem = "there is no filter of this name; create it with PUT /v1/filters/{name}";
         Self::new(StatusCode::NOT_FOUND, problem)
     }
 

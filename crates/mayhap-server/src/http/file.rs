@@ -34,7 +34,7 @@ pub(super) async fn download(
     blocking(move || {
         let entry = state.filter(&name)?;
         if entry.digest_function().is_none() {
-            let problem = "the filter is of another system and has no file of ours";
+            let problem = "the filter is of another system and has no file in mayhap's format";
             return Err(Failure::new(StatusCode::CONFLICT, problem));
         }
         let dump = Arc::new(state.shared.keyspace.begin_dump(&entry, unix_ms())?);
@@ -79,7 +79,10 @@ pub(super) async fn upload(
             if let Some(done) = upload.give(upload.wanted()).await? {
                 return match (upload.waiting.is_empty(), pace.next(&mut body).await?) {
                     (true, None) => Ok(done),
-                    _ => Err(Failure::bad("the filter is made, but more bytes came after its end")),
+                    _ => Err(Failure::bad(
+                        "the filter was created, but more bytes came after its \
+                                           end",
+                    )),
                 };
             }
         }

@@ -32,7 +32,7 @@ pub(super) fn need(has: bool, right: &str) -> Result<(), Failure> {
     if has {
         return Ok(());
     }
-    Err(Failure::new(StatusCode::FORBIDDEN, format!("this user has no right to {right}")))
+    Err(Failure::new(StatusCode::FORBIDDEN, format!("this user lacks the right to {right}")))
 }
 
 /// # Errors

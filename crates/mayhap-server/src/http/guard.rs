@@ -89,7 +89,8 @@ fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
         .filter(|host| is_ours(state, host))
         .ok_or_else(|| {
             let problem =
-                "the Host header is none of our names; allow one by the setting http_hosts";
+                "the Host header is not a name of this server; allow names with the setting \
+                 http_hosts";
             Failure::new(StatusCode::MISDIRECTED_REQUEST, problem)
         })?;
     let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
@@ -97,7 +98,13 @@ fn check_caller(state: &State, request: &Request) -> Result<(), Failure> {
         return Ok(());
     }
     let headers = request.headers();
-    let foreign = || Failure::new(StatusCode::FORBIDDEN, "the request is of another site's page");
+    let foreign = || {
+        Failure::new(
+            StatusCode::FORBIDDEN,
+            "the request is from a page of another \
+                                                          site",
+        )
+    };
     if headers.contains_key(header::ORIGIN) {
         let scheme = if state.is_tls { "https://" } else { "http://" };
         let origin = single(headers, &header::ORIGIN).and_then(|text| text.strip_prefix(scheme));

@@ -37,7 +37,7 @@ pub(super) fn router(state: State) -> Router {
             Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")
         })
         .method_not_allowed_fallback(|| async {
-            let problem = "not with this method; see /openapi.json";
+            let problem = "method not allowed; see /openapi.json";
             Failure::new(StatusCode::METHOD_NOT_ALLOWED, problem)
         })
         .layer(from_fn_with_state(state.clone(), guard::guard))

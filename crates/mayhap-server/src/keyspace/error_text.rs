@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt::{Display, Formatter, Result};
 
 const OUT_OF_MEMORY: &str = "bytes for the filter cannot be allocated";
-const READ_ONLY: &str = "the filter is a file and read only";
+const READ_ONLY: &str = "the filter is a file and read-only";
 
 /// An error of the core in the words of those who create filters by a rate and a capacity.
 fn core(error: &mayhap::Error, f: &mut Formatter<'_>) -> Result {
@@ -63,7 +63,7 @@ impl Display for CreateError {
             Self::Name(name) => name.fmt(f),
             Self::Spec(number) => number.fmt(f),
             Self::Filter(error) => core(error, f),
-            Self::OfFiles => f.write_str("files cannot be united"),
+            Self::OfFiles => f.write_str("files cannot be merged"),
             Self::OfNothing => f.write_str("nothing to unite"),
             Self::Log(refused) => refused.fmt(f),
         }
@@ -81,7 +81,7 @@ impl Display for InsertError {
             Self::Foreign(error) => error.fmt(f),
             Self::TooManyHashes { found, limit } => write!(
                 f,
-                "its layers have {found} hashes for a key, above the limit of {limit}; begin a \
+                "its layers have {found} hashes for a key, above the limit of {limit}; create a \
                  new filter"
             ),
             Self::Log(refused) => refused.fmt(f),
@@ -99,7 +99,7 @@ impl Display for ChangeError {
             Self::LongPattern { found, limit } => {
                 write!(f, "the pattern has {found} bytes, above the limit of {limit}")
             }
-            Self::NoDump => f.write_str("no dump was begun; begin with 0"),
+            Self::NoDump => f.write_str("no dump was started; start with cursor 0"),
             Self::Filter(error) => core(error, f),
             Self::TooLarge(limit) => limit.fmt(f),
             Self::OutOfMemory { bytes } => write!(f, "{bytes} {OUT_OF_MEMORY}"),
@@ -116,7 +116,11 @@ impl Display for BadFilter {
             Self::Spec(number) => number.fmt(f),
             Self::Kind(kind) => write!(f, "a {} filter cannot be served", kind.name()),
             Self::KeyOptions(options) => {
-                write!(f, "the filter's keys are cut first ({options}), which is not done here")
+                write!(
+                    f,
+                    "the filter's keys are extracted from lines ({options}), which the \
+                           server does not do"
+                )
             }
             Self::HeaderBytes { found, expected } => {
                 write!(f, "the header has {found} bytes, not {expected}")
@@ -134,9 +138,9 @@ impl Display for BadFilter {
             }
             Self::EmptyChunk => f.write_str("the chunk is empty"),
             Self::TooManyDumps { limit } => {
-                write!(f, "{limit} dumps are coming in already; try again later")
+                write!(f, "{limit} loads are in progress already; try again later")
             }
-            Self::OutOfMemory => f.write_str("the machine has no memory for it"),
+            Self::OutOfMemory => f.write_str("the machine does not have the memory for it"),
         }
     }
 }
@@ -144,14 +148,14 @@ impl Display for BadFilter {
 impl Display for RecoveryError {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::UnknownKind => f.write_str("a filter of a kind that a later version may know"),
-            Self::NotWhole => f.write_str("a filter whose contents are not whole"),
-            Self::KeysTooEarly => f.write_str("keys of a filter that is not whole"),
+            Self::UnknownKind => f.write_str("a filter of a kind that a later version may read"),
+            Self::NotWhole => f.write_str("a filter with incomplete contents"),
+            Self::KeysTooEarly => f.write_str("keys of a filter with incomplete contents"),
             Self::NoFirstPart => f.write_str("a dump without its first part"),
             Self::ImageOfFile => f.write_str("an image of a file"),
-            Self::NoDigests => f.write_str("digests for a filter that takes none"),
-            Self::NoOrder => f.write_str("an order for a filter that needs none"),
-            Self::NoKeys => f.write_str("keys for a filter that takes digests"),
+            Self::NoDigests => f.write_str("digests for a filter that accepts none"),
+            Self::NoOrder => f.write_str("a sequence number for a filter that needs none"),
+            Self::NoKeys => f.write_str("keys for a filter that accepts digests"),
             Self::Filter(error) => error.fmt(f),
             Self::Foreign(error) => error.fmt(f),
             Self::Contents(problem) => problem.fmt(f),
@@ -171,9 +175,7 @@ impl Display for FileError {
             FileProblem::NoName => f.write_str("no file name"),
             FileProblem::Name(name) => name.fmt(f),
             FileProblem::Taken => f.write_str("there is a filter of this name; rename the file"),
-            FileProblem::TakenMeanwhile => {
-                f.write_str("there is another filter of this name by now")
-            }
+            FileProblem::TakenMeanwhile => f.write_str("another filter has this name now"),
             FileProblem::Changing => f.write_str("it is being written to"),
             FileProblem::Io(error) => error.fmt(f),
             FileProblem::Store(error) => error.fmt(f),
@@ -190,8 +192,8 @@ impl Display for Unreadable {
         let what = self.0;
         write!(
             f,
-            "the file of this filter cannot be used: {what}; it is opened again once a whole file \
-             stands there"
+            "the file of this filter cannot be used: {what}; it is opened again once a complete \
+             file is there"
         )
     }
 }

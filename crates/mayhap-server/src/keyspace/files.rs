@@ -185,7 +185,7 @@ impl Keyspace {
         match self.open_whole(&file.path, found, &file.name, entry.map(|entry| entry.id)) {
             Ok(()) => {
                 (file.served, file.failed, file.is_reported) = (Some(found), None, false);
-                log::info!("serving {} read only, as it is now", file.path.display());
+                log::info!("serving {} read-only, in its present state", file.path.display());
             }
             Err(problem) => {
                 let error = FileError { path: file.path.clone(), problem };

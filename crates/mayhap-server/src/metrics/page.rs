@@ -55,18 +55,18 @@ fn counters(shared: &Shared, out: &mut String) {
     }
     one(out, "mayhap_connections", "gauge", "Connections now", clients.connected());
     let buffered = clients.buffered_bytes();
-    one(out, "mayhap_buffered_bytes", "gauge", "Unfinished requests, unsent answers", buffered);
+    one(out, "mayhap_buffered_bytes", "gauge", "Unfinished requests and unsent answers", buffered);
     let uptime = metrics.uptime().as_secs_f64();
-    one(out, "mayhap_uptime_seconds", "gauge", "Since the server began", uptime);
+    one(out, "mayhap_uptime_seconds", "gauge", "Uptime of the server", uptime);
 }
 
 fn times(shared: &Shared, out: &mut String) {
     let metrics = &shared.metrics;
-    let turns = "A loop's turn: from its sockets' bytes to its answers";
+    let turns = "A turn of an event loop, from reading requests to sending answers";
     histogram(out, "turn", turns, &metrics.times(false));
     let requests = "An HTTP request, from its head to its answer";
     histogram(out, "http_request", requests, &metrics.times(true));
-    histogram(out, "job", "A request carried out beside the loops", &metrics.jobs.get());
+    histogram(out, "job", "A request executed outside the event loops", &metrics.jobs.get());
 }
 
 fn histogram(out: &mut String, name: &str, help: &str, took: &Took) {
@@ -98,7 +98,7 @@ fn state(shared: &Shared, out: &mut String) {
     }
     let stats = shared.log.as_ref().map(|log| log.stats());
     let writable = u8::from(stats.as_ref().is_none_or(|stats| stats.writable));
-    one(out, "mayhap_writable", "gauge", "Whether writes are taken", writable);
+    one(out, "mayhap_writable", "gauge", "Whether writes are accepted", writable);
     if let Some(stats) = stats {
         log(&stats, out);
     }
@@ -110,21 +110,25 @@ fn log(stats: &Stats, out: &mut String) {
     let poisoned = u8::from(stats.poisoned);
     let displaced = u8::from(stats.displaced);
     let gauges: [(&str, &str, f64); 8] = [
-        ("log_bytes", "Log that a start would replay", stats.log_bytes as f64),
+        ("log_bytes", "Bytes of log that a start would replay", stats.log_bytes as f64),
         ("log_unsynced_frames", "Writes not yet on the disk", stats.unsynced_frames as f64),
-        ("log_unsynced_seconds", "Age of the oldest of them", stats.unsynced_ms as f64 / 1e3),
-        ("log_poisoned", "Whether a sync failed: restart", poisoned.into()),
+        (
+            "log_unsynced_seconds",
+            "Age of the oldest unsynced write",
+            stats.unsynced_ms as f64 / 1e3,
+        ),
+        ("log_poisoned", "Whether a sync failed; restart the server", poisoned.into()),
         ("log_displaced", "Whether files of the log were removed or moved", displaced.into()),
         ("image_bytes", "All images", stats.image_bytes as f64),
-        ("checkpoint_age_seconds", "Since the last checkpoint", since_checkpoint),
-        ("checkpoint_failed", "Whether the last attempt failed", failed.into()),
+        ("checkpoint_age_seconds", "Time since the last checkpoint", since_checkpoint),
+        ("checkpoint_failed", "Whether the last checkpoint failed", failed.into()),
     ];
     for (name, help, value) in gauges {
         one(out, &format!("mayhap_{name}"), "gauge", help, value);
     }
     one(out, "mayhap_log_frames_total", "counter", "Writes to the log", stats.frames);
-    histogram(out, "log_sync", "A sync of the log: how long the disk took", &stats.syncs);
-    histogram(out, "checkpoint", "A checkpoint, also one that failed", &stats.checkpoints);
+    histogram(out, "log_sync", "A sync of the log", &stats.syncs);
+    histogram(out, "checkpoint", "A checkpoint, including failed ones", &stats.checkpoints);
 }
 
 /// Bits of filters that a page reads for how full they are: a tenth of a second.
@@ -170,16 +174,21 @@ fn describe(name: &[u8], entry: &Entry, left: &mut u64) -> Listed {
 
 fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
     let listed = list(shared, rights);
-    one(out, "mayhap_filters_listed", "gauge", "Filters that follow one by one", listed.len());
+    one(out, "mayhap_filters_listed", "gauge", "Filters listed individually", listed.len());
     let families: [(Family<'_>, Value); 9] = [
         (Family("mayhap_filter_items", "gauge", "Keys that were new"), |filter| {
             Some(filter.info.items as f64)
         }),
         (
-            Family("mayhap_filter_distinct_items", "gauge", "Keys that came, by its count"),
+            Family(
+                "mayhap_filter_distinct_items",
+                "gauge",
+                "Distinct keys, estimated from its \
+                                                             count",
+            ),
             |filter| Some(filter.info.distinct_items as f64),
         ),
-        (Family("mayhap_filter_capacity", "gauge", "Keys it has room for"), |filter| {
+        (Family("mayhap_filter_capacity", "gauge", "Capacity in keys"), |filter| {
             Some(filter.info.capacity as f64)
         }),
         (Family("mayhap_filter_num_bytes", "gauge", "Its memory"), |filter| {
@@ -188,17 +197,34 @@ fn filters(shared: &Shared, rights: &Rights, out: &mut String) {
         (Family("mayhap_filter_target_fpp", "gauge", "The promised rate"), |filter| {
             Some(filter.info.target_fpp)
         }),
-        (Family("mayhap_filter_expected_fpp", "gauge", "The rate, by its keys"), |filter| {
-            Some(filter.info.expected_fpp)
-        }),
-        (Family("mayhap_filter_estimated_fpp", "gauge", "The rate, by its bits"), |filter| {
-            Some(filter.measured?.estimated_fpp)
-        }),
+        (
+            Family(
+                "mayhap_filter_expected_fpp",
+                "gauge",
+                "Expected false-positive rate, from its \
+                                                        number of keys",
+            ),
+            |filter| Some(filter.info.expected_fpp),
+        ),
+        (
+            Family(
+                "mayhap_filter_estimated_fpp",
+                "gauge",
+                "Estimated false-positive rate, from its \
+                                                         bits",
+            ),
+            |filter| Some(filter.measured?.estimated_fpp),
+        ),
         (Family("mayhap_filter_fill_ratio", "gauge", "Share of bits that are set"), |filter| {
             Some(filter.measured?.fill_ratio)
         }),
         (
-            Family("mayhap_filter_fill_alarm", "gauge", "More bits than its keys explain"),
+            Family(
+                "mayhap_filter_fill_alarm",
+                "gauge",
+                "Whether more bits are set than its keys \
+                                                         explain",
+            ),
             |filter| Some(f64::from(u8::from(filter.measured?.fill_alarm?))),
         ),
     ];

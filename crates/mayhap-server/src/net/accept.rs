@@ -44,7 +44,7 @@ impl<E: Engine> Loop<E> {
                         io::ErrorKind::WouldBlock => break,
                         io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted => {}
                         _ => {
-                            log::warn!("cannot take a connection: {error}");
+                            log::warn!("cannot accept a connection: {error}");
                             self.accept_failed = true;
                             break;
                         }

@@ -37,7 +37,7 @@ const MODEST_BYTES: usize = 64 << 10;
 /// The last answers of connections that are closed.
 const NO_BUFFERS: &str =
     "ERR the server has no more memory for requests and answers (max_buffer_bytes)";
-const NO_LOGIN: &str = "ERR nobody has logged in; a connection has 10 seconds for that";
+const NO_LOGIN: &str = "ERR no login within 10 seconds";
 const TOO_SLOW: &str = "ERR the request did not arrive in time (request_timeout)";
 
 /// One loop thread.

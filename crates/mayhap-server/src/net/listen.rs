@@ -189,8 +189,8 @@ pub(crate) fn max_clients(requested: usize) -> usize {
     let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
     if allowed < requested {
         log::warn!(
-            "max_clients is {requested}, the system allows open files for {allowed}; \
-             raise the limit of open files (ulimit -n)"
+            "max_clients is {requested}, but the limit of open files allows {allowed}; raise it \
+             (ulimit -n)"
         );
     }
     requested.min(allowed)

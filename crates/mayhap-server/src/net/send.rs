@@ -16,8 +16,8 @@ use std::sync::Arc;
 const KEPT_BYTES: usize = 1 << 20;
 
 /// The answer if the log failed after their change was written.
-const LOG_FAILED: &str = "MISCONF The log of changes failed on the disk: it is not known whether \
-                          this change is safe. Look into the server's log, then restart it.";
+const LOG_FAILED: &str = "MISCONF The log failed on the disk, so it is unknown whether this change \
+                          is durable. Check the server's messages, then restart it.";
 
 /// The answer if too many requests that take long wait already.
 const BUSY: &str =

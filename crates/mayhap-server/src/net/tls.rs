@@ -23,7 +23,7 @@ pub fn tls_config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| wrong(cert, &error))?;
     if chain.is_empty() {
-        return Err(wrong(cert, &"no certificate in it; it has to be PEM"));
+        return Err(wrong(cert, &"no certificate found; it must be PEM"));
     }
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
     ServerConfig::builder_with_provider(Arc::new(default_provider()))

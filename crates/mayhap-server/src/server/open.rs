@@ -54,7 +54,7 @@ pub(super) fn open(
     report(Event::Recovered { folder: data, report: &found, filters, time });
     for path in &found.imports {
         match keyspace.serve_file(path) {
-            Ok(_) => log::info!("serving {} read only", path.display()),
+            Ok(_) => log::info!("serving {} read-only", path.display()),
             // A file that cannot be served is no reason to keep the others from clients.
             Err(problem) => log::warn!("not served: {problem}"),
         }

@@ -283,7 +283,7 @@ fn a_loaded_filter_that_grows_by_a_layer_a_key_takes_no_more_before_it_is_slow()
     let (at, answer) = refused.unwrap();
     let layers = server.shared.keyspace.get(b"f", 1).unwrap().info().layers;
     println!("{layers} layers after {at} keys: {answer}");
-    assert!(answer.contains("above the limit of 8192; begin a new filter"), "{answer}");
+    assert!(answer.contains("above the limit of 8192; create a new filter"), "{answer}");
     assert!((50..300).contains(&layers));
     // What it has is answered, and what is there already is no error.
     assert_eq!(server.line("BF.ADD f key:0"), ":0\r\n");

@@ -86,31 +86,34 @@ fn values_are_of_the_commands_grammar() {
 #[test]
 fn what_is_wrong_is_named_with_its_file_line_key_value_and_what_is_allowed() {
     for (text, expected) in [
-        ("\nport = 70000", "mayhap.toml:2: port = \"70000\": is no whole number from 0 to 65535"),
-        ("# a\n\nportt = 1", "mayhap.toml:3: portt: is no setting; did you mean port?"),
-        ("max-memory = 1", "mayhap.toml:1: max-memory: is no setting; did you mean max_memory?"),
-        ("zzz = 1", "mayhap.toml:1: zzz: is no setting"),
+        (
+            "\nport = 70000",
+            "mayhap.toml:2: port = \"70000\": is not a whole number from 0 to 65535",
+        ),
+        ("# a\n\nportt = 1", "mayhap.toml:3: portt: is not a setting; did you mean port?"),
+        ("max-memory = 1", "mayhap.toml:1: max-memory: is not a setting; did you mean max_memory?"),
+        ("zzz = 1", "mayhap.toml:1: zzz: is not a setting"),
         ("appendfsync = \"often\"", "allowed: always, everysec, no"),
         ("max_memory = \"1 lot\"", "max_memory = \"1 lot\": the size \"1 lot\" ends in \"lot\""),
         ("max_memory = 0", "mayhap.toml:1: max_memory = \"0\": is 0; allowed: from 1 B on"),
         ("default_error = 5", "did you mean 5%?"),
         ("default_error = nan", "is not a finite number"),
-        ("idle_timeout = \"5m\"", "is no length of time; write it like 500ms, 30s"),
+        ("idle_timeout = \"5m\"", "is not a duration; write it like 500ms, 30s"),
         ("data = \"\"", "data = \"\": is empty"),
-        ("bind = \"example.org\"", "is no address; allowed: an IP address"),
+        ("bind = \"example.org\"", "is not an address; allowed: an IP address"),
         ("port = [1", "mayhap.toml:1: "),
         ("port = 1\nport = 2", "mayhap.toml:2: "),
-        ("[port]\nx = 1", "port: is a table; write a text, a number or true or false"),
+        ("[port]\nx = 1", "port: is a table; write text, a number, true or false"),
         ("tls_cert = \"a\"", "tls_cert is given without tls_key"),
         ("tls_port = 1", "tls_port is given without tls_cert"),
         ("max_word_bytes = \"1GiB\"", "max_word_bytes is 1073741824, above max_request_bytes"),
         ("max_memory = 1\nmax_filter_bytes = 2", "max_filter_bytes is 2, above max_memory"),
-        ("user = 1", "user: begins a table; write [[user]]"),
+        ("user = 1", "user: starts a table; write [[user]]"),
         ("[[user]]\nname = \"a\"", "\"a\" has no rights"),
         ("[[user]]\nname = \"a\"\nrights = \"read\"", "\"a\" has no password"),
         ("[[user]]\nrights = \"read\"\npassword = \"x\"", "has no name"),
-        ("[[user]]\nname = \"a\"\nright = \"read\"", "mayhap.toml:3: right: is nothing that"),
-        ("[[user]]\nrights = \"root\"", "\"root\" is no right; allowed: read, write, admin"),
+        ("[[user]]\nname = \"a\"\nright = \"read\"", "mayhap.toml:3: right: is not a field"),
+        ("[[user]]\nrights = \"root\"", "\"root\" is not a right; allowed: read, write, admin"),
         ("password = \"\"", "the password of user \"default\" is empty"),
         ("password_file = \"/none/such\"", "password_file: cannot be read"),
         ("password_env = \"MAYHAP_NO_SUCH\"", "which the environment does not have"),
@@ -119,11 +122,11 @@ fn what_is_wrong_is_named_with_its_file_line_key_value_and_what_is_allowed() {
         assert!(error.contains(expected), "{text:?}: {error}\nnot: {expected}");
     }
     let error = load("", &[("MAYHAP_PORT", "x")], &[]).unwrap_err().to_string();
-    assert_eq!(error, "environment: MAYHAP_PORT = \"x\": is no whole number from 0 to 65535");
+    assert_eq!(error, "environment: MAYHAP_PORT = \"x\": is not a whole number from 0 to 65535");
     let error = load("", &[], &[("max_memory", "x")]).unwrap_err().to_string();
     assert!(error.starts_with("--max-memory = \"x\": the size \"x\""), "{error}");
     let loaded = load("", &[("MAYHAP_PROT", "1")], &[]).unwrap();
-    assert_eq!(loaded.warnings, ["the environment has MAYHAP_PROT, which is no setting"]);
+    assert_eq!(loaded.warnings, ["the environment has MAYHAP_PROT, which is not a setting"]);
 }
 
 #[test]

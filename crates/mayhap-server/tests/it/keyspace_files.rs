@@ -83,7 +83,7 @@ fn a_file_that_is_cut_is_an_error_of_its_filter_until_a_whole_one_stands_there()
         assert!(numbered(0..1_000).iter().any(|key| !entry.contains(key, 2)));
         assert!(entry.check_file_at(2).is_err(), "one at a time");
         let why = ask(&keyspace, 0, 2).unwrap_err().to_string();
-        assert!(why.contains("it was cut short") && why.contains("once a whole file"), "{why}");
+        assert!(why.contains("it was cut short") && why.contains("once a complete file"), "{why}");
         for now in 3..6 {
             keyspace.refresh_files();
             assert!(ask(&keyspace, 0, now).is_err());

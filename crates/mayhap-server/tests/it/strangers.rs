@@ -53,7 +53,7 @@ fn who_does_not_log_in_in_time_is_told_so_and_closed() {
     user.send("LOGIN\r\n");
     user.expect("+OK\r\n");
     let mut silent = running.connect();
-    assert!(silent.rest().starts_with("-ERR nobody has logged in"));
+    assert!(silent.rest().starts_with("-ERR no login within 10 seconds"));
     let mut busy = running.connect();
     let mut pings = 0;
     while busy.socket.write_all(b"PING\r\n").is_ok() && pings < 3_000_000 {

@@ -125,7 +125,7 @@ fn a_copy_has_all_items_and_the_end_of_its_source_and_replaces_nothing() {
         assert_eq!(server.line("COPY none h"), ":0\r\n");
         assert_eq!(server.line("COPY f h DB 0"), ":1\r\n");
     }
-    assert!(server.line("COPY f g REPLACE").starts_with("-ERR COPY replaces nothing"));
+    assert!(server.line("COPY f g REPLACE").starts_with("-ERR COPY does not replace filters"));
     assert_eq!(server.line("COPY f i DB 1"), "-ERR DB index is out of range\r\n");
     assert_eq!(server.line("COPY f i JUNK"), "-ERR syntax error\r\n");
 }

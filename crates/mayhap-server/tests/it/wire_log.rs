@@ -72,7 +72,7 @@ fn answers_that_wait_become_errors_if_the_log_fails() {
     writer.send("PING\r\nADD k\r\n");
     reader.until(|| requests(&running) == 1);
     running.engine.fail();
-    writer.expect("+PONG\r\n-MISCONF The log of changes failed on the disk");
+    writer.expect("+PONG\r\n-MISCONF The log failed on the disk");
     reader.call(&["PING"], "+PONG\r\n");
     let mut other = running.connect();
     other.send("ADD l\r\n");

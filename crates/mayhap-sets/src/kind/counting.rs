@@ -114,7 +114,7 @@ impl KeySet for CountingBloomFilter {
         let text = format!("{} of {} bits, {k} per key", grouped(counters), bits.bits());
         let stuck = match saturated {
             0 => format!("none at {}: every key can be removed", bits.max()),
-            count => format!("{} at {}, which stay for ever", grouped(count), bits.max()),
+            count => format!("{} at {}, which stay forever", grouped(count), bits.max()),
         };
         vec![
             Detail::new("num_counters", "counters", text, counters),

@@ -79,7 +79,7 @@ impl KeySet for BinaryFuse {
 
     fn details(&self) -> Vec<Detail> {
         let bits = self.width().bits();
-        let text = format!("{bits} bits in each of 3 slots; no key is ever added");
+        let text = format!("{bits} bits in each of 3 slots; immutable");
         vec![Detail::new("fingerprint_bits", "fingerprint", text, bits)]
     }
 

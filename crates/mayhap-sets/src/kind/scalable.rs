@@ -128,7 +128,7 @@ impl KeySet for ScalableFile {
             format!("{}: {}", layers.len(), rows.join(", ")),
             layers,
         )];
-        let text = format!("{} at most, however many keys come", rate(promised));
+        let text = format!("{} at most, for any number of keys", rate(promised));
         details.push(Detail::new("promised_fpp", "rate later", text, promised));
         details
     }

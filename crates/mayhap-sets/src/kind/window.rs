@@ -177,7 +177,7 @@ impl KeySet for WindowFile {
                 let text = format!("the last {window}; older than {most} is surely forgotten");
                 details.push(Detail::new("window_time", "window", text, span));
                 let ago = match filter.now() {
-                    0 => "nothing was ever added".into(),
+                    0 => "nothing was added yet".into(),
                     then if self.unix_ms => format!("last added to {}", self.moment(then)),
                     then => format!("{} was the latest", self.moment(then)),
                 };

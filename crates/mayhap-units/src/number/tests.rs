@@ -195,7 +195,7 @@ fn messages_say_what_the_value_the_bound_and_what_to_write() {
     );
     let unit = parse_bytes("3 QiB").unwrap_err().to_string();
     assert!(
-        unit.starts_with("the size \"3 QiB\" ends in \"QiB\", which is not a unit here; use B, k"),
+        unit.starts_with("the size \"3 QiB\" ends in \"QiB\", which is not a known unit; use B, k"),
         "{unit}"
     );
     let fpp = parse_fpp("5").unwrap_err().to_string();

@@ -154,7 +154,7 @@ impl Charge {
         // ORDERING: Relaxed. The first one decides which caller gives these bytes back, so that no
         // two do; the memory itself was freed by its owner, which needs no ordering with a number.
         let before = self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        assert!(before >= bytes, "{bytes} bytes given back of {before}");
+        assert!(before >= bytes, "{bytes} bytes released of {before}");
         self.budget.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 }

@@ -88,15 +88,14 @@ impl fmt::Display for Reason {
             Self::HigherRate { times } => write!(f, "has {times:.2} times the rate"),
             Self::FewerItems { share } => write!(f, "holds {:.0} % of the keys", share * 100.0),
             Self::MoreCacheLines { lines, best } => {
-                write!(f, "touches {lines:.1} cache lines per question, the best {best:.1}")
+                write!(f, "touches {lines:.1} cache lines per query, the best {best:.1}")
             }
             Self::KeysAreSmaller { num_bytes } => {
                 write!(f, "a hash set of the keys themselves takes {num_bytes} bytes")
             }
-            Self::SavesTooLittle { saved, spent } => write!(
-                f,
-                "a question costs {spent:.3} for the filter and saves {saved:.3} on average"
-            ),
+            Self::SavesTooLittle { saved, spent } => {
+                write!(f, "a query costs {spent:.3} for the filter and saves {saved:.3} on average")
+            }
             Self::NothingServes => f.write_str("no kind of filter serves these needs"),
         }
     }

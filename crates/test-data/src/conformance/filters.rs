@@ -102,7 +102,7 @@ pub(super) const RESERVE: &[Case] = &[
     both("BF.RESERVE g 0.01 100 KEYED maybe", "-ERR KEYED must be yes or no"),
     both(
         "BF.RESERVE g 0.01 100 KEYED yes SEED 0123456789abcdef0123456789abcdef",
-        "-ERR SEED is for filters without a key; leave it out, or say KEYED no",
+        "-ERR SEED is for unkeyed filters; omit it, or add KEYED no",
     ),
     both("BF.RESERVE l1 0.01 100 NONSCALING LAYOUT blocked", "+OK"),
     both("BF.RESERVE l2 0.01 100 NONSCALING LAYOUT standard", "+OK"),

@@ -25,7 +25,10 @@ pub(super) const DIGESTS: &[Case] = &[
     both("BF.MADDHASH f", "-ERR wrong number of arguments for 'bf.maddhash' command"),
     both("BF.MEXISTSHASH f a b", "-ERR wrong number of arguments for 'bf.mexistshash' command"),
     both("BF.REM g a", "-ERR not found"),
-    both("BF.REM f a", "-ERR items are removed from COUNTING filters only; reserve the filter so"),
+    both(
+        "BF.REM f a",
+        "-ERR items can only be removed from COUNTING filters; reserve the filter with COUNTING",
+    ),
     both("BF.RESERVE c 0.000001 100 COUNTING", "+OK"),
     each("BF.MADD c a b", "*2|:1|:1", "*2|#t|#t"),
     each("BF.REM c a z", "*2|:1|:0", "*2|#t|#f"),
@@ -82,7 +85,7 @@ pub(super) const DUMP: &[Case] = &[
     both("BF.LOADCHUNK f 1", "-ERR wrong number of arguments for 'bf.loadchunk' command"),
     both("EXISTS f", ":0"),
     both("BF.RESERVE f 0.01 100", "+OK"),
-    both("BF.SCANDUMP f 9223372036854775807", "-ERR no dump was begun; begin with 0"),
+    both("BF.SCANDUMP f 9223372036854775807", "-ERR no dump was started; start with cursor 0"),
     both("BF.LOADCHUNK f 1 abc", "-ERR item exists"),
 ];
 

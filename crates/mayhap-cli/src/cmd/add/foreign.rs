@@ -65,8 +65,8 @@ pub(super) fn run(
 pub(super) fn say_options(name: &str, format: &str, options: &KeyOptions, talk: Talk) {
     if *options != KeyOptions::default() {
         talk.say(&format!(
-            "{name}: a key is {}; a {format} filter cannot record that: give the same options with \
-             each query",
+            "{name}: a key is {}; a {format} filter cannot record that, so give the same options \
+             with each query",
             options.describe(),
         ));
     }
@@ -74,8 +74,8 @@ pub(super) fn say_options(name: &str, format: &str, options: &KeyOptions, talk: 
 
 fn full(held: u64, expected: u64, lines: u64) -> Error {
     let advice = WhenFull {
-        outcome: "the keys up to there are saved",
-        next: "create a larger filter, or go on with --overfill",
+        outcome: "the keys up to there were saved",
+        next: "create a larger filter, or continue with --overfill",
     };
     Error::Full(Full { held, limit: Limit::Keys(expected), end: End::After(lines), advice })
 }
@@ -217,7 +217,7 @@ impl<'a> Adder<'a> {
         for keys in self.cleared.drain(..) {
             progress.clear();
             self.talk.warn(&format!(
-                "{} has cleared itself, as its system does when it is full: {} keys are forgotten",
+                "{} was full and cleared itself, as in its own system: {} keys were removed",
                 self.file.name(),
                 grouped(keys)
             ));
@@ -234,7 +234,7 @@ impl<'a> Adder<'a> {
             let (items, expected) = (format_count(items), format_count(expected));
             let next = match (self.overfill, self.file.filter().clears_after()) {
                 (true, Some(_)) => "it clears itself when it is full",
-                (true, None) => "above it the rate rises",
+                (true, None) => "beyond that the rate rises",
                 (false, _) => "it stops when it is full",
             };
             self.talk.warn(&format!("{name} holds {items} of {expected} keys; {next}"));
@@ -246,7 +246,10 @@ impl<'a> Adder<'a> {
             if self.file.fill_ratio() > FULL_FILL {
                 self.look_at = u64::MAX;
                 progress.clear();
-                self.talk.warn(&format!("half of the bits of {name} are set; the rate rises fast"));
+                self.talk.warn(&format!(
+                    "half of the bits of {name} are set; the rate now rises \
+                                         fast"
+                ));
             }
         }
     }

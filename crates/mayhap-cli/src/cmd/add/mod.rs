@@ -65,10 +65,10 @@ pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Input; - or none is standard input
+    /// Input files [default: standard input, also -]
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
-    /// Go on when the filter is full
+    /// Continue when the filter is full
     #[arg(long)]
     overfill: bool,
     /// Print the summary as JSON, on stdout
@@ -117,8 +117,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
-        outcome: "the keys up to there are saved",
-        next: "build a larger filter, or go on with --overfill",
+        outcome: "the keys up to there were saved",
+        next: "build a larger filter, or continue with --overfill",
     };
     let (counts, seconds, result) = adding.fill(advice);
     adding.inserter.finish()?;
@@ -145,8 +145,8 @@ fn add_to_server(
     let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
-        outcome: "the keys up to there are in it",
-        next: "create a larger one, or go on with --overfill",
+        outcome: "the keys up to there were added",
+        next: "create a larger filter, or continue with --overfill",
     };
     let (counts, seconds, result) = adding.fill(advice);
     if !matches!(result, Err(Error::Remote { .. })) {

@@ -133,7 +133,7 @@ impl<'a> Turns<'a> {
 
 fn replaced(name: &str) -> Error {
     Error::usage(
-        format!("{name} was replaced by a file of another system while it was being added to"),
-        "what was added up to there was part of what is gone; add it again where it belongs",
+        format!("{name} was replaced by a file of another system while keys were being added"),
+        "the keys added so far were in the file that is gone; add them again",
     )
 }

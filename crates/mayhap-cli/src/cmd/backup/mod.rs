@@ -23,10 +23,10 @@ opens where the same key is given (--key-file). Run it as the user of the server
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The data folder, as mayhap serve --data has it
+    /// The data folder, as given to mayhap serve --data
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: OsString,
-    /// The folder to make
+    /// The folder to create
     #[arg(short, long, value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     output: OsString,
     /// Leave the secret key out
@@ -43,14 +43,14 @@ const RESTORE_NOTES: &str = "\
 Every byte is checked before the command ends with 0. The folder must not be there, or be empty: \
 nothing is replaced.";
 
-/// Make a data folder of a backup
+/// Create a data folder from a backup
 #[derive(Debug, clap::Args)]
 #[command(before_help = RESTORE_EXAMPLES, after_help = RESTORE_NOTES)]
 pub struct RestoreArgs {
-    /// The folder that mayhap backup made
+    /// The folder created by mayhap backup
     #[arg(value_name = "FOLDER", value_hint = clap::ValueHint::DirPath)]
     backup: OsString,
-    /// The data folder to make
+    /// The data folder to create
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: OsString,
 }
@@ -82,7 +82,7 @@ fn copy(from: &OsString, to: &OsString, with_key: bool, talk: Talk) -> Result<Ou
     let key = if has_key { "with the secret key" } else { "without a secret key" };
     let (images, log) = (format_bytes(image_bytes), format_bytes(log_bytes));
     talk.say(&format!(
-        "{}: {filters} filters in {images} of images, {log} of log, {key}; all of it checked",
+        "{}: {filters} filters in {images} of images, {log} of log, {key}; everything verified",
         to.display()
     ));
     Ok(Outcome::Done)

@@ -69,27 +69,27 @@ run.)
 --exact remembers the lines themselves, loses none, and reports what that costs: their bytes and \
 11 to 23 more for each, briefly 33 while the table grows. At --max-memory it stops (exit code 2).";
 
-/// Print the first of equal lines, order kept, in bounded memory
+/// Remove repeated lines, keeping the first and the order, in bounded memory
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// Input; - or none is standard input
+    /// Input files [default: standard input, also -]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Print the repeats instead: every line but the first of equal ones
+    /// Print the repeats instead: every line except the first of equal ones
     #[arg(short = 'd', long)]
     repeated: bool,
-    /// Write to FILE instead of standard output, which is -
+    /// Write to FILE instead of standard output (-)
     #[arg(short = 'o', long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace the file of -o
+    /// Replace the output file if it exists
     #[arg(long)]
     force: bool,
-    /// Remember the lines in this filter, from run to run: a file, or redis://host:port/db/name
+    /// Keep the lines in this filter between runs: a file, or redis://host:port/db/name
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
-    /// Forget: remember at least the last so many lines (10M), or those of the last time (7d)
+    /// Forget old lines: remember at least the last 10M, or those of the last 7d
     #[arg(
         long,
         value_name = "LINES|TIME",
@@ -97,13 +97,13 @@ pub struct Args {
         conflicts_with_all = ["layout", "mem", "overfill"]
     )]
     window: Option<LayoutName>,
-    /// Remember the lines themselves: loses none, for many times the memory (up to --max-memory)
+    /// Store the lines themselves: loses none, for many times the memory (up to --max-memory)
     #[arg(long, conflicts_with_all = [
         "state", "window", "overfill", "items", "fpp", "mem", "layout", "seed", "key_file",
         "new_key_file",
     ])]
     exact: bool,
-    /// Go on when the filter is full
+    /// Continue when the filter is full
     #[arg(long)]
     overfill: bool,
     /// Print the summary as JSON, on stderr
@@ -121,7 +121,7 @@ pub struct Args {
     replicas: ReplicaArgs,
     #[command(flatten)]
     lock: LockArgs,
-    /// Go on without a log of --state that is not there: what it had is lost
+    /// Continue without a missing log of --state: what was recorded in it is lost
     #[arg(long, requires = "state")]
     without_log: bool,
 }

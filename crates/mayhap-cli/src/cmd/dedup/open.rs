@@ -94,7 +94,7 @@ fn in_memory(
             Err(error) => return Err(error),
             Ok(filter) => {
                 talk.say(&format!(
-                    "sized for {} lines, as many as the input has: {}",
+                    "sized for {} lines, the number in the input: {}",
                     format_count(lines),
                     format_bytes(filter.params().num_bytes())
                 ));
@@ -104,7 +104,7 @@ fn in_memory(
     }
     if !matches!(size.layout, None | Some(LayoutName::Blocked | LayoutName::Scalable)) {
         return Err(Error::usage(
-            "a filter that grows has the layout blocked",
+            "a growing filter always has the layout blocked",
             "give -n or --mem for another layout",
         ));
     }
@@ -127,7 +127,7 @@ fn new_state(
     };
     if create.is_none() && !size.is_fixed() {
         return Err(Error::usage(
-            format!("{name} does not exist yet, so -n has to say for how many lines to create it"),
+            format!("{name} does not exist yet, so -n is needed to create it"),
             format!(
                 "for example: mayhap dedup --state {name} -n 10M -p 1e-6; without --layout it grows"
             ),
@@ -183,7 +183,7 @@ fn check_state_arguments(
     if !is_plain && size.mem.is_some() {
         return Err(Error::usage(
             format!("--mem is given, but {name} is a {} filter", header.kind().name()),
-            "leave --mem out to go on with it, or name another filter",
+            "omit --mem to use it, or name another filter",
         ));
     }
     let params = is_plain.then(|| header.params()).transpose()?;

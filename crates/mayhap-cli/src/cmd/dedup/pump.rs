@@ -11,8 +11,8 @@ use mayhap_lists::{LineReader, for_each_run};
 use mayhap_sets::ExactSet;
 
 const WHEN_FULL: WhenFull = WhenFull {
-    outcome: "all lines up to there are out",
-    next: "start again with a larger -n, or go on with --overfill and lose more lines",
+    outcome: "all lines up to there were printed",
+    next: "start again with a larger -n, or continue with --overfill and lose more lines",
 };
 
 /// What remembers the lines.

@@ -98,7 +98,7 @@ impl Summary {
         let (kept, dropped) = (grouped(self.lines_kept), grouped(self.lines_dropped));
         let verdict = if repeated {
             let first = grouped(self.lines_kept - self.lines_without_key);
-            format!("printed {dropped} repeats, left out {first} first ones")
+            format!("printed {dropped} repeats, omitted {first} first occurrences")
         } else {
             format!("kept {kept}, dropped {dropped}")
         };

@@ -54,7 +54,7 @@ pub(super) fn made_for(items: Option<u64>, bits_per_item: Option<f64>, target_fp
 pub(super) fn room(items: Option<u64>) -> String {
     match items {
         None => String::new(),
-        Some(0) => ": no more keys without a higher rate".into(),
+        Some(0) => ": full, more keys raise the rate".into(),
         Some(items) => format!(": room for {} more keys", grouped(items)),
     }
 }

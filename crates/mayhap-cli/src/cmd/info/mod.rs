@@ -43,14 +43,14 @@ A filter of another system is detected from its bytes, or named with --format; a
 such as magnuss-redis or redisson, needs --bits and --hashes too. Its numbers follow that \
 system's own formulas. What the file does not say is named: few formats say how keys are encoded.";
 
-/// Show what a filter was made for and what it is now
+/// Show the parameters and the current state of a filter
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Do not check the checksums of the whole file
+    /// Skip the checksums of the whole file
     #[arg(long)]
     fast: bool,
     /// Print JSON
@@ -206,7 +206,7 @@ impl Info {
             LogFound::Stale => "in the file",
             LogFound::Foreign { .. } => "of another filter",
             LogFound::Missing { .. } => "missing",
-            LogFound::Newer { .. } => "of a newer file",
+            LogFound::Newer { .. } => "by a newer file",
             _ => "none",
         };
     }
@@ -286,5 +286,5 @@ impl Info {
 }
 
 fn needs_key() -> String {
-    "not known without --key-file".into()
+    "unknown without --key-file".into()
 }

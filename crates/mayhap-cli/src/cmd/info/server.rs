@@ -97,18 +97,16 @@ impl Info {
         let expires =
             self.ttl_ms.map_or("never".into(), |ttl| format!("in {}", format_millis(ttl)));
         let keeps = match self.server_keeps {
-            Persistence::Nothing => "nothing when it is killed",
-            Persistence::Snapshots => {
-                "snapshots: what came since the last is lost when it is killed"
-            }
+            Persistence::Nothing => "nothing: a crash loses everything",
+            Persistence::Snapshots => "snapshots: a crash loses everything after the last one",
             Persistence::Log => "a log of all writes",
-            Persistence::Unknown => "not known: it does not say",
+            Persistence::Unknown => "unknown: it does not say",
         };
         let target = state.target_fpp;
         let made_for = match state.expected_items {
             items if !target.is_nan() => made_for(items, self.bits_per_item, target),
             Some(items) => format!("{} keys", grouped(items)),
-            None => "not known: the server does not report it".into(),
+            None => "unknown: the server does not report it".into(),
         };
         let known = |fpp: f64| if fpp.is_nan() { "not known".into() } else { rate(fpp) };
         let layout = match self.num_hashes {

@@ -50,7 +50,7 @@ pub(super) fn run(
         let Some(more) = opener.open(path)? else {
             return Err(Error::usage(
                 format!(
-                    "{} is no filter of another system, but {} is of {}",
+                    "{} is not a filter of another system, but {} is one of {}",
                     path.display(),
                     sum.name(),
                     sum.filter().format().name()

@@ -49,11 +49,10 @@ stay; it is created if it does not exist.
 Filters of one other system are merged in memory if that system's filters can be; the new file is \
 in its format.";
 
-const KEY_FILE: &str = "The filters' secret key: only for those that are merged in memory";
-const MAX_MEMORY: &str =
-    "Refuse to use more for what is merged in memory [default: the memory of this machine]";
+const KEY_FILE: &str = "The filters' secret key, if they are merged in memory";
+const MAX_MEMORY: &str = "Most memory to use for merging [default: the memory of this machine]";
 
-/// Merge filter files into one that holds the keys of all
+/// Merge filters into one with the keys of all of them
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("key_file", |arg| arg.help(KEY_FILE)))]
@@ -62,13 +61,13 @@ pub struct Args {
     /// The filters: files, or redis://host:port/database/name
     #[arg(value_name = "FILTER", required = true)]
     files: Vec<PathBuf>,
-    /// The filter file to write, or the filter on a server that takes the keys
+    /// The filter file to write, or the filter on a server to merge into
     #[arg(short = 'o', long, value_name = "FILTER")]
     output: PathBuf,
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
-    /// Write it even if it holds more keys than it was made for
+    /// Write it even if it has more keys than its capacity
     #[arg(long)]
     overfill: bool,
     /// Print the summary as JSON, on stdout
@@ -179,8 +178,8 @@ fn merge_with_server(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         refuse_existing(&args.output, args.force)?;
     } else if args.force {
         return Err(Error::usage(
-            "--force is given, but the keys of a filter on a server stay when others go into it",
-            "leave --force out, or put a file in its place: mayhap push --force FILE URL",
+            "--force is given, but merging into a filter on a server keeps its keys",
+            "omit --force, or replace the filter with a file: mayhap push --force FILE URL",
         ));
     }
     let (key, server) = (args.open.secret_key()?, &args.open.server);
@@ -226,18 +225,18 @@ fn check_kinds(files: &[PathBuf], headers: &[Header]) -> Result<(), Error> {
 fn refuse_kind(kind: Kind, first: &str) -> Error {
     let (problem, hint) = match kind {
         Kind::Window => (
-            "a window: which keys are the last ones of several is not known",
-            "add the keys to one window, in their order: mayhap add",
+            "a window: the order of keys across several windows is unknown",
+            "add the keys to one window in their order: mayhap add",
         ),
         Kind::Fuse => (
-            "a fuse filter, which never changes",
+            "a fuse filter, which is immutable",
             "build one from all keys (mayhap build --layout fuse), or query all: mayhap check -f",
         ),
         Kind::Matrix => (
-            "a matrix, which holds many sets",
+            "a matrix, which has many sets",
             "query several one after the other with mayhap which, or build one matrix of all sets",
         ),
-        _ => ("of a kind unknown here", "it was created by a newer mayhap: use that one"),
+        _ => ("of an unknown kind", "it was created by a newer mayhap; use that version"),
     };
     Error::usage(format!("{first} cannot be merged: it is {problem}"), hint)
 }
@@ -298,7 +297,7 @@ fn load_all<F: Insert>(
     }
     match sum {
         Some(sum) => Ok((sum, items)),
-        None => Err(Error::usage("which filters? None is named", "name the files to merge")),
+        None => Err(Error::usage("no filters are given", "name the files to merge")),
     }
 }
 
@@ -306,7 +305,7 @@ fn unlike(args: &Args, path: &Path, source: &mayhap::Error) -> Error {
     let (name, first) = (path.display(), args.files[0].display());
     Error::usage(
         format!("{name} and {first} cannot be merged: {source}; nothing was written"),
-        "create them alike: with the same -n, -p, --layout and digest",
+        "create them with the same -n, -p, --layout and digest",
     )
 }
 
@@ -322,7 +321,7 @@ fn check_alike(args: &Args, path: &Path, header: &Header, first: &Header) -> Res
             header.key_options(),
             first.key_options()
         ),
-        "keys that were cut in different ways cannot be queried together",
+        "filters whose keys were extracted differently cannot be queried together",
     ))
 }
 
@@ -348,8 +347,8 @@ fn warn_of_other_numbers(headers: &[Header], talk: Talk) {
     let first = numbers(&headers[0]);
     if let Some((items, fpp)) = headers.iter().map(numbers).find(|&numbers| numbers != first) {
         talk.warn(&format!(
-            "the files were created for different numbers: {} keys at {} and {} keys at {}; the \
-             first ones are kept",
+            "the files were created with different parameters: {} keys at {} and {} keys at {}; \
+             the first ones are kept",
             grouped(first.0),
             rate(first.1),
             grouped(items),
@@ -384,13 +383,13 @@ impl Summary {
         });
         if health == Health::OverCapacity {
             talk.warn(&format!(
-                "the merged filter is over capacity{of}: its rate is {}, its target {}; shards \
-                 have to be made with the -n of all keys together",
+                "the merged filter is over capacity{of}: its rate is {}, its target {}; create \
+                 each shard with the -n of all keys together",
                 rate(estimated_fpp),
                 rate(target_fpp),
             ));
         } else if health == Health::NearCapacity {
-            talk.warn(&format!("the merged filter is nearly full{of}; above it the rate rises"));
+            talk.warn(&format!("the merged filter is nearly full{of}; beyond that the rate rises"));
         }
         Ok(())
     }

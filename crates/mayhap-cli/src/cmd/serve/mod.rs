@@ -45,16 +45,16 @@ pub struct Args {
     /// Read settings from this file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print the settings that hold, without passwords, and end
+    /// Print the effective settings, without passwords, and exit
     #[arg(long)]
     check_config: bool,
     /// Read a password from stdin and print its hash
     #[arg(long, conflicts_with = "check_config")]
     hash_password: bool,
-    /// Cut what is damaged out of the data folder, keeping a copy, and end
+    /// Remove what is damaged from the data folder, keep a copy, and exit
     #[arg(long, conflicts_with = "hash_password")]
     repair: bool,
-    /// Password of the user `default`, the first line of this file
+    /// File whose first line is the password of the user `default`
     #[arg(long, value_name = "FILE", help_heading = "Security")]
     password_file: Option<PathBuf>,
     #[command(flatten)]
@@ -101,7 +101,10 @@ fn sources(args: &Args) -> Result<Sources, Error> {
     for (name, value) in std::env::vars_os() {
         let Some(name) = name.to_str().filter(|name| name.starts_with("MAYHAP_")) else { continue };
         let value = value.into_string().map_err(|_| {
-            Error::usage(format!("the environment's {name} is no text"), "write it in UTF-8")
+            Error::usage(
+                format!("the environment variable {name} is not valid UTF-8"),
+                "set it to UTF-8 text",
+            )
         })?;
         environment.push((name.to_owned(), value));
     }
@@ -135,7 +138,7 @@ fn effective(config: &Config) -> String {
 fn print_hash(talk: Talk) -> Result<Outcome, Error> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
-        talk.say("type the password and Enter; it will be seen");
+        talk.say("type the password and press Enter; it will be visible");
     }
     let mut password = Vec::new();
     let mut input = stdin.lock().take(MAX_PASSWORD_BYTES + 1);

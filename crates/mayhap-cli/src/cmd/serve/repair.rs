@@ -11,16 +11,16 @@ use std::path::Path;
 /// Drops what is damaged and says what it was.
 pub(super) fn run(config: &Config, talk: Talk) -> Result<Outcome, Error> {
     let Some(data) = &config.data else {
-        return Err(Error::usage("there is no folder to repair", "name it: --data DIR"));
+        return Err(Error::usage("no folder to repair is given", "name it: --data DIR"));
     };
     if !data.is_dir() {
         // Opening it would make it.
         let problem = format!("{}: no such folder", data.display());
-        return Err(Error::usage(problem, "name the one that the server was given"));
+        return Err(Error::usage(problem, "name the data folder of the server"));
     }
     let repaired = DataFolder::open(data).and_then(|folder| repair(&folder));
     let repaired = repaired.map_err(|error| {
-        Error::usage(error.to_string(), "docs/operations.md says what a repair cannot do")
+        Error::usage(error.to_string(), "docs/operations.md lists what a repair cannot do")
     })?;
     say(talk, data, &repaired);
     Ok(Outcome::Done)
@@ -28,7 +28,7 @@ pub(super) fn run(config: &Config, talk: Talk) -> Result<Outcome, Error> {
 
 fn say(talk: Talk, data: &Path, repaired: &Repaired) {
     if repaired.copies.is_empty() && repaired.lost_filters.is_empty() {
-        talk.say(&format!("{}: nothing is damaged, nothing was changed", data.display()));
+        talk.say(&format!("{}: no damage found, nothing was changed", data.display()));
         return;
     }
     for name in &repaired.lost_filters {
@@ -36,9 +36,9 @@ fn say(talk: Talk, data: &Path, repaired: &Repaired) {
     }
     if repaired.lost_log_bytes > 0 {
         let bytes = format_bytes(repaired.lost_log_bytes);
-        talk.say(&format!("cut out of the log, with what was put in there: {bytes}"));
+        talk.say(&format!("removed from the log, with the keys in it: {bytes}"));
     }
     for copy in &repaired.copies {
-        talk.say(&format!("as it was: {}", copy.display()));
+        talk.say(&format!("copy of the original: {}", copy.display()));
     }
 }

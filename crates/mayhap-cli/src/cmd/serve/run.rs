@@ -24,7 +24,10 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
         config.max_memory = physical_bytes().map(|bytes| bytes / 4 * 3);
     }
     if config.data.is_none() {
-        log::warn!("no data folder: filters are gone when the server ends; --data DIR keeps them");
+        log::warn!(
+            "no data folder: filters are lost when the server stops; keep them with --data \
+                    DIR"
+        );
     }
     let startup = Startup::new(talk);
     let running = Server::start_with(config, &|event| startup.report(event));
@@ -48,10 +51,13 @@ pub(super) fn check_tls(config: &Config) -> Result<(), Error> {
 fn not_started(error: &StartError) -> Error {
     let hint = match error {
         StartError::Network(error) => network_hint(error),
-        StartError::Http { .. } => "is another server there? another one: --http PORT",
+        StartError::Http { .. } => {
+            "is another server running? choose another port with --http \
+                                    PORT"
+        }
         StartError::Data(error) => data_hint(error),
         StartError::Key(KeyFileError::NoKey { .. }) => {
-            "a key file holds 32 hex digits or 16 bytes; create one with --new-key-file FILE"
+            "a key file has 32 hex digits or 16 bytes; create one with --new-key-file FILE"
         }
         StartError::Restore(_) => "give the server more memory",
         _ => "",
@@ -63,14 +69,17 @@ fn not_ended(error: &ShutdownError) -> Error {
     let hint = match error {
         ShutdownError::Loops(error) => network_hint(error),
         ShutdownError::Checkpoint(error) => data_hint(error),
-        _ => "docs/operations.md says what can be done",
+        _ => "see docs/operations.md",
     };
     Error::usage(error.to_string(), hint)
 }
 
 const fn network_hint(error: &net::Error) -> &'static str {
     match error {
-        net::Error::Listen { .. } => "is another server there? another one: --port PORT",
+        net::Error::Listen { .. } => {
+            "is another server running? choose another port with --port \
+                                      PORT"
+        }
         _ => "",
     }
 }
@@ -78,15 +87,15 @@ const fn network_hint(error: &net::Error) -> &'static str {
 const fn data_hint(error: &durable::Error) -> &'static str {
     match error {
         durable::Error::Damaged { .. } | durable::Error::Missing { .. } => {
-            "mayhap serve --repair, with the same settings, keeps a copy and drops what is damaged"
+            "mayhap serve --repair, with the same settings, drops what is damaged and keeps a copy"
         }
         durable::Error::Locked { .. } => {
-            "stop it, or give this one a folder and a port of its own: --data DIR --port PORT"
+            "stop it, or use another folder and port: --data DIR --port PORT"
         }
         durable::Error::Io { action, .. } if matches!(action.as_bytes(), b"open") => {
             "--data DIR is a folder that this user can write to, or can create"
         }
-        _ => "docs/operations.md says what can be done",
+        _ => "see docs/operations.md",
     }
 }
 
@@ -114,7 +123,10 @@ fn wait(stop: &Stop, running: &Running) {
         // An interrupted wait is one that ends early.
         let _ = poll(&mut [PollFd::new(&wake, PollFlags::IN)], Some(&timeout));
         if let Some(signal) = stop.signal() {
-            log::info!("signal {signal}: requests at hand end; a second one ends at once");
+            log::info!(
+                "signal {signal}: finishing the requests in progress; a second signal stops \
+                        at once"
+            );
             return;
         }
         if watchdog.is_some_and(|every| notified.elapsed() >= every) {

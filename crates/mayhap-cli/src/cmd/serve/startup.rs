@@ -70,13 +70,13 @@ fn say_recovered(data: &Path, report: &Report, filters: usize, time: Duration) {
         time.as_secs_f64()
     );
     if report.operations + report.digests + report.keys == 0 {
-        text += "; nothing had to be replayed";
+        text += "; nothing to replay";
     }
     log::info!("{text}");
     if let Some(cut) = &report.dropped {
         log::warn!(
-            "{}: {} bytes from offset {} on were an unfinished write and are removed; nothing that \
-             was acknowledged was in them, but for the last two seconds before a power cut",
+            "{}: removed a torn write, {} bytes from offset {} on; it had nothing acknowledged, \
+             except for the last two seconds before a power cut",
             cut.path.display(),
             cut.bytes,
             cut.offset

@@ -73,20 +73,20 @@ const MAX_REQUESTED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
 const MATRIX_ROWS: u64 = 8;
 
-/// Check a filter: checksums, its real rate, and that keys are in it
+/// Verify a filter: its checksums, its measured rate, and that given keys are in it
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Files of keys that have to be in it; - is standard input
+    /// Files of keys that must be in it; - is standard input
     #[arg(value_name = "KEYS")]
     keys: Vec<PathBuf>,
-    /// Query this many random digests
+    /// Number of random digests to query
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     samples: Option<u64>,
-    /// Where the random digests begin
+    /// Seed of the random digests
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
     /// Print JSON
@@ -120,7 +120,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let (requested, most) = (grouped(samples), grouped(MAX_REQUESTED));
         return Err(Error::usage(
             format!("--samples {requested} is above the limit of {most}, which takes hours"),
-            "leave it out for as many as measure the rate to 5 %",
+            "omit it to measure the rate to 5 %",
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };

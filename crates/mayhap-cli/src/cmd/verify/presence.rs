@@ -75,7 +75,7 @@ impl Presence {
         let mut rows = vec![(
             "keys",
             match self.keys_absent {
-                0 => format!("all {read} are there"),
+                0 => format!("all {read} are present"),
                 absent => format!("{} of {read} are absent", grouped(absent)),
             },
         )];

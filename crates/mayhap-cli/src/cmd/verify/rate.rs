@@ -32,7 +32,7 @@ pub(super) fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
     let verdict = match found.rate_verdict {
         RateVerdict::AboveTarget => format!("above the target, {target} (overfilled: {holds})"),
         RateVerdict::Off => {
-            "off: not what the bits say (digests, or damage before it was saved)".into()
+            "off: differs from the bits (chosen digests, or damage before it was saved)".into()
         }
         verdict => format!("{verdict}, target {target} ({holds})"),
     };

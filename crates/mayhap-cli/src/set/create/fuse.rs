@@ -26,7 +26,7 @@ pub fn build(
     if size.is_fixed() {
         return Err(Error::usage(
             "a fuse filter is sized by its keys, but -n or --mem is given",
-            "leave them out; -p 1% or -p 1e-4 chooses between its two rates",
+            "omit them; -p 1% or -p 1e-4 chooses between its two rates",
         ));
     }
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);

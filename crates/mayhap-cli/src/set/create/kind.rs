@@ -35,7 +35,7 @@ impl Create {
             LayoutName::Counting => return Ok(Some(Self::Counting(items))),
             LayoutName::Fuse => {
                 return Err(Error::usage(
-                    "a fuse filter never changes, so it cannot be created empty",
+                    "a fuse filter is immutable, so it cannot be created empty",
                     "build it from all keys: mayhap build --layout fuse -o FILTER KEYS",
                 ));
             }
@@ -44,7 +44,7 @@ impl Create {
                 if let Some(given) = items.filter(|&given| given != window) {
                     return Err(Error::usage(
                         format!("a window of {window} keys is requested, and -n {given}"),
-                        "leave -n out: the window says how many keys it is for",
+                        "omit -n: the window gives the number of keys",
                     ));
                 }
                 Self::WindowItems(window)
@@ -53,7 +53,7 @@ impl Create {
                 Some(items) => Self::WindowMillis(span, items),
                 None => {
                     return Err(Error::usage(
-                        "how many keys come in the window? -n is not given",
+                        "the number of keys in the window is missing: -n is not given",
                         "for example: add -n 10M for 10 million keys in the time of the window",
                     ));
                 }
@@ -62,7 +62,7 @@ impl Create {
         if size.mem.is_some() {
             return Err(Error::usage(
                 format!("--mem does not size a {} filter", name.name()),
-                "give the rate with -p; --max-memory is a limit that is kept",
+                "give the rate with -p; --max-memory sets a limit",
             ));
         }
         Ok(Some(make))

@@ -39,10 +39,13 @@ impl Place {
     pub fn of(path: &Path) -> Result<Self, Error> {
         let example = "for example: redis://127.0.0.1:6379/0/seen";
         let url = path.to_str().ok_or_else(|| {
-            Error::usage(format!("{} is no UTF-8", redacted(&path.to_string_lossy())), example)
+            Error::usage(format!("{} is not UTF-8", redacted(&path.to_string_lossy())), example)
         })?;
         if !crate::args::url::is_url(path) {
-            return Err(Error::usage(format!("{} is no URL of a server", redacted(url)), example));
+            return Err(Error::usage(
+                format!("{} is not the URL of a server", redacted(url)),
+                example,
+            ));
         }
         let address = Address::parse(url).map_err(|error| Error::usage(error.to_string(), ""))?;
         let address = match std::env::var("REDISCLI_AUTH") {
@@ -52,8 +55,8 @@ impl Place {
         let name = address.to_string();
         let Some(filter) = address.name().map(str::to_owned) else {
             return Err(Error::usage(
-                format!("{name} names a server, but no filter on it"),
-                format!("the name of the filter comes last; {example}"),
+                format!("{name} names a server but no filter"),
+                format!("append the name of the filter; {example}"),
             ));
         };
         Ok(Self { address, name, filter })
@@ -134,16 +137,17 @@ impl Connection {
             Found::Native(filter) => return Ok(Some(filter)),
             Found::Nothing { filters_only: false } => return Ok(None),
             Found::Bf(_) | Found::Nothing { .. } => (
-                "kept by its server, behind BF commands",
-                "unite filters there: BF.MERGE NEW ONE OTHER; or mayhap pull them, and merge files",
+                "managed by its server through BF commands",
+                "merge filters there: BF.MERGE NEW ONE OTHER; or mayhap pull them, and merge the \
+                 files",
             ),
             Found::Redisson(_) => (
-                "one of Redisson, whose bits are at other places than mayhap's",
-                "unite two of its kind as files: mayhap pull, mayhap merge --format redisson",
+                "one of Redisson, whose bit positions are not mayhap's",
+                "merge two of them as files: mayhap pull, mayhap merge --format redisson",
             ),
             _ => (
-                "a string, and no filter in mayhap's own layout",
-                "unite bitmaps of Java-BloomFilter as files: mayhap pull, mayhap merge --format \
+                "a string, not a filter in mayhap's own layout",
+                "merge bitmaps of Java-BloomFilter as files: mayhap pull, mayhap merge --format \
                  magnuss-redis",
             ),
         };

@@ -37,7 +37,7 @@ impl Wanted<'_> {
     fn params(&self, name: &str) -> Result<FilterParams, Error> {
         if !self.size.is_fixed() {
             return Err(Error::usage(
-                format!("how many keys is {name} for? Neither -n nor --mem is given"),
+                format!("the capacity of {name} is missing: neither -n nor --mem is given"),
                 "for example: -n 10M -p 0.1%",
             ));
         }
@@ -78,14 +78,14 @@ impl Wanted<'_> {
         }
         if self.size.mem.is_some() {
             return Err(Error::usage(
-                format!("--mem is given, but {name} is sized there by its number of keys"),
+                format!("--mem is given, but the server sizes {name} by its number of keys"),
                 "give -n and -p",
             ));
         }
         if self.digest.key_file.is_some() || self.digest.new_key_file.is_some() {
             return Err(Error::usage(
-                format!("a secret key is given, but keys of {name} are hashed there"),
-                "mayhap serve has a secret key of its own; leave yours out",
+                format!("a secret key is given, but the server hashes the keys of {name}"),
+                "mayhap serve has its own secret key; omit yours",
             ));
         }
         let target_fpp = self.size.fpp.unwrap_or(DEFAULT_FPP);
@@ -95,7 +95,7 @@ impl Wanted<'_> {
         }
         let Some(expected_items) = self.size.items.or_else(|| self.items_of_window()) else {
             return Err(Error::usage(
-                format!("how many keys is {name} for? -n is not given"),
+                format!("the capacity of {name} is missing: -n is not given"),
                 "for example: -n 10M -p 0.1%",
             ));
         };
@@ -126,7 +126,7 @@ impl Wanted<'_> {
         match self.size.layout {
             None => Ok(()),
             Some(layout) => Err(Error::usage(
-                format!("--layout {layout} is given, but a filter of {scheme} has one layout"),
+                format!("--layout {layout} is given, but a filter of {scheme} has a fixed layout"),
                 "leave --layout out",
             )),
         }
@@ -147,7 +147,7 @@ impl Wanted<'_> {
             Some(0) => true,
             Some(seed) => {
                 return Err(Error::usage(
-                    format!("--seed {seed} is given, and a filter there has the seed 0 or a key"),
+                    format!("--seed {seed} is given, but a filter there has the seed 0 or a key"),
                     "--seed 0 is for digests that clients send; without --seed it has the \
                      server's secret key",
                 ));
@@ -175,8 +175,8 @@ fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Scheme, Error> 
         Some(Format::MagnusRedis) => Scheme::Magnus,
         Some(format) => {
             return Err(Error::usage(
-                format!("{name}: a filter of {} is a file alone", format.name()),
-                "on servers there are redisbloom, redisson and magnuss-redis",
+                format!("{name}: filters of {} exist as files only", format.name()),
+                "servers can have redisbloom, redisson and magnuss-redis",
             ));
         }
         None => {
@@ -197,8 +197,8 @@ fn scheme(connection: &Connection, wanted: Wanted<'_>) -> Result<Scheme, Error> 
 pub(super) fn refuse_kind(kind: &str) -> Error {
     Error::usage(
         format!("a {kind} filter cannot be on a server"),
-        "there are those of the layouts blocked and standard; keep this one in a \
-         file, or let one on a server expire: mayhap create URL --ttl 7d",
+        "use the layouts blocked or standard there, or keep this one in a file; a filter on a \
+         server can expire: mayhap create URL --ttl 7d",
     )
 }
 
@@ -236,10 +236,10 @@ pub fn create(
     if was_there {
         let keys = grouped(file.items());
         talk.say(&format!(
-            "{name}: was there already with these numbers and {keys} keys; unchanged"
+            "{name}: exists already with these parameters and {keys} keys; unchanged"
         ));
         if wanted.ttl.is_some() {
-            talk.warn("it keeps the time to live that it was created with");
+            talk.warn("it keeps its original time to live");
         }
     }
     Summary::new(name, Counts::default(), Duration::ZERO, true, file.state()).print(talk, json)
@@ -256,14 +256,14 @@ fn create_other(
     let made = mayhap_remote::create(&connection.origin(), plan, (wanted.ttl, force), &known)?;
     let (set, was_created) = made;
     if !was_created {
-        talk.say(&format!("{name}: was there already with these numbers; unchanged"));
+        talk.say(&format!("{name}: exists already with these parameters; unchanged"));
         if wanted.ttl.is_some() {
-            talk.warn("it keeps the time to live that it was created with");
+            talk.warn("it keeps its original time to live");
         }
     }
     if *wanted.options != KeyOptions::default() {
         talk.say(&format!(
-            "{name}: a key is {}; a filter of {} cannot record that: give the same options with \
+            "{name}: a key is {}; a filter of {} cannot record that, so give the same options with \
              each query",
             wanted.options.describe(),
             set.scheme()
@@ -271,7 +271,7 @@ fn create_other(
     }
     if let Plan::Magnus { params, num_bitmaps } = plan {
         talk.say(&format!(
-            "{name}: it does not record its numbers; to use it: --format magnuss-redis --bits {} \
+            "{name}: does not store its parameters; use it with --format magnuss-redis --bits {} \
              --hashes {}{}",
             params.num_bits.unsigned_abs(),
             params.num_hashes,
@@ -318,12 +318,11 @@ pub fn find_or_create(
             if set.target_fpp().is_nan() || set.guessed_key_type().is_some() {
                 return Err(Error::usage(
                     format!(
-                        "{name} is a filter of {}, of which the rate of the lines that a dedup \
-                         loses is not known",
+                        "{name} is a filter of {}, for which the share of lost lines is unknown",
                         set.scheme()
                     ),
-                    "use one in mayhap's own layout or on mayhap serve; mayhap add says which keys \
-                     were new in this one",
+                    "use a filter in mayhap's own layout or on mayhap serve; mayhap add counts the \
+                     new keys of this one",
                 ));
             }
             if let Some(given) = wanted.size.fpp.filter(|&given| given != set.target_fpp()) {

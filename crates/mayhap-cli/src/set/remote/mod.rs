@@ -37,7 +37,7 @@ pub struct Access<'a> {
     pub key: Option<SecretKey>,
     /// What it is, where that is not found out.
     pub foreign: &'a ForeignArgs,
-    /// How the server is spoken to.
+    /// Options for the connection to the server.
     pub server: &'a ServerArgs,
     /// What a write has to reach.
     pub replicas: ReplicaArgs,

@@ -28,7 +28,7 @@ const MOST_SWITCHES: u32 = 20;
 pub struct Reading<'a> {
     /// The secret key, if one is named.
     pub key: Option<SecretKey>,
-    /// How servers are spoken to.
+    /// Options for connections to servers.
     pub server: &'a ServerArgs,
     /// The largest filter that is allowed.
     pub max_bytes: u64,
@@ -151,7 +151,7 @@ impl Whole {
         self.filter.union_with(&other.filter).map_err(|source| {
             Error::usage(
                 format!("{} and {} cannot be merged: {source}", other.name, self.name),
-                "create them alike: with the same -n, -p, --layout and digest",
+                "create them with the same -n, -p, --layout and digest",
             )
         })
     }
@@ -166,7 +166,7 @@ impl Whole {
                  {:?}",
                 self.name, self.key_options
             ),
-            "keys that were cut in different ways cannot be queried together",
+            "filters whose keys were extracted differently cannot be queried together",
         ))
     }
 
@@ -332,7 +332,7 @@ pub fn merge(files: &[PathBuf], output: Output<'_>, how: Reading<'_>) -> Result<
         }
     }
     let Some(whole) = whole else {
-        return Err(Error::usage("which filters? None is named", "name the filters to merge"));
+        return Err(Error::usage("no filters are given", "name the filters to merge"));
     };
     whole.check_room(output.overfill)?;
     let state = if let Some(lock) = lock {
@@ -366,8 +366,8 @@ fn check_kind(name: &str, header: &Header) -> Result<(), Error> {
     }
     let kind = header.kind().name();
     Err(Error::usage(
-        format!("{name} is a {kind} filter, and on a server there are plain ones alone"),
-        "build a plain one of its keys: mayhap build -o FILE KEYS",
+        format!("{name} is a {kind} filter, but servers have plain ones only"),
+        "build a plain one from its keys: mayhap build -o FILE KEYS",
     ))
 }
 
@@ -376,8 +376,8 @@ pub fn refuse_foreign(name: &str, error: mayhap_store::Error) -> Error {
     match error {
         mayhap_store::Error::Foreign { looks_like, .. } => Error::usage(
             format!("{name}: this looks like {looks_like}, not a mayhap filter"),
-            "a filter of another system keeps its positions, which are not those of mayhap: build \
-             one of its keys with mayhap build -o FILE KEYS",
+            "the bit positions of other systems differ from mayhap's: build a filter from the keys \
+             with mayhap build -o FILE KEYS",
         ),
         error => error.into(),
     }

@@ -109,5 +109,5 @@ fn text(wait: &Wait<'_>) -> String {
 }
 
 pub(super) fn not_of_a_file() -> Error {
-    Error::usage("this filter is not of a file", "name the file of one")
+    Error::usage("this filter is not in a file", "name a file")
 }

@@ -71,7 +71,7 @@ impl Writer {
         let Some(mut memory) = OfFile::of(&mut *set, key) else { return Err(not_of_a_file()) };
         let (session, recovery) = opening.follow(&mut memory)?;
         if without_log && session.has_to_be_saved() {
-            talk.warn(&format!("{name}: goes on without its log; what was in that is lost"));
+            talk.warn(&format!("{name}: continues without its log; the keys in it are lost"));
         }
         say_recovery(talk, &name, &recovery, session.is_shared());
         if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
@@ -283,13 +283,13 @@ fn say_recovery(talk: Talk, name: &str, recovery: &Recovery, is_shared: bool) {
     }
     let lines = format_count(recovery.replayed_digests);
     talk.say(&if is_shared {
-        format!("{name}: goes on with {lines} lines that other runs have recorded")
+        format!("{name}: continues with {lines} lines recorded by other runs")
     } else {
-        format!("{name}: recovered {lines} lines from the log of a run that did not end")
+        format!("{name}: recovered {lines} lines from the log of an interrupted run")
     });
 }
 
 /// Names a log that is none of the filter beside it.
 pub fn say_foreign(talk: Talk, log_path: &Path) {
-    talk.warn(&format!("{} belongs to another filter; left alone", log_path.display()));
+    talk.warn(&format!("{} belongs to another filter; not touched", log_path.display()));
 }

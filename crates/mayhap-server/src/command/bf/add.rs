@@ -64,7 +64,8 @@ pub(in crate::command) fn remove(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
     let entry = call.known(call.word(1))?;
     if !matches!(entry.spec.shape, Shape::Counting { .. }) {
-        let text = "ERR items are removed from COUNTING filters only; reserve the filter so";
+        let text = "ERR items can only be removed from COUNTING filters; reserve the filter with \
+                    COUNTING";
         return Err(text.into());
     }
     let items = call.words.from(2);

@@ -50,10 +50,17 @@ pub(super) const COMMANDS: &[Command] = &[
     row("bf.scandump", 3, Read, ONE, "Returns a part of a filter's bytes.", dump::scan_dump)
         .answers(Answer::Bytes(dump::ANSWER_BYTES))
         .works(dump::work_of_scan),
-    row("bf.loadchunk", 4, Write, ONE, "Takes a part of a filter's bytes.", dump::load_chunk)
+    row("bf.loadchunk", 4, Write, ONE, "Accepts a part of a filter's bytes.", dump::load_chunk)
         .works(dump::work_of_load),
-    row("bf.merge", -3, ReadAndWrite, Places::ALL, "Adds filters to a filter.", merge::merge)
-        .works(merge::work),
+    row(
+        "bf.merge",
+        -3,
+        ReadAndWrite,
+        Places::ALL,
+        "Creates a filter from several others.",
+        merge::merge,
+    )
+    .works(merge::work),
     row("bf.maddhash", 3, Write, ONE, "Adds items by their digests.", digests::add)
         .answers(Answer::Echo)
         .works(digests::work),

@@ -143,7 +143,7 @@ impl Reservation {
             return Err("Nonscaling filters cannot expand".into());
         }
         if self.seed.is_some() && self.keyed == Some(true) {
-            let text = "ERR SEED is for filters without a key; leave it out, or say KEYED no";
+            let text = "ERR SEED is for unkeyed filters; omit it, or add KEYED no";
             return Err(text.into());
         }
         let shapes = [self.counting, self.window.is_some(), self.fixed];

@@ -65,7 +65,7 @@ const HAPPENS: [Happens; 5] = [
         state.files.contents.insert(1_000_000, copy);
         state.files.names.insert("log/2.log".to_owned(), 1_000_000);
     }),
-    ("this file was cut short", |disk| {
+    ("this file was truncated", |disk| {
         let mut state = disk.state();
         let inode = state.files.names["log/2.log"];
         state.files.contents.get_mut(&inode).unwrap().truncate(70);
@@ -255,7 +255,7 @@ fn filters_of_others_in_the_place_of_a_folder_are_not_touched() {
     served.log.look();
     for _ in 0..2 {
         let error = served.log.checkpoint(&*served.model).unwrap_err().to_string();
-        assert!(error.contains("somebody else"), "{error}");
+        assert!(error.contains("another server"), "{error}");
         assert!(served.insert(2).is_err());
         served.log.look();
     }
