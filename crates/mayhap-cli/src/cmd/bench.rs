@@ -19,22 +19,23 @@ use std::time::{Duration, Instant};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap bench seen.mayhap                     # a filter file, which stays as it is
-  mayhap bench -n 10M -p 0.1%                  # a filter as create would make it
+  mayhap bench seen.mayhap                     # a filter file, which is not changed
+  mayhap bench -n 10M -p 0.1%                  # a filter as created by mayhap create
   mayhap bench -n 1M -p 1% --layout standard   # of another layout
   mayhap bench --json seen.mayhap | jq .hit.batch";
 
 const NOTES: &str = "\
-The figures are those of this run on this machine, including whatever else it was doing: compare \
-only what was measured side by side, and repeat it. They are nanoseconds per key on one core, not \
+The figures are from this run on this machine, including whatever else it was doing: compare only \
+what was measured side by side, and repeat it. They are nanoseconds per key on one core, not \
 counting the digest, which is measured separately for keys of 8 bytes.
 
 A file is loaded into memory, log and all, and never changed. It is queried as it is; then a \
 plain one is emptied in memory and filled again, so that there are keys to find. Without a file a \
-filter is created, filled and queried. A third of the time goes to insertions: if that is not \
+filter is created, filled and queried. A third of the time is used for insertions: if that is not \
 enough for all keys, fewer are inserted. The rate is counted on at least a million absent keys \
 and comes with three standard deviations. Kinds other than the plain filter are queried in \
-batches only; a fuse filter takes no keys, so it has no hits here, and a matrix is not measured.";
+batches only; a fuse filter accepts no keys, so it has no hits here, and a matrix is not \
+measured.";
 
 /// Keys of a filter that is only made to be measured.
 const DEFAULT_ITEMS: u64 = 10_000_000;

@@ -22,25 +22,25 @@ Examples:
   mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     # counts, then fills
   sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
-  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, never changes";
+  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable";
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
-beyond that to about 0.3 %, with 1.4 % more room than counted). At -n distinct keys it stops \
-(exit code 2) and writes nothing, unless --overfill is given. The file appears whole or not at \
-all: after Ctrl-C while the input is being read there is none.
+beyond that to about 0.3 %, with 1.4 % added to the count). At -n distinct keys it stops (exit \
+code 2) and writes nothing, unless --overfill is given. The file appears whole or not at all: \
+after Ctrl-C while the input is being read there is none.
 
 A fuse filter is built from all keys at once: it takes about 28 bytes of memory per line while it \
-is built, up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) a key in the end.
+is built, up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) per key in the end.
 
-How keys are cut (-0, --field, --lower ...) is recorded in the file, so that check and add cut \
-them the same way. Lines without a key, for example with too few fields, are skipped and counted.";
+How keys are extracted (-0, --field, --lower ...) is recorded in the file, so check and add do \
+the same. Lines without a key, for example with too few fields, are skipped and counted.";
 
 /// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// Input files [default: standard input, also -]
+    /// Input files, or - for standard input, the default
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
     /// The filter file to write

@@ -21,7 +21,7 @@ Examples:
   mayhap check -v seen.mayhap urls.txt       # the lines that are surely not
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
-  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may hold one
+  mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may contain one
   LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  # exact answers
   mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    # a filter on a server
   mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
@@ -31,26 +31,26 @@ Exit codes, as for grep: 0 if a line was printed (or would have been with -c or 
 was, 2 after an error.
 
 A printed line may be a false positive, at the rate of the filter (mayhap info); with -v a \
-printed line is surely absent. With several filters a line is printed if any of them may hold it, \
-with -v if none does; with --tag once per filter. How keys are cut (-0, --field, --lower ...) is \
-recorded in the file; a line without a key is surely absent.
+printed line is surely absent. With several filters, a line is printed if any of them may contain \
+it, with -v if none does; with --tag once per filter. How keys are extracted (-0, --field, \
+--lower ...) is recorded in the file; a line without a key is surely absent.
 
 -l stops querying a filter at its first such line, and stops reading when no filter is left to \
-query. --confirm looks up each line that may be in the filter in a file of all its keys, cut as \
-the filter's and sorted by their bytes (LC_ALL=C sort): a few reads per line, in constant memory. \
-It refuses a file if lines that it reads are out of order: the first 8 KiB, 255 lines spread over \
-it, and those that a search passes. That is not a full check (sort -c is).
+query. --confirm looks up each line that may be in the filter in a file of all its keys, \
+extracted in the same way and sorted by their bytes (LC_ALL=C sort): a few reads per line, in \
+constant memory. It refuses a file if lines that it reads are out of order: the first 8 KiB, 255 \
+lines spread over it, and those that a search passes. That is not a full check (sort -c is).
 
 A filter of another system is detected from its bytes, or named with --format (for all files that \
-are not mayhap's). Such a file does not record how its keys are cut, so give --trim and the like \
-each time. A line whose text is no key of its --key-type is surely absent.";
+are not mayhap's). Such a file does not record how its keys are extracted, so give --trim and the \
+like each time. A line that cannot be a key of the --key-type is surely absent.";
 
 /// Print the lines that may be in a filter
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// The filter (unless -f is given), then input files [default: standard input, also -]
+    /// The filter (unless -f is given), then input files, or - for standard input, the default
     #[arg(value_name = "FILTER] [INPUT")]
     files: Vec<PathBuf>,
     /// A filter, in a file or on a server (redis://); may be given several times

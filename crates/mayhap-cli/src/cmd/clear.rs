@@ -21,11 +21,11 @@ Examples:
   mayhap clear --force redis://127.0.0.1:6379/0/seen    # on a server";
 
 const NOTES: &str = "\
-The filter keeps its size, its kind, its digest, how its keys are cut and, on a server, when it \
-expires. A file is replaced whole or not at all; a dedup that works with it at the moment ends \
-with an error. On Redis, readers and writers see the old filter or the empty one; keys that others \
-add meanwhile may be forgotten too. A window and a filter with a seed on mayhap serve, and filters \
-of RedisBloom and valkey-bloom, cannot be emptied: delete and create them.";
+The filter keeps its size, kind, digest and key options and, on a server, its expiry. A file is \
+replaced whole or not at all; a dedup that is using it ends with an error. On Redis, readers and \
+writers see either the old filter or the empty one; keys that others add meanwhile may be removed \
+too. Windows and filters with a seed on mayhap serve, and filters of RedisBloom and valkey-bloom, \
+cannot be cleared: delete and create them again.";
 
 /// Remove all keys from a filter
 #[derive(Debug, clap::Args)]

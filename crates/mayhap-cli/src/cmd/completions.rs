@@ -15,8 +15,8 @@ Examples:
   eval \"$(mayhap completions bash)\"                # for this shell alone";
 
 const NOTES: &str = "\
-The folders have to exist (mkdir -p). Start a new shell afterwards, and repeat this after an \
-update of mayhap.";
+The folders must exist (mkdir -p). Start a new shell afterwards, and repeat this after an update \
+of mayhap.";
 
 /// Print a shell completion script
 #[derive(Debug, clap::Args)]

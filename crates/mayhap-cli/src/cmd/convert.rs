@@ -27,9 +27,10 @@ The forms, which --to takes, are:
   magnuss-redis     value of the Redis key, from a BitSet or from the object
   spark             stream of BloomFilter.writeTo, from an object stream
 
-The bits stay as they are, so only forms of one scheme can become each other. A filter of one \
-system cannot become one of another, or one of mayhap: its keys are gone. Build that from the \
-keys, or keep using this one: check, add, merge and verify take it as it is.";
+The bits stay as they are, so conversion is possible only between forms of one scheme. A filter \
+of one system cannot be converted to another system or to mayhap, because its keys are unknown. \
+Build a new one from the keys, or keep using this one: check, add, merge and verify accept it as \
+it is.";
 
 /// Convert a filter of another system between that system's forms
 #[derive(Debug, clap::Args)]

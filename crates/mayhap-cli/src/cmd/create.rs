@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap create seen.mayhap -n 100M -p 0.1%
   mayhap create seen.mayhap --mem 1GiB -p 1e-4
-  mayhap create day.mayhap --layout window:24h -n 5M      # forgets what is older
+  mayhap create day.mayhap --layout window:24h -n 5M      # forgets older keys
   mayhap create last.mayhap --layout window:1M            # the last million keys
   mayhap create all.mayhap --layout scalable              # grows with its keys
   mayhap create on.mayhap --layout counting -n 1M         # keys can be removed
@@ -29,10 +29,10 @@ Examples:
   mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers";
 
 const NOTES: &str = "\
-On a server (see mayhap push --help) the layout is blocked unless another is named. If a filter \
-of that name exists with the same numbers, nothing is changed and the command says so, so that \
-many programs can start with it; one with other numbers is refused. --force replaces it with an \
-empty one, in one step.";
+On a server (see mayhap push --help) the default layout is blocked. If a filter of that name \
+exists with the same parameters, nothing is changed and the command says so, so many programs can \
+start with it; one with other parameters is an error. --force replaces it with an empty one, in \
+one step.";
 
 /// Create an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]

@@ -19,9 +19,10 @@ Examples:
   mayhap delete --force redis://127.0.0.1:6379/0/seen    # all its keys on a server";
 
 const NOTES: &str = "\
-Only what is a filter is deleted, so that a wrong name costs nothing: of a file its header is \
-looked at, and its log goes with it; on a server all keys of the filter go, whatever its system \
-(see docs/redis.md). Exit codes: 0 deleted, 2 after an error, also if there is none.";
+Only filters are deleted, so a wrong name does no harm: the header of a file is checked first. \
+The log of a file is deleted with it; on a server all keys of the filter are deleted, whatever \
+its system (see docs/redis.md). Exit codes: 0 deleted, 2 after an error, including a missing \
+filter.";
 
 /// Delete a filter, in a file or on a server
 #[derive(Debug, clap::Args)]

@@ -15,10 +15,10 @@ Examples:
   mayhap detect --json ids.guava | jq .format";
 
 const NOTES: &str = "\
-Prints a line for each format that a file may be of: the file, the format, its form, and what its \
-bytes do not say, separated by tabs. A format is detected from the first bytes and the exact \
-length; - marks one whose file is not sound, followed by what is wrong. Bare bitmaps (magnuss, \
-magnuss-redis, redisson) have no mark, and are never detected.
+Prints a line for each possible format of a file: the file, the format, its form, and the \
+parameters that it does not record, separated by tabs. A format is detected from the first bytes \
+and the exact length; - marks a damaged file, followed by the reason. Bare bitmaps (magnuss, \
+magnuss-redis, redisson) have no signature and are never detected.
 
 Exit codes: 0 if a format was detected, 1 if none was, 2 after an error.";
 

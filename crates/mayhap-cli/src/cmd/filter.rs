@@ -16,20 +16,20 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  tail -f log | mayhap filter good.mayhap | fetch      # lets through what may be in it
-  mayhap filter good.mayhap --rest held-back < today   # and where the others go
+  tail -f log | mayhap filter good.mayhap | fetch      # passes what may be in it
+  mayhap filter good.mayhap --rest held-back < today   # and where the rest goes
   mayhap filter spam.mayhap -v --field 2 < log         # by the second field, tab between them
   mayhap filter good.mayhap --json-pointer /user/mail < log
   mayhap filter --key-type utf16 seen.guava < today    # a filter of another system";
 
 const NOTES: &str = "\
-A record whose key is in the set always passes; any other one is held back, except for false \
-positives, at the rate of the filter (mayhap info). With -v it is the other way round: what \
-passes is surely not in the set. Nothing waits in memory while the input pauses.
+A record whose key is in the set always passes; any other is dropped, except for false positives, \
+at the rate of the filter (mayhap info). With -v it is the other way round: what passes is surely \
+not in the set. Nothing waits in memory while the input pauses.
 
-How records and their keys are cut (-0, --field, --json-pointer ...) is what the command line \
-says, whatever the filter was built from; how a key is normalised (--trim, --lower, --hex ...) is \
-recorded in the file. mayhap check, by contrast, cuts lines as the filter's list was cut. A \
+How records are split and keys extracted (-0, --field, --json-pointer ...) is what the command \
+line says, whatever the filter was built from; how a key is normalised (--trim, --lower, --hex \
+...) is recorded in the file. mayhap check, by contrast, uses the key options of the filter. A \
 record without a key is not in the set. A filter of another system records none of this, so give \
 all of it here.
 
@@ -42,7 +42,7 @@ pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Input files [default: standard input, also -]
+    /// Input files, or - for standard input, the default
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
     /// Pass the records that are surely not in the set

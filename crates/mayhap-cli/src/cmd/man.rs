@@ -13,10 +13,10 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap man dedup | man -l -                  # read a page
   mayhap man --out ~/.local/share/man/man1     # install all of them
-  mayhap man > mayhap.1                        # the page that leads to the others";
+  mayhap man > mayhap.1                        # the main page";
 
 const NOTES: &str = "\
-With --out the folder is created if need be, and pages of an older mayhap in it are replaced. man \
+With --out the folder is created if needed, and pages of an older mayhap in it are replaced. man \
 finds pages in folders named man1 below those that `manpath` lists.";
 
 /// Print a manual page, or write all of them to a folder

@@ -67,22 +67,22 @@ struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   mayhap dedup urls.txt > unique.txt          # keep the first of equal lines
-  tail -f log | mayhap dedup -n 10M           # of a stream, as it comes
+  tail -f log | mayhap dedup -n 10M           # of a stream, as it arrives
   mayhap build -o pw.mayhap passwords.txt.gz  # build a filter from a list
   mayhap check pw.mayhap < words              # print the lines that may be in it
   mayhap info pw.mayhap                       # look inside
-  mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may hold each line
-  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays";
+  mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may contain each line
+  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays off";
 
 const EXIT_CODES: &str = "\
-mayhap help VERB, or mayhap VERB --help, describes a verb. \
-Exit codes: 0 done, or found; 1 nothing found (check, filter, which, detect), or something is off \
-(verify); 2 error, or the filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| \
-head) is no error. Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as \
-0.1%, 1e-6 or 1/1000. Input may be compressed (gzip, zstd, bzip2, xz, lz4); any bytes are a key, \
-without the CR if every line ends with one (--raw takes all bytes as they are). A command never \
-reads and writes the same file, whatever its names, except for what add and remove change in \
-place, the --state of dedup, and a merge over one of its parts.";
+mayhap help VERB, or mayhap VERB --help, describes a verb. Exit codes: 0 done, or found; 1 \
+nothing found (check, filter, which, detect), or something is off (verify); 2 error, or the \
+filter is full; 130 and 143 after SIGINT and SIGTERM. A closed pipe (| head) is not an error. \
+Counts are written as 10M, 1.5G or 1_000, sizes as 512M or 64KiB, rates as 0.1%, 1e-6 or 1/1000. \
+Input may be compressed (gzip, zstd, bzip2, xz, lz4). A key is any bytes, without the CR if every \
+line ends with one (--raw keeps all bytes). No command reads and writes the same file, under \
+whatever names, except for filters that add and remove change in place, the --state of dedup, and \
+a merge onto one of its inputs.";
 
 #[derive(Debug, Subcommand)]
 enum Verb {

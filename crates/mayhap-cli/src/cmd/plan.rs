@@ -13,20 +13,20 @@ use mayhap_units::window::{self, WindowSize};
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap plan -n 1B -p 0.1%                    # how big, and how to make it
-  mayhap plan -n 1B -p 0.1% --plot             # and what too many keys do to it
+  mayhap plan -n 1B -p 0.1%                    # how big, and how to create it
+  mayhap plan -n 1B -p 0.1% --plot             # and the effect of too many keys
   mayhap plan -n 1B --budget 2GiB              # the lowest rate in 2 GiB
   mayhap plan -p 0.1% --budget 2GiB            # the most keys in 2 GiB
   mayhap plan --budget 2GiB                    # a table of keys and rates
   mayhap plan -n 10M -p 1% --delete            # keys are removed again
   mayhap plan --window 10M -p 1%               # the last 10 million keys
-  mayhap plan -n 1M -p 1% --sets 100           # which of 100 sets holds a key?
+  mayhap plan -n 1M -p 1% --sets 100           # which of 100 sets contains a key?
   mayhap plan -n 1M -p 1% --disk-cost 10ms --filter-cost 1us --misses 90%";
 
 const NOTES: &str = "\
-Of -n, -p and --budget two are needed, and the third follows; with one alone a table is printed. \
-All rates are predicted by the exact model of each kind, not by the textbook formula; mayhap \
-bench measures them.
+Give two of -n, -p and --budget, and the third is derived; with only one, a table is printed. All \
+rates are predicted by the exact model of each kind, not by the textbook formula; mayhap bench \
+measures them.
 
 The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries \
 are for absent keys. A query then takes 10 ms without a filter, and 1.09 ms with one of 1 %; the \
@@ -34,9 +34,9 @@ rate below which a filter pays at all is printed too. In the cost model C1 is --
 is both costs together, and --misses is the share P1 + P2. If no filter pays, or the keys \
 themselves take less memory (--key-bytes), the verdict says so.
 
-A window of time (--window 7d) is planned for at most -n keys in any such span, in whatever \
-bursts: if more come it forgets the oldest early and keeps its rate. The plot needs a terminal \
-with Unicode.
+A time window (--window 7d) is planned for at most -n keys in any such span, in any bursts: if \
+more arrive, it forgets the oldest early and keeps its rate. The plot needs a terminal with \
+Unicode.
 
 Exit codes: 0 a filter was planned; 1 no kind meets these needs; 2 error.";
 

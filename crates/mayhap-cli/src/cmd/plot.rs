@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 const EXAMPLES: &str = "\
 Examples:
   mayhap plot fpp -o fpp.svg        # the rate against the number of keys
-  mayhap plot bits -o bits.svg      # what each kind of filter costs
+  mayhap plot bits -o bits.svg      # the cost of each kind of filter
   mayhap plot bits -o bits.html     # the same as a page for a browser
-  mayhap plot overfill > over.svg   # what becomes of a filter with too many keys";
+  mayhap plot overfill > over.svg   # the effect of too many keys";
 
 /// Plot the rate models as SVG, or as HTML if the file is named so
 #[derive(Debug, clap::Args)]

@@ -26,13 +26,13 @@ Examples:
 
 const NOTES: &str = "\
 The file holds the bits as they are on the server, with everything known about the filter there. \
-The number of insertions is not known: the file has an estimate from the bits. Others may insert \
+The number of insertions is unknown: the file has an estimate from the bits. Others may insert \
 meanwhile: every key that was acknowledged before is in the file, and any later one may be. The \
 file appears whole or not at all.
 
 A filter of mayhap serve is written as a file of mayhap, of its kind, which mayhap push sends to \
-another server or, if it is a plain one (made with --layout blocked or standard), to any Redis. \
-One of RedisBloom is written as the replies of its BF.SCANDUMP (redisbloom), one of Redisson or of \
+another server or, if it is a plain one (made with --layout blocked or standard), to any Redis. A \
+filter of RedisBloom is written as the replies to BF.SCANDUMP (redisbloom), one of Redisson or of \
 Java-BloomFilter as its bitmap, which does not record m and k: they are printed.
 
 A URL is redis://host:port/database/name; see mayhap push --help.";

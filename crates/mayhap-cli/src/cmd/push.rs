@@ -21,7 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap push seen.mayhap redis://127.0.0.1:6379/0/seen
   mayhap push --force --ttl 7d today.mayhap redis://127.0.0.1:6379/0/seen   # in its place
-  mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     # its keys into the one there";
+  mayhap push --merge more.mayhap redis://127.0.0.1:6379/0/seen     # add its keys";
 
 const NOTES: &str = "\
 A URL is redis://host:port/database/name, rediss:// with TLS, or \
@@ -29,23 +29,23 @@ redis+cluster://host:port,host:port/name for a cluster. Put the password into th
 (REDISCLI_AUTH) rather than the URL, which other users of the machine can see.
 
 The bits of the file are written to the server as they are, in values of at most 4 MiB, spread \
-over all masters of a cluster, together with how its keys are cut. Nobody sees the new filter \
-before it is whole: readers and writers see the old one or the new one. If this command is \
-killed, what it has sent expires by itself; until then another push of that name is refused, \
-unless --discard-unfinished deletes it. With --merge the shards are merged one after another, and \
-the filter there keeps its time to live; it has to have the same size and digest. If it would \
-hold more keys than it was created for, nothing is sent (exit code 2), unless --overfill is \
-given; to find out, its bits are read if the keys of both may not fit.
+over all masters of a cluster, together with its key options. The new filter becomes visible only \
+when it is complete: readers and writers see the old one or the new one. If this command is \
+killed, what it has sent expires; until then another push to that name is refused, unless \
+--discard-unfinished deletes it. With --merge the shards are merged one after another, and the \
+filter there keeps its time to live; it must have the same size and digest. If the result would \
+exceed its capacity, nothing is sent (exit code 2), unless --overfill is given; if the keys of \
+both might not fit, its bits are read first.
 
-The file is read into memory, with its log. 8 MiB of it have to arrive within a third of \
---timeout. Filters of the layout standard have to fit in one value: --shard-size allows up to \
-512MiB, but a command on a huge value blocks all others. Windows, counting, scalable and fuse \
-filters, matrices, and filters of other systems cannot be pushed to Redis.
+The file is read into memory, with its log. Every 8 MiB must arrive within a third of --timeout. \
+Filters of the layout standard must fit into one value: --shard-size allows up to 512MiB, but a \
+command on a huge value blocks all others. Windows, counting, scalable and fuse filters, \
+matrices, and filters of other systems cannot be pushed to Redis.
 
-mayhap serve takes files of every kind that it has itself, fuse filters and matrices excepted; a \
-filter with a secret key only if that is its own. A dump of RedisBloom (see mayhap pull --help) \
-goes to RedisBloom and to mayhap serve. On both it comes in under a name of its own, \
-NAME:load:NUMBER, and then takes its place in one step.";
+mayhap serve accepts files of every kind except fuse filters and matrices, and a filter with a \
+secret key only if the key is the server's own. A dump of RedisBloom (see mayhap pull --help) can \
+be pushed to RedisBloom and to mayhap serve. On both it is loaded under a temporary name, \
+NAME:load:NUMBER, and then renamed in one step.";
 
 /// Send a filter file to a Redis or Valkey server
 #[derive(Debug, clap::Args)]

@@ -25,16 +25,15 @@ Examples:
 
 const NOTES: &str = "\
 Only for counting filters: mayhap create users.mayhap --layout counting. A line that was added \
-twice is there until it is removed twice. Remove only what was added: a key that never was is \
-left alone if the filter is sure of that, but if it is a false positive, removing it makes the \
-filter forget other keys.
+twice stays until it is removed twice. Remove only keys that were added: a surely absent key is \
+ignored, but removing a false positive makes the filter forget other keys.
 
-On a server only the counting filters of mayhap serve can: mayhap create URL --layout counting. A \
-key whose reply was lost is not removed again, as that could take other keys with it: the command \
-ends with an error (exit code 2), and says how many were removed before.
+On a server, only the counting filters of mayhap serve support removal: mayhap create URL \
+--layout counting. A removal whose reply was lost is not repeated, as that could remove other \
+keys: the command ends with an error (exit code 2) and reports how many were removed before.
 
-The file is replaced at the end, whole or not at all; after Ctrl-C the keys up to there are \
-removed.";
+The file is replaced at the end, whole or not at all; after Ctrl-C, the keys up to there have \
+been removed.";
 
 /// Remove keys, one per line, from a counting filter file
 #[derive(Debug, clap::Args)]
@@ -43,7 +42,7 @@ pub struct Args {
     /// The filter: a file, or redis://host:port/name on mayhap serve
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Input files [default: standard input, also -]
+    /// Input files, or - for standard input, the default
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
     /// Print the summary as JSON, on stdout

@@ -19,17 +19,17 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap which -f mon.mayhap -f tue.mayhap -f wed.mayhap < keys.txt
   mayhap which shards.mayhap < keys.txt          # sets of a matrix file, by number
-  mayhap which -a -f a.mayhap -f b.mayhap keys   # lines of no set too";
+  mayhap which -a -f a.mayhap -f b.mayhap keys   # also lines of no set";
 
 const NOTES: &str = "\
-Prints the names of the sets that may hold a line, separated by commas, then a tab and the line. \
-A set that holds it is always named; one that does not is named at the rate of its filter. Lines \
-that surely no set holds, and those without a key, are left out, unless -a is given. Exit codes: \
-0 if a set may hold a line, 1 if none does, 2 after an error.
+Prints the names of the sets that may contain a line, separated by commas, then a tab and the \
+line. A set that contains it is always named; one that does not is named at the rate of its \
+filter. Lines that are surely in no set, and those without a key, are omitted, unless -a is \
+given. Exit codes: 0 if a set may contain a line, 1 if none does, 2 after an error.
 
 A line is digested once for all filters with the same digest. If there are many filters of one \
-shape (created with the same -n, -p and digest) and much input, they are turned into a matrix on \
-the way, which answers for all of them at once.";
+shape (created with the same -n, -p and digest) and much input, they are combined into a matrix \
+in memory, which is queried for all of them at once.";
 
 const MAX_MEMORY: &str = "Memory limit for a matrix [default: half the memory of this machine] and \
                           for a filter of another system [default: all of it]";
@@ -39,7 +39,7 @@ const MAX_MEMORY: &str = "Memory limit for a matrix [default: half the memory of
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("max_memory", |arg| arg.help(MAX_MEMORY)))]
 pub struct Args {
-    /// A matrix file (unless -f is given), then input files [default: standard input, also -]
+    /// A matrix file (unless -f is given), then input files, or - for standard input, the default
     #[arg(value_name = "MATRIX] [INPUT")]
     files: Vec<PathBuf>,
     /// A filter for each set, of any kind; may be given several times

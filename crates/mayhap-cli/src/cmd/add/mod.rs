@@ -29,31 +29,31 @@ Examples:
   mayhap add --key-type long ids.guava more-ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
-Reports how many keys were new and how many were there already. Warns when the filter is 80 % \
-full and stops at 100 % (exit code 2), unless --overfill is given; a filter that holds more \
-already takes nothing, as too many new keys would look old to it. The keys up to there are saved, \
-as are those up to Ctrl-C. The file is replaced at the end, whole or not at all. How keys are cut \
-(-0, --field, --lower ...) is recorded in the file. Lines without a key, for example with too few \
-fields, are skipped and counted.
+Reports how many keys were new and how many were already there. Warns when the filter is 80 % \
+full and stops at 100 % (exit code 2), unless --overfill is given; a filter that is already over \
+capacity accepts none, as too many new keys would be taken for old ones. The keys up to there are \
+saved, as after Ctrl-C. The file is replaced at the end, whole or not at all. How keys are \
+extracted (-0, --field, --lower ...) is recorded in the file. Lines without a key, for example \
+with too few fields, are skipped and counted.
 
 Keys added to the state of a dedup are recorded as they come, and survive kill -9.
 
-Filters of other kinds are added to in the same way: a window forgets its oldest keys instead of \
-being full, and a window of time goes by this machine's clock and reports how many keys it forgot \
-early because more came than it was created for; a scalable filter grows, up to --max-memory; a \
-counting one counts every line, so that one added twice has to be removed twice.
+Other kinds work the same way: a window forgets its oldest keys instead of filling up, and a time \
+window uses this machine's clock and reports how many keys it forgot early because more arrived \
+than its capacity; a scalable filter grows, up to --max-memory; a counting filter counts every \
+line, so a line added twice must be removed twice.
 
 Many programs may add to a filter on a server at once (see mayhap push --help). A key counts once \
-the server has it, also after Ctrl-C; whether it survives a crash of the server is up to the \
-server. How full the filter is follows from its bits, counted at the start and after each 1 % of \
-its keys that this command adds (16,384 at least): what others add shows with the next count, and \
-100 % may be exceeded by that much.
+the server has it, also after Ctrl-C; whether it survives a crash of the server depends on the \
+server. The fill is determined from the bits at the start and after each 1 % of the keys that \
+this command adds (at least 16,384): keys added by others show at the next count, and 100 % may \
+be exceeded by that much.
 
 A filter of another system is written back byte for byte as that system would have, and its own \
-answer decides what is new. It is full when it holds, by its own estimate, as many keys as its \
-file says; if the file does not say, it never is, but a warning is given once half its bits are \
-set. One that clears itself is full when it would do so: with --overfill it does, which is \
-reported each time. Such a file cannot record how keys were cut.";
+answer decides what is new. It is full when, by its own estimate, it has as many keys as its file \
+records; if the file records no capacity, it is never full, but a warning appears once half its \
+bits are set. A filter that clears itself is full when it would do so; with --overfill it does, \
+and each time is reported. Such a file cannot record how keys were extracted.";
 
 const MAX_MEMORY: &str = "Refuse larger filters [default: the memory of this machine]";
 
@@ -65,7 +65,7 @@ pub struct Args {
     /// The filter: a file, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
     file: PathBuf,
-    /// Input files [default: standard input, also -]
+    /// Input files, or - for standard input, the default
     #[arg(value_name = "INPUT")]
     files: Vec<PathBuf>,
     /// Continue when the filter is full

@@ -14,10 +14,10 @@ Examples:
   mayhap backup filters -o monday --no-key      # the key is kept elsewhere";
 
 const NOTES: &str = "\
-The server goes on: everything that it had acknowledged when the command began is in the copy. \
-Every byte of the copy is checked before the command ends with 0; a copy that ends early has no \
+The server keeps running: the copy has everything that was acknowledged before the command began. \
+Every byte of the copy is verified before the command exits with 0; an incomplete copy has no \
 manifest, and no server starts from it. Files in import/ are not copied. A copy without the key \
-opens where the same key is given (--key-file). Run it as the user of the server.";
+needs the same key to open (--key-file). Run the command as the user of the server.";
 
 /// Copy the data folder of a server, which may be running
 #[derive(Debug, clap::Args)]
@@ -40,8 +40,8 @@ Examples:
   mayhap serve --data /var/lib/mayhap";
 
 const RESTORE_NOTES: &str = "\
-Every byte is checked before the command ends with 0. The folder must not be there, or be empty: \
-nothing is replaced.";
+Every byte is verified before the command exits with 0. The folder must not exist, or must be \
+empty: nothing is replaced.";
 
 /// Create a data folder from a backup
 #[derive(Debug, clap::Args)]

@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   mayhap dedup urls.txt > unique.txt
   zcat logs/*.gz | mayhap dedup -n 100M -p 1e-6 > unique.txt
-  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   # goes on where it ended
+  crawl | mayhap dedup --state seen.mayhap -n 1G | fetch   # continues where it ended
   crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
   mayhap dedup -d mail.txt                                 # the repeats instead
   tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
@@ -34,47 +34,48 @@ const NOTES: &str = "\
 A line is dropped if it was seen before, and by mistake with the probability -p once -n distinct \
 lines are in; the expected number of lost lines is printed. Without -n a file is counted first \
 (-n is the number of its lines), and for a pipe the memory grows. At -n distinct lines it stops \
-(exit code 2) with everything before printed. --overfill goes on, and loses more and more.
+(exit code 2) with everything before printed. With --overfill it continues, and loses more and \
+more lines.
 
-The key of a line is its bytes without the line feed, unless options say how to cut it. A last \
+The key of a line is its bytes without the line feed, unless options extract it otherwise. A last \
 line without a line feed gets one. A line without a key (too few fields, no JSON ...) is always \
-printed, with -d never. Nothing is held back: when the input pauses, all lines so far are out.
+printed, with -d never. Nothing is held back: when the input pauses, all lines so far have been \
+printed.
 
 --state keeps the filter in FILE, and later keys in FILE.log. A line is recorded once it is \
 printed: after Ctrl-C, or a full disk under the output, nothing recorded is printed twice; after \
 kill -9, or a full disk under FILE, at most the last chunk is; no line is ever lost. Without -n \
-the filter in FILE grows. FILE may be any filter that can be added to; in a counting one each \
-line counts once, so that mayhap remove makes it new again.
+the filter in FILE grows. FILE may be any filter that accepts keys; in a counting filter each \
+line counts once, so mayhap remove makes it new again.
 
 --state URL (see mayhap push --help) shares the filter with others: each line is printed by one \
 of them, whichever reaches the server first. A line is recorded before it is printed: after kill \
 -9, or if the output fails, up to 1,024 lines may be recorded and not printed, and up to 49,152 \
-if the server is more than 1 ms away; after Ctrl-C none. If a reply is lost on the way, a line \
-may be printed that another program has printed too. Without -n the filter has to exist. What \
-others add shows in the rate and the fill after each 1 % of its keys added from here (16,384 at \
-least).
+if the server is more than 1 ms away; after Ctrl-C none. If a reply is lost, a line may be \
+printed that another program has printed too. Without -n the filter must exist. Keys added by \
+others show in the rate and the fill after each 1 % of its keys added from here (at least \
+16,384).
 
---window forgets: a line is dropped if it came among the last so many lines, or within the last \
-so much time, and is new again at the latest when it is older than 15/14 of that many lines \
-(counting those that were not in the present 14th yet), or 9/8 of that time; a repeat makes it \
-young again. The rate rises while the window fills and stays at -p or below from then on; the \
-loss printed is the sum of that rate over the new lines. A window of time needs -n, the most keys \
-that come in it, in whatever bursts: if more come it forgets the oldest early, and reports how \
-many. Time is this machine's clock, read once per batch. If the clock is set back, the window \
-stands still until it catches up, and forgets nothing; if it is set ahead, whatever is older by \
-the new time is forgotten. The log records times too: after kill -9 a line is forgotten when it \
-would have been. (Entries in a log of mayhap 0.1, which has no times, are as young as the next \
-run.)
+--window forgets old lines: a line is dropped if it occurred among that many last lines, or \
+within that time, and is new again at the latest when it is older than 15/14 of that many lines \
+(counting those that were not in the current 14th yet), or 9/8 of that time; a repeat renews it. \
+The rate rises while the window fills and stays at -p or below from then on; the loss printed is \
+the sum of that rate over the new lines. A time window needs -n, the largest number of keys that \
+arrive in it, in any bursts: if more arrive, it forgets the oldest early, and reports how many. \
+Time is this machine's clock, read once per batch. If the clock is set back, the window stands \
+still until it catches up, and forgets nothing; if it is set ahead, whatever is older by the new \
+time is forgotten. The log records times too: after kill -9, a line is forgotten at its original \
+time. (Entries in a log of mayhap 0.1, which has no times, count from the next run.)
 
---exact remembers the lines themselves, loses none, and reports what that costs: their bytes and \
-11 to 23 more for each, briefly 33 while the table grows. At --max-memory it stops (exit code 2).";
+--exact stores the lines themselves, loses none, and reports the cost: their bytes and 11 to 23 \
+more for each, briefly 33 while the table grows. At --max-memory it stops (exit code 2).";
 
 /// Remove repeated lines, keeping the first and the order, in bounded memory
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
-    /// Input files [default: standard input, also -]
+    /// Input files, or - for standard input, the default
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Print the repeats instead: every line except the first of equal ones

@@ -36,12 +36,13 @@ Examples:
 
 const NOTES: &str = "\
 For a filter on a server (see mayhap push --help) the bits are counted there. The number of \
-insertions is not kept, and there are no checksums. The report includes when the filter expires, \
-and what the server keeps when it is killed.
+insertions is not stored, and there are no checksums. The report includes the expiry of the \
+filter, and what the server keeps if it crashes.
 
 A filter of another system is detected from its bytes, or named with --format; a bare bitmap, \
 such as magnuss-redis or redisson, needs --bits and --hashes too. Its numbers follow that \
-system's own formulas. What the file does not say is named: few formats say how keys are encoded.";
+system's own formulas. Parameters that the file does not record are listed: few formats record \
+how keys are encoded.";
 
 /// Show the parameters and the current state of a filter
 #[derive(Debug, clap::Args)]

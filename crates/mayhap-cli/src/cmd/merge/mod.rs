@@ -31,22 +31,22 @@ Examples:
 
 const NOTES: &str = "\
 The new file answers \"maybe\" where any of the files does, and nowhere else. It has the size of \
-one of them, so create each shard with the -n of all keys together: a merge that would hold more \
-is not written (exit code 2), unless --overfill is given. Files are refused if they differ in \
-size, layout, digest (--seed, --key-file) or in how keys are cut (-0, --crlf); the error names \
-the difference. If only -n and -p differ, those of the first file are kept. Every byte of every \
-file is checked; the new file appears whole or not at all, so with --force it may be one of those \
+one of them, so create each shard with the -n of all keys together: a merge that would exceed its \
+capacity is not written (exit code 2), unless --overfill is given. Files that differ in size, \
+layout, digest (--seed, --key-file) or key options (-0, --crlf) are refused; the error names the \
+difference. If only -n and -p differ, those of the first file are kept. Every byte of every file \
+is checked; the new file appears whole or not at all, so with --force it may be one of those \
 being merged.
 
 The state of a dedup includes its log. Scalable filters are merged by their layers, counting \
-filters by adding their counters (a key in two files has to be removed twice), both in memory. \
+filters by adding their counters (a key in two files must be removed twice), both in memory. \
 Windows, fuse filters and matrices cannot be merged.
 
 Filters on a server (see mayhap push --help) are merged in memory, with files or with one \
-another. If the output is one, the keys are added to it, shard by shard, and those already there \
-stay; it is created if it does not exist.
+another. If the output is on a server, the keys are added to it, shard by shard, and it keeps its \
+own; it is created if it does not exist.
 
-Filters of one other system are merged in memory if that system's filters can be; the new file is \
+Filters of one other system are merged in memory if that system can merge them; the new file is \
 in its format.";
 
 const KEY_FILE: &str = "The filters' secret key, if they are merged in memory";

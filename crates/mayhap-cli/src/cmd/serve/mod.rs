@@ -24,19 +24,20 @@ Examples:
   mayhap serve --data filters                   # Redis clients on 127.0.0.1:6380
   mayhap serve --data filters --http 8080       # and HTTP on 127.0.0.1:8080
   mayhap serve --data filters --appendfsync always --max-memory 4GiB
-  mayhap serve --config mayhap.toml             # settings of a file
-  mayhap serve --check-config --max-memory 4GiB   # what would hold, and end
+  mayhap serve --config mayhap.toml             # settings from a file
+  mayhap serve --check-config --max-memory 4GiB   # print the effective settings
   mayhap serve --data filters --repair          # drop what is damaged, keep a copy
   mayhap serve --hash-password < words.txt      # for password_hash in the file";
 
 const NOTES: &str = "\
-Clients are those of RedisBloom: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 \
-and RESP3. Settings come from the file of --config or MAYHAP_CONFIG, then from MAYHAP_NAME in the \
-environment (MAYHAP_MAX_MEMORY), then from flags; the later wins. In the file a name is \
-max_memory, users are tables [[user]]. Without users or a password everybody on this machine may \
-do everything; another address than loopback needs one, or --insecure-no-password. SIGTERM and \
-SIGINT let requests at hand end; a second one ends at once. Nothing that was acknowledged is lost \
-by any of these. See docs/operations.md.";
+Any client of RedisBloom works: BF.ADD, BF.EXISTS and the others (docs/commands.md), over RESP2 \
+and RESP3. Settings come from the file given by --config or MAYHAP_CONFIG, then from the \
+environment (MAYHAP_MAX_MEMORY), then from flags; later ones take precedence. In the file, \
+settings are named like max_memory, and users are tables [[user]]. Without users or a password, \
+anyone on this machine may do everything; an address other than loopback needs a password, or \
+--insecure-no-password. On SIGTERM and SIGINT the server finishes the requests in progress; a \
+second signal stops it at once. Nothing that was acknowledged is lost either way. See \
+docs/operations.md.";
 
 /// Serve filters to Redis clients and over HTTP
 #[derive(Debug, clap::Args)]

@@ -29,39 +29,39 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap verify seen.mayhap                      # is the file whole, does it keep its rate?
+  mayhap verify seen.mayhap                      # is the file intact, does it keep its rate?
   mayhap verify pw.mayhap passwords.txt.gz       # and is every key in it?
   mayhap verify --samples 1G seen.mayhap         # measure a low rate for longer
   mayhap verify redis://127.0.0.1:6379/0/seen keys.txt    # a filter on a server
   mayhap verify --key-type long ids.guava ids.txt    # a filter of another system";
 
 const NOTES: &str = "\
-First every page is compared with its checksum. Then the filter is queried for random digests, \
-which belong to no key (SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % \
-confidence, but from 1 to 33.5 million; --samples sets another number. The interval is Wilson's. \
-Then, if there are KEYS, each of them, cut as the filter's, has to be in it.
+First, every page is compared with its checksum. Then the filter is queried for random digests \
+(SplitMix64 from --seed): enough to measure the rate to 5 % at 99 % confidence, but from 1 to \
+33.5 million; --samples sets another number. The interval is Wilson's. Finally, if KEYS are \
+given, each of them, extracted with the filter's key options, must be in it.
 
 The rate is off if the count contradicts the bits: if a sound filter gives such a count less than \
 once in 10^9 (Chernoff's bound). It is above the target if the bits imply more keys than the \
 filter was created for, or if the count contradicts the highest rate that chance gives a filter \
 with exactly its keys; either happens to a sound filter less than once in 10^9 too. For growing \
-filters and windows that highest rate is -p and 20/sqrt(n) of it. A window of time forgets while \
-it is queried: there a rate below the predicted one is right. In a matrix the rate of each set is \
-measured, with fewer samples if there are many sets; a key has to be in one of them.
+filters and windows that highest rate is -p and 20/sqrt(n) of it. A time window forgets while it \
+is queried: there, a rate below the predicted one is correct. In a matrix the rate of each set is \
+measured, with fewer samples if there are many sets; a key must be in one of them.
 
 Exit codes: 0 all is good; 1 something is off: damage (a wrong checksum or length, in the file or \
-its log), a log that was begun and is missing, a rate that is off or above the target, a key that \
-is absent; 2 it could not be checked: no filter, unreadable, or its secret key is missing. After \
-damage nothing more is checked.
+its log), a missing log, a rate that is off or above the target, an absent key; 2 it could not be \
+verified: not a filter, unreadable, or its secret key is missing. After damage nothing more is \
+checked.
 
 A filter on a server (see mayhap push --help) has no checksums. It is queried there, for at most \
 1 million digests unless --samples says more, and may be added to meanwhile.
 
 Filters of other systems have no checksums: damage is found only if parts of a file contradict \
 each other. They are queried for random keys of their type. The rate is predicted by the system's \
-formula. It is off if it is above the target, with what chance adds to it, or, in files that name \
-no target, more than 5 % above the formula: several systems probe positions that depend on each \
-other, and their small filters do not keep the rate that they promise.";
+formula. It is off if it is above the target, allowing for chance, or, in files that record no \
+target, more than 5 % above the formula: several systems probe positions that depend on each \
+other, and their small filters do not keep the promised rate.";
 
 /// The least and the most random digests, unless --samples says otherwise.
 const MIN_SAMPLES: u64 = 1 << 20;
