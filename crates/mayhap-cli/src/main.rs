@@ -1,7 +1,10 @@
-//! The binary: everything is in the library.
+//! The binary: everything but the allocator is in the library.
+
+mod allocator;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    allocator::configure();
     mayhap_cli::cmd::main()
 }

@@ -119,6 +119,30 @@ fn a_damaged_manifest_is_named_and_no_repair_touches_it() {
 }
 
 #[test]
+fn a_damaged_key_is_named_and_no_repair_says_that_all_is_well() {
+    let folder = folder();
+    let path = find(folder.path(), "key");
+    let key = fs::read(&path).unwrap();
+    let other: Vec<u8> = key.iter().map(|digit| if *digit == b'7' { b'8' } else { b'7' }).collect();
+    let others = [&key[..20], b"not the key", &other[..32]];
+    for (bytes, why) in others.into_iter().zip(["32 hex digits", "32 hex digits", "another key"]) {
+        fs::write(&path, bytes).unwrap();
+        for said in [refused(folder.path()), repair(folder.path()).1] {
+            assert!(said.contains(why), "{said}");
+        }
+        assert_eq!(repair(folder.path()).0, Some(2));
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+    fs::remove_file(&path).unwrap();
+    let (code, said) = repair(folder.path());
+    assert!(code == Some(2) && said.contains("key"), "{said}");
+    assert!(!path.exists());
+    fs::write(&path, key).unwrap();
+    assert_eq!(repair(folder.path()).0, Some(0));
+    assert!(has(&Server::start(folder.path(), &ARGUMENTS), "logged", "99"));
+}
+
+#[test]
 fn a_repair_of_no_folder_makes_none() {
     let folder = tempfile::tempdir().unwrap();
     let (code, said) = repair(folder.path());

@@ -132,3 +132,28 @@ fn a_burst_of_ten_thousand_connections_is_taken_and_idle_they_cost_little() {
         String::from_utf8(info).unwrap().contains("connected_clients:1\r\n").then_some(())
     });
 }
+
+/// An allocator that keeps what is freed fails this: glibc's kept all of it.
+#[test]
+fn the_memory_of_filters_that_are_deleted_goes_back_to_the_system() {
+    const FILTERS: usize = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    let (server, _, mut neighbour) = start(folder.path());
+    let before = server.resident();
+    for first in (0..FILTERS).step_by(1000) {
+        let requests: Vec<Vec<u8>> = (first..first + 1000)
+            .map(|i| request(&[b"BF.ADD", format!("small-{i}").as_bytes(), b"key"]))
+            .collect();
+        neighbour.send(&requests.concat()).unwrap();
+        for _ in 0..1000 {
+            assert_eq!(neighbour.answer().unwrap(), Answer::Number(1));
+        }
+    }
+    let full = grown(&server, before);
+    // What they are sized for, without what belongs to them.
+    assert!(full > FILTERS as u64 * 3712, "{full} bytes");
+    assert_eq!(neighbour.ask("FLUSHALL"), Answer::Simple("OK".into()));
+    let left = until(|| Some(grown(&server, before)).filter(|&left| left < full / 4));
+    println!("{FILTERS} filters: {} KiB more, {} KiB when they are gone", full >> 10, left >> 10);
+    assert_eq!(neighbour.ask("DBSIZE"), Answer::Number(0));
+}

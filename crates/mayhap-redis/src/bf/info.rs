@@ -44,7 +44,7 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 }
 
 /// Fields that only some servers have: p, the requested capacity, and two names of `mayhap serve`.
-pub(super) const FIELDS: [&str; 4] = ["ERROR", "ASKED", "KIND", "DIGEST"];
+pub(super) const FIELDS: [&str; 4] = ["ERROR", "REQUESTED", "KIND", "DIGEST"];
 
 impl BfKind {
     /// The kinds as `mayhap serve` names them.

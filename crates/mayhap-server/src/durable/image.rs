@@ -181,7 +181,8 @@ pub fn read_native<F: Native>(
 /// Checks an image of a filter without keeping it.
 pub(super) fn verify(store: &Store, id: u64, of: ImageOf) -> Result<(), Error> {
     let image = if of.is_packed() {
-        let record = read_records(store, of, of.offset.saturating_add(of.bytes))?;
+        let mut record = Vec::new();
+        read_records(store, of, of.offset.saturating_add(of.bytes), &mut record)?;
         Image::of_record(store, (id, of), &record, Vec::new())?
     } else {
         Image::open(store, of)?
@@ -189,17 +190,22 @@ pub(super) fn verify(store: &Store, id: u64, of: ImageOf) -> Result<(), Error> {
     image.check(store).map(drop)
 }
 
-/// Reads a pack from a record to a place after it; less if the file is shorter.
-pub(super) fn read_records(store: &Store, first: ImageOf, end: u64) -> Result<Vec<u8>, Error> {
+/// Reads a pack from a record to a place after it, in place of what `records` had; less if the
+/// file is shorter.
+pub(super) fn read_records(
+    store: &Store,
+    first: ImageOf,
+    end: u64,
+    records: &mut Vec<u8>,
+) -> Result<(), Error> {
     let path = &first.path();
     let file = store.open_image(path)?;
     let there = file.bytes().map_err(store.error("look at", path))?;
-    let bytes = end.min(there).saturating_sub(first.offset);
-    let mut records = Vec::new();
-    let room = records.try_reserve_exact(bytes as usize);
+    let bytes = end.min(there).saturating_sub(first.offset) as usize;
+    let room = records.try_reserve_exact(bytes.saturating_sub(records.len()));
     room.map_err(io::Error::from).map_err(store.error("read", path))?;
-    records.resize(bytes as usize, 0);
-    let found = read_up_to(&*file, &mut records, first.offset);
+    records.resize(bytes, 0);
+    let found = read_up_to(&*file, records, first.offset);
     records.truncate(found.map_err(store.error("read", path))?);
-    Ok(records)
+    Ok(())
 }

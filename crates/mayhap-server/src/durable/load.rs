@@ -23,26 +23,25 @@ pub(super) fn load_images(
     progress: &(dyn Fn(Progress) + Sync),
     report: &mut Report,
 ) -> Result<Packs, Error> {
-    for (Saved { id, name, spec, expires_at }, _) in &manifest.filters {
-        let created = replay.create(*id, name, spec, *expires_at);
-        let path = || store.path(MANIFEST);
-        created.map_err(|why| Error::Replay { path: path(), offset: 0, why })?;
-    }
+    let listed = replay.create_all(&mut manifest.filters.iter().map(|(filter, _)| filter));
+    listed.map_err(|why| Error::Replay { path: store.path(MANIFEST), offset: 0, why })?;
     let sizes = |number| pack::check(store, number).map(|bytes| (number, bytes));
     let packs = packs_of(manifest).into_iter().map(sizes).collect::<Result<_, _>>()?;
     let all = manifest.filters.iter().map(|(filter, of)| (filter.id, *of));
-    let mut images: Vec<(u64, ImageOf)> = all.filter(|(_, of)| of.number != 0).collect();
+    let mut images: Vec<(u64, ImageOf)> = Vec::with_capacity(manifest.filters.len());
+    images.extend(all.filter(|(_, of)| of.number != 0));
     images.sort_unstable_by_key(|(_, of)| (of.number, of.offset));
     let total = images.iter().map(|(_, of)| of.bytes).sum();
     let batches = batches(&images);
     let (next, done) = (AtomicUsize::new(0), AtomicU64::new(0));
     let first_error = Mutex::new(None);
     let work = || {
+        let mut memory = Memory::default();
         // ORDERING: Relaxed, all four. Each number stands for itself: a read-modify-write gives no
         // batch twice. The error is behind its lock, and the scope's end publishes the images.
         while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
             let batch = &images[batch.clone()];
-            if let Err(error) = load_batch(store, batch, replay) {
+            if let Err(error) = load_batch(store, batch, replay, &mut memory) {
                 next.store(batches.len(), Ordering::Relaxed);
                 first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 return;
@@ -88,7 +87,19 @@ fn batches(images: &[(u64, ImageOf)]) -> Vec<Range<usize>> {
     batches
 }
 
-fn load_batch(store: &Store, batch: &[(u64, ImageOf)], replay: &dyn Replay) -> Result<(), Error> {
+/// What one batch leaves to the next.
+#[derive(Default)]
+struct Memory {
+    records: Vec<u8>,
+    image: Vec<u8>,
+}
+
+fn load_batch(
+    store: &Store,
+    batch: &[(u64, ImageOf)],
+    replay: &dyn Replay,
+    memory: &mut Memory,
+) -> Result<(), Error> {
     let [(_, first), ..] = batch else { return Ok(()) };
     if !first.is_packed() {
         return batch.iter().try_for_each(|&(id, of)| {
@@ -96,14 +107,14 @@ fn load_batch(store: &Store, batch: &[(u64, ImageOf)], replay: &dyn Replay) -> R
         });
     }
     let end = batch.iter().map(|(_, of)| of.offset.saturating_add(of.bytes)).max();
-    let records = read_records(store, *first, end.unwrap_or(0))?;
-    let mut memory = Vec::new();
+    let Memory { records, image: memory } = memory;
+    read_records(store, *first, end.unwrap_or(0), records)?;
     for &(id, of) in batch {
         let from = (of.offset - first.offset) as usize;
         let record = records.get(from..).unwrap_or_default();
         let record = &record[..record.len().min(usize::try_from(of.bytes).unwrap_or(usize::MAX))];
-        let image = Image::of_record(store, (id, of), record, memory)?;
-        memory = load_image(store, (id, of), image, replay)?;
+        let image = Image::of_record(store, (id, of), record, std::mem::take(memory))?;
+        *memory = load_image(store, (id, of), image, replay)?;
     }
     Ok(())
 }

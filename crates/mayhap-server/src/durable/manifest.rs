@@ -42,6 +42,8 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"\x89mhpman\n";
 const VERSION: u16 = 2;
+/// The least of a filter, in version 1: without name and spec.
+const FILTER_BYTES: usize = 6 * 8 + 2 * 4;
 
 /// An image, as the manifest knows it. Number 0: there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,7 +165,11 @@ impl Manifest {
             next_image: input.u64()?,
             filters: Vec::new(),
         };
-        for _ in 0..input.u64()? {
+        let filters = input.u64()?;
+        // At once, for a million of them are hundreds of MiB; no more than there are bytes for.
+        let most = input.0.len() / FILTER_BYTES;
+        manifest.filters.reserve(usize::try_from(filters).unwrap_or(most).min(most));
+        for _ in 0..filters {
             let [id, expires_at] = [input.u64()?, input.u64()?];
             let number = input.u64()?;
             let offset = if version < 2 { 0 } else { input.u64()? };

@@ -157,7 +157,11 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
     Ok(manifest)
 }
 
-fn check_digests(store: &Store, manifest: &Manifest, options: &Options) -> Result<(), Error> {
+pub(super) fn check_digests(
+    store: &Store,
+    manifest: &Manifest,
+    options: &Options,
+) -> Result<(), Error> {
     let wanted = Identity::new(manifest.identity.log_id, &options.digest_function);
     let found = &manifest.identity;
     for (parameter, folder, given) in [

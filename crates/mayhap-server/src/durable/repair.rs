@@ -3,12 +3,14 @@
 use super::disk::{again, read_up_to, write_all_at};
 use super::load::{packs_of, verify_images};
 use super::manifest::Manifest;
-use super::recover::replay_log;
+use super::recover::{check_digests, replay_log};
 use super::segment::{self, Identity};
-use super::store::{FILTERS, LOG, MANIFEST, pack_path, segment_path};
-use super::{Answered, DataFolder, Error, Image, Replay, ReplayError, Report, Store, pack};
+use super::store::{FILTERS, KEY, LOG, MANIFEST, pack_path, segment_path};
+use super::{
+    Answered, DataFolder, Error, Image, Options, Replay, ReplayError, Report, Store, pack,
+};
 use crate::fail_point::{fail_point, fail_point_of};
-use mayhap::Digest;
+use mayhap::{Digest, DigestFunction, SecretKey};
 use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
@@ -61,6 +63,29 @@ pub fn repair(folder: &DataFolder) -> Result<Repaired, Error> {
             return Err(Error::Damaged { path, offset, what: "no segment".to_owned() });
         };
         cut(store, &manifest, bad, last, offset, &mut repaired)?;
+    }
+}
+
+impl DataFolder {
+    /// Checks that this key, or without one that of the folder, is the one that its filters were
+    /// filled with. Nothing but a backup brings it back, and [`repair`] does not look at it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`], [`Error::Damaged`], [`Error::OtherDigests`] for the key; as [`repair`]
+    /// for the manifest, which says which key it was.
+    pub fn check_key(&self, given: Option<SecretKey>) -> Result<(), Error> {
+        let Some(manifest) = Manifest::read(&self.store)? else { return Ok(()) };
+        let key = match given {
+            Some(key) => key,
+            None if self.store.read(KEY)?.is_some() => self.secret_key()?,
+            None => {
+                let why = "without it nobody can tell which keys the filters have";
+                return Err(Error::Missing { path: self.store.path(KEY), why });
+            }
+        };
+        let options = Options::new(DigestFunction::sip13(key));
+        check_digests(&self.store, &manifest, &options)
     }
 }
 

@@ -11,6 +11,18 @@ use std::io::{self, Write};
 /// what a filter has already: they follow an image that may hold it. An error ends the opening, and
 /// the log adds the file and the place.
 pub trait Replay: Sync {
+    /// The filters of the manifest, before anything else.
+    ///
+    /// # Errors
+    ///
+    /// As [`Replay::create`].
+    fn create_all(&self, filters: &mut dyn Iterator<Item = &Saved>) -> Result<(), ReplayError> {
+        for Saved { id, name, spec, expires_at } in filters {
+            self.create(*id, name, spec, *expires_at)?;
+        }
+        Ok(())
+    }
+
     /// A filter of this name, in place of the one that may have had the name: with the contents
     /// that [`Replay::load`] was given for its id, or empty. If the id is known, nothing changes.
     /// `spec` is what [`Operation::Create`](super::Operation) was given.

@@ -52,8 +52,13 @@ pub struct Keyspace {
 impl Keyspace {
     /// An empty one.
     pub fn new(options: Options) -> Self {
+        Self::with_room(options, 0)
+    }
+
+    /// The same with room for the names of so many filters.
+    pub(super) fn with_room(options: Options, filters: usize) -> Self {
         Self {
-            names: papaya::HashMap::new(),
+            names: papaya::HashMap::with_capacity(filters),
             by_id: RwLock::default(),
             changing: Mutex::new(1),
             options,

@@ -2,7 +2,7 @@
 
 use super::kind::{Contents, read_image};
 use super::loading::Loading;
-use super::lock::{locked, write};
+use super::lock::{locked, read, write};
 use super::names::Named;
 use super::sizes::Sizes;
 use super::{Entry, Keyspace, Options, RecoveryError, Shape, Spec};
@@ -11,7 +11,7 @@ use mayhap::{Bitmap, Digest};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::panic::resume_unwind;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::ScopedJoinHandle;
 
 /// A thread more is not worth its start for fewer filters.
@@ -24,17 +24,35 @@ const FEWEST_A_THREAD: usize = 1024;
 pub struct Recovery {
     options: Options,
     sizes: Sizes,
-    filters: Mutex<Filled>,
+    /// Only read while images are.
+    filters: RwLock<Filled>,
 }
 
 #[derive(Debug, Default)]
 struct Filled {
     by_id: BTreeMap<u64, Coming>,
-    ids: HashMap<Arc<[u8]>, u64>,
+    /// Which filter has which name; none before the log changes names, which it may not.
+    ids: Option<HashMap<Arc<[u8]>, u64>>,
     /// Contents of filters that are not created yet, and perhaps never were.
     contents: HashMap<u64, Loading>,
     new: Bitmap,
     next_id: u64,
+}
+
+impl Filled {
+    /// Every filter by its name. Of several of one name, which no list of filters has, the last one.
+    fn ids(&mut self) -> &mut HashMap<Arc<[u8]>, u64> {
+        let by_id = &mut self.by_id;
+        self.ids.get_or_insert_with(|| {
+            let mut ids = HashMap::with_capacity(by_id.len());
+            let names = by_id.iter().map(|(id, coming)| (coming.name.clone(), *id));
+            let replaced: Vec<u64> = names.filter_map(|(name, id)| ids.insert(name, id)).collect();
+            for id in replaced {
+                by_id.remove(&id);
+            }
+            ids
+        })
+    }
 }
 
 #[derive(Debug)]
@@ -42,9 +60,14 @@ struct Coming {
     name: Arc<[u8]>,
     spec: Spec,
     expires_at: u64,
-    /// What its image has of what is to be done in order.
-    mark: u64,
-    state: State,
+    /// Behind a lock of its own, as images are read by several threads.
+    state: Mutex<State>,
+}
+
+impl Coming {
+    fn state(&mut self) -> &mut State {
+        self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug)]
@@ -53,13 +76,14 @@ enum State {
     New,
     /// Parts of a dump, which version 0.1 wrote after the creation.
     Loading(Loading),
-    Ready(Box<dyn Contents>),
+    /// And what its image has of what is to be done in order.
+    Ready(Box<dyn Contents>, u64),
 }
 
 impl Recovery {
     /// Nothing yet.
     pub fn new(options: Options) -> Self {
-        Self { options, sizes: Sizes::default(), filters: Mutex::default() }
+        Self { options, sizes: Sizes::default(), filters: RwLock::default() }
     }
 
     /// Calls `f` with the contents of a filter, if it is known; an empty one if nothing was said.
@@ -68,14 +92,15 @@ impl Recovery {
         id: u64,
         f: impl FnOnce(&mut dyn Contents, u64, &mut Bitmap) -> Result<(), RecoveryError>,
     ) -> Result<(), ReplayError> {
-        let mut filled = locked(&self.filters);
+        let mut filled = write(&self.filters);
         let Filled { by_id, new, .. } = &mut *filled;
         let Some(coming) = by_id.get_mut(&id) else { return Ok(()) };
-        if matches!(coming.state, State::New) {
-            coming.state = State::Ready(empty(&coming.spec, &self.options, &self.sizes)?);
+        if matches!(coming.state(), State::New) {
+            let contents = empty(&coming.spec, &self.options, &self.sizes)?;
+            *coming.state() = State::Ready(contents, 0);
         }
-        match &mut coming.state {
-            State::Ready(contents) => Ok(f(&mut **contents, coming.mark, new)?),
+        match coming.state() {
+            State::Ready(contents, mark) => Ok(f(&mut **contents, *mark, new)?),
             // Nobody saw it, so nobody inserted.
             State::New | State::Loading(_) => Err(RecoveryError::KeysTooEarly.into()),
         }
@@ -100,6 +125,24 @@ fn begin(bytes: &[u8], options: &Options) -> Result<Loading, RecoveryError> {
 }
 
 impl Replay for Recovery {
+    fn create_all(&self, listed: &mut dyn Iterator<Item = &Saved>) -> Result<(), ReplayError> {
+        let mut filled = write(&self.filters);
+        let coming = |saved: &Saved| {
+            let spec = Spec::decode(&saved.spec).ok_or(RecoveryError::UnknownKind)?;
+            let (name, expires_at) = (saved.name.as_ref().into(), saved.expires_at);
+            let coming = Coming { name, spec, expires_at, state: State::New.into() };
+            Ok::<_, RecoveryError>((saved.id, coming))
+        };
+        let mut all = Vec::with_capacity(listed.size_hint().0);
+        for saved in listed {
+            all.push(coming(saved)?);
+        }
+        filled.by_id = all.into_iter().collect();
+        let last = filled.by_id.last_key_value().map_or(0, |(id, _)| id.saturating_add(1));
+        filled.next_id = filled.next_id.max(last);
+        Ok(())
+    }
+
     fn create(
         &self,
         id: u64,
@@ -108,7 +151,7 @@ impl Replay for Recovery {
         expires_at: u64,
     ) -> Result<(), ReplayError> {
         let spec = Spec::decode(spec).ok_or(RecoveryError::UnknownKind)?;
-        let mut filled = locked(&self.filters);
+        let mut filled = write(&self.filters);
         filled.next_id = filled.next_id.max(id.saturating_add(1));
         if filled.by_id.contains_key(&id) {
             return Ok(());
@@ -117,27 +160,23 @@ impl Replay for Recovery {
             Some(contents) if !contents.is_whole() => {
                 return Err(RecoveryError::NotWhole.into());
             }
-            Some(contents) => State::Ready(decode(&contents, &self.options)?),
+            Some(contents) => State::Ready(decode(&contents, &self.options)?, 0),
             None => State::New,
         };
         let name: Arc<[u8]> = name.into();
-        if let Some(replaced) = filled.ids.insert(name.clone(), id) {
+        if let Some(replaced) = filled.ids().insert(name.clone(), id) {
             filled.by_id.remove(&replaced);
         }
-        let coming = Coming { name, spec, expires_at, mark: 0, state };
+        let coming = Coming { name, spec, expires_at, state: state.into() };
         filled.by_id.insert(id, coming);
         Ok(())
     }
 
     fn image(&self, id: u64, mark: u64, image: &mut Image) -> Result<(), ReplayError> {
-        let spec = locked(&self.filters).by_id.get(&id).map(|coming| coming.spec);
-        let Some(spec) = spec else { return Ok(()) };
-        // Without the lock: several images are read at once.
-        let contents = read_image(&spec, mark, image, &self.options.unlimited())?;
-        if let Some(coming) = locked(&self.filters).by_id.get_mut(&id) {
-            coming.state = State::Ready(contents);
-            coming.mark = mark;
-        }
+        let filled = read(&self.filters);
+        let Some(coming) = filled.by_id.get(&id) else { return Ok(()) };
+        let contents = read_image(&coming.spec, mark, image, &self.options.unlimited())?;
+        *locked(&coming.state) = State::Ready(contents, mark);
         Ok(())
     }
 
@@ -165,7 +204,7 @@ impl Replay for Recovery {
     }
 
     fn load(&self, id: u64, part: u64, bytes: &[u8]) -> Result<(), ReplayError> {
-        let mut filled = locked(&self.filters);
+        let mut filled = write(&self.filters);
         let unlimited = self.options.unlimited();
         let Filled { by_id, contents, .. } = &mut *filled;
         let Some(coming) = by_id.get_mut(&id) else {
@@ -177,42 +216,46 @@ impl Replay for Recovery {
             }
             return Ok(());
         };
-        match (&mut coming.state, part) {
+        let state = coming.state();
+        match (&mut *state, part) {
             // An image has it already.
-            (State::Ready(_), _) => return Ok(()),
+            (State::Ready(..), _) => return Ok(()),
             (state, 0) => *state = State::Loading(begin(bytes, &unlimited)?),
             (State::Loading(loading), _) => {
                 loading.push(bytes).map_err(RecoveryError::Contents)?;
             }
             (State::New, _) => return Err(RecoveryError::NoFirstPart.into()),
         }
-        if let State::Loading(loading) = &coming.state
+        if let State::Loading(loading) = &*state
             && loading.is_whole()
         {
-            coming.state = State::Ready(decode(loading, &unlimited)?);
+            *state = State::Ready(decode(loading, &unlimited)?, 0);
         }
         Ok(())
     }
 
     fn remove(&self, id: u64) {
-        let mut filled = locked(&self.filters);
+        let mut filled = write(&self.filters);
         filled.contents.remove(&id);
         if let Some(Coming { name, .. }) = filled.by_id.remove(&id)
-            && filled.ids.get(&name) == Some(&id)
+            && let Some(ids) = &mut filled.ids
+            && ids.get(&name) == Some(&id)
         {
-            filled.ids.remove(&name);
+            ids.remove(&name);
         }
     }
 
     fn rename(&self, id: u64, name: &[u8]) {
-        let mut filled = locked(&self.filters);
+        let mut filled = write(&self.filters);
+        filled.ids();
         let Some(coming) = filled.by_id.get_mut(&id) else { return };
         let name: Arc<[u8]> = name.into();
         let old = std::mem::replace(&mut coming.name, name.clone());
-        if filled.ids.get(&old) == Some(&id) {
-            filled.ids.remove(&old);
+        let ids = filled.ids();
+        if ids.get(&old) == Some(&id) {
+            ids.remove(&old);
         }
-        if let Some(replaced) = filled.ids.insert(name, id)
+        if let Some(replaced) = ids.insert(name, id)
             && replaced != id
         {
             filled.by_id.remove(&replaced);
@@ -220,15 +263,15 @@ impl Replay for Recovery {
     }
 
     fn expire(&self, id: u64, expires_at: u64) {
-        if let Some(coming) = locked(&self.filters).by_id.get_mut(&id) {
+        if let Some(coming) = write(&self.filters).by_id.get_mut(&id) {
             coming.expires_at = expires_at;
         }
     }
 
     fn clear(&self) {
-        let mut filled = locked(&self.filters);
+        let mut filled = write(&self.filters);
         filled.by_id.clear();
-        filled.ids.clear();
+        filled.ids = None;
     }
 }
 
@@ -243,11 +286,12 @@ impl Keyspace {
     /// [`RecoveryError::Filter`]: too little memory.
     pub fn restored(recovery: Recovery, next_id: u64) -> Result<Self, RecoveryError> {
         let Recovery { options, sizes, filters } = recovery;
-        let mut keyspace = Self::new(options);
+        let mut filled = filters.into_inner().unwrap_or_else(PoisonError::into_inner);
+        // None of them is copied to a larger table on the way.
+        let mut keyspace = Self::with_room(options, filled.by_id.len());
         keyspace.sizes = sizes;
-        let filled = filters.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         *locked(&keyspace.changing) = next_id.max(filled.next_id).max(1);
-        drop(filled.ids);
+        drop(filled.ids.take());
         let mut coming: Vec<(u64, Coming)> = filled.by_id.into_iter().collect();
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let share = coming.len().div_ceil(threads).max(FEWEST_A_THREAD);
@@ -265,9 +309,12 @@ impl Keyspace {
             threads.into_iter().map(ScopedJoinHandle::join).collect::<Vec<_>>()
         });
         // From the oldest filters on, as they stand in the index.
-        let mut all = Vec::new();
+        let mut all: Vec<(u64, Named)> = Vec::new();
         for share in restored.into_iter().rev() {
             all.append(&mut share.unwrap_or_else(|panic| resume_unwind(panic))?);
+        }
+        if keyspace.len() < all.len() {
+            keyspace.drop_namesakes(&mut all);
         }
         *write(&keyspace.by_id) = all.into_iter().collect();
         Ok(keyspace)
@@ -276,9 +323,9 @@ impl Keyspace {
     /// Gives filters that came back their names; returns them for the index.
     fn restore(&self, coming: Vec<(u64, Coming)>) -> Result<Vec<(u64, Named)>, RecoveryError> {
         let mut restored = Vec::with_capacity(coming.len());
-        for (id, Coming { name, spec, expires_at, state, .. }) in coming {
-            let contents = match state {
-                State::Ready(contents) => contents,
+        for (id, Coming { name, spec, expires_at, state }) in coming {
+            let contents = match state.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                State::Ready(contents, _) => contents,
                 State::New if matches!(spec.shape, Shape::RedisBloom | Shape::File) => continue,
                 State::New => empty(&spec, &self.options, &self.sizes)?,
                 State::Loading(_) => continue,
@@ -293,6 +340,14 @@ impl Keyspace {
             restored.push((id, Named { name, entry }));
         }
         Ok(restored)
+    }
+}
+
+impl Keyspace {
+    /// Of filters of one name, which no list of ours has, the last one stays.
+    fn drop_namesakes(&self, all: &mut Vec<(u64, Named)>) {
+        all.iter().for_each(|(_, named)| self.put(named.name.clone(), named.entry.clone()));
+        all.retain(|(id, named)| self.with(&named.name, 0, |entry| entry.id) == Some(*id));
     }
 }
 
@@ -336,5 +391,46 @@ mod tests {
         let keyspace = Keyspace::restored(recovery, 1001).unwrap();
         let entry = keyspace.get(b"scratch", 1).unwrap();
         assert_eq!((entry.id, keyspace.sizes.known()), (1000, 1));
+    }
+
+    fn listed(names: &[&str]) -> Recovery {
+        let recovery = Recovery::new(Options::new(SecretKey::new([7; 16])));
+        let spec = Spec::growing(10_000, 0.001, 2).encode();
+        let filters: Vec<Saved> = (1..)
+            .zip(names)
+            .map(|(id, name)| Saved {
+                id,
+                name: name.as_bytes().into(),
+                spec: spec.as_slice().into(),
+                expires_at: 0,
+            })
+            .collect();
+        recovery.create_all(&mut filters.iter()).unwrap();
+        recovery
+    }
+
+    fn ids(recovery: Recovery, names: &[&str]) -> (Vec<Option<u64>>, Vec<u64>) {
+        let keyspace = Keyspace::restored(recovery, 0).unwrap();
+        let id = |name: &&str| keyspace.get(name.as_bytes(), 1).map(|entry| entry.id);
+        (names.iter().map(id).collect(), keyspace.all().iter().map(|(_, it)| it.id).collect())
+    }
+
+    #[test]
+    fn the_log_changes_names_of_filters_that_the_manifest_lists() {
+        let recovery = listed(&["a", "b", "c", "d"]);
+        recovery.rename(1, b"b");
+        recovery.create(9, b"c", &Spec::growing(10, 0.1, 2).encode(), 0).unwrap();
+        recovery.remove(4);
+        let names = ["a", "b", "c", "d"];
+        assert_eq!(ids(recovery, &names), (vec![None, Some(1), Some(9), None], vec![1, 9]));
+    }
+
+    #[test]
+    fn of_filters_of_one_name_the_last_one_stays() {
+        let found = (vec![Some(3), Some(2)], vec![2, 3]);
+        assert_eq!(ids(listed(&["a", "b", "a"]), &["a", "b"]), found);
+        let changed = listed(&["a", "b", "a"]);
+        changed.rename(9, b"there is none of this id");
+        assert_eq!(ids(changed, &["a", "b"]), found);
     }
 }

@@ -77,7 +77,6 @@ fn log_options(config: &Config, secret_key: SecretKey) -> durable::Options {
     options.segment_bytes = config.checkpoint_bytes;
     let interval = Duration::from_millis(config.checkpoint_interval_ms);
     options.checkpoint_every = Some(interval).filter(|interval| !interval.is_zero());
-    options.threads = config.threads.unwrap_or(options.threads);
     options
 }
 

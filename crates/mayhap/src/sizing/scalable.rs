@@ -117,7 +117,7 @@ impl LayerParams {
     /// The count of insertions at which the layer is full, as
     /// [`FilterParams::inserted_when_full`].
     pub fn inserted_when_full(&self) -> u64 {
-        self.intake().inserted_when_full(self.expected_items())
+        known_when_full(self)
     }
 
     pub(crate) const fn intake(&self) -> Intake {
@@ -134,28 +134,55 @@ impl LayerParams {
     }
 }
 
-/// [`blocked::expected_fpp`], which is summed over all loads of a block: remembered for the last
-/// filter of the thread, since a server opens a million filters of the same size one by one.
+/// What a thread worked out last, for the next filter of the same size: a server opens and creates a
+/// million of them one by one.
 #[cfg(feature = "std")]
-fn known_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
-    use core::cell::Cell;
-    std::thread_local! {
-        static LAST: Cell<((u64, u32, u64), f64)> = const { Cell::new(((0, 0, 0), 0.0)) };
-    }
-    let size = (num_blocks, num_hashes, items);
-    LAST.with(|last| match last.get() {
-        (known, fpp) if known == size => fpp,
+type Last<K, V> = std::thread::LocalKey<core::cell::Cell<Option<(K, V)>>>;
+
+#[cfg(feature = "std")]
+fn remembered<K: Copy + PartialEq, V: Copy>(
+    last: &'static Last<K, V>,
+    size: K,
+    compute: impl FnOnce() -> V,
+) -> V {
+    last.with(|last| match last.get() {
+        Some((known, value)) if known == size => value,
         _ => {
-            let fpp = blocked::expected_fpp(num_blocks, num_hashes, items);
-            last.set((size, fpp));
-            fpp
+            let value = compute();
+            last.set(Some((size, value)));
+            value
         }
     })
 }
 
-#[cfg(not(feature = "std"))]
+/// [`blocked::expected_fpp`], which is summed over all loads of a block.
 fn known_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
-    blocked::expected_fpp(num_blocks, num_hashes, items)
+    let compute = || blocked::expected_fpp(num_blocks, num_hashes, items);
+    #[cfg(feature = "std")]
+    {
+        std::thread_local! {
+            static LAST: core::cell::Cell<Option<((u64, u32, u64), f64)>> =
+                const { core::cell::Cell::new(None) };
+        }
+        remembered(&LAST, (num_blocks, num_hashes, items), compute)
+    }
+    #[cfg(not(feature = "std"))]
+    compute()
+}
+
+/// [`LayerParams::inserted_when_full`], which adds up what all loads of a block swallow.
+fn known_when_full(layer: &LayerParams) -> u64 {
+    let compute = || layer.intake().inserted_when_full(layer.expected_items());
+    #[cfg(feature = "std")]
+    {
+        std::thread_local! {
+            static LAST: core::cell::Cell<Option<(LayerParams, u64)>> =
+                const { core::cell::Cell::new(None) };
+        }
+        remembered(&LAST, *layer, compute)
+    }
+    #[cfg(not(feature = "std"))]
+    compute()
 }
 
 /// The layer with the fewest bits for `items` keys at `target_fpp` or less, with as few parts as

@@ -57,8 +57,8 @@ pub(super) const MERGE: &[Case] = &[
     each("BF.INFO t CAPACITY", "*1|:5000", "%1|+Capacity|:5000"),
     each("BF.MEXISTS s1 a c", "*2|:1|:0", "*2|#t|#f"),
     // A filter that is there may be added to meanwhile.
-    both("BF.MERGE s1 s2", "-ERR item exists"),
-    both("BF.MERGE s1 s1", "-ERR item exists"),
+    both("BF.MERGE s1 s2", "-ERR item exists: merge into a new name, ..."),
+    both("BF.MERGE s1 s1", "-ERR item exists: merge into a new name, ..."),
     both("BF.MERGE u s1", "+OK"),
     each("BF.MEXISTS u a b c", "*3|:1|:1|:0", "*3|#t|#t|#f"),
     each("BF.ADD u c", ":1", "#t"),

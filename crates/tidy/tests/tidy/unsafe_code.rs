@@ -3,7 +3,8 @@
 use crate::{check, files, read, shown};
 
 /// Files of product code that may have unsafe blocks, as in ARCHITECTURE.md's table of walls.
-const ALLOWED: [&str; 6] = [
+const ALLOWED: [&str; 7] = [
+    "crates/mayhap-cli/src/allocator.rs",
     "crates/mayhap/src/simd/",
     "crates/mayhap/src/bits/owned.rs",
     "crates/mayhap/src/bits/shared.rs",
@@ -40,6 +41,7 @@ fn the_list_is_the_one_in_the_architecture() {
     for file in ALLOWED {
         let name = file.trim_start_matches("crates/mayhap/src/").trim_end_matches('/');
         let name = name.trim_start_matches("crates/mayhap-store/src/");
+        let name = name.trim_start_matches("crates/mayhap-cli/src/");
         assert!(page.contains(&format!("`{name}")), "ARCHITECTURE.md does not allow {name}");
     }
 }

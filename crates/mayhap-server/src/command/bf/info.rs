@@ -53,7 +53,7 @@ const FIELDS: [(&str, (Field, &str)); 15] = [
     ("fillalarm", (Field::FillAlarm, "Fill alarm")),
     ("kind", (Field::Kind, "Kind")),
     ("digest", (Field::Digest, "Digest")),
-    ("asked", (Field::Reserved, "Asked capacity")),
+    ("requested", (Field::Reserved, "Requested capacity")),
     ("distinct", (Field::Distinct, "Number of distinct items")),
 ];
 

@@ -5,6 +5,9 @@ use crate::command::call::{Call, Fault, Outcome};
 use crate::keyspace::{CreateError, Entry};
 use std::sync::Arc;
 
+const TAKEN: &str =
+    "ERR item exists: merge into a new name, this one among the sources, then RENAME it";
+
 /// A copy of each source, and of the union; nothing where the target's name is taken.
 pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
     if call.entry(call.word(1)).is_some() {
@@ -20,7 +23,7 @@ pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
 pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
     // Before any work.
     if call.entry(call.word(1)).is_some() {
-        return Err(CreateError::Exists.into());
+        return Err(TAKEN.into());
     }
     let sources = call.words.from(2).iter().map(|name| call.known(name));
     let sources: Vec<Arc<Entry>> = sources.collect::<Result<_, Fault>>()?;
@@ -29,10 +32,10 @@ pub(in crate::command) fn merge(call: &mut Call<'_, '_>) -> Outcome {
     let (shared, now) = (call.shared, call.turn.now);
     let merged = shared.keyspace.merge(call.word(1), &sources, now, call.log());
     merged.map_err(|error| match error {
-        CreateError::Exists
-        | CreateError::TooLarge(_)
-        | CreateError::OutOfMemory { .. }
-        | CreateError::Log(_) => Fault::from(error),
+        CreateError::Exists => TAKEN.into(),
+        CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } | CreateError::Log(_) => {
+            Fault::from(error)
+        }
         error => format!("ERR cannot merge these filters: {error}").into(),
     })?;
     call.ok()
