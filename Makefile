@@ -17,10 +17,10 @@ TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes that .ci/run takes side by side: what is built into target/, and what
 # has folders of its own below it.
 LANE_1 = rates kills examples demo package planted
-LANE_2 = portable neon pairs loom shuttle miri fuzz test-interop
+LANE_2 = portable neon pairs instructions loom shuttle miri fuzz test-interop
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
-.PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs loom \
+.PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python web plots hostile bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
@@ -120,6 +120,10 @@ neon:
 	else echo 'SKIPPED neon: needs qemu-user and gcc-aarch64-linux-gnu'; fi
 
 # Shared filters as on machines without `cmpxchg16b`, every ARM among them.
+# Instructions per key of the hot paths, beside those that are recorded.
+instructions:
+	CARGO='$(CARGO)' sh crates/mayhap/tests/instructions.sh
+
 pairs:
 	RUSTFLAGS='--cfg no_pairs' CARGO_TARGET_DIR=target/no-pairs \
 		$(CARGO) test -p mayhap --locked --lib --test it
