@@ -124,3 +124,19 @@ fn what_cannot_be_measured_is_refused() {
         assert!(talk.starts_with("mayhap: ") && talk.contains(step), "{arguments:?}: {talk}");
     }
 }
+
+#[test]
+fn a_kernel_can_be_forced_and_all_are_compared() {
+    let folder = folder();
+    let sizes = ["bench", "--seconds", "0.01", "-n", "1k", "-p", "1%"];
+    let arguments = [&sizes[..], &["--kernels", "--json"]].concat();
+    let reports = json(&succeed(folder.path(), &arguments, b""));
+    let kernels: Vec<&str> =
+        reports.as_array().unwrap().iter().map(|run| run["kernel"].as_str().unwrap()).collect();
+    // The one of each run is the one that it was limited to.
+    assert_eq!(kernels, mayhap::kernel_names().collect::<Vec<_>>());
+    let output = run(folder.path(), &[&sizes[..], &["--kernels"]].concat(), b"");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(text.lines().count(), 1 + kernels.len(), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("scalar"), "{text}");
+}

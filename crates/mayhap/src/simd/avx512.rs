@@ -3,6 +3,7 @@
 
 use super::batch::{self, block_index};
 use super::kernel::kernels;
+use super::limit::{Level, allows};
 use super::scalar::set_shared;
 use super::{Pairs, shared};
 use crate::Digest;
@@ -17,7 +18,8 @@ kernels!("avx512");
 /// Whether this CPU has AVX-512 F, BW, DQ, VL and BMI.
 #[inline]
 pub(super) fn is_available() -> bool {
-    has_features!("avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2")
+    allows(Level::Avx512)
+        && has_features!("avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2")
 }
 
 /// One bit per lane for one pass.

@@ -107,6 +107,11 @@ impl core::fmt::Debug for Backend {
 
 /// The names of the kernels that this CPU can run, the fastest (which filters use) first.
 ///
+/// With the feature `std`, the environment variable `MAYHAP_KERNEL` limits them for tests and
+/// measurements: `scalar`, `neon`, `avx2` or `avx512` is then the most that this process uses, in
+/// filters of both layouts. It is read once; any other value limits nothing. Answers never depend
+/// on it.
+///
 /// # Examples
 ///
 /// ```

@@ -3,7 +3,8 @@
 //! `kernel.rs` is a table of functions, which each instruction set fills in a file of its own for
 //! each k of `blocked`: `scalar.rs`, the definition, `avx2.rs`, `avx512.rs` and `neon.rs`, with
 //! `batch.rs`, the loop around them, and `shared.rs`, which loads blocks that other threads write
-//! to. `backend.rs` chooses among them; `only_scalar.rs` stands in its place in WebAssembly.
+//! to. `backend.rs` chooses among them, as far as `limit.rs` allows; `only_scalar.rs` stands in its
+//! place in WebAssembly.
 //! `tests.rs` compares every kernel of this machine with the scalar one and prints which ran.
 //!
 //! `probes/` has the kernels of `standard`. `cpu.rs`, `digest.rs` and `popcount.rs` are loops
@@ -36,6 +37,8 @@ mod cpu;
 mod digest;
 #[cfg(not(target_family = "wasm"))]
 mod kernel;
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(loom, shuttle))))]
+mod limit;
 #[cfg(all(target_arch = "aarch64", not(any(loom, shuttle))))]
 mod neon;
 #[cfg(target_family = "wasm")]

@@ -4,6 +4,9 @@
     expect(unsafe_code, reason = "calls to functions with target features")
 )]
 
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
+use super::limit::{Level, allows};
+
 /// Runs `count`, a loop over blocks, with the CPU's population count instruction if it has one: the
 /// closure becomes part of a function that is compiled for it. Otherwise a count takes 12
 /// instructions per word.
@@ -11,7 +14,9 @@
 pub(crate) fn with_popcount<R>(count: impl FnOnce() -> R) -> R {
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle))))]
     {
-        if has_features!("avx512f", "avx512vl", "avx512vpopcntdq", "popcnt") {
+        if allows(Level::Avx512)
+            && has_features!("avx512f", "avx512vl", "avx512vpopcntdq", "popcnt")
+        {
             // SAFETY: the CPU has these features.
             return unsafe { with_avx512(count) };
         }

@@ -1,5 +1,7 @@
 //! `mayhap bench`: what a filter does on this machine.
 
+mod kernels;
+
 use crate::args::{DigestArgs, SizeArgs, secret_key};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate};
@@ -22,7 +24,8 @@ Examples:
   mayhap bench seen.mayhap                     # a filter file, which is not changed
   mayhap bench -n 10M -p 0.1%                  # a filter as created by mayhap create
   mayhap bench -n 1M -p 1% --layout standard   # of another layout
-  mayhap bench --json seen.mayhap | jq .hit.batch";
+  mayhap bench --json seen.mayhap | jq .hit.batch
+  mayhap bench --kernels -n 1M                 # every kernel of this CPU, one after another";
 
 const NOTES: &str = "\
 The figures are from this run on this machine, including whatever else it was doing: compare only \
@@ -54,6 +57,9 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Measure with each kernel that this CPU can run, and compare them
+    #[arg(long)]
+    kernels: bool,
     #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
@@ -92,6 +98,9 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if args.kernels {
+        return kernels::run(args.json, talk);
+    }
     let mut set = match &args.file {
         Some(path) => load(path, args)?,
         None => make(args)?,
