@@ -40,7 +40,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Every filter by its name. Of several of one name, which no list of filters has, the last one.
+    /// Every filter by its name. Of several of one name, which no list of ours has, the last one.
     fn ids(&mut self) -> &mut HashMap<Arc<[u8]>, u64> {
         let by_id = &mut self.by_id;
         self.ids.get_or_insert_with(|| {

@@ -134,8 +134,8 @@ impl LayerParams {
     }
 }
 
-/// What a thread worked out last, for the next filter of the same size: a server opens and creates a
-/// million of them one by one.
+/// What a thread worked out last, for the next filter of the same size: a server opens and creates
+/// a million of them one by one.
 #[cfg(feature = "std")]
 type Last<K, V> = core::cell::Cell<Option<(K, V)>>;
 
