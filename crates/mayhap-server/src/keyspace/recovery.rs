@@ -40,7 +40,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Every filter by its name. Of several of one name, which no list of filters has, the last one.
+    /// Every filter by its name. Of several of one name, which no list of ours has, the last one.
     fn ids(&mut self) -> &mut HashMap<Arc<[u8]>, u64> {
         let by_id = &mut self.by_id;
         self.ids.get_or_insert_with(|| {
@@ -346,7 +346,9 @@ impl Keyspace {
 impl Keyspace {
     /// Of filters of one name, which no list of ours has, the last one stays.
     fn drop_namesakes(&self, all: &mut Vec<(u64, Named)>) {
-        all.iter().for_each(|(_, named)| self.put(named.name.clone(), named.entry.clone()));
+        for (_, Named { name, entry }) in all.iter() {
+            self.put(name.clone(), entry.clone());
+        }
         all.retain(|(id, named)| self.with(&named.name, 0, |entry| entry.id) == Some(*id));
     }
 }

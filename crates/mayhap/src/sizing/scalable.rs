@@ -134,14 +134,14 @@ impl LayerParams {
     }
 }
 
-/// What a thread worked out last, for the next filter of the same size: a server opens and creates a
-/// million of them one by one.
+/// What a thread worked out last, for the next filter of the same size: a server opens and creates
+/// a million of them one by one.
 #[cfg(feature = "std")]
-type Last<K, V> = std::thread::LocalKey<core::cell::Cell<Option<(K, V)>>>;
+type Last<K, V> = core::cell::Cell<Option<(K, V)>>;
 
 #[cfg(feature = "std")]
 fn remembered<K: Copy + PartialEq, V: Copy>(
-    last: &'static Last<K, V>,
+    last: &'static std::thread::LocalKey<Last<K, V>>,
     size: K,
     compute: impl FnOnce() -> V,
 ) -> V {
@@ -161,8 +161,7 @@ fn known_fpp(num_blocks: u64, num_hashes: u32, items: u64) -> f64 {
     #[cfg(feature = "std")]
     {
         std::thread_local! {
-            static LAST: core::cell::Cell<Option<((u64, u32, u64), f64)>> =
-                const { core::cell::Cell::new(None) };
+            static LAST: Last<(u64, u32, u64), f64> = const { Last::new(None) };
         }
         remembered(&LAST, (num_blocks, num_hashes, items), compute)
     }
@@ -176,8 +175,7 @@ fn known_when_full(layer: &LayerParams) -> u64 {
     #[cfg(feature = "std")]
     {
         std::thread_local! {
-            static LAST: core::cell::Cell<Option<(LayerParams, u64)>> =
-                const { core::cell::Cell::new(None) };
+            static LAST: Last<LayerParams, u64> = const { Last::new(None) };
         }
         remembered(&LAST, *layer, compute)
     }
