@@ -109,7 +109,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
     let options = set.key_options(options).to_header();
     waiting.save_set(&args.file, (&mut *set, &options), args.force)?;
-    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.state());
+    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers());
     summary.print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -30,6 +30,10 @@ impl From<Foreign> for Error {
             Foreign::IsColumn { .. } => {
                 "write the table again with the system that wrote it".into()
             }
+            Foreign::Replaced { .. } => {
+                "what was added up to there was part of what is gone; add it again where it belongs"
+                    .into()
+            }
             _ => String::new(),
         };
         match source {

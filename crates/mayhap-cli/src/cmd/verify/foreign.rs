@@ -6,12 +6,13 @@ use super::report::{RateFound, RateVerdict, Report};
 use crate::error::Error;
 use crate::io::messages::{self, Talk};
 use crate::outcome::Outcome;
-use crate::set::foreign::{Opener, warn_of_not_keys};
+use crate::set::foreign::open_for_keys;
+use crate::set::open::{Digests, query};
 use mayhap::Bitmap;
-use mayhap_foreign::Numbers as State;
-use mayhap_foreign::{ForeignFile, random_text};
+use mayhap_foreign::{ForeignFile, ForeignSet, random_text};
 use mayhap_lists::Source;
 use mayhap_measure::{Count, highest_of_bits, sample, samples_for};
+use mayhap_sets::{ByFormula, KeySet};
 use serde::Serialize;
 use std::convert::Infallible;
 
@@ -26,7 +27,7 @@ const TOLERANCE: f64 = 0.05;
 #[derive(Debug, Serialize)]
 struct Found {
     #[serde(flatten)]
-    state: State,
+    state: ByFormula,
     key_type: &'static str,
     #[serde(flatten)]
     rate: RateFound,
@@ -36,9 +37,9 @@ struct Found {
 ///
 /// # Errors
 ///
-/// Those of [`Opener::open`] but for damage; those of [`Presence::of`].
+/// Those of [`open_for_keys`] but for damage; those of [`Presence::of`].
 pub(super) fn run(args: &Args, sources: &[Source], talk: Talk) -> Result<Option<Outcome>, Error> {
-    let report = match Opener::of(&args.open, talk).open_for_keys(&args.file) {
+    let report = match open_for_keys(&args.file, &args.open, talk) {
         Ok(None) => return Ok(None),
         Ok(Some(file)) => check(file, args, sources, talk)?,
         Err(Error::Foreign { name, source }) if is_damage(&source) => {
@@ -62,33 +63,36 @@ fn is_damage(error: &mayhap_formats::Error) -> bool {
 }
 
 fn check(
-    mut file: ForeignFile,
+    file: ForeignFile,
     args: &Args,
     sources: &[Source],
     talk: Talk,
 ) -> Result<Report<Found>, Error> {
     let keys_bytes = Source::total_size(sources)?;
-    let state = State::of(&file);
+    let state = file.numbers();
     let (key_type, rate) = (file.key_type().name(), measure(&file, args));
+    let (name, target) = (file.name().to_owned(), file.target_fpp());
+    let mut set = ForeignSet::to_query(file);
     let (options, mut bits) = (args.lines.key_options(), Bitmap::new());
     let cut = (&options, args.lines.reading());
     let keys = Presence::of(sources.to_vec(), cut, (talk, keys_bytes), |batch, absent| {
-        file.query(batch, &mut bits);
-        let not_keys = file.not_keys();
+        query(&mut set, batch, &mut Digests::default(), &mut bits)?;
+        let not_keys = set.not_keys();
         let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
         absent.extend((0..batch.len()).filter(is_absent));
         Ok(not_keys.len() as u64)
     })?;
-    warn_of_not_keys(file.all_not_keys(), file.name(), talk);
+    if let Some(not_keys) = set.all_not_keys() {
+        talk.warn(&not_keys.text);
+    }
     let off = matches!(rate.rate_verdict, RateVerdict::AboveTarget | RateVerdict::AboveFormula);
     let mut rows = vec![("structure", "sound; the format has no checksums".to_owned())];
     let queried = format!("keys ({key_type})");
-    let verdict = match file.target_fpp() {
+    let verdict = match target {
         Some(target) => format!("{}, target {}", rate.rate_verdict, messages::rate(target)),
         None => rate.rate_verdict.to_string(),
     };
     rows.extend(rate.rows("by its formula", &queried, verdict));
-    let name = file.name().to_owned();
     Ok(Report::new(name, "none", (Found { state, key_type, rate }, off, rows), keys))
 }
 

@@ -298,7 +298,8 @@ impl Subject {
         {
             let mut bits = Bitmap::new();
             return Presence::of(sources, cut, talk, |batch, absent| {
-                filter.contains_keys_into(&batch.keys().collect::<Vec<_>>(), &mut bits)?;
+                let keys: Vec<&[u8]> = batch.keys().collect();
+                filter.contains_keys_into(keys[..].into(), &mut bits)?;
                 let not_keys = filter.not_keys();
                 let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
                 absent.extend((0..batch.len()).filter(is_absent));
@@ -349,7 +350,7 @@ fn measure_filter(
         if by_key {
             let texts: Vec<_> = digests.iter().map(|it| filter.random_key(it.get())).collect();
             let keys: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            filter.contains_keys_into(&keys, &mut bits)?;
+            filter.contains_keys_into(keys[..].into(), &mut bits)?;
         } else {
             filter.contains_digests_into(digests, &mut bits)?;
         }
