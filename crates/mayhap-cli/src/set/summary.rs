@@ -51,8 +51,8 @@ impl Summary {
         Self { forgotten, ..self }
     }
 
-    /// Prints it: JSON to stdout if requested, else words to stderr; and a warning if more came than
-    /// it was made for.
+    /// Prints it: JSON to stdout if requested, else words to stderr; and a warning if more came
+    /// than it was made for.
     ///
     /// # Errors
     ///

@@ -171,7 +171,8 @@ fn is_incomplete(error: &mayhap_store::Error) -> bool {
     matches!(error, MissingLog { .. } | OlderCopy { .. })
 }
 
-/// Whether a filter of another system was found that does not fit together; else it was none, or too large.
+/// Whether a filter of another system was found that does not fit together; else it was none, or
+/// too large.
 fn is_foreign_damage(error: &mayhap_formats::Error) -> bool {
     use mayhap_formats::Error as Formats;
     matches!(
