@@ -82,7 +82,7 @@ fn clearing(folder: &std::path::Path) -> ForeignFile {
 fn a_filter_that_would_forget_its_keys_is_full_unless_it_may_be_overfilled() {
     let folder = tempfile::tempdir().unwrap();
     let texts: Vec<String> = (0..20).map(|i: u32| format!("key {i}")).collect();
-    let texts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
     let mut new = Bitmap::new();
     let mut set = ForeignSet::to_fill(clearing(folder.path()), false).unwrap();
     set.insert_keys_into(texts[..].into(), &mut new).unwrap();
