@@ -45,7 +45,7 @@ pub use fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
 pub use key_set::{Contents, Detail, KeySet, WholeFile};
 pub use keys::{KeyTypes, Keys, NotKeys};
 pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};
-pub use layout_name::LayoutName;
+pub use layout_name::{LayoutName, LayoutNameError};
 pub use numbers::{ByFormula, FULL_FILL, Numbers};
 pub use room::{Held, Room, near_full};
 pub use state::{State, whole};
