@@ -97,8 +97,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         Some(found) => (on_server(args, found, talk)?, Stop::on_signals()?),
         None => in_file(args, access.key, total_bytes.is_none(), talk)?,
     };
-    let Target { name, inserter, options, gathers, advice } = target;
-    let reading = Reading { gathers, ..args.lines.reading() };
+    let Target { name, inserter, options, advice } = target;
+    let reading = Reading { gathers: inserter.set().is_shared(), ..args.lines.reading() };
     let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let (counts, seconds, result) = adding.fill(advice);
@@ -115,7 +115,6 @@ struct Target {
     inserter: Inserter,
     /// How its keys are cut.
     options: KeyOptions,
-    gathers: bool,
     advice: WhenFull,
 }
 
@@ -137,9 +136,8 @@ fn in_file(
         let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
         let writer = Writer::of_whole(recording, &waiting);
         let inserter = Inserter::new(set, args.overfill).with_writer(writer);
-        let next = "create a larger filter, or go on with --overfill";
-        let advice = WhenFull { outcome, next };
-        return Ok((Target { name, inserter, options: given, gathers: false, advice }, stop));
+        let advice = WhenFull { outcome, next: "create a larger filter, or go on with --overfill" };
+        return Ok((Target { name, inserter, options: given, advice }, stop));
     }
     let header = mayhap_store::read_header(&args.file)?;
     let limit = args.open.max_bytes();
@@ -152,7 +150,7 @@ fn in_file(
     set.set_max_bytes(limit);
     let inserter = Inserter::new(set, args.overfill).with_writer(writer);
     let advice = WhenFull { outcome, next: "build a larger filter, or go on with --overfill" };
-    Ok((Target { name, inserter, options, gathers: false, advice }, stop))
+    Ok((Target { name, inserter, options, advice }, stop))
 }
 
 /// A filter on a server, whose keys count as soon as the server has said so.
@@ -169,7 +167,7 @@ fn on_server(args: &Args, (name, set, options): Found, talk: Talk) -> Result<Tar
         next: "create a larger one, or go on with --overfill",
     };
     let inserter = Inserter::new(set, args.overfill);
-    Ok(Target { name, inserter, options, gathers: true, advice })
+    Ok(Target { name, inserter, options, advice })
 }
 
 /// Keys on their way into a filter.

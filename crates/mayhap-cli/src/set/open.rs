@@ -44,7 +44,7 @@ pub fn query(
 /// found, says what that may mean.
 pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk) {
     let not_keys = set.all_not_keys();
-    let num_keys = lines - not_keys.as_ref().map_or(0, |not_keys| not_keys.lines);
+    let num_keys = lines.saturating_sub(not_keys.as_ref().map_or(0, |not_keys| not_keys.lines));
     if let Some(not_keys) = not_keys {
         talk.warn(&not_keys.text);
     }

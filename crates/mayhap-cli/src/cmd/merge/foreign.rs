@@ -27,8 +27,7 @@ struct Part {
 
 impl Part {
     fn of(file: &ForeignFile) -> Self {
-        let estimated_items = file.filter().estimated_items();
-        Self { file: file.name().to_owned(), estimated_items }
+        Self { file: file.name().to_owned(), estimated_items: file.filter().estimated_items() }
     }
 }
 

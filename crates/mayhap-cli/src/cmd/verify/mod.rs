@@ -278,8 +278,7 @@ impl Opened {
     }
 
     fn server(args: &Args, (name, set, options): remote::Found) -> Self {
-        let expected_items = set.expected_items();
-        let samples = SERVER_SAMPLES;
+        let (expected_items, samples) = (set.expected_items(), SERVER_SAMPLES);
         Self {
             name,
             subject: Subject::Filter(set),
