@@ -93,6 +93,11 @@ pub enum Error {
         /// The file with the column.
         name: String,
     },
+    /// It was replaced by a file of another system while it was being added to.
+    Replaced {
+        /// The file.
+        name: String,
+    },
 }
 
 impl Error {
@@ -148,11 +153,22 @@ impl fmt::Display for Error {
             Self::IsColumn { name } => {
                 write!(f, "{name} is a column: its filter belongs to the rows beside it")
             }
+            Self::Replaced { name } => write!(
+                f,
+                "{name} was replaced by a file of another system while keys were being added"
+            ),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+/// For sets of keys, which know no other system.
+impl From<Error> for mayhap_sets::Error {
+    fn from(source: Error) -> Self {
+        Self::Foreign(Box::new(source))
+    }
+}
 
 impl From<mayhap_store::Error> for Error {
     fn from(source: mayhap_store::Error) -> Self {

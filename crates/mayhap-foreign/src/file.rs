@@ -1,12 +1,10 @@
 //! Finding out what a file is, and opening it.
 
 use crate::error::Error;
-use crate::keys::{KeyBytes, NotKeys};
 use crate::table;
-use mayhap::Bitmap;
 use mayhap::native::MAGIC;
 use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits, Shape};
-use mayhap_lists::Batch;
+use mayhap_sets::{ByFormula, KeyTypes};
 use mayhap_store::{Error as Store, FilterLock};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -40,9 +38,9 @@ pub struct ForeignFile {
     detected: Option<Candidate>,
     filter: Box<dyn ForeignFilter>,
     key_type: KeyType,
-    is_guess: bool,
-    keys: KeyBytes,
-    not_keys: NotKeys,
+    /// What was known of it, to read it again.
+    known: Known,
+    max_bytes: u64,
 }
 
 impl ForeignFile {
@@ -63,6 +61,7 @@ impl ForeignFile {
                 None | Some(table::FORMAT),
             ) => {
                 let filter = table::open(&name, &path, column.as_deref(), &limits)?;
+                let known = (known, max_bytes);
                 return Self::of((name, named), (path, stamp), column, (filter, None), known)
                     .map(Some);
             }
@@ -94,6 +93,7 @@ impl ForeignFile {
                 None => return Ok(None),
             },
         };
+        let known = (known, max_bytes);
         Self::of((name, named), (path, stamp), column, (filter, detected), known).map(Some)
     }
 
@@ -102,7 +102,7 @@ impl ForeignFile {
         (path, stamp): (PathBuf, Option<Stamp>),
         column: Option<String>,
         (filter, detected): (Box<dyn ForeignFilter>, Option<Candidate>),
-        known: Known,
+        (known, max_bytes): (Known, u64),
     ) -> Result<Self, Error> {
         let key_type = key_type(&name, &*filter, known.key_type)?;
         let file_bytes = path.metadata().map_err(Error::io("open", &name))?.len();
@@ -116,9 +116,8 @@ impl ForeignFile {
             detected,
             filter,
             key_type,
-            is_guess: known.key_type.is_none(),
-            keys: KeyBytes::default(),
-            not_keys: NotKeys::default(),
+            known,
+            max_bytes,
         })
     }
 
@@ -154,37 +153,33 @@ impl ForeignFile {
 
     /// The type of keys, if it was given or there is only one.
     pub fn given_key_type(&self) -> Option<KeyType> {
-        (!self.is_guess || self.other_types().is_empty()).then_some(self.key_type)
+        (!self.key_types().is_guess).then_some(self.key_type)
     }
 
-    /// The other types that keys may be of; hex digits are only a way to write bytes.
-    pub fn other_types(&self) -> Vec<KeyType> {
+    /// What the system hashes of a key, and what else it may; hex digits are only a way to write
+    /// bytes.
+    pub fn key_types(&self) -> KeyTypes {
         let types = self.filter.key_types().iter().copied();
-        types.filter(|&other| other != self.key_type && other != KeyType::Hex).collect()
+        let others = types.filter(|&other| other != self.key_type && other != KeyType::Hex);
+        let others: Vec<&str> = others.map(KeyType::name).collect();
+        let is_guess = self.known.key_type.is_none() && !others.is_empty();
+        KeyTypes { taken: self.key_type.name(), others, is_guess }
     }
 
-    /// Whether the type of keys was guessed among several.
-    pub fn is_guess(&self) -> bool {
-        self.is_guess && !self.other_types().is_empty()
-    }
-
-    /// Queries the lines of a batch that has keys.
-    pub fn query(&mut self, batch: &Batch<'_>, found: &mut Bitmap) {
-        if self.key_type == KeyType::Bytes {
-            return self.filter.contains_batch(&batch.keys().collect::<Vec<_>>(), found);
+    /// Its numbers. Reads all bits.
+    pub fn numbers(&self) -> ByFormula {
+        let filter = &self.filter;
+        ByFormula {
+            format: filter.format().name(),
+            num_bits: filter.num_bits(),
+            num_hashes: filter.num_hashes(),
+            num_bytes: filter.num_bits().div_ceil(8),
+            expected_items: self.expected_items(),
+            target_fpp: self.target_fpp(),
+            estimated_items: filter.estimated_items(),
+            fill_ratio: self.fill_ratio(),
+            estimated_fpp: filter.estimated_fpp(),
         }
-        self.keys.encode(self.key_type, batch, &mut self.not_keys);
-        self.keys.query(&*self.filter, found);
-    }
-
-    /// The lines of the batch queried last whose text is no key.
-    pub fn not_keys(&self) -> &[usize] {
-        self.keys.not_keys()
-    }
-
-    /// All lines queried so far whose text is no key.
-    pub fn all_not_keys(&self) -> &NotKeys {
-        &self.not_keys
     }
 
     /// Saves it as its system would, to the file of this lock; replaces one only if `replace` is
@@ -213,14 +208,24 @@ impl ForeignFile {
         &self.path
     }
 
-    /// What it was opened by: a file, or a column of one.
-    pub fn named_path(&self) -> &Path {
-        &self.named
-    }
-
     /// Whether the file is as it was when it was read or saved last.
     pub fn is_unchanged(&self) -> bool {
         self.stamp.is_some() && self.stamp == Stamp::of(&self.path)
+    }
+
+    /// Reads the file again if others have changed it; whether they have.
+    ///
+    /// # Errors
+    ///
+    /// As [`ForeignFile::open`]; [`Error::Replaced`] if it is of another system by now.
+    pub fn reload(&mut self) -> Result<bool, Error> {
+        if self.is_unchanged() {
+            return Ok(false);
+        }
+        let again = Self::open(&self.named, self.known, self.max_bytes)?;
+        let same = again.filter(|again| again.filter.format() == self.filter.format());
+        *self = same.ok_or_else(|| Error::Replaced { name: self.name.clone() })?;
+        Ok(true)
     }
 
     /// A number among the facts of the filter.

@@ -2,56 +2,39 @@
 
 use mayhap::Bitmap;
 use mayhap_formats::{Error, ForeignFilter, KeyType};
-use mayhap_lists::Batch;
+use mayhap_sets::{Keys, NotKeys};
 use mayhap_units::number::grouped;
 
-/// The encoded keys of a batch, in memory that is used again.
+/// Encoded keys, in memory that is used again.
 #[derive(Debug, Default)]
 pub struct KeyBytes {
     scratch: Vec<u8>,
     bytes: Vec<u8>,
     /// Where each key ends.
     ends: Vec<usize>,
-    /// The line in the batch of each key, and of each text that is none.
+    /// The position among the texts of each key, and of each text that is none.
     lines: Vec<usize>,
     bad: Vec<usize>,
     found: Bitmap,
 }
 
 impl KeyBytes {
-    /// Replaces the contents by the keys of a batch; texts that are no keys are left out.
-    pub fn encode(&mut self, key_type: KeyType, batch: &Batch<'_>, not_keys: &mut NotKeys) {
-        let first = batch.first_line();
-        self.encode_all(key_type, batch.keys(), |line, error| {
-            not_keys.add(Some(first + line as u64), error);
-        });
-    }
-
-    /// [`KeyBytes::encode`] of texts that stand in no list.
-    pub fn encode_texts(&mut self, key_type: KeyType, texts: &[&[u8]], not_keys: &mut NotKeys) {
-        self.encode_all(key_type, texts.iter().copied(), |_, error| not_keys.add(None, error));
-    }
-
-    fn encode_all<'a>(
-        &mut self,
-        key_type: KeyType,
-        texts: impl Iterator<Item = &'a [u8]>,
-        mut bad: impl FnMut(usize, Error),
-    ) {
+    /// Replaces the contents by these keys; texts that are none are left out.
+    pub fn encode(&mut self, key_type: KeyType, keys: Keys<'_>, bad_keys: &mut BadKeys) {
         self.bytes.clear();
         self.ends.clear();
         self.lines.clear();
         self.bad.clear();
-        for (line, key) in texts.enumerate() {
-            match key_type.encode(key, &mut self.scratch) {
+        for (at, text) in keys.texts.iter().enumerate() {
+            match key_type.encode(text, &mut self.scratch) {
                 Ok(encoded) => {
                     self.bytes.extend_from_slice(encoded);
                     self.ends.push(self.bytes.len());
-                    self.lines.push(line);
+                    self.lines.push(at);
                 }
                 Err(error) => {
-                    self.bad.push(line);
-                    bad(line, error);
+                    self.bad.push(at);
+                    bad_keys.add(keys.line(at), error);
                 }
             }
         }
@@ -63,24 +46,29 @@ impl KeyBytes {
         starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 
-    /// The keys, with their lines in the batch.
+    /// The keys, with their positions among the texts.
     pub fn lines_and_keys(&self) -> impl Iterator<Item = (usize, &[u8])> {
         self.lines.iter().copied().zip(self.keys())
     }
 
-    /// The lines of the batch whose text is no key.
+    /// How many texts there were.
+    pub fn num_texts(&self) -> usize {
+        self.lines.len() + self.bad.len()
+    }
+
+    /// The positions of the texts that are no keys.
     pub fn not_keys(&self) -> &[usize] {
         &self.bad
     }
 
-    /// Queries the lines of the batch that was encoded last.
+    /// Queries the texts that were encoded last.
     pub fn query(&mut self, filter: &dyn ForeignFilter, found: &mut Bitmap) {
         if self.bad.is_empty() {
             return filter.contains_batch(&self.keys().collect::<Vec<_>>(), found);
         }
         let mut of_keys = std::mem::take(&mut self.found);
         filter.contains_batch(&self.keys().collect::<Vec<_>>(), &mut of_keys);
-        found.clear_to(self.lines.len() + self.bad.len());
+        found.clear_to(self.num_texts());
         of_keys.iter_ones().for_each(|i| found.set(self.lines[i]));
         self.found = of_keys;
     }
@@ -88,32 +76,35 @@ impl KeyBytes {
 
 /// Lines whose text is no key of the type that a system hashes.
 #[derive(Debug, Default)]
-pub struct NotKeys {
+pub struct BadKeys {
     lines: u64,
+    /// The line up to which they are counted.
+    counted_to: u64,
     /// Its number in the list, if it stands in one.
     first: Option<(Option<u64>, Error)>,
 }
 
-impl NotKeys {
+impl BadKeys {
+    /// Counts a line once: a full filter is queried for those that it is given next.
     fn add(&mut self, at: Option<u64>, why: Error) {
+        if at.is_some_and(|line| line <= self.counted_to) {
+            return;
+        }
+        self.counted_to = at.unwrap_or(self.counted_to);
         self.lines += 1;
         self.first.get_or_insert((at, why));
     }
 
-    /// How many there were.
-    pub fn lines(&self) -> u64 {
-        self.lines
-    }
-
-    /// A sentence on them, if there were any.
-    pub fn text(&self, name: &str) -> Option<String> {
+    /// How many there were for the set of this name, if there were any.
+    pub fn of(&self, name: &str) -> Option<NotKeys> {
         let (at, why) = self.first.as_ref()?;
         let lines = match self.lines {
             1 => "1 line is".to_owned(),
             lines => format!("{} lines are", grouped(lines)),
         };
         let at = at.map_or(String::new(), |at| format!("line {at}: "));
-        Some(format!("{lines} no key for {name} (first: {at}{why})"))
+        let text = format!("{lines} no key for {name} (first: {at}{why})");
+        Some(NotKeys { lines: self.lines, text })
     }
 }
 

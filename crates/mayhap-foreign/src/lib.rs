@@ -1,10 +1,11 @@
 //! Files with filters of other systems.
 //!
-//! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one;
-//! `keys.rs` encodes lines as the keys that the system hashes; `numbers.rs` has the state of a
-//! filter, `forms.rs` writes it in another form of its format; `error.rs` has what can go wrong,
-//! `describe.rs` what a file may be in words. Everything goes by [`mayhap_formats::Format`], so
-//! that a new format needs no change here, unless it has several forms.
+//! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one.
+//! `set.rs` makes it a set like any other: `keys.rs` encodes lines as the keys that the system
+//! hashes, `filling.rs` knows how full it is. `forms.rs` writes it in another form of its format;
+//! `error.rs` has what can go wrong, `describe.rs` what a file may be in words. Everything goes by
+//! [`mayhap_formats::Format`], so that a new format needs no change here, unless it has several
+//! forms.
 //!
 //! # Examples
 //!
@@ -24,14 +25,15 @@
 mod describe;
 mod error;
 mod file;
+mod filling;
 mod forms;
 mod keys;
-mod numbers;
+mod set;
 mod table;
 
 pub use describe::describe;
 pub use error::Error;
 pub use file::{ForeignFile, Known, detect_all};
 pub use forms::{convert, forms_of, no_form};
-pub use keys::{KeyBytes, NotKeys, random_text};
-pub use numbers::{FULL_FILL, Numbers};
+pub use keys::{BadKeys, KeyBytes, random_text};
+pub use set::ForeignSet;

@@ -41,8 +41,8 @@ pub enum WrongOption {
     Value {
         /// The line of the header.
         line: String,
-        /// Why not, in words.
-        why: String,
+        /// Why not.
+        why: ValueError,
     },
     /// An option is there twice.
     Twice(String),
@@ -50,6 +50,38 @@ pub enum WrongOption {
     Incomplete,
     /// Two options contradict each other.
     Contradiction(&'static str, &'static str),
+}
+
+/// Why a text is no value of an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ValueError {
+    /// It is no text in UTF-8.
+    NotText,
+    /// A pointer takes more bytes of a filter's header than allowed.
+    LongPointer {
+        /// The limit.
+        limit: usize,
+        /// What it takes.
+        found: usize,
+    },
+    /// A pointer has more names than allowed.
+    DeepPointer {
+        /// The limit.
+        limit: usize,
+        /// The names that it has.
+        found: usize,
+    },
+    /// A pointer does not begin with a slash; holds it, escaped.
+    RelativePointer(String),
+    /// A pointer has a `~` that escapes nothing.
+    Tilde,
+    /// It is no number of a field.
+    Field,
+    /// A delimiter has so many bytes, not one.
+    LongDelimiter(usize),
+    /// It is neither a byte nor an escape.
+    Delimiter,
 }
 
 /// What a filter has in place of a flag that was given.
@@ -101,6 +133,32 @@ impl fmt::Display for Error {
         }
     }
 }
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotText => f.write_str("no text"),
+            Self::LongPointer { limit, found } => {
+                write!(f, "it takes {found} bytes of a filter's header, at most {limit}")
+            }
+            Self::DeepPointer { limit, found } => {
+                write!(f, "it has {found} names, at most {limit}")
+            }
+            Self::RelativePointer(pointer) => write!(f, "it must begin with /: /{pointer}"),
+            Self::Tilde => f.write_str("a ~ in a name is written ~0, and a / is written ~1"),
+            Self::Field => {
+                let most = u32::MAX;
+                write!(f, "fields are counted from 1 to {most}, a comma or range is not known")
+            }
+            Self::LongDelimiter(bytes) => write!(f, "it has {bytes} bytes, a delimiter has one"),
+            Self::Delimiter => {
+                f.write_str(r"a delimiter is one byte, or one of \t \0 \n \r \\ \xHH")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ValueError {}
 
 impl fmt::Display for WrongOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

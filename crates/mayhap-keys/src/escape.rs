@@ -1,5 +1,6 @@
 //! Bytes as text on one line: `\t`, `\0`, `\x1F`.
 
+use super::error::ValueError;
 use std::fmt::Write;
 
 /// Writes text so that it stands on one line and says nothing to a terminal: a backslash as `\\`,
@@ -75,7 +76,7 @@ pub(super) fn hex_digit(digit: u8) -> Option<u8> {
 ///
 /// # Errors
 ///
-/// What is wrong, in words.
+/// [`ValueError::LongDelimiter`], [`ValueError::Delimiter`].
 ///
 /// ```
 /// use mayhap_keys::parse_delim;
@@ -84,15 +85,13 @@ pub(super) fn hex_digit(digit: u8) -> Option<u8> {
 /// assert_eq!(parse_delim(r"\x1f"), Ok(0x1F));
 /// assert!(parse_delim("::").is_err());
 /// ```
-pub fn parse_delim(text: &str) -> Result<u8, String> {
+pub fn parse_delim(text: &str) -> Result<u8, ValueError> {
     if let [byte] = text.as_bytes() {
         return Ok(*byte);
     }
     match unescape(text).as_deref() {
         Some([byte]) => Ok(*byte),
-        Some(bytes) if !text.contains('\\') => {
-            Err(format!("it has {} bytes, a delimiter has one", bytes.len()))
-        }
-        _ => Err(r"a delimiter is one byte, or one of \t \0 \n \r \\ \xHH".into()),
+        Some(bytes) if !text.contains('\\') => Err(ValueError::LongDelimiter(bytes.len())),
+        _ => Err(ValueError::Delimiter),
     }
 }

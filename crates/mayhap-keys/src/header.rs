@@ -1,7 +1,7 @@
 //! Key options as text in a filter's header: one `name=value` and a line feed each.
 
 use super::escape::unescape;
-use super::{Error, JsonPointer, KeyOptions, WrongOption, parse_delim, parse_field};
+use super::{Error, JsonPointer, KeyOptions, ValueError, WrongOption, parse_delim, parse_field};
 
 impl KeyOptions {
     /// As it stands in a header: nothing for the defaults. At most 2048 bytes, as pointers are
@@ -50,7 +50,7 @@ impl KeyOptions {
             ("field", field) => self.field = Some(parse_field(field).map_err(Refused::Wrong)?),
             ("json-pointer", pointer) => {
                 let pointer = unescape(pointer).and_then(|bytes| String::from_utf8(bytes).ok());
-                let pointer = pointer.ok_or_else(|| Refused::Wrong("no text".into()))?;
+                let pointer = pointer.ok_or(Refused::Wrong(ValueError::NotText))?;
                 self.json_pointer = Some(JsonPointer::parse(&pointer).map_err(Refused::Wrong)?);
             }
             _ => return Err(Refused::Unknown),
@@ -78,5 +78,5 @@ impl KeyOptions {
 
 enum Refused {
     Unknown,
-    Wrong(String),
+    Wrong(ValueError),
 }

@@ -1,5 +1,6 @@
 //! One value out of a line of JSON, by its pointer.
 
+use super::error::ValueError;
 use super::escape::escape;
 use super::keyless::NoKey;
 use serde::Deserialize;
@@ -35,27 +36,28 @@ impl JsonPointer {
     ///
     /// # Errors
     ///
-    /// What is wrong, in words; also for more than 100 names, and for more than 1800 bytes.
+    /// [`ValueError::RelativePointer`], [`ValueError::Tilde`]; [`ValueError::DeepPointer`] for more
+    /// than 100 names, and [`ValueError::LongPointer`] for more than 1800 bytes.
     ///
     /// ```
-    /// use mayhap_keys::JsonPointer;
+    /// use mayhap_keys::{JsonPointer, ValueError};
     /// assert!(JsonPointer::parse("/user/id").is_ok());
-    /// assert_eq!(JsonPointer::parse("user").unwrap_err(), "it must begin with /: /user");
+    /// let error = JsonPointer::parse("user").unwrap_err();
+    /// assert_eq!(error, ValueError::RelativePointer("user".into()));
+    /// assert_eq!(error.to_string(), "it must begin with /: /user");
     /// ```
-    pub fn parse(text: &str) -> Result<Self, String> {
-        let bytes = escape(text.as_bytes()).len();
-        if bytes > MAX_BYTES {
-            return Err(format!(
-                "it takes {bytes} bytes of a filter's header, at most {MAX_BYTES}"
-            ));
+    pub fn parse(text: &str) -> Result<Self, ValueError> {
+        let found = escape(text.as_bytes()).len();
+        if found > MAX_BYTES {
+            return Err(ValueError::LongPointer { limit: MAX_BYTES, found });
         }
         let mut names = text.split('/');
         if names.next().is_some_and(|before| !before.is_empty()) {
-            return Err(format!("it must begin with /: /{}", escape(text.as_bytes())));
+            return Err(ValueError::RelativePointer(escape(text.as_bytes())));
         }
         let tokens = names.map(Token::parse).collect::<Result<Vec<_>, _>>()?;
         if tokens.len() > MAX_TOKENS {
-            return Err(format!("it has {} names, at most {MAX_TOKENS}", tokens.len()));
+            return Err(ValueError::DeepPointer { limit: MAX_TOKENS, found: tokens.len() });
         }
         Ok(Self { text: text.into(), tokens })
     }
@@ -99,7 +101,7 @@ impl JsonPointer {
 }
 
 impl Token {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, ValueError> {
         let mut name = String::with_capacity(text.len());
         let mut chars = text.chars();
         while let Some(char) = chars.next() {
@@ -107,7 +109,7 @@ impl Token {
                 (_, true) => match chars.next() {
                     Some('0') => '~',
                     Some('1') => '/',
-                    _ => return Err("a ~ in a name is written ~0, and a / is written ~1".into()),
+                    _ => return Err(ValueError::Tilde),
                 },
                 (char, false) => char,
             });

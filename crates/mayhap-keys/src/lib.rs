@@ -23,7 +23,7 @@ mod table;
 mod tests;
 
 pub use cutter::Cutter;
-pub use error::{Error, Mismatch, WrongOption};
+pub use error::{Error, Mismatch, ValueError, WrongOption};
 pub use escape::{escape, parse_delim};
 pub use json::JsonPointer;
 pub use keyless::{Keyless, NoKey};

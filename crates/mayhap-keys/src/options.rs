@@ -1,7 +1,7 @@
 //! The options, what they have to agree with, and what they are in words.
 
 use super::escape::escape;
-use super::{Error, JsonPointer, Mismatch};
+use super::{Error, JsonPointer, Mismatch, ValueError};
 use std::num::NonZeroU32;
 
 /// What a key is: the bytes of a line without its separator, as they are unless said otherwise.
@@ -166,10 +166,8 @@ impl KeyOptions {
 ///
 /// # Errors
 ///
-/// What is wrong, in words.
-pub fn parse_field(text: &str) -> Result<NonZeroU32, String> {
+/// [`ValueError::Field`].
+pub fn parse_field(text: &str) -> Result<NonZeroU32, ValueError> {
     let number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| number).ok_or_else(|| {
-        format!("fields are counted from 1 to {}; lists and ranges are not supported", u32::MAX)
-    })
+    text.parse().ok().filter(|_| number).ok_or(ValueError::Field)
 }

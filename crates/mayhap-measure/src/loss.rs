@@ -97,10 +97,11 @@ impl RateSum {
         (self.items, self.fpp) = (items, fpp);
     }
 
-    /// Whether `counted` keys and those that were lost are `expected` ones, beyond chance (99 %).
-    pub fn is_full(&self, counted: u64, expected: u64) -> bool {
+    /// How many more may be counted until they and those that were lost, beyond chance (99 %), are
+    /// `expected` ones.
+    pub fn left(&self, counted: u64, expected: u64) -> u64 {
         let least = (self.lines - 2.58 * self.variance.sqrt()).max(0.0);
-        counted.saturating_add(least as u64) >= expected
+        expected.saturating_sub(counted.saturating_add(least as u64))
     }
 
     /// What is lost so far.
@@ -163,6 +164,16 @@ mod tests {
             // What the sum takes as independent is not: who is lost sets no bits.
             assert!((0.8..1.3).contains(&(summed.deviation / difference.deviation)), "{end}");
         }
+    }
+
+    #[test]
+    fn what_was_lost_beyond_chance_takes_room() {
+        let mut sum = RateSum::starting_at(0, 0.0);
+        assert_eq!((sum.left(900, 1_000), sum.left(1_001, 1_000)), (100, 0));
+        sum.go_on_at(0, 0.5);
+        sum.advance(900, 0.5);
+        // As many as were counted, less 2.58 deviations of 42.4.
+        assert_eq!((sum.left(900, 2_000), sum.left(900, 1_500)), (310, 0));
     }
 
     #[test]

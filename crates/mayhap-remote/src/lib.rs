@@ -18,8 +18,8 @@
 //! let server = wait(Server::connect(&address, ServerOptions::default()))??;
 //! let origin = Origin { server, url: address.to_string(), name: "seen".into() };
 //! let (mut seen, _options) = open(&origin, &Known::default())?;
-//! let mut new = mayhap::Bitmap::new();
-//! seen.insert_keys_into(&[b"https://example.org/"], &mut new)?;
+//! let (keys, mut new): ([&[u8]; 1], _) = ([b"https://example.org/"], mayhap::Bitmap::new());
+//! seen.insert_keys_into(keys[..].into(), &mut new)?;
 //! assert_eq!(new.len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

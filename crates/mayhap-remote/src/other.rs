@@ -6,10 +6,12 @@ use crate::scheme::Scheme;
 use crate::server_set::ServerSet;
 use crate::wait::wait;
 use mayhap::{Bitmap, Digest, DigestFunction, Health};
-use mayhap_foreign::{KeyBytes, NotKeys, random_text};
+use mayhap_foreign::{BadKeys, KeyBytes, random_text};
 use mayhap_formats::KeyType;
 use mayhap_redis::{Error as RedisError, FilterInfo, InsertedBatch};
-use mayhap_sets::{Detail, Error, Held, KeySet, RATE_STEPS, Refusal, State};
+use mayhap_sets::{
+    Detail, Error, Held, KeySet, KeyTypes, Keys, NotKeys, RATE_STEPS, Refusal, State,
+};
 use std::time::Duration;
 
 /// New keys of our own between looks at the filter, at least, and as a part of its capacity.
@@ -35,7 +37,7 @@ pub struct OtherSet<F> {
     unsure: u64,
     round_trip: Duration,
     keys: KeyBytes,
-    not_keys: NotKeys,
+    bad_keys: BadKeys,
 }
 
 impl<F: Scheme> OtherSet<F> {
@@ -66,7 +68,7 @@ impl<F: Scheme> OtherSet<F> {
             unsure: 0,
             round_trip,
             keys: KeyBytes::default(),
-            not_keys: NotKeys::default(),
+            bad_keys: BadKeys::default(),
         })
     }
 
@@ -146,15 +148,15 @@ impl<F: Scheme> KeySet for OtherSet<F> {
         Ok(())
     }
 
-    fn contains_keys_into(&mut self, keys: &[&[u8]], found: &mut Bitmap) -> Result<(), Error> {
+    fn contains_keys_into(&mut self, keys: Keys<'_>, found: &mut Bitmap) -> Result<(), Error> {
         if self.key_type == KeyType::Bytes {
-            *found = self.wait(self.filter.contains_batch(keys))?;
+            *found = self.wait(self.filter.contains_batch(keys.texts))?;
             return Ok(());
         }
-        self.keys.encode_texts(self.key_type, keys, &mut self.not_keys);
+        self.keys.encode(self.key_type, keys, &mut self.bad_keys);
         let encoded: Vec<&[u8]> = self.keys.keys().collect();
         let answers = self.wait(self.filter.contains_batch(&encoded))?;
-        found.clear_to(keys.len());
+        found.clear_to(keys.texts.len());
         for (i, (line, _)) in self.keys.lines_and_keys().enumerate() {
             if answers.get(i) {
                 found.set(line);
@@ -163,29 +165,29 @@ impl<F: Scheme> KeySet for OtherSet<F> {
         Ok(())
     }
 
-    fn insert_keys_into(&mut self, keys: &[&[u8]], new: &mut Bitmap) -> Result<(), Error> {
+    fn insert_keys_into(&mut self, keys: Keys<'_>, new: &mut Bitmap) -> Result<(), Error> {
         new.clear_to(0);
         if self.key_type == KeyType::Bytes {
-            let batch = self.wait(self.filter.insert_batch(keys))?;
-            new.clear_to(keys.len());
+            let batch = self.wait(self.filter.insert_batch(keys.texts))?;
+            new.clear_to(keys.texts.len());
             self.note(&batch, |i| i, new);
             return Ok(());
         }
-        self.keys.encode_texts(self.key_type, keys, &mut self.not_keys);
+        self.keys.encode(self.key_type, keys, &mut self.bad_keys);
         let encoded: Vec<&[u8]> = self.keys.keys().collect();
         let batch = self.wait(self.filter.insert_batch(&encoded))?;
         let lines: Vec<usize> = self.keys.lines_and_keys().map(|(line, _)| line).collect();
-        new.clear_to(keys.len());
+        new.clear_to(keys.texts.len());
         self.note(&batch, |i| lines[i], new);
         Ok(())
     }
 
-    fn remove_keys_into(&mut self, keys: &[&[u8]], removed: &mut Bitmap) -> Result<bool, Error> {
+    fn remove_keys_into(&mut self, keys: Keys<'_>, removed: &mut Bitmap) -> Result<bool, Error> {
         removed.clear_to(0);
         if self.key_type != KeyType::Bytes {
             return Ok(false);
         }
-        *removed = self.wait(self.filter.remove_batch(keys))?;
+        *removed = self.wait(self.filter.remove_batch(keys.texts))?;
         Ok(true)
     }
 
@@ -193,8 +195,15 @@ impl<F: Scheme> KeySet for OtherSet<F> {
         self.keys.not_keys()
     }
 
-    fn not_keys_text(&self) -> Option<String> {
-        self.not_keys.text(&self.name)
+    fn all_not_keys(&self) -> Option<NotKeys> {
+        self.bad_keys.of(&self.name)
+    }
+
+    fn key_types(&self) -> Option<KeyTypes> {
+        let others = F::KEY_TYPES.iter().copied();
+        let others = others.filter(|&other| other != self.key_type && other != KeyType::Hex);
+        let others = others.map(KeyType::name).collect();
+        Some(KeyTypes { taken: self.key_type.name(), others, is_guess: self.is_guess })
     }
 
     fn random_key(&self, number: u64) -> String {
@@ -302,12 +311,6 @@ impl<F: Scheme> ServerSet for OtherSet<F> {
 
     fn seen(&self) -> &FilterInfo {
         &self.seen
-    }
-
-    fn guessed_key_type(&self) -> Option<(KeyType, Vec<KeyType>)> {
-        let others = F::KEY_TYPES.iter().copied();
-        let others = others.filter(|&other| other != self.key_type && other != KeyType::Hex);
-        self.is_guess.then(|| (self.key_type, others.collect()))
     }
 
     fn expire(&mut self, after: Option<Duration>) -> Result<(), Error> {

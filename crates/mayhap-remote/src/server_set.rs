@@ -1,6 +1,5 @@
 //! A set on a server, as programs know it.
 
-use mayhap_formats::KeyType;
 use mayhap_redis::FilterInfo;
 use mayhap_sets::{Error, KeySet};
 use std::time::Duration;
@@ -15,11 +14,6 @@ pub trait ServerSet: KeySet {
 
     /// What was seen of it last.
     fn seen(&self) -> &FilterInfo;
-
-    /// What its keys are taken to be, and what else they could be, if that was guessed.
-    fn guessed_key_type(&self) -> Option<(KeyType, Vec<KeyType>)> {
-        None
-    }
 
     /// Sets when it expires, counted from now; `None`: never.
     ///

@@ -20,6 +20,8 @@ pub enum Error {
         /// Why.
         why: Refusal,
     },
+    /// A file of another system could not be used: the error of what opened it.
+    Foreign(Box<dyn std::error::Error + Send + Sync>),
     /// A filter on a server could not be used.
     Server {
         /// What is wrong, with the URL but without the password.
@@ -67,6 +69,7 @@ impl fmt::Display for Error {
             Self::Store(source) => source.fmt(f),
             Self::Keys(source) => source.fmt(f),
             Self::Refused { name, why } => write!(f, "{name} {why}"),
+            Self::Foreign(source) => source.fmt(f),
             Self::Server { message, .. } => f.write_str(message),
         }
     }

@@ -6,15 +6,18 @@
 
 use crate::error::{Error, Refusal};
 use crate::fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
+use crate::keys::{KeyTypes, Keys, NotKeys};
 use crate::layout_name::LayoutName;
+use crate::numbers::Numbers;
 use crate::room::{Held, near_full};
 use crate::state::State;
 use mayhap::native::Header;
 use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
 use mayhap_keys::KeyOptions;
-use mayhap_store::{Image, MappedFilter, Record};
+use mayhap_store::{FilterLock, Image, MappedFilter, Record};
 use serde_json::Value;
 use std::fmt;
+use std::path::Path;
 
 /// A set of keys that can be queried and, unless its kind refuses, filled.
 ///
@@ -43,16 +46,17 @@ pub trait KeySet: fmt::Debug {
     /// # Errors
     ///
     /// As [`KeySet::contains_digests_into`].
-    fn contains_keys_into(&mut self, keys: &[&[u8]], found: &mut Bitmap) -> Result<(), Error> {
+    fn contains_keys_into(&mut self, keys: Keys<'_>, found: &mut Bitmap) -> Result<(), Error> {
         self.contains_digests_into(&digests_of(self.digest_function(), keys), found)
     }
 
-    /// Inserts many keys by their bytes; reports which were new.
+    /// Inserts many keys by their bytes; reports which were new. `new` is as long as there were
+    /// keys dealt with: fewer than were given after an error, and if the set is full before.
     ///
     /// # Errors
     ///
-    /// As [`KeySet::insert_digests_into`].
-    fn insert_keys_into(&mut self, keys: &[&[u8]], new: &mut Bitmap) -> Result<(), Error> {
+    /// As [`KeySet::insert_digests_into`]; [`Error::Foreign`] where another system would refuse.
+    fn insert_keys_into(&mut self, keys: Keys<'_>, new: &mut Bitmap) -> Result<(), Error> {
         self.insert_digests_into(&digests_of(self.digest_function(), keys), new)
     }
 
@@ -62,7 +66,7 @@ pub trait KeySet: fmt::Debug {
     /// # Errors
     ///
     /// [`Error::Server`].
-    fn remove_keys_into(&mut self, keys: &[&[u8]], removed: &mut Bitmap) -> Result<bool, Error> {
+    fn remove_keys_into(&mut self, keys: Keys<'_>, removed: &mut Bitmap) -> Result<bool, Error> {
         let digests = digests_of(self.digest_function(), keys);
         Ok(self.remove_digests_into(&digests, removed))
     }
@@ -72,8 +76,14 @@ pub trait KeySet: fmt::Debug {
         &[]
     }
 
-    /// A sentence on all texts given so far that are no keys of this set, if there were any.
-    fn not_keys_text(&self) -> Option<String> {
+    /// All texts given so far that are no keys of this set, if there were any. A line counts once,
+    /// however often it is given.
+    fn all_not_keys(&self) -> Option<NotKeys> {
+        None
+    }
+
+    /// What its system hashes of a key, for a set that [`KeySet::takes_keys`] of several types.
+    fn key_types(&self) -> Option<KeyTypes> {
         None
     }
 
@@ -211,6 +221,17 @@ pub trait KeySet: fmt::Debug {
     /// The numbers of its state. Reads all bits.
     fn state(&self) -> State;
 
+    /// Its numbers as its own system has them. Reads all bits.
+    fn numbers(&self) -> Numbers {
+        Numbers::Own(self.state())
+    }
+
+    /// What users have to be warned of since the last call, in sentences: what insertions did that
+    /// is the way of its system alone.
+    fn warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What only its kind has.
     fn details(&self) -> Vec<Detail> {
         Vec::new()
@@ -228,6 +249,12 @@ pub trait KeySet: fmt::Debug {
 
     /// As the contents of a file; `None` where it cannot be saved as one.
     fn contents(&mut self) -> Option<&mut dyn Contents> {
+        None
+    }
+
+    /// As a file without a log, which is saved as a whole; `None` for all that have
+    /// [`KeySet::contents`] or are no file.
+    fn whole_file(&mut self) -> Option<&mut dyn WholeFile> {
         None
     }
 
@@ -278,9 +305,9 @@ pub trait KeySet: fmt::Debug {
     }
 }
 
-fn digests_of(function: DigestFunction, keys: &[&[u8]]) -> Vec<Digest> {
-    let mut digests = vec![Digest::default(); keys.len()];
-    function.digest_batch(keys, &mut digests);
+fn digests_of(function: DigestFunction, keys: Keys<'_>) -> Vec<Digest> {
+    let mut digests = vec![Digest::default(); keys.texts.len()];
+    function.digest_batch(keys.texts, &mut digests);
     digests
 }
 
@@ -308,6 +335,27 @@ pub trait Contents {
     fn apply(&mut self, _record: &Record<'_>) -> Result<u64, mayhap::Error> {
         Ok(0)
     }
+}
+
+/// A set that is saved as a whole, as another system would.
+pub trait WholeFile {
+    /// The file.
+    fn path(&self) -> &Path;
+
+    /// Reads the file again if others have changed it since it was read or saved; whether they
+    /// have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`], also if it is of another system by now.
+    fn reload(&mut self) -> Result<bool, Error>;
+
+    /// Saves it to its file, whose lock this is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`].
+    fn save(&mut self, lock: &FilterLock) -> Result<(), Error>;
 }
 
 /// A row of a report on a set.

@@ -2,8 +2,31 @@
 
 use mayhap::Layout;
 use mayhap_units::span::write_millis;
-use mayhap_units::window::{WindowSize, parse_window};
+use mayhap_units::window::{TypedWindowError, WindowSize, parse_window};
 use std::fmt;
+
+/// Why a text names no layout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LayoutNameError {
+    /// There is none of that name.
+    Unknown,
+    /// The size of a window is none.
+    Window(TypedWindowError),
+}
+
+impl fmt::Display for LayoutNameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown => f.write_str(
+                "there are blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME",
+            ),
+            Self::Window(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LayoutNameError {}
 
 /// A layout or a kind by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +52,8 @@ impl LayoutName {
     ///
     /// # Errors
     ///
-    /// What is wrong, the names that there are, and an example.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    /// Those of [`LayoutNameError`].
+    pub fn parse(text: &str) -> Result<Self, LayoutNameError> {
         match (text, text.strip_prefix("window:")) {
             (_, Some(size)) => Self::window(size, "window:"),
             ("blocked", _) => Ok(Self::Blocked),
@@ -39,10 +62,7 @@ impl LayoutName {
             ("fuse", _) => Ok(Self::Fuse),
             ("scalable", _) => Ok(Self::Scalable),
             ("window", _) => Self::window("", "window:"),
-            _ => {
-                let names = "blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME";
-                Err(format!("there are {names}"))
-            }
+            _ => Err(LayoutNameError::Unknown),
         }
     }
 
@@ -50,13 +70,14 @@ impl LayoutName {
     ///
     /// # Errors
     ///
-    /// What is wrong, and an example.
-    pub fn parse_window(text: &str) -> Result<Self, String> {
+    /// [`LayoutNameError::Window`].
+    pub fn parse_window(text: &str) -> Result<Self, LayoutNameError> {
         Self::window(text, "--window ")
     }
 
-    fn window(text: &str, prefix: &str) -> Result<Self, String> {
-        match parse_window(text).map_err(|error| error.after(prefix))? {
+    fn window(text: &str, prefix: &'static str) -> Result<Self, LayoutNameError> {
+        let size = parse_window(text).map_err(|error| error.after(prefix));
+        match size.map_err(LayoutNameError::Window)? {
             WindowSize::Items(items) => Ok(Self::WindowItems(items)),
             WindowSize::Millis(millis) => Ok(Self::WindowMillis(millis)),
         }

@@ -3,9 +3,10 @@
 //! [`KeySet`] (`key_set.rs`) is what programs know of a set of keys: they query and fill it, and
 //! learn from its answers what its kind cannot do (a [`Refusal`] in `error.rs`). `kind/` implements
 //! it for mayhap's own kinds and [`load`]s them from files; filters elsewhere, on a server for
-//! example, implement it too. `state.rs` has the numbers of all kinds, `room.rs` and `fullness.rs`
-//! when one is full, `layout_name.rs` the names of kinds with their sizes. `exact.rs` holds
-//! the keys themselves.
+//! example, implement it too. `keys.rs` has what they take where they hash keys by themselves.
+//! `state.rs` has the numbers of all our kinds, `numbers.rs` those of any system; `room.rs` and
+//! `fullness.rs` know when one is full, `layout_name.rs` the names of kinds with their sizes.
+//! `exact.rs` holds the keys themselves.
 //!
 //! # Examples
 //!
@@ -31,16 +32,20 @@ mod error;
 mod exact;
 mod fullness;
 mod key_set;
+mod keys;
 mod kind;
 mod layout_name;
+mod numbers;
 mod room;
 mod state;
 
 pub use error::{Error, Refusal};
 pub use exact::ExactSet;
 pub use fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
-pub use key_set::{Contents, Detail, KeySet};
+pub use key_set::{Contents, Detail, KeySet, WholeFile};
+pub use keys::{KeyTypes, Keys, NotKeys};
 pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};
-pub use layout_name::LayoutName;
+pub use layout_name::{LayoutName, LayoutNameError};
+pub use numbers::{ByFormula, FULL_FILL, Numbers};
 pub use room::{Held, Room, near_full};
 pub use state::{State, whole};

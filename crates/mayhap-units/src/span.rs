@@ -1,5 +1,37 @@
 //! Lengths of time as people type them: `90s`, `15min`, `7d`.
 
+use std::fmt;
+use std::time::Duration;
+
+/// Why a text is no length of time that something may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimeError {
+    /// It is no length of time.
+    Unreadable {
+        /// Whether 0 would be one.
+        may_be_zero: bool,
+    },
+    /// It is 0, in which nothing can be done.
+    Zero,
+}
+
+impl fmt::Display for TimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreadable { may_be_zero: true } => {
+                "not a duration; for example 90s, 5min, or 0 (d, h, min, s, ms)"
+            }
+            Self::Unreadable { may_be_zero: false } => {
+                "not a duration; for example 90s or 7d (w, d, h, min, s, ms)"
+            }
+            Self::Zero => "the duration must be above zero",
+        })
+    }
+}
+
+impl std::error::Error for TimeError {}
+
 /// Units and their milliseconds, the longest first. No `m`: that is a million.
 const UNITS: [(&str, u64); 6] = [
     ("w", 604_800_000),
@@ -24,6 +56,45 @@ pub fn parse_millis(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at(digits);
     let (_, millis) = UNITS.into_iter().find(|(name, _)| *name == unit.trim_start())?;
     number.parse::<u64>().ok()?.checked_mul(millis)
+}
+
+/// Reads a length of time above 0.
+///
+/// # Errors
+///
+/// Those of [`TimeError`].
+///
+/// ```
+/// use mayhap_units::span::{TimeError, parse_time};
+/// use std::time::Duration;
+/// assert_eq!(parse_time("90s"), Ok(Duration::from_secs(90)));
+/// assert_eq!(parse_time("0s"), Err(TimeError::Zero));
+/// assert_eq!(parse_time("soon"), Err(TimeError::Unreadable { may_be_zero: false }));
+/// ```
+pub fn parse_time(text: &str) -> Result<Duration, TimeError> {
+    match parse_millis(text) {
+        Some(0) => Err(TimeError::Zero),
+        Some(millis) => Ok(Duration::from_millis(millis)),
+        None => Err(TimeError::Unreadable { may_be_zero: false }),
+    }
+}
+
+/// Reads a length of time, or 0 without a unit.
+///
+/// # Errors
+///
+/// [`TimeError::Unreadable`].
+///
+/// ```
+/// use mayhap_units::span::{TimeError, parse_timeout};
+/// use std::time::Duration;
+/// assert_eq!(parse_timeout("0"), Ok(Duration::ZERO));
+/// assert_eq!(parse_timeout("5min"), Ok(Duration::from_secs(300)));
+/// assert_eq!(parse_timeout("1"), Err(TimeError::Unreadable { may_be_zero: true }));
+/// ```
+pub fn parse_timeout(text: &str) -> Result<Duration, TimeError> {
+    let millis = if text == "0" { Some(0) } else { parse_millis(text) };
+    millis.map(Duration::from_millis).ok_or(TimeError::Unreadable { may_be_zero: true })
 }
 
 /// Writes milliseconds for people, rounded to a tenth of the longest unit that fits.

@@ -58,21 +58,47 @@ pub fn parse_window(text: &str) -> Result<WindowSize, WindowError> {
 }
 
 impl WindowError {
-    /// The message where a window is typed after a prefix, such as `window:`.
+    /// The error where a window is typed after a prefix, such as `window:`.
     ///
     /// ```
     /// use mayhap_units::window::parse_window;
-    /// let message = parse_window("30m").unwrap_err().after("window:");
+    /// let message = parse_window("30m").unwrap_err().after("window:").to_string();
     /// assert!(message.contains("window:30min") && message.contains("window:30M"));
     /// ```
-    pub fn after(&self, prefix: &str) -> String {
-        match self {
-            Self::Empty(text) => format!("a window of {text} remembers nothing"),
-            Self::Ambiguous(number) => format!(
+    pub fn after(self, prefix: &'static str) -> TypedWindowError {
+        TypedWindowError { prefix, error: self }
+    }
+}
+
+impl fmt::Display for WindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.clone().after("").fmt(f)
+    }
+}
+
+impl std::error::Error for WindowError {}
+
+/// A [`WindowError`], and what a window is typed after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypedWindowError {
+    /// What stands before a window.
+    pub prefix: &'static str,
+    /// What is wrong.
+    pub error: WindowError,
+}
+
+impl fmt::Display for TypedWindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = self.prefix;
+        match &self.error {
+            WindowError::Empty(text) => write!(f, "a window of {text} remembers nothing"),
+            WindowError::Ambiguous(number) => write!(
+                f,
                 "a window of {number}m could be minutes or millions; write {prefix}{number}min for \
                  minutes, {prefix}{number}M for million keys"
             ),
-            Self::Unreadable(text) => format!(
+            WindowError::Unreadable(text) => write!(
+                f,
                 "{text:?} is neither a number of keys nor a time; write {prefix}10M for the last \
                  10 million keys, or {prefix}7d for the last 7 days (w, d, h, min, s, ms)"
             ),
@@ -80,13 +106,7 @@ impl WindowError {
     }
 }
 
-impl fmt::Display for WindowError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.after(""))
-    }
-}
-
-impl std::error::Error for WindowError {}
+impl std::error::Error for TypedWindowError {}
 
 #[cfg(test)]
 mod tests {

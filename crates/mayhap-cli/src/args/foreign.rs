@@ -6,7 +6,8 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use mayhap::SecretKey;
 use mayhap_foreign::Known;
 use mayhap_formats::{Format, KeyType, Shape};
-use mayhap_units::number::parse_count;
+use mayhap_units::number::{NumberError, parse_count};
+use std::fmt;
 
 /// Options for opening files of other systems.
 #[derive(Debug, Clone, Default, Args)]
@@ -42,14 +43,34 @@ fn key_types() -> impl TypedValueParser<Value = KeyType> {
         .try_map(|name| KeyType::from_name(&name).ok_or("unknown key type"))
 }
 
+/// Why a text is no number of hash functions.
+#[derive(Debug)]
+pub enum HashesError {
+    /// It is no number.
+    Count(NumberError),
+    /// It is above this limit.
+    TooMany(u32),
+}
+
+impl fmt::Display for HashesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(error) => error.fmt(f),
+            Self::TooMany(limit) => write!(f, "at most {limit}"),
+        }
+    }
+}
+
+impl std::error::Error for HashesError {}
+
 /// Reads a number of hash functions.
 ///
 /// # Errors
 ///
-/// What is wrong, in words.
-pub fn parse_hashes(text: &str) -> Result<u32, String> {
-    let count = parse_count(text).map_err(|error| error.to_string())?;
-    u32::try_from(count).map_err(|_| format!("at most {}", u32::MAX))
+/// Those of [`HashesError`].
+pub fn parse_hashes(text: &str) -> Result<u32, HashesError> {
+    let count = parse_count(text).map_err(HashesError::Count)?;
+    u32::try_from(count).map_err(|_| HashesError::TooMany(u32::MAX))
 }
 
 impl ForeignArgs {

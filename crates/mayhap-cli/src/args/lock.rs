@@ -1,7 +1,7 @@
 //! How long others that change a file are waited for.
 
 use clap::Args;
-use mayhap_units::span::parse_millis;
+use mayhap_units::span::parse_timeout;
 use std::time::Duration;
 
 /// How long to wait for other processes that change a file.
@@ -11,12 +11,4 @@ pub struct LockArgs {
     /// How long to wait for other commands that change the filter: 10s, 5min; 0 does not wait
     #[arg(long, value_name = "TIME", value_parser = parse_timeout, default_value = "60s")]
     pub lock_timeout: Duration,
-}
-
-/// Reads a time that may be none, for clap.
-fn parse_timeout(text: &str) -> Result<Duration, String> {
-    let millis = if text == "0" { Some(0) } else { parse_millis(text) };
-    millis
-        .map(Duration::from_millis)
-        .ok_or_else(|| "not a duration; for example 90s, 5min, or 0 (d, h, min, s, ms)".into())
 }

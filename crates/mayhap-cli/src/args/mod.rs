@@ -20,10 +20,10 @@ pub mod url;
 
 pub use digest::{DigestArgs, secret_key};
 pub use existing::{Existing, conflict};
-pub use foreign::{ForeignArgs, parse_hashes};
+pub use foreign::{ForeignArgs, HashesError, parse_hashes};
 pub use lines::LineArgs;
 pub use lock::LockArgs;
 pub use messages::MessageArgs;
 pub use open::OpenArgs;
-pub use server::{ReplicaArgs, ServerArgs, WholeArgs, parse_time};
+pub use server::{ReplicaArgs, ServerArgs, WholeArgs};
 pub use size::{DEFAULT_FPP, SizeArgs};

@@ -6,7 +6,7 @@ use crate::memory;
 use clap::Args;
 use mayhap::SecretKey;
 use mayhap_units::number::parse_bytes;
-use mayhap_units::span::parse_millis;
+use mayhap_units::span::parse_time;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,18 +59,5 @@ impl WholeArgs {
     /// The largest filter that is allowed.
     pub fn max_bytes(&self) -> u64 {
         memory::limit(self.max_memory)
-    }
-}
-
-/// Reads a time, for clap.
-///
-/// # Errors
-///
-/// What is wrong, and an example.
-pub fn parse_time(text: &str) -> Result<Duration, String> {
-    match parse_millis(text) {
-        Some(0) => Err("the duration must be above zero".into()),
-        Some(millis) => Ok(Duration::from_millis(millis)),
-        None => Err("not a duration; for example 90s or 7d (w, d, h, min, s, ms)".into()),
     }
 }

@@ -141,7 +141,7 @@ fn finish(
     let options = filter.key_options(args.lines.key_options());
     waiting.save_set(&args.output, (filter, &options.to_header()), args.force)?;
     let name = args.output.display().to_string();
-    let summary = Summary::new(name, counts, seconds, true, filter.state());
+    let summary = Summary::new(name, counts, seconds, true, filter.numbers());
     summary.with_forgotten(forgotten).print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -10,7 +10,7 @@ use crate::set::remote::{self, Access};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_lists::Stop;
-use mayhap_sets::State;
+use mayhap_sets::Numbers;
 use mayhap_store::{LogFound, Snapshot};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,7 +58,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         let name = set.url().to_owned();
         check_force(args.force, &name, set.items())?;
         set.clear()?;
-        return report(args, name, set.state(), talk);
+        return report(args, name, set.numbers(), talk);
     }
     let name = args.file.display().to_string();
     let stop = Stop::on_signals()?;
@@ -83,7 +83,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let Some(contents) = set.contents() else { return Err(not_this()) };
     let header = contents.header(&options);
     lock.save(&header, &contents.segments(), true)?;
-    report(args, name, set.state(), talk)
+    report(args, name, set.numbers(), talk)
 }
 
 /// Refuses to forget keys that nobody said may be forgotten.
@@ -97,8 +97,8 @@ fn check_force(force: bool, name: &str, items: u64) -> Result<(), Error> {
     ))
 }
 
-fn report(args: &Args, name: String, state: State, talk: Talk) -> Result<Outcome, Error> {
-    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, state);
+fn report(args: &Args, name: String, numbers: Numbers, talk: Talk) -> Result<Outcome, Error> {
+    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, numbers);
     summary.print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -6,9 +6,8 @@ use crate::files::refuse_existing;
 use crate::io::messages::Talk;
 use crate::memory;
 use crate::outcome::Outcome;
-use crate::set::foreign::Opener;
 use crate::set::session::Waiting;
-use mayhap_foreign as foreign;
+use mayhap_foreign::{self as foreign, ForeignFile};
 use mayhap_units::number::{format_bytes, parse_bytes};
 use std::path::PathBuf;
 
@@ -64,8 +63,8 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_existing(&args.output, args.force)?;
-    let opener = Opener::new(&args.foreign, memory::limit(args.max_memory), talk);
-    let Some(file) = opener.open(&args.file)? else {
+    let (known, max_bytes) = (args.foreign.known(), memory::limit(args.max_memory));
+    let Some(file) = ForeignFile::open(&args.file, known, max_bytes)? else {
         mayhap_store::read_header(&args.file)?;
         return Err(foreign::no_form(&args.file.display().to_string(), None, &args.to).into());
     };

@@ -1,8 +1,6 @@
 //! `mayhap create`: an empty filter file.
 
-use crate::args::{
-    DigestArgs, ForeignArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs, parse_time,
-};
+use crate::args::{DigestArgs, ForeignArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs};
 use crate::error::Error;
 use crate::files::refuse_existing;
 use crate::io::messages::Talk;
@@ -14,6 +12,7 @@ use crate::set::remote;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_lists::Stop;
+use mayhap_units::span::parse_time;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -109,7 +108,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
     let options = set.key_options(options).to_header();
     waiting.save_set(&args.file, (&mut *set, &options), args.force)?;
-    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.state());
+    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers());
     summary.print(talk, args.json)?;
     Ok(Outcome::Done)
 }

@@ -9,7 +9,7 @@ use mayhap::plan::{Costs, Needs, Plan};
 use mayhap_plan::{Amount, Curve, Report, Request, Table, chart, memory_sizes};
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::write_millis;
-use mayhap_units::window::{self, WindowSize};
+use mayhap_units::window::{self, TypedWindowError, WindowSize};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +41,7 @@ Unicode.
 Exit codes: 0 a filter was planned; 1 no kind meets these needs; 2 error.";
 
 /// Reads a window, for clap.
-fn parse_window(text: &str) -> Result<WindowSize, String> {
+fn parse_window(text: &str) -> Result<WindowSize, TypedWindowError> {
     window::parse_window(text).map_err(|error| error.after("--window "))
 }
 

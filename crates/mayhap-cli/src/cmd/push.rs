@@ -1,6 +1,6 @@
 //! `mayhap push`: a filter file to a Redis or Valkey server.
 
-use crate::args::{ForeignArgs, ReplicaArgs, WholeArgs, parse_time};
+use crate::args::{ForeignArgs, ReplicaArgs, WholeArgs};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
@@ -13,6 +13,7 @@ use mayhap_remote::{Known, NativeSet, ServerSet, chunks_of, find_other, send};
 use mayhap_sets::{KeySet, State};
 use mayhap_store::{LogFound, Snapshot};
 use mayhap_units::number::parse_bytes;
+use mayhap_units::span::parse_time;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -172,7 +172,7 @@ fn remove_on_server(
             let raw_bytes = reader.raw_bytes();
             let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { return Ok(()) };
             let keys: Vec<&[u8]> = batch.keys().collect();
-            if !set.remove_keys_into(&keys, &mut gone)? {
+            if !set.remove_keys_into(keys[..].into(), &mut gone)? {
                 return Err(Error::usage(
                     format!("{file}: does not support removing keys"),
                     "use a counting filter: mayhap create --layout counting, in a file or on \

@@ -1,11 +1,11 @@
 //! `mayhap ttl`: when a filter on a server expires.
 
-use crate::args::{OpenArgs, parse_time};
+use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::io::messages::{Talk, print_stdout};
 use crate::outcome::Outcome;
 use crate::set::remote::{self, Access};
-use mayhap_units::span::format_millis;
+use mayhap_units::span::{format_millis, parse_time};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;

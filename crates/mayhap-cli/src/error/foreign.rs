@@ -30,6 +30,9 @@ impl From<Foreign> for Error {
             Foreign::IsColumn { .. } => {
                 "write the table again with the system that wrote it".into()
             }
+            Foreign::Replaced { .. } => {
+                "the keys added so far were in the file that is gone; add them again".into()
+            }
             _ => String::new(),
         };
         match source {

@@ -225,6 +225,10 @@ impl From<mayhap_sets::Error> for Error {
             Set::Store(source) => Self::Store(source),
             Set::Keys(source) => Self::Keys(source),
             Set::Refused { name, why } => Self::Refused { name, why },
+            Set::Foreign(source) => match source.downcast::<mayhap_foreign::Error>() {
+                Ok(source) => (*source).into(),
+                Err(source) => Self::usage(source.to_string(), ""),
+            },
             Set::Server { message, hint } => Self::Remote { message, hint },
             other => Self::usage(other.to_string(), ""),
         }

@@ -56,9 +56,10 @@ pub fn fill(
             }
             counts.lines += count as u64;
             counts.new += new.count_ones() as u64;
-            counts.without_key += inserter.set().not_keys().len() as u64;
+            let not_keys = inserter.set().not_keys();
+            counts.without_key += not_keys.partition_point(|&line| line < count) as u64;
             from += count;
-            inserter.warn_if_near_full(talk, || progress.clear());
+            inserter.warn(talk, || progress.clear());
         }
         let due = inserter.due();
         inserter.settle(due)?;

@@ -1,12 +1,13 @@
 //! Inserting into a set with an eye on its capacity.
 
+use super::open;
 use super::session::{Due, Writer};
 use crate::error::{End, Error, Full, Limit, WhenFull};
 use crate::io::messages::{Talk, rate};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
 use mayhap_lists::Batch;
 use mayhap_measure::{Lost, RateSum};
-use mayhap_sets::{Forgotten, KeySet, Room};
+use mayhap_sets::{Forgotten, KeySet, Keys, Room};
 use mayhap_store::Operation;
 use mayhap_units::number::format_count;
 use std::time::Duration;
@@ -46,7 +47,7 @@ pub struct Inserter {
     digest_function: DigestFunction,
     digests: Vec<Digest>,
     /// The keys instead, of a set that takes these.
-    keys: Keys,
+    keys: KeptKeys,
     new: Bitmap,
 }
 
@@ -71,7 +72,7 @@ impl Inserter {
             forgotten: set.forgotten().map_or(0, |forgotten| forgotten.keys),
             no_memory: None,
             digests: Vec::new(),
-            keys: Keys::default(),
+            keys: KeptKeys::default(),
             new: Bitmap::new(),
             set,
         };
@@ -167,7 +168,7 @@ impl Inserter {
 
     /// How keys become digests, if they do before they are inserted.
     pub fn digest_function(&self) -> Option<DigestFunction> {
-        (!self.set.takes_keys()).then_some(self.digest_function)
+        open::digest_function(&*self.set)
     }
 
     /// Digests the lines that [`Inserter::insert`] then works on, or keeps their keys.
@@ -194,9 +195,10 @@ impl Inserter {
     /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let by_key = self.set.takes_keys();
-        let keys = if by_key { self.keys.from(from) } else { Vec::new() };
+        let (texts, first_line) = if by_key { self.keys.from(from) } else { (Vec::new(), None) };
+        let keys = Keys { texts: &texts, first_line };
         let digests = if by_key { &[][..] } else { &self.digests[from..] };
-        let mut count = if by_key { keys.len() } else { digests.len() };
+        let mut count = if by_key { texts.len() } else { digests.len() };
         let items = self.set.items();
         // On a server it changes with each look at the bits.
         let full_at =
@@ -206,17 +208,17 @@ impl Inserter {
                 Room::Keys(keys) => {
                     count = count.min(usize::try_from(keys).unwrap_or(usize::MAX));
                 }
-                Room::Repeats => {
+                room @ (Room::Repeats | Room::None) => {
                     if by_key {
-                        self.set.contains_keys_into(&keys, &mut self.new)?;
+                        self.set.contains_keys_into(keys, &mut self.new)?;
                     } else {
                         self.set.contains_digests_into(digests, &mut self.new)?;
                     }
-                    count = leading_ones(&self.new);
-                }
-                Room::None => {
-                    self.new.clear_to(0);
-                    return Ok((0, &self.new));
+                    // What is no key needs no room, and passes.
+                    let not_keys = self.set.not_keys();
+                    let found = |i: &usize| room == Room::Repeats && self.new.get(*i);
+                    let passes = |i: &usize| found(i) || not_keys.binary_search(i).is_ok();
+                    count = (0..count).take_while(passes).count();
                 }
             }
         }
@@ -229,12 +231,17 @@ impl Inserter {
             let part = if items < capacity { capacity / RATE_LOOKS } else { 0 };
             count = count.min(usize::try_from(part).unwrap_or(usize::MAX).max(OVERFILLED_BATCH));
         }
-        let (set, batch) = (&mut self.set, (&keys[..], digests));
+        let (set, batch) = (&mut self.set, (keys, digests));
         let inserted = put(&mut **set, batch, (count, self.absent_only), &mut self.new);
+        if by_key {
+            count = self.new.len();
+        }
         if let Err(error) = inserted {
             // What was inserted before the chain could not grow counts; the caller comes back for
             // the rest, inserts nothing, and then gets the error.
-            count = self.new.iter_ones().last().map_or(0, |last| last + 1);
+            if !by_key {
+                count = self.new.iter_ones().last().map_or(0, |last| last + 1);
+            }
             match error {
                 mayhap_sets::Error::Filter(mayhap::Error::TooLarge {
                     limit,
@@ -247,7 +254,8 @@ impl Inserter {
                 _ => {}
             }
         }
-        if let Some(writer) = &mut self.writer {
+        // No log has keys but as digests.
+        if let (Some(writer), false) = (&mut self.writer, by_key) {
             let time = self.set.now();
             if self.set.repeats_change_it(self.absent_only) {
                 writer.note(Operation::Insert, time, digests[..count].iter().copied());
@@ -258,21 +266,30 @@ impl Inserter {
                 }
             }
         }
-        self.counted += self.new.count_ones() as u64;
+        self.count_new(count as u64);
+        Ok((count, &self.new))
+    }
+
+    /// Counts what was new of so many lines, and looks at the rate if it is time.
+    fn count_new(&mut self, lines: u64) {
+        self.counted = self.counted.saturating_add(self.new.count_ones() as u64);
         if self.set.is_shared() {
             // Between two new keys of one that is overfilled the rate rises.
-            self.lines_since += count as u64;
+            self.lines_since += lines;
         }
         let new_since = self.counted - self.rates.items();
         if self.first.is_none() && new_since.max(self.lines_since) >= self.rate_step {
             self.rates.advance(self.counted, self.set.expected_fpp());
             self.lines_since = 0;
         }
-        Ok((count, &self.new))
     }
 
-    /// Warns, once, when 80 % of the capacity are used.
-    pub fn warn_if_near_full(&mut self, talk: Talk, before: impl FnOnce()) {
+    /// Warns of what the set says, and once when 80 % of the capacity are used.
+    pub fn warn(&mut self, talk: Talk, mut before: impl FnMut()) {
+        for text in self.set.warnings() {
+            before();
+            talk.warn(&text);
+        }
         let items = self.set.items();
         let Some(expected) = self.set.capacity().filter(|_| items >= self.warn_at) else {
             return;
@@ -312,7 +329,8 @@ impl Inserter {
         let Some(writer) = &mut self.writer else { return Ok(()) };
         if writer.ready(&mut *self.set)? {
             // What others inserted is there, and was not lost here.
-            self.counted += self.set.items().saturating_sub(items);
+            let by_others = self.set.items().saturating_sub(items);
+            self.counted = self.counted.saturating_add(by_others);
             self.full_at = self.set.full_at(self.absent_only);
             self.rates.go_on_at(self.counted, self.set.expected_fpp());
             if let (Some(before), Some(after)) = (before, self.look()) {
@@ -361,54 +379,44 @@ impl Inserter {
 
 /// The keys of a batch, one after another.
 #[derive(Debug, Default)]
-struct Keys {
+struct KeptKeys {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
+    first_line: u64,
 }
 
-impl Keys {
+impl KeptKeys {
     fn keep(&mut self, batch: &Batch<'_>) {
         self.bytes.clear();
         self.ends.clear();
+        self.first_line = batch.first_line();
         for key in batch.keys() {
             self.bytes.extend_from_slice(key);
             self.ends.push(self.bytes.len());
         }
     }
 
-    /// Those from this one on.
-    fn from(&self, first: usize) -> Vec<&[u8]> {
+    /// Those from this one on, and the line of the first.
+    fn from(&self, first: usize) -> (Vec<&[u8]>, Option<u64>) {
         let starts = [0].into_iter().chain(self.ends.iter().copied());
         let keys = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
-        keys.skip(first).collect()
+        (keys.skip(first).collect(), Some(self.first_line + first as u64))
     }
 }
 
 /// Inserts the first keys, or where the set takes none, the first digests.
 fn put(
     set: &mut dyn KeySet,
-    (keys, digests): (&[&[u8]], &[Digest]),
+    (keys, digests): (Keys<'_>, &[Digest]),
     (count, absent_only): (usize, bool),
     new: &mut Bitmap,
 ) -> Result<(), mayhap_sets::Error> {
     if set.takes_keys() {
-        set.insert_keys_into(&keys[..count], new)
+        set.insert_keys_into(keys.first(count), new)
     } else if absent_only {
         set.insert_absent_into(&digests[..count], new)
     } else {
         set.insert_digests_into(&digests[..count], new)
     }
-}
-
-/// How many answers are "yes" before the first "no".
-fn leading_ones(bitmap: &Bitmap) -> usize {
-    let mut count = 0;
-    for word in bitmap.as_words() {
-        count += word.trailing_ones() as usize;
-        if *word != u64::MAX {
-            break;
-        }
-    }
-    count.min(bitmap.len())
 }

@@ -2,11 +2,12 @@
 
 use crate::error::Error;
 use crate::io::messages::Talk;
-use crate::set::open::{Digests, Queried, keyless_lines};
+use crate::set::open::{self, Digests, Named, keyless_lines};
 use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::Batch;
+use mayhap_sets::KeySet;
 use mayhap_store::MappedBlocks;
 use std::path::Path;
 
@@ -32,7 +33,7 @@ pub struct NamedSets {
 #[derive(Debug)]
 enum Sets {
     Filters {
-        filters: Vec<Box<dyn Queried>>,
+        filters: Vec<Box<dyn KeySet>>,
         found: Vec<Bitmap>,
         /// Lines to query before a matrix pays for itself; `None` if it never does.
         lines_left: Option<u64>,
@@ -80,7 +81,7 @@ impl NamedSets {
     }
 
     /// Filters with their names; a matrix is built of them if it takes at most `max_bytes`.
-    pub fn of_filters(filters: Vec<(String, Box<dyn Queried>)>, max_bytes: u64) -> Self {
+    pub fn of_filters(filters: Vec<Named>, max_bytes: u64) -> Self {
         let (names, filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
         let lines_left = matrix_bytes(&filters)
             .filter(|&bytes| bytes <= max_bytes)
@@ -104,11 +105,11 @@ impl NamedSets {
         self.lines_without_key
     }
 
-    /// Warns of what only filters of other systems have: texts that are no keys.
+    /// Warns of texts that are no keys.
     pub fn warn(&self, talk: Talk) {
         let Sets::Filters { filters, .. } = &self.of else { return };
-        for (filter, &found) in filters.iter().zip(&self.counts) {
-            filter.warn(self.lines, found, talk);
+        for (filter, (name, found)) in filters.iter().zip(self.counts()) {
+            open::warn((name, &**filter), self.lines, found, talk);
         }
     }
 
@@ -142,7 +143,7 @@ impl NamedSets {
             }
             Sets::Filters { filters, found, .. } => {
                 for (filter, found) in filters.iter_mut().zip(&mut *found) {
-                    filter.query(batch, &mut self.digests, found)?;
+                    open::query(&mut **filter, batch, &mut self.digests, found)?;
                     filter.check_unchanged()?;
                 }
                 self.lines_without_key += keyless_lines(filters.iter().map(|filter| &**filter));
@@ -196,10 +197,10 @@ impl NamedSets {
 }
 
 /// The filters, if all are mapped and of one shape and digest.
-fn of_one_shape(filters: &[Box<dyn Queried>]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
+fn of_one_shape(filters: &[Box<dyn KeySet>]) -> Option<Vec<&Filter<Blocked, MappedBlocks>>> {
     let mut blocked: Vec<&Filter<Blocked, MappedBlocks>> = Vec::new();
     for filter in filters {
-        let mapped = filter.key_set()?.as_mapped()?;
+        let mapped = filter.as_mapped()?;
         let AnyFilter::Blocked(filter) = mapped.filter() else { return None };
         if let Some(first) = blocked.first() {
             first.check_compatible(filter).ok()?;
@@ -210,7 +211,7 @@ fn of_one_shape(filters: &[Box<dyn Queried>]) -> Option<Vec<&Filter<Blocked, Map
 }
 
 /// The bytes of a matrix of these filters; `None` if there are too few, or of several shapes.
-fn matrix_bytes(filters: &[Box<dyn Queried>]) -> Option<u64> {
+fn matrix_bytes(filters: &[Box<dyn KeySet>]) -> Option<u64> {
     let len = filters.len();
     if !(MIN_MATRIX_SETS..=BloomMatrix::MAX_SETS).contains(&len) {
         return None;

@@ -4,123 +4,59 @@ use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::set::file::ReadFile;
-use crate::set::foreign::{self, Opener};
+use crate::set::foreign;
 use crate::set::remote::{self, Access};
 use mayhap::{Bitmap, Digest, DigestFunction, SecretKey};
-use mayhap_foreign::ForeignFile;
+use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, Reading};
-use mayhap_sets::KeySet;
-use std::fmt;
+use mayhap_sets::{KeySet, KeyTypes, Keys};
 use std::path::{Path, PathBuf};
 
-/// A filter that is queried for lines: what `check`, `filter` and `which` know.
-///
-/// Apart from [`KeySet`], as the keys of another system are no digests.
-pub trait Queried: fmt::Debug {
-    /// How keys become digests, if they do.
-    fn digest_function(&self) -> Option<DigestFunction>;
-
-    /// Queries the lines of a batch that has keys; the answers hold if
-    /// [`Queried::check_unchanged`] says so afterwards.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Remote`].
-    fn query(
-        &mut self,
-        batch: &Batch<'_>,
-        digests: &mut Digests,
-        found: &mut Bitmap,
-    ) -> Result<(), Error>;
-
-    /// Whether a file that is read where it lies is still what it was, so that all answers until
-    /// now hold. A system call.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Store`] with what happened to it.
-    fn check_unchanged(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// The lines of the batch queried last whose text is no key of this filter.
-    fn not_keys(&self) -> &[usize] {
-        &[]
-    }
-
-    /// Warns of texts that are no keys, after so many lines of which so many were found.
-    fn warn(&self, _lines: u64, _found: u64, _talk: Talk) {}
-
-    /// The set of digests, if it is one.
-    fn key_set(&self) -> Option<&dyn KeySet> {
-        None
-    }
-}
-
-impl Queried for Box<dyn KeySet> {
-    fn digest_function(&self) -> Option<DigestFunction> {
-        (!(**self).takes_keys()).then(|| (**self).digest_function())
-    }
-
-    fn query(
-        &mut self,
-        batch: &Batch<'_>,
-        digests: &mut Digests,
-        found: &mut Bitmap,
-    ) -> Result<(), Error> {
-        if (**self).takes_keys() {
-            return Ok(self.contains_keys_into(&batch.keys().collect::<Vec<_>>(), found)?);
-        }
-        let digests = digests.by(&(**self).digest_function(), batch);
-        Ok(self.contains_digests_into(digests, found)?)
-    }
-
-    fn check_unchanged(&self) -> Result<(), Error> {
-        Ok((**self).check_unchanged()?)
-    }
-
-    fn not_keys(&self) -> &[usize] {
-        (**self).not_keys()
-    }
-
-    fn warn(&self, _lines: u64, _found: u64, talk: Talk) {
-        if let Some(text) = self.not_keys_text() {
-            talk.warn(&text);
-        }
-    }
-
-    fn key_set(&self) -> Option<&dyn KeySet> {
-        Some(&**self)
-    }
-}
-
-impl Queried for ForeignFile {
-    fn digest_function(&self) -> Option<DigestFunction> {
-        None
-    }
-
-    fn query(
-        &mut self,
-        batch: &Batch<'_>,
-        _digests: &mut Digests,
-        found: &mut Bitmap,
-    ) -> Result<(), Error> {
-        self.query(batch, found);
-        Ok(())
-    }
-
-    fn not_keys(&self) -> &[usize] {
-        self.not_keys()
-    }
-
-    fn warn(&self, lines: u64, found: u64, talk: Talk) {
-        foreign::warn(self, lines, found, talk);
-    }
-}
-
 /// A filter with its name.
-pub type Named = (String, Box<dyn Queried>);
+pub type Named = (String, Box<dyn KeySet>);
+
+/// How keys become digests, if they do before they are queried or inserted.
+pub fn digest_function(set: &dyn KeySet) -> Option<DigestFunction> {
+    (!set.takes_keys()).then(|| set.digest_function())
+}
+
+/// Queries the lines of a batch that has keys; the answers hold if [`KeySet::check_unchanged`] says
+/// so afterwards.
+///
+/// # Errors
+///
+/// [`Error::Remote`].
+pub fn query(
+    set: &mut dyn KeySet,
+    batch: &Batch<'_>,
+    digests: &mut Digests,
+    found: &mut Bitmap,
+) -> Result<(), Error> {
+    if set.takes_keys() {
+        let (texts, first_line) = (batch.keys().collect::<Vec<_>>(), Some(batch.first_line()));
+        return Ok(set.contains_keys_into(Keys { texts: &texts, first_line }, found)?);
+    }
+    Ok(set.contains_digests_into(digests.by(&set.digest_function(), batch), found)?)
+}
+
+/// Warns of texts that are no keys; and where a file was queried for so many lines and none was
+/// found, says what that may mean.
+pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk) {
+    let not_keys = set.all_not_keys();
+    let num_keys = lines.saturating_sub(not_keys.as_ref().map_or(0, |not_keys| not_keys.lines));
+    if let Some(not_keys) = not_keys {
+        talk.warn(&not_keys.text);
+    }
+    let types = set.key_types().filter(|types| !types.others.is_empty() && !set.is_shared());
+    if let (Some(KeyTypes { taken, others, .. }), 0, 1..) = (types, found, num_keys) {
+        talk.say(&format!(
+            "{name}: no key was found as {taken}; if its keys are of another type, name it with \
+             --key-type: {}",
+            others.join(", ")
+        ));
+    }
+}
 
 /// Opens a filter, and returns its name and the key options that it keeps, if it does.
 fn open(
@@ -130,15 +66,15 @@ fn open(
     talk: Talk,
 ) -> Result<(Named, Option<KeyOptions>), Error> {
     if let Some((name, set, options)) = remote::open(path, Access::of(args)?, talk)? {
-        return Ok(((name, Box::new(set)), options));
+        return Ok(((name, set), options));
     }
     let name = path.display().to_string();
-    if let Some(foreign) = Opener::of(args, talk).open_for_keys(path)? {
-        return Ok(((name, Box::new(foreign)), None));
+    if let Some(file) = foreign::open_for_keys(path, args, talk)? {
+        return Ok(((name, Box::new(ForeignSet::to_query(file))), None));
     }
     let file = ReadFile::open(path, key, args.without_log, talk)?;
     let options = KeyOptions::from_header(&name, file.header.key_options())?;
-    Ok(((name, Box::new(file.set)), Some(options)))
+    Ok(((name, file.set), Some(options)))
 }
 
 /// What becomes of the key options that a file of this name keeps, and of those that were given.
@@ -182,11 +118,11 @@ pub fn open_all(
 
 /// Whether one of the filters is on a server.
 pub fn any_remote(filters: &[Named]) -> bool {
-    filters.iter().any(|(_, filter)| filter.key_set().is_some_and(KeySet::is_shared))
+    filters.iter().any(|(_, filter)| filter.is_shared())
 }
 
 /// How many lines of the batch queried last are a key of none of the filters.
-pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a dyn Queried>) -> u64 {
+pub fn keyless_lines<'a>(files: impl IntoIterator<Item = &'a dyn KeySet>) -> u64 {
     let mut files = files.into_iter();
     let Some(first) = files.next() else { return 0 };
     let mut bad = first.not_keys().to_vec();

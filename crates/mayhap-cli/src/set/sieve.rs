@@ -5,9 +5,10 @@ use crate::io::messages::Talk;
 use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::set::confirm::Confirm;
-use crate::set::open::{Digests, Queried, keyless_lines};
+use crate::set::open::{self, Digests, Named, keyless_lines};
 use mayhap::Bitmap;
 use mayhap_lists::{Batch, LineReader, for_each_run};
+use mayhap_sets::KeySet;
 
 /// Batches of lines that are only counted, after which files are looked at: a look at each would
 /// cost 3 % of the time.
@@ -18,7 +19,7 @@ const UNCHECKED: u32 = 32;
 pub struct Member {
     /// Its file.
     pub name: String,
-    filter: Box<dyn Queried>,
+    filter: Box<dyn KeySet>,
     found: Bitmap,
     /// Lines that it was queried for.
     pub lines: u64,
@@ -68,7 +69,7 @@ pub struct Sieve {
 
 impl Sieve {
     /// Queries these filters, to the end of the input; the lines go nowhere yet.
-    pub fn new(filters: Vec<(String, Box<dyn Queried>)>, confirm: Option<Confirm>) -> Self {
+    pub fn new(filters: Vec<Named>, confirm: Option<Confirm>) -> Self {
         let found = Bitmap::new;
         let member =
             |(name, filter)| Member { name, filter, found: found(), lines: 0, maybe_present: 0 };
@@ -107,10 +108,11 @@ impl Sieve {
         self.lines_without_key
     }
 
-    /// Warns of what only filters of other systems have: texts that are no keys.
+    /// Warns of texts that are no keys.
     pub fn warn(&self, talk: Talk) {
         for member in &self.members {
-            member.filter.warn(member.lines, member.maybe_present, talk);
+            let named = (&*member.name, &*member.filter);
+            open::warn(named, member.lines, member.maybe_present, talk);
         }
     }
 
@@ -120,9 +122,8 @@ impl Sieve {
     ///
     /// Those of [`LineReader`], [`Output`] and [`Confirm`].
     pub fn run(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
-        if let Some(function) =
-            self.members.iter().find_map(|member| member.filter.digest_function())
-        {
+        let functions = self.members.iter().map(|member| open::digest_function(&*member.filter));
+        if let Some(function) = functions.flatten().next() {
             reader.digest_by(function);
         }
         let (mut lines, mut unchecked) = (0, 0);
@@ -156,7 +157,7 @@ impl Sieve {
 
     /// That all answers until now hold.
     fn check(&self) -> Result<(), Error> {
-        self.members.iter().try_for_each(|member| member.filter.check_unchanged())
+        Ok(self.members.iter().try_for_each(|member| member.filter.check_unchanged())?)
     }
 
     fn flush(&mut self) -> Result<(), Error> {
@@ -184,7 +185,7 @@ impl Sieve {
             if batch.is_keyless() {
                 continue;
             }
-            member.filter.query(batch, &mut self.digests, &mut member.found)?;
+            open::query(&mut *member.filter, batch, &mut self.digests, &mut member.found)?;
             member.maybe_present += member.found.count_ones() as u64;
             let found = member.found.as_words();
             self.any.iter_mut().zip(found).for_each(|(any, more)| *any |= more);

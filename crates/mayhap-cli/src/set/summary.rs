@@ -2,15 +2,14 @@
 
 use super::fill::Counts;
 use crate::error::Error;
-use crate::io::messages::{Talk, counted, grouped, rate};
-use mayhap::Health;
-use mayhap_sets::{Forgotten, KeySet, State};
+use crate::io::messages::{Talk, counted, grouped};
+use mayhap_sets::{Forgotten, KeySet, Numbers};
 use serde::Serialize;
 use std::time::Duration;
 
 /// What `build`, `create` and `add` did, as `--json` prints it; with the state of the filter.
 #[derive(Debug, Serialize)]
-pub struct Summary<S> {
+pub struct Summary {
     file: String,
     lines_read: u64,
     new: u64,
@@ -21,12 +20,18 @@ pub struct Summary<S> {
     #[serde(flatten)]
     forgotten: Option<Forgotten>,
     #[serde(flatten)]
-    state: S,
+    numbers: Numbers,
 }
 
-impl<S: Serialize> Summary<S> {
+impl Summary {
     /// Of a filter in `file` after `counts` lines.
-    pub fn new(file: String, counts: Counts, seconds: Duration, complete: bool, state: S) -> Self {
+    pub fn new(
+        file: String,
+        counts: Counts,
+        seconds: Duration,
+        complete: bool,
+        numbers: Numbers,
+    ) -> Self {
         Self {
             file,
             lines_read: counts.lines,
@@ -36,7 +41,7 @@ impl<S: Serialize> Summary<S> {
             seconds: seconds.as_secs_f64(),
             complete,
             forgotten: None,
-            state,
+            numbers,
         }
     }
 
@@ -46,53 +51,40 @@ impl<S: Serialize> Summary<S> {
         Self { forgotten, ..self }
     }
 
-    /// Prints it: JSON to stdout if requested, else words to stderr, with these for the state.
-    ///
-    /// # Errors
-    ///
-    /// Those of the write.
-    pub fn print_with(&self, text: fn(&S) -> String, talk: Talk, json: bool) -> Result<(), Error> {
-        if json {
-            return Talk::json(self, true);
-        }
-        let line = format!(
-            "{}: {} new, {} already there ({}, {:.2} s)",
-            self.file,
-            grouped(self.new),
-            grouped(self.already_there),
-            counted(self.lines_read, "line"),
-            self.seconds,
-        );
-        talk.report(&line, &text(&self.state));
-        Ok(())
-    }
-}
-
-impl Summary<State> {
-    /// [`Summary::print_with`] for mayhap's own filters, and a warning if more came than it was
-    /// made for.
+    /// Prints it: JSON to stdout if requested, else words to stderr; and a warning if more came
+    /// than it was made for.
     ///
     /// # Errors
     ///
     /// Those of the write.
     pub fn print(&self, talk: Talk, json: bool) -> Result<(), Error> {
-        if let Some(forgotten) = self.forgotten {
-            forgotten.text().inspect(|text| talk.warn(text));
-        } else if self.state.health == Health::OverCapacity {
+        let warning = match self.forgotten {
+            Some(forgotten) => forgotten.text(),
             // A window of time of an older version gets here without being full: by keys that come
             // all at once.
-            talk.warn(&format!(
-                "the rate is {}, its target {}: there are more keys, or more at a time, than its \
-                 capacity",
-                rate(self.state.estimated_fpp),
-                rate(self.state.target_fpp)
-            ));
+            None => self.numbers.warning(&self.file),
+        };
+        if let Some(text) = warning {
+            talk.warn(&text);
         }
-        if !json && self.lines_read == 0 && self.state.items == 0 {
-            talk.report(&format!("{}: empty", self.file), &self.state.text());
-            return Ok(());
+        if json {
+            return Talk::json(self, true);
         }
-        self.print_with(State::text, talk, json)
+        let is_empty = matches!(&self.numbers, Numbers::Own(state) if state.items == 0);
+        let line = if self.lines_read == 0 && is_empty {
+            format!("{}: empty", self.file)
+        } else {
+            format!(
+                "{}: {} new, {} already there ({}, {:.2} s)",
+                self.file,
+                grouped(self.new),
+                grouped(self.already_there),
+                counted(self.lines_read, "line"),
+                self.seconds,
+            )
+        };
+        talk.report(&line, &self.numbers.text());
+        Ok(())
     }
 }
 

@@ -210,6 +210,33 @@ fn a_push_that_would_over_fill_sends_nothing() {
 }
 
 #[test]
+fn what_is_no_key_needs_no_room_in_a_full_filter_on_a_server() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "users"));
+    let folder = folder.path();
+    let create = ["create", "-q", &url, "-n", "100", "-p", "1%", "--format", "redisson"];
+    succeed(folder, &create, b"");
+    let hex = |numbers: std::ops::Range<u64>| -> String {
+        numbers.fold(String::new(), |lines, number| format!("{lines}{number:04x}\n"))
+    };
+    let add = ["add", "--key-type", "hex", &url];
+    // How full it is follows from its bits, of which the last keys have set fewer than most.
+    let is_full = |round: u64| {
+        let keys = hex(1000 * round..1000 * round + 1000);
+        ends_full(folder, &add, keys.as_bytes()).ends_with("stopped after 0 lines")
+    };
+    assert!((0..20).any(is_full));
+    let there = hex(0..2) + "no hex\n" + &hex(2..4);
+    let output = run(folder, &add, there.as_bytes());
+    let talk = stderr(&output);
+    assert!(output.status.success(), "{talk}");
+    assert!(talk.contains("1 line is no key for ") && talk.contains("(first: line 3: "), "{talk}");
+    // A new key does.
+    let sentence = ends_full(folder, &add, b"no hex\nffff\n");
+    assert!(sentence.ends_with("stopped after 1 line"), "{sentence}");
+}
+
+#[test]
 fn a_filter_that_cannot_keep_any_rate_is_not_made() {
     let folder = folder();
     let folder = folder.path();

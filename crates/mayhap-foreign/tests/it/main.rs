@@ -1,46 +1,41 @@
-//! Golden files of Guava, opened by path and queried by the lines of a list.
+//! Golden files of Guava, opened by path and queried and filled as sets.
 
 use mayhap::Bitmap;
-use mayhap_foreign::{Error, ForeignFile, Known};
-use mayhap_formats::{Format, KeyType};
-use mayhap_lists::{Error as ListError, KeyOptions, LineReader, Reading, Source};
-use std::path::{Path, PathBuf};
+use mayhap_foreign::{Error, ForeignFile, ForeignSet, Known};
+use mayhap_formats::{BloomFileter, BloomFileterOptions, Format, KeyType, Limits};
+use mayhap_sets::{Held, KeySet, Keys, NotKeys, Refusal, Room, WholeFile};
+use mayhap_store::{FilterLock, LockOptions};
+use std::path::PathBuf;
 use test_data::golden;
 
 fn guava() -> PathBuf {
     golden::root().join("guava/bytes_mitz32.bin")
 }
 
-/// How many lines the filter may hold, of how many, and how many are no keys.
-fn query(file: &mut ForeignFile, list: &Path) -> (usize, usize, u64) {
-    let sources = Source::from_paths(&[list.to_owned()]);
-    let mut lines =
-        LineReader::new(sources, &KeyOptions::default(), Reading::default(), None).unwrap();
-    let (mut found, mut hits, mut all) = (Bitmap::new(), 0, 0);
-    while let Some(batch) = lines.next_batch(|| Ok::<(), ListError>(())).unwrap() {
-        file.query(&batch, &mut found);
-        assert_eq!(found.len(), batch.len());
-        hits += found.count_ones();
-        all += batch.len();
-    }
-    (hits, all, file.all_not_keys().lines())
-}
-
 #[test]
 fn a_golden_file_is_detected_and_holds_its_keys() {
-    let folder = tempfile::tempdir().unwrap();
-    let list = folder.path().join("keys.txt");
     let described = golden::Golden::of("guava").json("bytes_mitz32.json");
     let members = described["members_explicit"].as_array().unwrap();
     let keys: Vec<&str> = members.iter().map(|key| key["key"]["hex"].as_str().unwrap()).collect();
     assert!(keys.len() > 5);
-    std::fs::write(&list, keys.join("\n") + "\nno hex digits\n").unwrap();
     let known = Known { key_type: Some(KeyType::Hex), ..Known::default() };
-    let mut file = ForeignFile::open(&guava(), known, 1 << 20).unwrap().unwrap();
+    let file = ForeignFile::open(&guava(), known, 1 << 20).unwrap().unwrap();
     assert_eq!(file.filter().format(), Format::Guava);
     assert_eq!(file.detected().map(|it| it.format), Some(Format::Guava));
-    assert_eq!(query(&mut file, &list), (keys.len(), keys.len() + 1, 1));
-    assert_eq!(file.not_keys(), [keys.len()]);
+    let mut set = ForeignSet::to_query(file);
+    let texts: Vec<&[u8]> =
+        keys.iter().copied().chain(["no hex digits"]).map(str::as_bytes).collect();
+    let mut found = Bitmap::new();
+    // A line that is given twice counts once.
+    for _ in 0..2 {
+        set.contains_keys_into(Keys { texts: &texts, first_line: Some(3) }, &mut found).unwrap();
+        assert_eq!((found.len(), found.count_ones()), (texts.len(), keys.len()));
+        assert_eq!(set.not_keys(), [keys.len()]);
+        let NotKeys { lines, text } = set.all_not_keys().unwrap();
+        assert!(lines == 1 && text.contains(&format!("line {}: ", keys.len() + 3)), "{text}");
+    }
+    assert_eq!(set.refuses_insert(), Some(Refusal::ReadOnly));
+    assert!(set.insert_keys_into(texts[..].into(), &mut found).is_err());
 }
 
 #[test]
@@ -71,4 +66,61 @@ fn a_file_that_was_replaced_is_seen_to_be_another_one() {
     std::fs::write(folder.path().join("new"), &bytes).unwrap();
     std::fs::rename(folder.path().join("new"), &path).unwrap();
     assert!(!file.is_unchanged());
+}
+
+/// A filter of 8 bits a key for 10 keys that clears itself with the ninth.
+fn clearing(folder: &std::path::Path) -> ForeignFile {
+    let path = folder.join("f");
+    let options =
+        BloomFileterOptions { auto_clear_rate: Some(0.8), ..BloomFileterOptions::new(10, "F") };
+    let empty = BloomFileter::create(&options, &Limits::default()).unwrap();
+    std::fs::write(&path, mayhap_formats::ForeignFilter::encode(&empty)).unwrap();
+    ForeignFile::open(&path, Known::default(), 1 << 20).unwrap().unwrap()
+}
+
+#[test]
+fn a_filter_that_would_forget_its_keys_is_full_unless_it_may_be_overfilled() {
+    let folder = tempfile::tempdir().unwrap();
+    let texts: Vec<String> = (0..20).map(|i: u32| format!("key {i}")).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+    let mut new = Bitmap::new();
+    let mut set = ForeignSet::to_fill(clearing(folder.path()), false).unwrap();
+    set.insert_keys_into(texts[..].into(), &mut new).unwrap();
+    let (done, capacity) = (new.len(), set.capacity().unwrap());
+    assert!(done < texts.len() && new.count_ones() as u64 == capacity, "{new:?}");
+    assert_eq!(Room::left(set.held(), capacity), Room::Repeats);
+    // What is there passes, and forgets nothing.
+    set.insert_keys_into(texts[..done].into(), &mut new).unwrap();
+    assert_eq!((new.len(), new.count_ones()), (done, 0));
+    assert!(!set.warnings().iter().any(|text| text.contains("cleared")));
+
+    let mut set = ForeignSet::to_fill(clearing(folder.path()), true).unwrap();
+    set.insert_keys_into(texts[..].into(), &mut new).unwrap();
+    assert_eq!(new.len(), texts.len());
+    let cleared = set.warnings().iter().filter(|text| text.contains("cleared itself")).count();
+    assert!(cleared > 0 && set.warnings().is_empty(), "{cleared}");
+    assert!(set.items() < capacity && matches!(set.held(), Held::Estimated(_)));
+}
+
+#[test]
+fn a_set_is_saved_where_it_was_and_read_again_when_others_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids.guava");
+    std::fs::write(&path, std::fs::read(guava()).unwrap()).unwrap();
+    let known = Known { key_type: Some(KeyType::Bytes), ..Known::default() };
+    let open = || ForeignFile::open(&path, known, 1 << 20).unwrap().unwrap();
+    let mut sets = [(); 2].map(|()| ForeignSet::to_fill(open(), false).unwrap());
+    let (key, mut answer): ([&[u8]; 1], _) = ([b"one more"], Bitmap::new());
+    sets[0].insert_keys_into(key[..].into(), &mut answer).unwrap();
+    assert_eq!(answer.count_ones(), 1);
+    let lock = FilterLock::take(&path, &mut LockOptions::new("a test")).unwrap();
+    sets[0].save(&lock).unwrap();
+    let is_changed = sets.each_mut().map(|set| set.reload().unwrap());
+    assert_eq!(is_changed, [false, true]);
+    sets[1].contains_keys_into(key[..].into(), &mut answer).unwrap();
+    assert_eq!(answer.count_ones(), 1);
+    std::fs::write(&path, std::fs::read(golden::root().join("spark/v1_string.bin")).unwrap())
+        .unwrap();
+    let error = sets[1].reload().unwrap_err();
+    assert!(error.to_string().contains("replaced by a file of another system"), "{error}");
 }

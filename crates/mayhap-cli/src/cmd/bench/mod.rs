@@ -15,6 +15,7 @@ use mayhap_sets::KeySet;
 use mayhap_store::Snapshot;
 use mayhap_units::number::{format_bytes, format_count};
 use serde::Serialize;
+use std::fmt;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -85,11 +86,27 @@ struct Report {
     measured: Measured,
 }
 
+/// A text that is no number of seconds from the least to the most.
+#[derive(Debug)]
+struct NotSeconds {
+    least: f64,
+    most: f64,
+}
+
+impl fmt::Display for NotSeconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "write {} to {}, in seconds", self.least, self.most)
+    }
+}
+
+impl std::error::Error for NotSeconds {}
+
 /// Reads a number of seconds, from a hundredth to an hour.
-fn parse_seconds(text: &str) -> Result<Duration, String> {
+fn parse_seconds(text: &str) -> Result<Duration, NotSeconds> {
+    let (least, most) = (0.01, 3600.0);
     let seconds = text.strip_suffix('s').unwrap_or(text).trim().parse::<f64>().ok();
-    let seconds = seconds.filter(|seconds| (0.01..=3600.0).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "write 0.01 to 3600, in seconds".into())
+    let seconds = seconds.filter(|seconds| (least..=most).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or(NotSeconds { least, most })
 }
 
 /// Runs the verb.

@@ -83,7 +83,7 @@ impl Run<'_> {
                     output.write(batch.lines(from + run.start..from + run.end))
                 })?;
                 from += count;
-                inserter.warn_if_near_full(self.talk, || progress.clear());
+                inserter.warn(self.talk, || progress.clear());
             }
             // What is on a server is recorded already.
             let is_recorded = inserter.set().is_shared();

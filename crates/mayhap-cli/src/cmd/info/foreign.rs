@@ -2,8 +2,9 @@
 
 use crate::error::Error;
 use crate::io::messages::{self, Talk, grouped, print_stdout, rate};
-use mayhap_foreign::{ForeignFile, Numbers, describe};
+use mayhap_foreign::{ForeignFile, describe};
 use mayhap_formats::KeyType;
+use mayhap_sets::ByFormula;
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,7 +18,7 @@ struct Info {
     /// `null` where the format was given.
     form: Option<&'static str>,
     #[serde(flatten)]
-    numbers: Numbers,
+    numbers: ByFormula,
     key_type: &'static str,
     key_types: Vec<&'static str>,
     /// What the bytes do not say.
@@ -32,7 +33,7 @@ struct Info {
 ///
 /// Those of the write.
 pub(super) fn print(file: &ForeignFile, json: bool) -> Result<(), Error> {
-    let numbers = Numbers::of(file);
+    let numbers = file.numbers();
     let detected = file.detected();
     let facts = file.filter().facts();
     if !json {
@@ -59,7 +60,7 @@ fn value(text: String) -> Value {
     parsed.filter(|value: &Value| value.is_number() || value.is_boolean()).unwrap_or(text.into())
 }
 
-fn text(file: &ForeignFile, numbers: &Numbers) -> String {
+fn text(file: &ForeignFile, numbers: &ByFormula) -> String {
     let size = format_bytes(file.file_bytes());
     let mut rows = vec![("file".to_owned(), format!("{} ({size})", file.name()))];
     let mut row = |name: &str, value: String| rows.push((name.to_owned(), value));

@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
-use crate::set::foreign::Opener;
 #[cfg(feature = "redis")]
 use crate::set::remote::Access;
 use items::{Estimated, made_for, room};
@@ -111,7 +110,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         server::print(access, (&access.connect(&args.file, talk)?, args.json), talk)?;
         return Ok(Outcome::Done);
     }
-    if let Some(file) = Opener::of(&args.open, talk).open(&args.file)? {
+    if let Some(file) = crate::set::foreign::open(&args.file, &args.open)? {
         foreign::print(&file, args.json)?;
         return Ok(Outcome::Done);
     }

@@ -4,9 +4,9 @@ use super::Args;
 use crate::error::{Error, over_full};
 use crate::io::messages::{Talk, grouped};
 use crate::outcome::Outcome;
-use crate::set::foreign::Opener;
-use mayhap_foreign::{ForeignFile, Numbers};
-use mayhap_sets::{Held, Room};
+use crate::set::foreign::open;
+use mayhap_foreign::ForeignFile;
+use mayhap_sets::{ByFormula, Held, Room};
 use mayhap_store::FilterLock;
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ struct Summary {
     file: String,
     merged: Vec<Part>,
     #[serde(flatten)]
-    numbers: Numbers,
+    numbers: ByFormula,
 }
 
 #[derive(Debug, Serialize)]
@@ -27,8 +27,7 @@ struct Part {
 
 impl Part {
     fn of(file: &ForeignFile) -> Self {
-        let estimated_items = file.filter().estimated_items();
-        Self { file: file.name().to_owned(), estimated_items }
+        Self { file: file.name().to_owned(), estimated_items: file.filter().estimated_items() }
     }
 }
 
@@ -36,10 +35,9 @@ impl Part {
 ///
 /// # Errors
 ///
-/// Those of [`Opener::open`]; [`Error::Usage`] naming what differs; [`Error::Store`].
+/// Those of [`open`]; [`Error::Usage`] naming what differs; [`Error::Store`].
 pub(super) fn run(
     first: ForeignFile,
-    opener: Opener<'_>,
     (args, lock): (&Args, &FilterLock),
     talk: Talk,
 ) -> Result<Outcome, Error> {
@@ -47,7 +45,7 @@ pub(super) fn run(
     let mut sum = first;
     sum.check_change()?;
     for path in &args.files[1..] {
-        let Some(more) = opener.open(path)? else {
+        let Some(more) = open(path, &args.open)? else {
             return Err(Error::usage(
                 format!(
                     "{} is not a filter of another system, but {} is one of {}",
@@ -70,7 +68,7 @@ pub(super) fn run(
         return Err(Error::Full(over_full(items, expected)));
     }
     sum.save(lock, args.force)?;
-    let numbers = Numbers::of(&sum);
+    let numbers = sum.numbers();
     let file = args.output.display().to_string();
     if let Some(problem) = numbers.overfilled() {
         talk.warn(&format!("{file}: {problem}"));

@@ -10,7 +10,7 @@ use crate::io::progress::Progress;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::file;
-use crate::set::foreign::Opener;
+use crate::set::foreign::open;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
@@ -112,9 +112,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_existing(&args.output, args.force)?;
     // Before anything is read: the output may be one of the inputs.
     let lock = Waiting::new("merge", args.lock, talk, None).lock(&args.output)?;
-    let opener = Opener::of(&args.open, talk);
-    if let Some(first) = opener.open(&args.files[0])? {
-        return foreign::run(first, opener, (args, &lock), talk);
+    if let Some(first) = open(&args.files[0], &args.open)? {
+        return foreign::run(first, (args, &lock), talk);
     }
     let key = args.open.secret_key()?;
     let headers = args.files.iter().map(|path| mayhap_store::read_header(path));

@@ -1,6 +1,5 @@
 //! `mayhap verify`: whether a filter is what it says.
 
-mod foreign;
 mod presence;
 mod rate;
 mod report;
@@ -12,17 +11,20 @@ use crate::io::messages::{Talk, grouped};
 use crate::io::progress::Progress;
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
+use crate::set::foreign;
+use crate::set::open::{self, Digests};
 use crate::set::remote::{self, Access};
 use mayhap::native::Kind;
-use mayhap::{Bitmap, BloomMatrix, Digest, DigestFunction, Health};
+use mayhap::{Bitmap, BloomMatrix, Digest, Health};
+use mayhap_foreign::{ForeignFile, ForeignSet};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Reading, Source};
 use mayhap_measure::{Count, Full, Lanes, sample, samples_for};
-use mayhap_sets::{KeySet, State, matrix_state};
+use mayhap_sets::{KeySet, Numbers, matrix_state};
 use mayhap_units::number::parse_count;
 use presence::Presence;
-use rate::{allowed, rate_rows, verdict_on};
-use report::{RateFound, RateVerdict, Report};
+use rate::{allowed, rate_rows, verdict_by_formula, verdict_on};
+use report::{RateFound, RateVerdict, Report, Row};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -68,6 +70,8 @@ const MIN_SAMPLES: u64 = 1 << 20;
 const MAX_SAMPLES: u64 = 1 << 25;
 /// Those of a filter on a server.
 const SERVER_SAMPLES: (u64, u64) = (100_000, 1_000_000);
+/// Those of a file of another system, where each costs k hashes or more.
+const FOREIGN_SAMPLES: (u64, u64) = (1 << 17, 1 << 22);
 /// The most that can be requested.
 const MAX_REQUESTED: u64 = 1_000_000_000_000;
 /// A row of a matrix is a cache line, as a plain filter's key is, and a key has k of them.
@@ -102,7 +106,10 @@ pub struct Args {
 #[derive(Debug, Serialize)]
 struct Found {
     #[serde(flatten)]
-    state: State,
+    numbers: Numbers,
+    /// In files of other systems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_type: Option<&'static str>,
     #[serde(flatten)]
     rate: RateFound,
 }
@@ -124,19 +131,17 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         ));
     }
     let sources = if args.keys.is_empty() { Vec::new() } else { Source::from_paths(&args.keys) };
-    let opened = Opened::server(args, talk)?;
-    if opened.is_none()
-        && let Some(outcome) = foreign::run(args, &sources, talk)?
+    let report = match Opened::any(args, talk).and_then(|opened| check(args, opened, sources, talk))
     {
-        return Ok(outcome);
-    }
-    let report = match check(args, opened, sources, talk) {
         Err(Error::Store(source)) if is_damage(&source) => {
             let file = args.file.display().to_string();
             Report::damaged(file, "damaged", "checksums", source.to_string())
         }
         Err(Error::Store(source)) if is_incomplete(&source) => {
             Report::incomplete(args.file.display().to_string(), source.to_string())
+        }
+        Err(Error::Foreign { name, source }) if is_foreign_damage(&source) => {
+            Report::damaged(name, "none", "structure", source.to_string())
         }
         result => result?,
     };
@@ -166,57 +171,73 @@ fn is_incomplete(error: &mayhap_store::Error) -> bool {
     matches!(error, MissingLog { .. } | OlderCopy { .. })
 }
 
+/// Whether a filter of another system was found that does not fit together; else it was none, or
+/// too large.
+fn is_foreign_damage(error: &mayhap_formats::Error) -> bool {
+    use mayhap_formats::Error as Formats;
+    matches!(
+        error,
+        Formats::Truncated { .. }
+            | Formats::TrailingBytes { .. }
+            | Formats::BadField { .. }
+            | Formats::Zero { .. }
+    )
+}
+
 fn check(
     args: &Args,
-    opened: Option<Opened>,
+    mut opened: Opened,
     sources: Vec<Source>,
     talk: Talk,
 ) -> Result<Report<Found>, Error> {
-    let opened = match opened {
-        Some(opened) => opened,
-        None => Opened::file(args, talk)?,
-    };
-    let mut opened = opened;
     let options = opened.options.clone().agree(&opened.name, &args.lines.key_options())?;
     let keys_bytes = Source::total_size(&sources)?;
-    let state = opened.subject.state();
-    let facts = Facts { forgets: opened.forgets, on_server: opened.is_on_server };
+    let numbers = opened.subject.numbers();
     let rate = match &mut opened.subject {
         Subject::Filter(filter) => {
-            let how = (facts, opened.expected_items);
-            measure_filter(&mut **filter, args, how, (&state, talk))?
+            measure_filter(&mut **filter, args, opened.facts, (&numbers, talk))?
         }
         Subject::Matrix(matrix) => measure_matrix(matrix, args),
     };
     let subject = &mut opened.subject;
-    let reading = Reading { gathers: opened.is_on_server, ..args.lines.reading() };
+    let reading = Reading { gathers: opened.facts.on_server, ..args.lines.reading() };
     let keys = subject.check_keys(sources, (&options, reading), (talk, keys_bytes))?;
     subject.check_unchanged()?;
     let off = matches!(
         rate.rate_verdict,
         RateVerdict::Off | RateVerdict::AboveTarget | RateVerdict::AboveFormula
     );
-    let (checksums, in_words) =
-        if opened.is_on_server { ("none", "none: a server has no file") } else { ("good", "good") };
-    let mut rows = vec![("checksums", in_words.to_owned())];
-    rows.extend(rate_rows(&rate, &state));
-    Ok(Report::new(opened.name, checksums, (Found { state, rate }, off, rows), keys))
+    let key_type = subject.key_type().filter(|_| matches!(numbers, Numbers::Foreign(_)));
+    let mut rows = vec![opened.structure];
+    rows.extend(rate_rows(&rate, &numbers, key_type));
+    let found = (Found { numbers, key_type, rate }, off, rows);
+    Ok(Report::new(opened.name, opened.checksums, found, keys))
 }
 
-/// A filter of mayhap's own, in a file or on a server.
+/// A filter in a file or on a server.
 struct Opened {
     name: String,
     subject: Subject,
     /// How its keys are cut.
     options: KeyOptions,
-    /// Whether it forgets while it is queried.
-    forgets: bool,
-    /// Keys that its file says it was created for.
-    expected_items: u64,
-    is_on_server: bool,
+    facts: Facts,
+    checksums: &'static str,
+    structure: Row,
 }
 
 impl Opened {
+    fn any(args: &Args, talk: Talk) -> Result<Self, Error> {
+        if is_url(&args.file)
+            && let Some(found) = remote::open(&args.file, Access::of(&args.open)?, talk)?
+        {
+            return Ok(Self::server(args, found));
+        }
+        match foreign::open_for_keys(&args.file, &args.open, talk)? {
+            Some(file) => Ok(Self::foreign(args, file)),
+            None => Self::file(args, talk),
+        }
+    }
+
     /// Checks the checksums of a file, and opens it.
     fn file(args: &Args, talk: Talk) -> Result<Self, Error> {
         let name = args.file.display().to_string();
@@ -234,27 +255,39 @@ impl Opened {
             name,
             subject,
             options,
-            forgets: header.kind() == Kind::Window,
-            expected_items: header.fields().expected_items,
-            is_on_server: false,
+            facts: Facts {
+                forgets: header.kind() == Kind::Window,
+                on_server: false,
+                expected_items: header.fields().expected_items,
+                samples: (MIN_SAMPLES, MAX_SAMPLES),
+            },
+            checksums: "good",
+            structure: ("checksums", "good".into()),
         })
     }
 
-    /// Connects to a server, if a URL is named.
-    fn server(args: &Args, talk: Talk) -> Result<Option<Self>, Error> {
-        if !is_url(&args.file) {
-            return Ok(None);
+    fn foreign(args: &Args, file: ForeignFile) -> Self {
+        Self {
+            name: file.name().to_owned(),
+            subject: Subject::Filter(Box::new(ForeignSet::to_query(file))),
+            options: args.lines.key_options(),
+            facts: Facts { samples: FOREIGN_SAMPLES, ..Facts::default() },
+            checksums: "none",
+            structure: ("structure", "sound; the format has no checksums".into()),
         }
-        let found = remote::open(&args.file, Access::of(&args.open)?, talk)?;
-        Ok(found.map(|(name, set, options)| Self {
+    }
+
+    fn server(args: &Args, (name, set, options): remote::Found) -> Self {
+        let (expected_items, samples) = (set.expected_items(), SERVER_SAMPLES);
+        Self {
             name,
-            expected_items: set.expected_items(),
             subject: Subject::Filter(set),
             // Where it keeps none they are as given.
             options: options.unwrap_or_else(|| args.lines.key_options()),
-            forgets: false,
-            is_on_server: true,
-        }))
+            facts: Facts { expected_items, samples, on_server: true, forgets: false },
+            checksums: "none",
+            structure: ("checksums", "none: a server has no file".into()),
+        }
     }
 }
 
@@ -265,13 +298,6 @@ enum Subject {
 }
 
 impl Subject {
-    fn digest_function(&self) -> DigestFunction {
-        match self {
-            Self::Filter(filter) => filter.digest_function(),
-            Self::Matrix(matrix) => *matrix.digest_function(),
-        }
-    }
-
     /// That all of this was read of one file.
     fn check_unchanged(&self) -> Result<(), Error> {
         match self {
@@ -280,10 +306,17 @@ impl Subject {
         }
     }
 
-    fn state(&self) -> State {
+    fn numbers(&self) -> Numbers {
         match self {
-            Self::Filter(filter) => filter.state(),
-            Self::Matrix(matrix) => matrix_state(matrix),
+            Self::Filter(filter) => filter.numbers(),
+            Self::Matrix(matrix) => Numbers::Own(matrix_state(matrix)),
+        }
+    }
+
+    fn key_type(&self) -> Option<&'static str> {
+        match self {
+            Self::Filter(filter) => filter.key_types().map(|types| types.taken),
+            Self::Matrix(_) => None,
         }
     }
 
@@ -293,54 +326,57 @@ impl Subject {
         cut: (&KeyOptions, Reading),
         talk: (Talk, Option<u64>),
     ) -> Result<Option<Presence>, Error> {
-        if let Self::Filter(filter) = self
-            && filter.takes_keys()
-        {
-            let mut bits = Bitmap::new();
-            return Presence::of(sources, cut, talk, |batch, absent| {
-                filter.contains_keys_into(&batch.keys().collect::<Vec<_>>(), &mut bits)?;
-                let not_keys = filter.not_keys();
-                let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
-                absent.extend((0..batch.len()).filter(is_absent));
-                Ok(not_keys.len() as u64)
-            });
-        }
-        let function = self.digest_function();
-        let (mut digests, mut bits) = (Vec::new(), Bitmap::new());
-        Presence::of(sources, cut, talk, |batch, absent| {
-            batch.digest_into(&function, &mut digests);
+        let (mut digests, mut bits) = (Digests::default(), Bitmap::new());
+        let keys = Presence::of(sources, cut, talk, |batch, absent| {
+            digests.clear();
             match self {
                 Self::Filter(filter) => {
-                    filter.contains_digests_into(&digests, &mut bits)?;
+                    open::query(&mut **filter, batch, &mut digests, &mut bits)?;
                     filter.check_unchanged()?;
-                    absent.extend((0..digests.len()).filter(|&i| !bits.get(i)));
+                    let not_keys = filter.not_keys();
+                    let is_absent = |i: &usize| !bits.get(*i) && not_keys.binary_search(i).is_err();
+                    absent.extend((0..batch.len()).filter(is_absent));
+                    Ok(not_keys.len() as u64)
                 }
-                Self::Matrix(matrix) => matrix.which_digests(&digests, |i, sets| {
-                    if sets.is_empty() {
-                        absent.push(i);
-                    }
-                }),
+                Self::Matrix(matrix) => {
+                    let digests = digests.by(matrix.digest_function(), batch);
+                    matrix.which_digests(digests, |i, sets| {
+                        if sets.is_empty() {
+                            absent.push(i);
+                        }
+                    });
+                    Ok(0)
+                }
             }
-            Ok(0)
-        })
+        })?;
+        if let Self::Filter(filter) = self
+            && let Some(not_keys) = filter.all_not_keys()
+        {
+            talk.0.warn(&not_keys.text);
+        }
+        Ok(keys)
     }
 }
 
 /// What a measurement has to know of a filter.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Facts {
+    /// Whether it forgets while it is queried.
     forgets: bool,
     on_server: bool,
+    /// Keys that its file says it was created for.
+    expected_items: u64,
+    /// The least and the most random keys.
+    samples: (u64, u64),
 }
 
 fn measure_filter(
     filter: &mut dyn KeySet,
     args: &Args,
-    (Facts { forgets, on_server }, expected_items): (Facts, u64),
-    (state, talk): (&State, Talk),
+    Facts { forgets, on_server, expected_items, samples: (least, most) }: Facts,
+    (numbers, talk): (&Numbers, Talk),
 ) -> Result<RateFound, Error> {
-    let (predicted, target) = (state.estimated_fpp, state.target_fpp);
-    let (least, most) = if on_server { SERVER_SAMPLES } else { (MIN_SAMPLES, MAX_SAMPLES) };
+    let predicted = numbers.estimated_fpp();
     let samples = args.samples.unwrap_or_else(|| samples_for(predicted, least, most));
     let mut progress = Progress::new(talk, Some(samples));
     let (mut bits, mut hits, mut done) = (Bitmap::new(), 0, 0);
@@ -349,7 +385,7 @@ fn measure_filter(
         if by_key {
             let texts: Vec<_> = digests.iter().map(|it| filter.random_key(it.get())).collect();
             let keys: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
-            filter.contains_keys_into(&keys, &mut bits)?;
+            filter.contains_keys_into(keys[..].into(), &mut bits)?;
         } else {
             filter.contains_digests_into(digests, &mut bits)?;
         }
@@ -360,22 +396,24 @@ fn measure_filter(
     })?;
     progress.clear();
     let count = Count { samples, hits };
-    if on_server && filter.estimated_items().is_none() {
-        // Its system has a formula at most, as in its files.
-        let target = Some(target).filter(|target| !target.is_nan());
-        let verdict = foreign::verdict_of(count, predicted, target);
-        return Ok(RateFound::new(args.seed, count, predicted, verdict));
-    }
-    // A window of time has forgotten some since it was added to, and keeps its rate by forgetting.
-    let judged = if let Some((estimate, params)) = filter.estimated_items() {
-        Full::of(&params).judge(count, predicted, &estimate)
-    } else {
-        let off = if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
-        let is_over = !forgets && state.health == Health::OverCapacity;
-        let highest = allowed(target, expected_items);
-        (off, predicted > target && is_over || count.is_above(highest))
+    let verdict = match (numbers, filter.estimated_items()) {
+        (_, Some((estimate, params))) => {
+            verdict_on(Full::of(&params).judge(count, predicted, &estimate))
+        }
+        (Numbers::Own(state), None) if !on_server => {
+            let is_over = !forgets && state.health == Health::OverCapacity;
+            // A window of time has forgotten some since it was added to, and keeps its rate by
+            // forgetting.
+            let off =
+                if forgets { count.is_above(predicted) } else { count.contradicts(predicted) };
+            let highest = allowed(state.target_fpp, expected_items);
+            let is_above = predicted > state.target_fpp && is_over || count.is_above(highest);
+            verdict_on((off, is_above))
+        }
+        // Its system has a formula at most.
+        _ => verdict_by_formula(count, numbers),
     };
-    Ok(RateFound::new(args.seed, count, predicted, verdict_on(judged)))
+    Ok(RateFound::new(args.seed, count, predicted, verdict))
 }
 
 /// Measures each set by itself: what one answers says nothing of another.

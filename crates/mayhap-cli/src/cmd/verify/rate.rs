@@ -2,7 +2,11 @@
 
 use super::report::{RateFound, RateVerdict, Row};
 use crate::io::messages::{grouped, rate};
-use mayhap_sets::State;
+use mayhap_measure::{Count, highest_of_bits};
+use mayhap_sets::{ByFormula, Numbers, State};
+
+/// A formula is right that is this near to the truth: some are drawn, and all are rounded.
+const TOLERANCE: f64 = 0.05;
 
 /// The verdict on a rate.
 pub(super) fn verdict_on((is_off, is_above): (bool, bool)) -> RateVerdict {
@@ -19,8 +23,52 @@ pub(super) fn allowed(target: f64, items: u64) -> f64 {
     (target * (1.0 + 20.0 / (items as f64).sqrt())).min(1.0)
 }
 
-/// What is said of a rate.
-pub(super) fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
+/// The highest rate of a sound filter of another system, if it has a target: what chance, and the
+/// whole k of its system, add to it with exactly its keys.
+fn highest(numbers: &ByFormula) -> Option<f64> {
+    let of_bits = |items| highest_of_bits(numbers.num_bits, numbers.num_hashes, items);
+    numbers.target_fpp.map(|target| numbers.expected_items.map_or(target, of_bits).max(target))
+}
+
+/// What a count says of a filter whose system has a formula at most.
+pub(super) fn verdict_by_formula(count: Count, numbers: &Numbers) -> RateVerdict {
+    match numbers {
+        Numbers::Own(state) => {
+            let target = Some(state.target_fpp).filter(|target| !target.is_nan());
+            verdict_of(count, state.estimated_fpp, target)
+        }
+        Numbers::Foreign(numbers) => verdict_of(count, numbers.estimated_fpp, highest(numbers)),
+    }
+}
+
+/// What a count says of a rate: whether it is above the target, if that is known, and whether it is
+/// that of the formula, if there is one.
+fn verdict_of(count: Count, predicted: f64, target: Option<f64>) -> RateVerdict {
+    let above = count.is_above(predicted * (1.0 + TOLERANCE));
+    match target {
+        Some(target) if count.is_above(target) => RateVerdict::AboveTarget,
+        _ if predicted.is_nan() => RateVerdict::NotPredicted,
+        Some(_) if above => RateVerdict::AboveFormulaWithinTarget,
+        None if above => RateVerdict::AboveFormula,
+        _ if count.is_below(predicted / (1.0 + TOLERANCE)) => RateVerdict::BelowFormula,
+        _ => RateVerdict::AsPredicted,
+    }
+}
+
+/// What is said of a rate, of a filter whose keys are of this type.
+pub(super) fn rate_rows(found: &RateFound, numbers: &Numbers, key_type: Option<&str>) -> Vec<Row> {
+    match numbers {
+        Numbers::Own(state) => rows_from_bits(found, state),
+        Numbers::Foreign(numbers) => {
+            let target = numbers.target_fpp.map(|target| format!(", target {}", rate(target)));
+            let verdict = format!("{}{}", found.rate_verdict, target.unwrap_or_default());
+            let queried = format!("keys ({})", key_type.unwrap_or_default());
+            found.rows("by its formula", &queried, verdict)
+        }
+    }
+}
+
+fn rows_from_bits(found: &RateFound, state: &State) -> Vec<Row> {
     let target = match state.target_fpp {
         target if target.is_nan() => "not known".to_owned(),
         target => rate(target),
@@ -37,4 +85,66 @@ pub(super) fn rate_rows(found: &RateFound, state: &State) -> Vec<Row> {
         verdict => format!("{verdict}, target {target} ({holds})"),
     };
     found.rows("from the bits", "digests", verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The most samples of a filter of another system.
+    const MAX_SAMPLES: u64 = 1 << 22;
+
+    #[test]
+    fn a_rate_that_is_too_high_is_never_good() {
+        let count = |hits| Count { samples: 1 << 20, hits };
+        let (low, same, high) = (count(5_000), count(10_486), count(20_000));
+        let of = |count, target| verdict_of(count, 0.01, target);
+        assert_eq!(
+            [of(low, None), of(same, None)],
+            [RateVerdict::BelowFormula, RateVerdict::AsPredicted]
+        );
+        assert_eq!(
+            [of(high, None), of(high, Some(0.01))],
+            [RateVerdict::AboveFormula, RateVerdict::AboveTarget]
+        );
+        // Above its own formula, but not above what it is for.
+        let within = of(high, Some(0.02));
+        assert_eq!(within, RateVerdict::AboveFormulaWithinTarget);
+        assert_eq!(of(same, Some(0.001)), RateVerdict::AboveTarget);
+        // A formula that is 4 % too low is right.
+        assert_eq!(of(count(10_900), None), RateVerdict::AsPredicted);
+    }
+
+    /// Exactly full filters of k bits anywhere in m, as most systems have them, sized by the
+    /// textbook formula and with the whole k nearest to the best: none of 20,000 is called above.
+    #[test]
+    fn sound_and_exactly_full_filters_are_never_above() {
+        use mayhap_measure::Numbers;
+        let (mut numbers, mut filters) = (Numbers::new(15), 0);
+        for (items, target) in [(50u64, 0.1), (200, 0.01), (200, 1e-3), (100, 0.4)] {
+            let bits = (-(items as f64) * f64::ln(target) / std::f64::consts::LN_2.powi(2)) as u64;
+            let num_hashes = (-f64::log2(target)).round().max(1.0) as u32;
+            let highest = target.max(highest_of_bits(bits, num_hashes, items));
+            let mut set = vec![false; bits as usize];
+            for _ in 0..5_000 {
+                set.fill(false);
+                for _ in 0..items * u64::from(num_hashes) {
+                    set[(numbers.next().unwrap() % bits) as usize] = true;
+                }
+                let ones = set.iter().filter(|&&set| set).count() as f64;
+                let rate = (ones / bits as f64).powf(f64::from(num_hashes));
+                // As many as are expected: chance in the count is tested with `Count`.
+                let hits = (rate * MAX_SAMPLES as f64) as u64;
+                let count = Count { samples: MAX_SAMPLES, hits };
+                let found = verdict_of(count, rate, Some(highest));
+                assert_eq!(
+                    found,
+                    RateVerdict::AsPredicted,
+                    "{items} at {target}: {rate} of {highest}"
+                );
+                filters += 1;
+            }
+        }
+        assert_eq!(filters, 20_000);
+    }
 }

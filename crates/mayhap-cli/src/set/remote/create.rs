@@ -242,7 +242,7 @@ pub fn create(
             talk.warn("it keeps its original time to live");
         }
     }
-    Summary::new(name, Counts::default(), Duration::ZERO, true, file.state()).print(talk, json)
+    Summary::new(name, Counts::default(), Duration::ZERO, true, file.numbers()).print(talk, json)
 }
 
 /// [`create`] of another scheme.
@@ -278,7 +278,7 @@ fn create_other(
             if num_bitmaps > 1 { format!(" --bitmaps {num_bitmaps}") } else { String::new() },
         ));
     }
-    Summary::new(name, Counts::default(), Duration::ZERO, true, set.state()).print(talk, json)
+    Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers()).print(talk, json)
 }
 
 /// The filter for `dedup --state URL`: the one that is there, if the arguments do not contradict
@@ -315,7 +315,7 @@ pub fn find_or_create(
         found => {
             let (set, _) =
                 mayhap_remote::of_found(&origin, found, &known, connection.round_trip())?;
-            if set.target_fpp().is_nan() || set.guessed_key_type().is_some() {
+            if set.target_fpp().is_nan() || set.key_types().is_some_and(|types| types.is_guess) {
                 return Err(Error::usage(
                     format!(
                         "{name} is a filter of {}, for which the share of lost lines is unknown",

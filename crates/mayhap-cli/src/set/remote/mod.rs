@@ -100,9 +100,7 @@ pub fn open_server_set(path: &Path, access: Access<'_>, talk: Talk) -> Result<Op
 pub fn open_on(connection: &Connection, access: Access<'_>, talk: Talk) -> Result<Opened, Error> {
     let known = access.foreign.known_of_server(access.key);
     let (set, options) = mayhap_remote::open(&connection.origin(), &known)?;
-    if let Some((key_type, others)) = set.guessed_key_type() {
-        say_guess(set.url(), set.scheme(), key_type, &others, talk);
-    }
+    say_guess(set.url(), set.scheme(), set.key_types(), talk);
     Ok((set, options))
 }
 

@@ -1,5 +1,6 @@
 //! A filter of a file, as the store keeps it in step with that file.
 
+use super::waiting::not_of_a_file;
 use mayhap::native::Header;
 use mayhap::{Block, SecretKey};
 use mayhap_sets::{Contents, KeySet};
@@ -12,9 +13,16 @@ pub(super) struct OfFile<'a> {
 }
 
 impl<'a> OfFile<'a> {
-    /// The set, if it can be the contents of a file.
-    pub(super) fn of(set: &'a mut dyn KeySet, key: Option<SecretKey>) -> Option<Self> {
-        Some(Self { contents: set.contents()?, key })
+    /// The set.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::error::Error::Usage`] if it cannot be the contents of a file.
+    pub(super) fn of(
+        set: &'a mut dyn KeySet,
+        key: Option<SecretKey>,
+    ) -> Result<Self, crate::error::Error> {
+        Ok(Self { contents: set.contents().ok_or_else(not_of_a_file)?, key })
     }
 }
 

@@ -1,11 +1,14 @@
 //! Changing filter files in turns with other processes: one place for all verbs that do.
 //!
-//! Whoever makes or replaces a file takes its lock for that ([`Waiting::save`]). Whoever adds to
-//! one or removes from it does so through a [`Writer`], which holds the lock while there is
-//! something to do, and gives it up while its input pauses or when others have waited for a second.
+//! Whoever makes or replaces a file takes its lock for that ([`Waiting::save`] in `waiting.rs`).
+//! Whoever adds to one or removes from it does so through a [`Writer`] (`writer.rs`), which holds
+//! the lock while there is something to do, and gives it up while its input pauses or when others
+//! have waited for a second. Our files have a log (`memory.rs` is what the store knows of the set);
+//! those of other systems are saved as a whole (`whole.rs`).
 
 mod memory;
 mod waiting;
+mod whole;
 mod writer;
 
 pub use waiting::Waiting;

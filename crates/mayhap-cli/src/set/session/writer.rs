@@ -1,14 +1,15 @@
 //! A filter file that is added to or removed from, in turns with others.
 
 use super::memory::OfFile;
-use super::waiting::{Waiting, not_of_a_file};
+use super::waiting::Waiting;
+use super::whole::Whole;
 use crate::error::Error;
 use crate::io::messages::Talk;
 use mayhap::native::Kind;
 use mayhap::{Digest, SecretKey};
 use mayhap_lists::Pause;
 use mayhap_sets::{KeySet, Refusal};
-use mayhap_store::{Found, Image, LogFound, Memory, Operation, Recovery, Session, SessionOptions};
+use mayhap_store::{Found, Image, LogFound, Operation, Recovery, Session, SessionOptions};
 use mayhap_units::number::format_count;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const RECORD_KEYS: usize = 4096;
 const MIN_LOG_BYTES: u64 = 64 << 20;
 
 /// A stream is recorded at least so often, and no lock is held for longer while others wait.
-const TURN: Duration = Duration::from_secs(1);
+pub(super) const TURN: Duration = Duration::from_secs(1);
 
 /// Between two looks whether others wait.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -43,7 +44,7 @@ pub enum Recording {
 /// A filter in memory that others may change too, on disk.
 #[derive(Debug)]
 pub struct Writer {
-    session: Session,
+    file: File,
     waiting: Waiting,
     key: Option<SecretKey>,
     recording: Recording,
@@ -51,7 +52,42 @@ pub struct Writer {
     looked: Instant,
 }
 
+/// How its file takes what is done to it.
+#[derive(Debug)]
+enum File {
+    /// One of ours, which has a log.
+    Logged(Box<Session>),
+    Whole(Whole),
+}
+
+impl File {
+    fn is_held(&self) -> bool {
+        match self {
+            Self::Logged(session) => session.is_held(),
+            Self::Whole(whole) => whole.is_held(),
+        }
+    }
+
+    fn is_wanted_after(&self, held: Duration) -> bool {
+        match self {
+            Self::Logged(session) => session.is_wanted_after(held),
+            Self::Whole(whole) => whole.is_wanted_after(held),
+        }
+    }
+
+    /// The session of a file whose log is in use, or has to be in any case.
+    fn logged(&self, recording: Recording) -> Option<&Session> {
+        let Self::Logged(session) = self else { return None };
+        Some(&**session).filter(|it| recording == Recording::Always || it.log_bytes() > 0)
+    }
+}
+
 impl Writer {
+    /// For the file of a set that has no log; the lock is not held yet.
+    pub fn of_whole(recording: Recording, waiting: &Waiting) -> Self {
+        Self::new(File::Whole(Whole::new()), waiting, None, recording)
+    }
+
     /// Opens a filter to change it, with its log, and says what that had.
     ///
     /// # Errors
@@ -68,7 +104,7 @@ impl Writer {
         let opening = Session::open(path, options(waiting, recording, without_log));
         let opening = opening.map_err(|error| waiting.error(error))?;
         let mut set = load(opening.image(), &name, key)?;
-        let Some(mut memory) = OfFile::of(&mut *set, key) else { return Err(not_of_a_file()) };
+        let mut memory = OfFile::of(&mut *set, key)?;
         let (session, recovery) = opening.follow(&mut memory)?;
         if without_log && session.has_to_be_saved() {
             talk.warn(&format!("{name}: continues without its log; the keys in it are lost"));
@@ -77,7 +113,7 @@ impl Writer {
         if matches!(session.blocked(), Some(LogFound::Foreign { .. })) {
             say_foreign(talk, session.log_path());
         }
-        Ok((set, Self::new(session, waiting, key, recording)))
+        Ok((set, Self::new(File::Logged(Box::new(session)), waiting, key, recording)))
     }
 
     /// Makes the file of a filter that is not there yet.
@@ -92,36 +128,21 @@ impl Writer {
         waiting: &Waiting,
     ) -> Result<Self, Error> {
         let how = self::options(waiting, Recording::Always, false);
-        let Some(mut memory) = OfFile::of(set, key) else { return Err(not_of_a_file()) };
+        let mut memory = OfFile::of(set, key)?;
         let session = Session::create(path, how, &mut memory, options);
         let session = session.map_err(|error| waiting.error(error))?;
-        Ok(Self::new(session, waiting, key, Recording::Always))
+        Ok(Self::new(File::Logged(Box::new(session)), waiting, key, Recording::Always))
     }
 
-    fn new(
-        session: Session,
-        waiting: &Waiting,
-        key: Option<SecretKey>,
-        recording: Recording,
-    ) -> Self {
+    fn new(file: File, waiting: &Waiting, key: Option<SecretKey>, recording: Recording) -> Self {
         let (waiting, now) = (waiting.clone(), Instant::now());
-        Self { session, waiting, key, recording, recorded: now, looked: now }
-    }
-
-    /// Calls the session with the filter in memory.
-    fn with<T>(
-        &mut self,
-        set: &mut dyn KeySet,
-        call: impl FnOnce(&mut Session, &mut dyn Memory) -> Result<T, mayhap_store::Error>,
-    ) -> Result<T, Error> {
-        let Some(mut memory) = OfFile::of(set, self.key) else { return Err(not_of_a_file()) };
-        call(&mut self.session, &mut memory).map_err(|error| self.waiting.error(error))
+        Self { file, waiting, key, recording, recorded: now, looked: now }
     }
 
     /// Whether the lock is held.
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.session.is_held()
+        self.file.is_held()
     }
 
     /// Takes the lock, unless it is held, and brings the filter to where others left it; whether
@@ -131,9 +152,16 @@ impl Writer {
     ///
     /// As [`Waiting::lock`]; [`Error::Store`] if it is another filter by now.
     pub fn ready(&mut self, set: &mut dyn KeySet) -> Result<bool, Error> {
-        let found = self.with(set, |session, memory| session.ready(memory))?;
+        let is_changed = match &mut self.file {
+            File::Logged(session) => {
+                let mut memory = OfFile::of(set, self.key)?;
+                let found = session.ready(&mut memory);
+                found.map_err(|error| self.waiting.error(error))? == Found::Changed
+            }
+            File::Whole(whole) => whole.ready(set, &self.waiting)?,
+        };
         self.looked = Instant::now();
-        Ok(found == Found::Changed)
+        Ok(is_changed)
     }
 
     /// Notes what was done to the filter, to be recorded.
@@ -144,15 +172,17 @@ impl Writer {
         time: u64,
         digests: impl IntoIterator<Item = Digest>,
     ) {
-        self.session.note(operation, time, digests);
+        if let File::Logged(session) = &mut self.file {
+            session.note(operation, time, digests);
+        }
     }
 
     /// What is due after a batch. Where lines are printed they have to be out before they are
     /// recorded.
     #[inline]
     pub fn due(&mut self) -> Due {
-        let keeps_log = self.recording == Recording::Always || self.session.log_bytes() > 0;
-        if keeps_log && self.session.num_pending() >= RECORD_KEYS {
+        let session = self.file.logged(self.recording);
+        if session.is_some_and(|session| session.num_pending() >= RECORD_KEYS) {
             return Due::Record;
         }
         let now = Instant::now();
@@ -160,7 +190,7 @@ impl Writer {
             return Due::Nothing;
         }
         self.looked = now;
-        if self.session.is_wanted_after(TURN) {
+        if self.file.is_wanted_after(TURN) {
             return Due::Release;
         }
         let is_old = now.duration_since(self.recorded) >= TURN;
@@ -170,15 +200,19 @@ impl Writer {
 
     /// What is due when the next lines have not been there for so long.
     pub fn due_in_pause(&self, paused: Duration) -> Due {
-        if !self.session.is_held() {
+        if !self.file.is_held() {
             return Due::Nothing;
         }
-        let keeps_log = self.recording == Recording::Always || self.session.log_bytes() > 0;
-        let streams = self.recording != Recording::WhenOthersWait;
         if paused < PAUSE {
+            let keeps_log = self.file.logged(self.recording).is_some();
             return if keeps_log { Due::Record } else { Due::Later };
         }
-        if streams || self.session.is_wanted_after(Duration::ZERO) {
+        let streams = self.recording != Recording::WhenOthersWait;
+        let may_save = match &self.file {
+            File::Logged(_) => true,
+            File::Whole(whole) => whole.may_save(),
+        };
+        if may_save && (streams || self.file.is_wanted_after(Duration::ZERO)) {
             Due::Release
         } else {
             Due::Later
@@ -201,24 +235,31 @@ impl Writer {
     /// Records what was noted.
     fn record(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
         self.recorded = Instant::now();
-        if !self.session.is_held() {
+        let File::Logged(session) = &mut self.file else { return Ok(()) };
+        if !session.is_held() {
             return Ok(());
         }
         let limit = MIN_LOG_BYTES.max(set.num_bytes());
-        self.with(set, |session, memory| {
-            session.record(memory)?;
-            if session.log_bytes() > limit { session.checkpoint(memory) } else { Ok(()) }
-        })
+        let mut memory = OfFile::of(set, self.key)?;
+        let recorded = session.record(&mut memory).and_then(|()| {
+            if session.log_bytes() > limit { session.checkpoint(&mut memory) } else { Ok(()) }
+        });
+        recorded.map_err(|error| self.waiting.error(error))
     }
 
     /// Records, and lets others have the lock.
     fn release(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
         self.recorded = Instant::now();
-        if self.recording == Recording::WhenOthersWait && self.session.blocked().is_some() {
+        let session = match &mut self.file {
+            File::Logged(session) => session,
+            File::Whole(whole) => return whole.release(set),
+        };
+        if self.recording == Recording::WhenOthersWait && session.blocked().is_some() {
             // What cannot be recorded is not given away either: the others wait, or give up.
             return Ok(());
         }
-        self.with(set, |session, memory| session.release(memory))
+        let released = session.release(&mut OfFile::of(set, self.key)?);
+        released.map_err(|error| self.waiting.error(error))
     }
 
     /// Ends it: the file is the whole filter, unless others go on with it.
@@ -227,10 +268,12 @@ impl Writer {
     ///
     /// As [`Writer::ready`] and [`Writer::settle`].
     pub fn finish(self, set: &mut dyn KeySet) -> Result<(), Error> {
-        let Some(mut memory) = OfFile::of(set, self.key) else { return Err(not_of_a_file()) };
-        match self.session.finish(&mut memory) {
-            Ok(_) => Ok(()),
-            Err(error) => Err(self.waiting.error(error)),
+        match self.file {
+            File::Logged(session) => {
+                let finished = session.finish(&mut OfFile::of(set, self.key)?);
+                finished.map(|_| ()).map_err(|error| self.waiting.error(error))
+            }
+            File::Whole(mut whole) => whole.release(set),
         }
     }
 }

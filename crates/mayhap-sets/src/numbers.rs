@@ -1,16 +1,62 @@
-//! The numbers of a filter of another system.
+//! The numbers of a set of any system.
 
-use crate::file::ForeignFile;
+use crate::state::State;
+use mayhap::Health;
 use mayhap_units::number::{format_bytes, format_fpp as rate, grouped};
 use serde::Serialize;
 
 /// Above this share of bits set a filter of the best k holds more keys than it was made for.
 pub const FULL_FILL: f64 = 0.5;
 
+/// The numbers of a set, as the summaries of several verbs print them.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub enum Numbers {
+    /// Of mayhap's own kinds, and of all filters on a server.
+    Own(State),
+    /// Of a file of another system.
+    Foreign(ByFormula),
+}
+
+impl Numbers {
+    /// In two lines.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Own(state) => state.text(),
+            Self::Foreign(numbers) => numbers.text(),
+        }
+    }
+
+    /// The rate now, by its bits.
+    pub fn estimated_fpp(&self) -> f64 {
+        match self {
+            Self::Own(state) => state.estimated_fpp,
+            Self::Foreign(numbers) => numbers.estimated_fpp,
+        }
+    }
+
+    /// What is wrong with a filter of this name that holds too many keys.
+    pub fn warning(&self, name: &str) -> Option<String> {
+        match self {
+            Self::Own(state) => (state.health == Health::OverCapacity).then(|| {
+                format!(
+                    "the rate is {}, its target {}: there are more keys, or more at a time, than \
+                     its capacity",
+                    rate(state.estimated_fpp),
+                    rate(state.target_fpp)
+                )
+            }),
+            Self::Foreign(numbers) => {
+                numbers.overfilled().map(|problem| format!("{name}: {problem}"))
+            }
+        }
+    }
+}
+
 /// The numbers of a filter, by its own system's formulas; `null` where these fail, or the file does
 /// not say.
-#[derive(Debug, Serialize)]
-pub struct Numbers {
+#[derive(Debug, Clone, Serialize)]
+pub struct ByFormula {
     /// The name of its format.
     pub format: &'static str,
     /// m.
@@ -31,23 +77,7 @@ pub struct Numbers {
     pub estimated_fpp: f64,
 }
 
-impl Numbers {
-    /// Looks at all bits.
-    pub fn of(file: &ForeignFile) -> Self {
-        let filter = file.filter();
-        Self {
-            format: filter.format().name(),
-            num_bits: filter.num_bits(),
-            num_hashes: filter.num_hashes(),
-            num_bytes: filter.num_bits().div_ceil(8),
-            expected_items: file.expected_items(),
-            target_fpp: file.target_fpp(),
-            estimated_items: filter.estimated_items(),
-            fill_ratio: file.fill_ratio(),
-            estimated_fpp: filter.estimated_fpp(),
-        }
-    }
-
+impl ByFormula {
     /// What is wrong, if it holds too many keys: by its own numbers where it has some, else by the
     /// share of bits set.
     pub fn overfilled(&self) -> Option<String> {

@@ -1,8 +1,5 @@
 //! `mayhap add`: more keys into a filter file.
 
-mod foreign;
-mod turns;
-
 use crate::args::{LineArgs, LockArgs, OpenArgs, ReplicaArgs};
 use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
@@ -11,14 +8,18 @@ use crate::io::reader;
 use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::fill::{self, Counts};
-use crate::set::foreign::Opener;
+use crate::set::foreign::{self, say_options};
 use crate::set::inserter::Inserter;
 use crate::set::remote::{self, Access, Found};
 use crate::set::session::{Recording, Waiting, Writer};
 use crate::set::summary::{Summary, warn_of_unsure};
+use mayhap::SecretKey;
+use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::{LineReader, Reading, Source, Stop};
+use mayhap_lists::{LineReader, Reading, Stop};
+use mayhap_sets::KeySet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -91,69 +92,86 @@ pub struct Args {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (sources, total_bytes) = super::sources::input::<Args>("add", &args.files)?;
-    let key = args.open.secret_key()?;
     let access = Access { replicas: args.replicas, ..Access::of(&args.open)? };
-    if let Some(found) = remote::open(&args.file, access, talk)? {
-        return add_to_server(args, found, (sources, total_bytes), talk);
+    let (target, stop) = match remote::open(&args.file, access, talk)? {
+        Some(found) => (on_server(args, found, talk)?, Stop::on_signals()?),
+        None => in_file(args, access.key, total_bytes.is_none(), talk)?,
+    };
+    let Target { name, inserter, options, advice } = target;
+    let reading = Reading { gathers: inserter.set().is_shared(), ..args.lines.reading() };
+    let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
+    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
+    let (counts, seconds, result) = adding.fill(advice);
+    if !matches!(result, Err(Error::Remote { .. })) {
+        // Saves it; counts the bits of one on a server, for the report.
+        adding.inserter.finish()?;
     }
-    if let Some(file) = Opener::of(&args.open, talk).open_for_keys(&args.file)? {
-        return foreign::run(file, (sources, total_bytes), args, talk);
-    }
+    adding.report(name, counts, seconds, result)
+}
+
+/// A filter that is added to.
+struct Target {
+    name: String,
+    inserter: Inserter,
+    /// How its keys are cut.
+    options: KeyOptions,
+    advice: WhenFull,
+}
+
+/// A filter of a file, and what ends the run before it is saved.
+fn in_file(
+    args: &Args,
+    key: Option<SecretKey>,
+    streams: bool,
+    talk: Talk,
+) -> Result<(Target, Arc<Stop>), Error> {
     let name = args.file.display().to_string();
+    // Of files alone nothing has to be kept before the end.
+    let recording = if streams { Recording::Streams } else { Recording::WhenOthersWait };
+    let (given, outcome) = (args.lines.key_options(), "the keys up to there were saved");
+    if let Some(file) = foreign::open_for_keys(&args.file, &args.open, talk)? {
+        let set = Box::new(ForeignSet::to_fill(file, args.overfill)?);
+        say_options(&name, set.name(), &given, talk);
+        let stop = Stop::on_signals()?;
+        let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
+        let writer = Writer::of_whole(recording, &waiting);
+        let inserter = Inserter::new(set, args.overfill).with_writer(writer);
+        let advice = WhenFull {
+            outcome,
+            next: "create a larger filter, or continue with \
+                                                --overfill",
+        };
+        return Ok((Target { name, inserter, options: given, advice }, stop));
+    }
     let header = mayhap_store::read_header(&args.file)?;
     let limit = args.open.max_bytes();
     memory::check(header.body_bytes(), limit)?;
-    let options = KeyOptions::from_header(&name, header.key_options())?
-        .agree(&name, &args.lines.key_options())?;
+    let options = KeyOptions::from_header(&name, header.key_options())?.agree(&name, &given)?;
     let stop = Stop::on_signals()?;
-    // Of files alone nothing has to be kept before the end.
-    let recording =
-        if total_bytes.is_some() { Recording::WhenOthersWait } else { Recording::Streams };
     let waiting = Waiting::new("add", args.lock, talk, Some(&stop));
     let how = (recording, args.open.without_log);
     let (mut set, writer) = Writer::open(&args.file, key, how, &waiting, talk)?;
     set.set_max_bytes(limit);
     let inserter = Inserter::new(set, args.overfill).with_writer(writer);
-    let reader = reader::open(sources, &options, args.lines.reading(), Some(stop), talk)?;
-    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
-    let advice = WhenFull {
-        outcome: "the keys up to there were saved",
-        next: "build a larger filter, or continue with --overfill",
-    };
-    let (counts, seconds, result) = adding.fill(advice);
-    adding.inserter.finish()?;
-    adding.report(name, counts, seconds, result)
+    let advice = WhenFull { outcome, next: "build a larger filter, or continue with --overfill" };
+    Ok((Target { name, inserter, options, advice }, stop))
 }
 
-/// Adds to a filter that is there already when the server has said so.
-fn add_to_server(
-    args: &Args,
-    (name, set, options): Found,
-    (sources, total_bytes): (Vec<Source>, Option<u64>),
-    talk: Talk,
-) -> Result<Outcome, Error> {
+/// A filter on a server, whose keys count as soon as the server has said so.
+fn on_server(args: &Args, (name, set, options): Found, talk: Talk) -> Result<Target, Error> {
     let given = args.lines.key_options();
     let options = if let Some(options) = options {
         options.agree(&name, &given)?
     } else {
-        foreign::say_options(&name, set.name(), &given, talk);
+        say_options(&name, set.name(), &given, talk);
         given
     };
-    let stop = Stop::on_signals()?;
-    let inserter = Inserter::new(set, args.overfill);
-    let reading = Reading { gathers: true, ..args.lines.reading() };
-    let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
-    let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };
     let advice = WhenFull {
         outcome: "the keys up to there were added",
         next: "create a larger filter, or continue with --overfill",
     };
-    let (counts, seconds, result) = adding.fill(advice);
-    if !matches!(result, Err(Error::Remote { .. })) {
-        // Counts its bits, for the report.
-        adding.inserter.finish()?;
-    }
-    adding.report(name, counts, seconds, result)
+    let inserter = Inserter::new(set, args.overfill);
+    Ok(Target { name, inserter, options, advice })
 }
 
 /// Keys on their way into a filter.
@@ -186,11 +204,11 @@ impl Adding {
         result: Result<(), Error>,
     ) -> Result<Outcome, Error> {
         let set = self.inserter.set();
-        if let Some(text) = set.not_keys_text() {
-            self.talk.warn(&text);
+        if let Some(not_keys) = set.all_not_keys() {
+            self.talk.warn(&not_keys.text);
         }
         warn_of_unsure(set, self.talk);
-        let summary = Summary::new(name, counts, seconds, result.is_ok(), set.state());
+        let summary = Summary::new(name, counts, seconds, result.is_ok(), set.numbers());
         let summary = summary.with_forgotten(self.inserter.forgotten());
         summary.print(self.talk, self.json)?;
         result.map(|()| Outcome::Done)
