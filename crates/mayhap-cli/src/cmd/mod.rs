@@ -72,7 +72,7 @@ Examples:
   mayhap check pw.mayhap < words              # print the lines that may be in it
   mayhap info pw.mayhap                       # look inside
   mayhap which -f a.mayhap -f b.mayhap < keys  # which of many sets may contain each line
-  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays off off";
+  mayhap plan -n 1B -p 0.1%                   # how big a filter is, and whether it pays off";
 
 const EXIT_CODES: &str = "\
 mayhap help VERB, or mayhap VERB --help, describes a verb. Exit codes: 0 done, or found; 1 \
