@@ -32,9 +32,9 @@ All rates are predicted by the exact model of each kind, not by the textbook for
 bench measures them.
 
 -m, -k and --layout work out n, p, m and k of one plain filter instead: with two of n, p and m, \
-the third follows and k is the best one unless it is given; with one of them a table is printed. The \
-layout is standard, that of the textbooks, unless it is named. If n, p and m are all given, the \
-report says whether p is kept.
+the third follows and k is the best one unless it is given; with one of them a table is printed. \
+The layout is standard, that of the textbooks, unless it is named. If n, p and m are all given, \
+the report says whether p is kept.
 
 The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries \
 are for absent keys. A query then takes 10 ms without a filter, and 1.09 ms with one of 1 %; the \
