@@ -2,9 +2,9 @@
 //!
 //! `report.rs` is the answer for two of n, p and memory, `table.rs` for one of them, and `solve.rs`
 //! that of a plain filter for n, p, m and k; `recipe.rs` is the command that creates what was
-//! planned, `text.rs` the words that all share. `chart.rs` draws the rate against the number of keys,
-//! `cost.rs` reads costs, `machine.rs` finds the sizes of caches. `explain/` draws the bits that
-//! keys set, and why a query answers as it does.
+//! planned, `text.rs` the words that all share. `chart.rs` draws the rate against the number of
+//! keys, `cost.rs` reads costs, `machine.rs` finds the sizes of caches. `explain/` draws the bits
+//! that keys set, and why a query answers as it does.
 //!
 //! # Examples
 //!

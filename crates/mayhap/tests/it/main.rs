@@ -13,6 +13,7 @@ mod golden;
 mod huge;
 mod keys;
 mod matrix;
+mod matrix_names;
 mod model;
 mod positions;
 mod presets;
