@@ -18,6 +18,8 @@ pub enum LayoutName {
     Scalable,
     /// Made of all its keys at once.
     Fuse,
+    /// Many sets, queried all at once.
+    Matrix,
     /// Remembers the last keys, and forgets older ones.
     WindowItems(u64),
     /// Remembers the keys of the last so many milliseconds.
@@ -37,10 +39,12 @@ impl LayoutName {
             ("standard", _) => Ok(Self::Standard),
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
+            ("matrix", _) => Ok(Self::Matrix),
             ("scalable", _) => Ok(Self::Scalable),
             ("window", _) => Self::window("", "window:"),
             _ => {
-                let names = "blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME";
+                let names = "blocked, standard, counting, scalable, fuse, matrix, window:KEYS, \
+                             window:TIME";
                 Err(format!("there are {names}"))
             }
         }
@@ -79,6 +83,7 @@ impl LayoutName {
             Self::Counting => "counting",
             Self::Scalable => "scalable",
             Self::Fuse => "fuse",
+            Self::Matrix => "matrix",
             Self::WindowItems(_) | Self::WindowMillis(_) => "window",
         }
     }

@@ -114,6 +114,14 @@ fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
     let text = lines("key", 0..50);
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     match ending {
+        _ if name.ends_with('/') => {
+            std::fs::create_dir_all(&path).unwrap();
+            make_filter(&path, "one.mayhap", "");
+        }
+        Some("list") => {
+            make_filter(folder, "one.mayhap", "");
+            file(folder, name, b"one.mayhap\n");
+        }
         Some("mayhap") => make_filter(folder, name, command),
         Some("gz") => {
             let level = flate2::Compression::fast();

@@ -23,6 +23,7 @@ mod keys;
 mod kinds;
 mod lists;
 mod manners;
+mod matrix;
 mod merge;
 mod pages;
 mod paper_cuts;

@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 mod builder;
+mod cache_router;
 mod clearing;
 mod concurrent;
 mod counting;
