@@ -80,12 +80,12 @@ pub fn run(args: &Args) -> Result<Outcome, Error> {
     };
     let function = DigestFunction::xxh3(args.seed);
     let array = Explanation::new(args.layout()?, args.bits, num_hashes, function);
-    let mut array = array.map_err(refused)?;
+    let mut array = array.map_err(|error| refused(&error))?;
     for key in &keys {
-        array.insert(key).map_err(refused)?;
+        array.insert(key).map_err(|error| refused(&error))?;
     }
     for query in &queries {
-        array.query(query).map_err(refused)?;
+        array.query(query).map_err(|error| refused(&error))?;
     }
     if args.json {
         Talk::json(&array, true)?;
@@ -100,7 +100,7 @@ impl Args {
         if self.literal {
             return Ok(Subject::key(argument.as_bytes()));
         }
-        Subject::parse(argument.as_bytes()).map_err(refused)
+        Subject::parse(argument.as_bytes()).map_err(|error| refused(&error))
     }
 
     fn layout(&self) -> Result<Layout, Error> {
@@ -115,8 +115,8 @@ impl Args {
 }
 
 /// What cannot be drawn is on the command line.
-fn refused(error: ExplainError) -> Error {
-    let hint = match &error {
+fn refused(error: &ExplainError) -> Error {
+    let hint = match error {
         ExplainError::Shape(_) => "for example: mayhap explain -m 20 -k 3 A B --query C",
         ExplainError::PastTheEnd { .. } => "bits are counted from 0: give more of them with -m",
         ExplainError::NotK { .. } => "give every key k positions; --literal takes it as a key",

@@ -44,7 +44,9 @@ pub fn matrix_details(matrix: &BloomMatrix) -> Vec<Detail> {
     if let Some(names) = names {
         let mut text = names[..sets.min(SHOWN_NAMES)].join(", ");
         if sets > SHOWN_NAMES {
-            text += &format!(" and {} more", grouped((sets - SHOWN_NAMES) as u64));
+            text += " and ";
+            text += &grouped((sets - SHOWN_NAMES) as u64);
+            text += " more";
         }
         details.push(Detail::new("names", "names", text, names));
     }

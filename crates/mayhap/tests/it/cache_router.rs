@@ -2,14 +2,14 @@
 #![cfg(not(miri))]
 
 #[path = "../../examples/cache_router.rs"]
-mod cache_router;
+mod router;
 
 #[test]
 fn the_page_shows_what_the_router_prints() {
     // It asserts that misroutes are as rare as promised, and that filters save reads.
-    cache_router::main().unwrap();
-    let printed = cache_router::report().unwrap();
-    let printed: String = printed.lines().map(|line| format!("    {line}\n")).collect();
+    router::main().unwrap();
+    let printed = router::report().unwrap();
+    let printed = format!("    {}\n", printed.trim_end().replace('\n', "\n    "));
     let page = include_str!("../../../../docs/routing.md");
     assert!(page.contains(&printed), "docs/routing.md does not show\n{printed}");
 }

@@ -165,7 +165,9 @@ fn fill_set(
     let function = *matrix.digest_function();
     reader.digest_by(function);
     let (mut counts, mut digests) = (Counts::default(), Vec::new());
-    while let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? {
+    loop {
+        let raw_bytes = reader.raw_bytes();
+        let Some(batch) = reader.next_batch(|| Ok::<(), Error>(()))? else { break };
         counts.lines += batch.len() as u64;
         if batch.is_keyless() {
             continue;
@@ -185,8 +187,7 @@ fn fill_set(
                 "start again with a larger -n, or go on with --overfill",
             ));
         }
-        let lines = counts.lines;
-        tick(Counts { lines, ..counts }, 0);
+        tick(counts, raw_bytes);
     }
     counts.without_key = reader.keyless().lines();
     reader::warn_of_keyless(&reader, lists.talk);

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 /// filled up with zeros.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    names: Vec<String>,
+    list: Vec<String>,
     blocks: Vec<Block>,
     num_bytes: u64,
 }
@@ -27,7 +27,7 @@ impl BloomMatrix {
     /// If `set` is not below [`BloomMatrix::num_sets`].
     pub fn name(&self, set: usize) -> Option<&str> {
         self.place(set);
-        self.names.names.get(set).map(String::as_str)
+        self.names.list.get(set).map(String::as_str)
     }
 
     /// Names all sets, in order: those of files, servers or days. Files keep them; answers do not
@@ -87,13 +87,13 @@ impl Names {
         for (i, byte) in bytes.enumerate() {
             words[i / 8] |= u64::from(byte) << (i % 8 * 8);
         }
-        Self { names, blocks, num_bytes: num_bytes as u64 }
+        Self { list: names, blocks, num_bytes: num_bytes as u64 }
     }
 
     /// Names for this many sets, "" for new ones, if there are names at all.
     pub(super) fn grow(&mut self, num_sets: usize) {
-        if !self.names.is_empty() {
-            let mut names = core::mem::take(&mut self.names);
+        if !self.list.is_empty() {
+            let mut names = core::mem::take(&mut self.list);
             names.resize(num_sets, String::new());
             *self = Self::of(names);
         }
