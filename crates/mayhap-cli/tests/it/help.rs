@@ -171,7 +171,11 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
         mayhap_store::save(&folder.join(name), &matrix, "").unwrap();
         return;
     }
-    let layout = if command.contains("mayhap remove") { "counting" } else { "blocked" };
+    let layout = match command {
+        _ if command.contains("mayhap remove") => "counting",
+        _ if command.contains("--age") => "window:10k",
+        _ => "blocked",
+    };
     let made = ["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
     succeed(folder, &made, &lines("key", 0..100));
 }
