@@ -43,9 +43,9 @@ the filter's and sorted by their bytes (LC_ALL=C sort): a few reads per line, in
 It refuses a file if lines that it reads are out of order: the first 8 KiB, 255 lines spread over \
 it, and those that a search passes. That is not a full check (sort -c is).
 
---age prints, before each line that may be in a window, how long ago its key came last: a lower and \
-an upper bound, as keys (150..249) or as time (2.1 h..2.5 h), and a tab. By a false positive a key \
-may seem younger, never older. A query does not make a key young again; mayhap add does.
+--age prints, before each line that may be in a window, how long ago its key came last: a lower \
+and an upper bound, as keys (150..249) or as time (2.1 h..2.5 h), and a tab. By a false positive \
+a key may seem younger, never older. A query does not make a key young again; mayhap add does.
 
 A filter of another system is detected from its bytes, or named with --format (for all files that \
 are not mayhap's). Such a file does not record how its keys are cut, so give --trim and the like \

@@ -44,8 +44,9 @@ const COMMANDS: &[(Needs, &str)] = &[
     ),
     (
         Needs::Read,
-        "bf.age bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump bf.which \
-         dbsize exists expiretime keys memory object pexpiretime pttl randomkey scan touch ttl type",
+        "bf.age bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump \
+         bf.which dbsize exists expiretime keys memory object pexpiretime pttl randomkey scan \
+         touch ttl type",
     ),
     (
         Needs::Write,
