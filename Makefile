@@ -35,7 +35,7 @@ help:
 	@echo 'make web        build and test the browser package and its pages'
 	@echo 'make compare    run us and other tools through docs/compare.md (2 minutes)'
 	@echo 'make chaos      break a Redis cluster in six ways and count lost keys (30 minutes)'
-	@echo 'make plots      draw the pictures of docs/choosing.md again'
+	@echo 'make plots      draw the pictures of docs/ again'
 	@echo 'make sanitize   address sanitizer (needs a nightly toolchain)'
 	@echo 'Steps of make test:      $(TEST_STEPS)'
 	@echo 'Steps of make test-deep: $(DEEP_STEPS)'
@@ -181,9 +181,9 @@ python:
 web:
 	sh web/test.sh
 
-# The pictures of docs/choosing.md; a test says when they are old. Look at what comes out.
+# The pictures of docs/; a test says when they are old. Look at what comes out.
 plots:
-	for what in fpp bits overfill; do \
+	for what in fpp size hashes bits overfill; do \
 		$(CARGO) run --release --locked -p mayhap-cli -- plot $$what --force -o docs/plots/$$what.svg || exit 1; done
 
 bench:

@@ -1,9 +1,10 @@
 //! What the planner of [`mayhap::plan`] finds, in words, as JSON and as a chart.
 //!
-//! `report.rs` is the answer for two of n, p and memory, `table.rs` for one of them; `recipe.rs`
-//! is the command that creates what was planned, `text.rs` the words that both share. `chart.rs`
-//! draws the rate against the number of keys, `cost.rs` reads costs, `machine.rs` finds the sizes
-//! of caches.
+//! `report.rs` is the answer for two of n, p and memory, `table.rs` for one of them, and `solve.rs`
+//! that of a plain filter for n, p, m and k; `recipe.rs` is the command that creates what was
+//! planned, `text.rs` the words that all share. `chart.rs` draws the rate against the number of
+//! keys, `cost.rs` reads costs, `machine.rs` finds the sizes of caches. `explain/` draws the bits
+//! that keys set, and why a query answers as it does.
 //!
 //! # Examples
 //!
@@ -22,9 +23,11 @@
 
 mod chart;
 mod cost;
+pub mod explain;
 mod machine;
 mod recipe;
 mod report;
+mod solve;
 mod table;
 mod text;
 
@@ -33,5 +36,6 @@ pub use cost::Amount;
 pub use machine::memory_sizes;
 pub use recipe::recipe;
 pub use report::{Numbers, Report, Request};
+pub use solve::{Known, Solved};
 pub use table::Table;
 pub use text::fits_name;

@@ -215,7 +215,8 @@ impl Report {
             }
             (None, Some(_)) => {
                 rows.push(("make it", "one file per set (mayhap create), queried with".into()));
-                rows.push(("", "mayhap which -f A -f B; one matrix of all: the library".into()));
+                let all = "mayhap which -f A -f B; or one file: mayhap build --layout matrix";
+                rows.push(("", all.into()));
             }
             (None, None) => {}
         }

@@ -8,8 +8,8 @@ use mayhap_units::number::{format_bytes, format_count, format_fpp};
 use serde::Serialize;
 use std::fmt::Write;
 
-const RATES: [f64; 7] = [0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9];
-const COUNTS: [u64; 8] = [
+pub(crate) const RATES: [f64; 7] = [0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9];
+pub(crate) const COUNTS: [u64; 8] = [
     1_000,
     100_000,
     1_000_000,

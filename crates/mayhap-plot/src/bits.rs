@@ -69,7 +69,7 @@ fn of_full_chain(target_fpp: f64) -> Result<f64, Error> {
     Ok(bits as f64 / items as f64 * ITEMS as f64)
 }
 
-const WORDS: Words = Words {
+const WORDS: Words<'static> = Words {
     title: "What a rate costs: bits per key for each kind of filter",
     subtitle: "The fewest bits with which the exact model keeps the rate, for 10 million keys. \
                From the dot on, blocks set 16 bits a key, not 8.",

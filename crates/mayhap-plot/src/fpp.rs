@@ -18,7 +18,7 @@ const CURVES: [(u32, RGBColor, f64, Side); 5] = [
     (14, GREEN, 6e-8, Side::Left),
 ];
 
-const WORDS: Words = Words {
+const WORDS: Words<'static> = Words {
     title: "In the same memory, more keys mean more mistakes, and the best k shrinks",
     subtitle: "A standard Bloom filter of 1 MiB: k bits are set for a key. Exact model, not the \
                textbook formula.",

@@ -122,13 +122,13 @@ pub(super) enum Side {
 type Chart<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<Unit, Unit>>;
 
 /// What stands around the chart.
-pub(super) struct Words {
+pub(super) struct Words<'a> {
     /// What is to be seen.
-    pub(super) title: &'static str,
+    pub(super) title: &'a str,
     /// What is drawn, and how it was computed.
-    pub(super) subtitle: &'static str,
-    pub(super) x: &'static str,
-    pub(super) y: &'static str,
+    pub(super) subtitle: &'a str,
+    pub(super) x: &'a str,
+    pub(super) y: &'a str,
     /// Room for labels at the right, in pixels.
     pub(super) right: u32,
 }
@@ -146,7 +146,7 @@ pub(super) struct Frame<'a> {
 
 /// A picture: what `paint` puts into the frame.
 pub(super) fn picture(
-    words: &Words,
+    words: &Words<'_>,
     x: Axis,
     y: Axis,
     paint: impl FnOnce(&mut Frame<'_>),
@@ -193,7 +193,7 @@ fn written<T, E: std::error::Error + Send + Sync>(result: Result<T, DrawingAreaE
     result.unwrap_or_else(|error| unreachable!("drawing into a string: {error}"))
 }
 
-fn headings(root: &DrawingArea<SVGBackend<'_>, Shift>, words: &Words) {
+fn headings(root: &DrawingArea<SVGBackend<'_>, Shift>, words: &Words<'_>) {
     let bold = font(40).style(FontStyle::Bold).color(&INK);
     let plain = font(26).color(&GREY);
     for (text, style, y) in

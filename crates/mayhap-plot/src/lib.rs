@@ -2,8 +2,9 @@
 //! number comes from [`mayhap::sizing`] and is drawn in whole pixels.
 //!
 //! `plot.rs` names the pictures and `frame.rs` is what all have in common (axes, lines with a label
-//! at their end); then there is a file for each picture: `fpp.rs`, `bits.rs`, `overfill.rs`. A
-//! further curve is a further row in the table of its picture.
+//! at their end); then there is a file for each picture: `fpp.rs`, `bits.rs`, `overfill.rs`, and
+//! `relation.rs` for the rate against n, m or k with numbers that are `given.rs`. A further curve
+//! is a further row in the table of its picture.
 //!
 //! # Examples
 //!
@@ -18,7 +19,10 @@
 mod bits;
 mod fpp;
 mod frame;
+mod given;
 mod overfill;
 mod plot;
+mod relation;
 
+pub use given::Given;
 pub use plot::{Plot, page};

@@ -51,7 +51,7 @@ const CURVES: [Curve; 4] = [
 /// What is promised by the kinds that cannot be overfilled.
 const FLAT_FPP: f64 = 0.01;
 
-const WORDS: Words = Words {
+const WORDS: Words<'static> = Words {
     title: "Twice the planned keys break the promise, ten times the keys break the filter",
     subtitle: "Exact models. Dashed: filters with a target of 0.1 %, solid: for 1 %.",
     x: "keys, as a multiple of what was planned",

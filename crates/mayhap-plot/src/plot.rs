@@ -1,5 +1,7 @@
 //! The pictures by name.
 
+use crate::given::Given;
+use crate::relation::{self, Against};
 use crate::{bits, fpp, overfill};
 use mayhap::Error;
 
@@ -8,6 +10,10 @@ use mayhap::Error;
 pub enum Plot {
     /// The rate against the number of keys, for several k, in 1 MiB.
     Fpp,
+    /// The rate against the bits of the filter, for several k.
+    Size,
+    /// The rate against k, for several numbers of bits per key.
+    Hashes,
     /// Bits per key against the rate, for every kind of filter.
     Bits,
     /// The rate of filters with up to 10 times the keys they were created for.
@@ -16,12 +22,14 @@ pub enum Plot {
 
 impl Plot {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Fpp, Self::Bits, Self::Overfill];
+    pub const ALL: [Self; 5] = [Self::Fpp, Self::Size, Self::Hashes, Self::Bits, Self::Overfill];
 
     /// Its name, in one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fpp => "fpp",
+            Self::Size => "size",
+            Self::Hashes => "hashes",
             Self::Bits => "bits",
             Self::Overfill => "overfill",
         }
@@ -30,7 +38,9 @@ impl Plot {
     /// What it shows, in a line.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Fpp => "The rate against the number of keys, for several k, in 1 MiB",
+            Self::Fpp => "The rate against the number of keys, for several k, in 1 MiB or -m bits",
+            Self::Size => "The rate against the bits, for several k, with a million or -n keys",
+            Self::Hashes => "The rate against k, for several sizes or -m bits",
             Self::Bits => "Bits per key against the rate, for every kind of filter",
             Self::Overfill => {
                 "The rate of filters with up to 10 times the keys they were created for"
@@ -47,8 +57,37 @@ impl Plot {
     pub fn svg(self) -> Result<String, Error> {
         match self {
             Self::Fpp => Ok(fpp::svg()),
+            Self::Size => relation::svg(Against::Bits, &Given::default()),
+            Self::Hashes => relation::svg(Against::Hashes, &Given::default()),
             Self::Bits => bits::svg(),
             Self::Overfill => overfill::svg(),
+        }
+    }
+
+    /// Draws it for numbers of one's own. [`Plot::Fpp`] is drawn over n, [`Plot::Size`] over m and
+    /// [`Plot::Hashes`] over k, so these numbers change nothing there; [`Plot::Bits`] and
+    /// [`Plot::Overfill`] are of all kinds of filter and have no numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`], [`Error::ZeroItems`], [`Error::FppOutOfRange`] for numbers that no
+    /// filter has.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_plot::{Given, Plot};
+    /// let given = Given { num_bits: Some(20), num_hashes: Some(3), ..Given::default() };
+    /// let svg = Plot::Fpp.svg_of(&given)?;
+    /// assert!(svg.contains("In 20 bits") && svg.contains("k = 3") && !svg.contains("k = 7"));
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn svg_of(self, given: &Given) -> Result<String, Error> {
+        match self {
+            Self::Fpp => relation::svg(Against::Items, given),
+            Self::Size => relation::svg(Against::Bits, given),
+            Self::Hashes => relation::svg(Against::Hashes, given),
+            Self::Bits | Self::Overfill => self.svg(),
         }
     }
 }

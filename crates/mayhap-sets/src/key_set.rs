@@ -12,7 +12,9 @@ use crate::numbers::Numbers;
 use crate::room::{Held, near_full};
 use crate::state::State;
 use mayhap::native::Header;
-use mayhap::{AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey};
+use mayhap::{
+    Age, AnyFilter, Bitmap, Block, Digest, DigestFunction, Estimate, FilterParams, SecretKey,
+};
 use mayhap_keys::KeyOptions;
 use mayhap_store::{FilterLock, Image, MappedFilter, Record};
 use serde_json::Value;
@@ -247,6 +249,11 @@ pub trait KeySet: fmt::Debug {
         options
     }
 
+    /// As a set that knows how long ago its keys came; `None` for those that do not.
+    fn ages(&self) -> Option<&dyn Ages> {
+        None
+    }
+
     /// As the contents of a file; `None` where it cannot be saved as one.
     fn contents(&mut self) -> Option<&mut dyn Contents> {
         None
@@ -309,6 +316,15 @@ fn digests_of(function: DigestFunction, keys: Keys<'_>) -> Vec<Digest> {
     let mut digests = vec![Digest::default(); keys.texts.len()];
     function.digest_batch(keys.texts, &mut digests);
     digests
+}
+
+/// A set that knows how long ago each of its keys came last.
+pub trait Ages {
+    /// Appends the age of each digest's key; `None` for keys that are surely not in it.
+    fn ages_into(&self, digests: &[Digest], ages: &mut Vec<Option<Age>>);
+
+    /// An age as people read it, between its bounds: `150..249` keys, `2.1 h..2.5 h`.
+    fn age_text(&self, age: &Age) -> String;
 }
 
 /// A set as the contents of a file.

@@ -19,7 +19,8 @@ impl fmt::Display for LayoutNameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown => f.write_str(
-                "there are blocked, standard, counting, scalable, fuse, window:KEYS, window:TIME",
+                "there are blocked, standard, counting, scalable, fuse, matrix, window:KEYS, \
+                 window:TIME",
             ),
             Self::Window(error) => error.fmt(f),
         }
@@ -41,6 +42,8 @@ pub enum LayoutName {
     Scalable,
     /// Made of all its keys at once.
     Fuse,
+    /// Many sets, queried all at once.
+    Matrix,
     /// Remembers the last keys, and forgets older ones.
     WindowItems(u64),
     /// Remembers the keys of the last so many milliseconds.
@@ -60,6 +63,7 @@ impl LayoutName {
             ("standard", _) => Ok(Self::Standard),
             ("counting", _) => Ok(Self::Counting),
             ("fuse", _) => Ok(Self::Fuse),
+            ("matrix", _) => Ok(Self::Matrix),
             ("scalable", _) => Ok(Self::Scalable),
             ("window", _) => Self::window("", "window:"),
             _ => Err(LayoutNameError::Unknown),
@@ -100,6 +104,7 @@ impl LayoutName {
             Self::Counting => "counting",
             Self::Scalable => "scalable",
             Self::Fuse => "fuse",
+            Self::Matrix => "matrix",
             Self::WindowItems(_) | Self::WindowMillis(_) => "window",
         }
     }

@@ -42,7 +42,7 @@ mod state;
 pub use error::{Error, Refusal};
 pub use exact::ExactSet;
 pub use fullness::{Forgotten, MIN_RATE_STEP, RATE_STEPS};
-pub use key_set::{Contents, Detail, KeySet, WholeFile};
+pub use key_set::{Ages, Contents, Detail, KeySet, WholeFile};
 pub use keys::{KeyTypes, Keys, NotKeys};
 pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};
 pub use layout_name::{LayoutName, LayoutNameError};

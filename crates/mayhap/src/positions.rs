@@ -1,7 +1,7 @@
 //! Digest → positions: plain arithmetic, the same for every kernel, file and language.
 
-use crate::sizing::MAX_NUM_HASHES;
-use crate::{Digest, Layout};
+use crate::sizing::{MAX_NUM_BITS, MAX_NUM_HASHES, check_num_hashes, check_whole_blocks};
+use crate::{Digest, Error, Layout};
 
 /// `floor(a · b / 2^64)`: maps 64 random bits evenly onto `0..b` without a division.
 #[inline(always)]
@@ -130,6 +130,41 @@ pub(crate) fn position(
     block(digest, num_bits / block_bits) * block_bits + lane as u64 * lane_bits + u64::from(slot)
 }
 
+/// The bits that a digest has in an array of `num_bits`, in the order of the formulas: those of
+/// [`FilterParams::positions`](crate::FilterParams::positions), also for arrays that are too short
+/// for a filter, as in drawings and worked examples. Several may coincide in `standard`, and in
+/// `blocked` with k = 16.
+///
+/// # Errors
+///
+/// [`Error::OutOfRange`] unless `num_bits` is from 1 to [`MAX_NUM_BITS`], in whole blocks, and the
+/// layout has this k.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{DigestFunction, Layout};
+/// let digest = DigestFunction::xxh3(0).digest("a");
+/// assert!(mayhap::positions(Layout::Standard, 20, 3, digest)?.eq([18, 12, 9]));
+/// // 18/20 of the array is 901/1000 of it: a position is a share of the length.
+/// assert!(mayhap::positions(Layout::Standard, 1000, 3, digest)?.eq([901, 607, 487]));
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn positions(
+    layout: Layout,
+    num_bits: u64,
+    num_hashes: u32,
+    digest: Digest,
+) -> Result<impl Iterator<Item = u64> + use<>, Error> {
+    let (min, max) = (layout.block_bits(), MAX_NUM_BITS);
+    if !(min..=max).contains(&num_bits) {
+        return Err(Error::OutOfRange { parameter: "num_bits", min, max, found: num_bits });
+    }
+    check_whole_blocks(layout, num_bits)?;
+    check_num_hashes(layout, num_hashes)?;
+    Ok((0..num_hashes as usize).map(move |i| position(layout, num_bits, num_hashes, digest, i)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +222,30 @@ mod tests {
             let both = block_mask::<16>(digest);
             assert!(block_mask::<8>(digest).iter().zip(both).all(|(one, two)| one & two == *one));
         }
+    }
+
+    #[test]
+    fn arrays_too_short_for_a_filter_have_positions_and_impossible_ones_are_refused() {
+        for i in 0..1000 {
+            let digest = Digest::new(splitmix64(i));
+            for num_bits in 1..64 {
+                let all = positions(Layout::Standard, num_bits, 5, digest).unwrap();
+                assert!(all.map(|position| position < num_bits).eq([true; 5]));
+            }
+            for (layout, k) in [(Layout::Standard, 7), (Layout::Blocked, 16)] {
+                let params = crate::FilterParams::new(layout, 5120, k, 100, 0.01).unwrap();
+                assert!(positions(layout, 5120, k, digest).unwrap().eq(params.positions(digest)));
+            }
+        }
+        let refused = |layout, num_bits, k| {
+            let result = positions(layout, num_bits, k, Digest::new(7)).map(|_| ());
+            matches!(result, Err(Error::OutOfRange { .. }))
+        };
+        assert!(refused(Layout::Standard, 0, 3) && refused(Layout::Standard, (1 << 56) + 1, 3));
+        assert!(refused(Layout::Standard, 20, 0) && refused(Layout::Standard, 20, 33));
+        assert!(refused(Layout::Blocked, 511, 8) && refused(Layout::Blocked, 513, 8));
+        assert!(refused(Layout::Blocked, 512, 3) && refused(Layout::Blocked64, 64, 4));
+        assert!(!refused(Layout::Blocked, 1024, 8) && !refused(Layout::Standard, 1 << 56, 32));
     }
 
     #[test]

@@ -28,8 +28,8 @@ pub struct SizeArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub mem: Option<u64>,
     /// blocked (fast), standard (fewest bits), or a kind: counting (supports removal), scalable
-    /// (grows), window:10M or window:7d (forgets old keys), fuse (build only: small, immutable)
-    /// [default: blocked, or standard for rates below 2e-5]
+    /// (grows), window:10M or window:7d (forgets old keys); build only: fuse (small, immutable) and
+    /// matrix (a set for each file) [default: blocked, or standard for rates below 2e-5]
     #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
     pub layout: Option<LayoutName>,
     /// Refuse larger filters [default: the memory of this machine]

@@ -55,7 +55,8 @@ pub fn check(matches: &ArgMatches) -> Result<(), Error> {
                     "build mayhap with its feature redis, or name a file",
                 ));
             }
-            let has_filters = matches.try_contains_id("filters").unwrap_or(false);
+            let has = |id| matches.try_contains_id(id).unwrap_or(false);
+            let has_filters = has("filters") || has("filter_list");
             if !is_taken(verb, id.as_str(), i, has_filters) {
                 return Err(refusal(verb, id.as_str(), &url));
             }

@@ -6,23 +6,27 @@ use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
+use crate::set::create::matrix::Lists;
 use crate::set::create::{self, Create};
 use crate::set::fill::{self, Counts};
 use crate::set::inserter::Inserter;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap::native::{Header, Native};
 use mayhap_lists::Stop;
-use mayhap_sets::{Forgotten, KeySet, LayoutName};
+use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
 use mayhap_units::number::format_count;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 const EXAMPLES: &str = "\
 Examples:
   mayhap build -o pw.mayhap -p 1e-6 passwords.txt.gz     # counts, then fills
   sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
-  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable";
+  mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable
+  mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file";
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
@@ -32,6 +36,10 @@ after Ctrl-C while the input is being read there is none.
 
 A fuse filter is built from all keys at once: it takes about 28 bytes of memory per line while it \
 is built, up to --max-memory, and 9 bits (-p 1%) or 18 bits (-p 1e-4) per key in the end.
+
+A matrix has a set for each file, under the file's name, and mayhap which prints the names of the \
+sets that may contain a line. All sets have the same size: -n is the capacity of each, by default \
+the length of the longest list. It takes the memory of 512 sets even for fewer.
 
 How keys are extracted (-0, --field, --lower ...) is recorded in the file, so check and add do \
 the same. Lines without a key, for example with too few fields, are skipped and counted.";
@@ -77,6 +85,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("build", args.lock, talk, Some(&stop));
+    if args.size.layout == Some(LayoutName::Matrix) {
+        let (files, options, stop) = (&*args.files, &options, &stop);
+        let lists = Lists { files, options, reading, stop, talk };
+        return build_matrix(args, &lists, &waiting);
+    }
     let reader_stop = Some(Arc::clone(&stop));
     let mut reader = reader::open(sources.clone(), &options, reading, reader_stop, talk)?;
     let mut progress = Progress::new(talk, total_bytes);
@@ -125,6 +138,20 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
     finish(args, inserter.set_mut(), (counts, forgotten), &mut progress, &waiting, talk)
+}
+
+/// Builds a matrix of these lists, saves it and reports what it is.
+fn build_matrix(args: &Args, lists: &Lists<'_>, waiting: &Waiting) -> Result<Outcome, Error> {
+    let start = Instant::now();
+    let (matrix, counts) = create::matrix::build(&args.size, &args.digest, args.overfill, lists)?;
+    lists.stop.check()?;
+    let header = Header::of(&matrix, &lists.options.to_header());
+    waiting.save(&args.output, &header, &matrix.segments(), args.force)?;
+    let name = args.output.display().to_string();
+    let summary =
+        Summary::new(name, counts, start.elapsed(), true, Numbers::Own(matrix_state(&matrix)));
+    summary.print(lists.talk, args.json)?;
+    Ok(Outcome::Done)
 }
 
 /// Saves the filter and reports what it is.

@@ -7,11 +7,12 @@ use crate::io::output::Output;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
+use crate::set::aged::{self, Aged};
 use crate::set::confirm::Confirm;
 use crate::set::open;
 use crate::set::sieve::{Member, Sieve, Until};
 use mayhap_keys::KeyOptions;
-use mayhap_lists::{Reading, SortedFile};
+use mayhap_lists::{LineReader, Reading, SortedFile};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -22,6 +23,7 @@ Examples:
   echo hunter2 | mayhap check -q pw.mayhap && echo 'choose another one'
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
   mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may contain one
+  mayhap check --age day.mayhap < urls.txt    # the age of each line, for a window
   LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  # exact answers
   mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    # a filter on a server
   mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
@@ -40,6 +42,10 @@ query. --confirm looks up each line that may be in the filter in a file of all i
 extracted in the same way and sorted by their bytes (LC_ALL=C sort): a few reads per line, in \
 constant memory. It refuses a file if lines that it reads are out of order: the first 8 KiB, 255 \
 lines spread over it, and those that a search passes. That is not a full check (sort -c is).
+
+--age prints, before each line that may be in a window, how long ago its key came last: a lower \
+and an upper bound, as keys (150..249) or as time (2.1 h..2.5 h), and a tab. By a false positive \
+a key may seem younger, never older. A query does not make a key young again; mayhap add does.
 
 A filter of another system is detected from its bytes, or named with --format (for all files that \
 are not mayhap's). Such a file does not record how its keys are extracted, so give --trim and the \
@@ -71,6 +77,9 @@ pub struct Args {
     /// Print a line only if this sorted file of the filter's keys contains it as well
     #[arg(long, value_name = "FILE", conflicts_with_all = ["tag", "list"])]
     confirm: Option<PathBuf>,
+    /// Print the age of each line and a tab before it; for windows
+    #[arg(long, conflicts_with_all = ["invert", "count", "list", "tag", "confirm"])]
+    age: bool,
     /// Print a summary as JSON, on stderr; with -c on stdout instead of the number
     #[arg(long)]
     json: bool,
@@ -131,10 +140,28 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let given = args.lines.key_options();
     let (opened, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    if args.age {
+        if let [_, (second, _), ..] = &opened[..] {
+            return Err(Error::usage(
+                format!("--age is for one window, but {second} is named too"),
+                "query them one at a time",
+            ));
+        }
+        // Before anything is read.
+        aged::ages_of(&opened[0])?;
+    }
     let (sources, total_bytes) = super::sources::input::<Args>("check", inputs)?;
     let reading = Reading { gathers: open::any_remote(&opened), ..reading };
     let confirm = args.confirm.as_deref().map(|path| SortedFile::open(path, &options, &reading));
     let mut progress = Progress::new(talk, total_bytes);
+    if args.age {
+        let output = Output::stdout(&sources)?;
+        let mut reader = reader::open(sources, &options, reading, None, talk)?;
+        let output = (!talk.is_quiet()).then_some(output);
+        let aged = aged::print(&opened[0], &mut reader, output, &mut progress)?;
+        reader::warn_of_keyless(&reader, talk);
+        return finish_aged(args, &opened[0].0, aged, &reader);
+    }
     let mut sieve = Sieve::new(opened, confirm.transpose()?.map(Confirm::new));
     sieve.invert = args.invert;
     sieve.each = args.tag || args.list;
@@ -156,6 +183,24 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
+}
+
+/// The summary and the outcome of `--age`.
+fn finish_aged(args: &Args, name: &str, aged: Aged, reader: &LineReader) -> Result<Outcome, Error> {
+    let (lines_read, maybe_present) = (reader.lines(), aged.maybe_present);
+    if args.json {
+        let surely_absent = lines_read - maybe_present;
+        let found = Found { file: name.to_owned(), maybe_present, surely_absent };
+        let summary = Summary {
+            lines_read,
+            lines_selected: maybe_present,
+            lines_without_key: reader.keyless().lines(),
+            confirmed: None,
+            filters: vec![found],
+        };
+        Talk::json(&summary, false)?;
+    }
+    Ok(if maybe_present > 0 { Outcome::Done } else { Outcome::Nothing })
 }
 
 fn report(args: &Args, sieve: &Sieve, lines_read: u64, talk: Talk) -> Result<(), Error> {

@@ -13,6 +13,7 @@ pub mod create;
 pub mod dedup;
 pub mod delete;
 pub mod detect;
+pub mod explain;
 pub mod filter;
 pub mod info;
 pub mod man;
@@ -115,6 +116,7 @@ enum Verb {
     Restore(backup::RestoreArgs),
     Plan(plan::Args),
     Plot(plot::Args),
+    Explain(explain::Args),
     Bench(bench::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -185,6 +187,7 @@ pub fn main() -> ExitCode {
         Verb::Plan(args) => plan::run(&args, cli.messages.color),
         Verb::Bench(args) => bench::run(&args, talk),
         Verb::Plot(args) => plot::run(&args),
+        Verb::Explain(args) => explain::run(&args),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args, talk),
     };

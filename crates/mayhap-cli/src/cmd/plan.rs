@@ -6,10 +6,12 @@ use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
 use mayhap::native::Kind;
 use mayhap::plan::{Costs, Needs, Plan};
-use mayhap_plan::{Amount, Curve, Report, Request, Table, chart, memory_sizes};
+use mayhap_plan::{Amount, Curve, Known, Report, Request, Solved, Table, chart, memory_sizes};
+use mayhap_sets::LayoutName;
 use mayhap_units::number::{parse_bytes, parse_count, parse_fpp};
 use mayhap_units::span::write_millis;
 use mayhap_units::window::{self, TypedWindowError, WindowSize};
+use serde::Serialize;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,12 +23,18 @@ Examples:
   mayhap plan -n 10M -p 1% --delete            # keys are removed again
   mayhap plan --window 10M -p 1%               # the last 10 million keys
   mayhap plan -n 1M -p 1% --sets 100           # which of 100 sets contains a key?
+  mayhap plan -m 1M -k 3 -n 100k               # n, p, m and k of a plain filter
   mayhap plan -n 1M -p 1% --disk-cost 10ms --filter-cost 1us --misses 90%";
 
 const NOTES: &str = "\
 Give two of -n, -p and --budget, and the third is derived; with only one, a table is printed. All \
 rates are predicted by the exact model of each kind, not by the textbook formula; mayhap bench \
 measures them.
+
+-m, -k and --layout work out n, p, m and k of one plain filter instead: with two of n, p and m, \
+the third follows and k is the best one unless it is given; with one of them a table is printed. \
+The layout is standard, that of the textbooks, unless it is named. If n, p and m are all given, \
+the report says whether p is kept.
 
 The last example: a disk read takes 10 ms, a query of the filter 1 us, and 90 % of the queries \
 are for absent keys. A query then takes 10 ms without a filter, and 1.09 ms with one of 1 %; the \
@@ -38,7 +46,8 @@ A time window (--window 7d) is planned for at most -n keys in any such span, in 
 more arrive, it forgets the oldest early and keeps its rate. The plot needs a terminal with \
 Unicode.
 
-Exit codes: 0 a filter was planned; 1 no kind meets these needs; 2 error.";
+Exit codes: 0 a filter was planned; 1 no kind meets these needs, or -m and -k do not keep p; 2 \
+error.";
 
 /// Reads a window, for clap.
 fn parse_window(text: &str) -> Result<WindowSize, TypedWindowError> {
@@ -47,6 +56,21 @@ fn parse_window(text: &str) -> Result<WindowSize, TypedWindowError> {
 
 /// What follows every refusal of numbers.
 const HINT: &str = "for example: mayhap plan -n 1B -p 0.1%";
+
+/// What the planner of all kinds takes, and one plain filter does not.
+const NOT_OF_ONE: [&str; 11] = [
+    "budget",
+    "delete",
+    "window",
+    "frozen",
+    "unknown_n",
+    "sets",
+    "key_bytes",
+    "disk_cost",
+    "filter_cost",
+    "misses",
+    "per_second",
+];
 
 /// Plan a filter: its kind, its size, its rate, and whether it pays off
 #[derive(Debug, clap::Args)]
@@ -62,6 +86,18 @@ pub struct Args {
     /// Memory for all sets together: 512M, 2GiB
     #[arg(long, visible_alias = "mem", value_name = "SIZE", value_parser = parse_bytes)]
     budget: Option<u64>,
+    /// Number of bits: 20, 1M
+    #[arg(short = 'm', long, value_name = "COUNT", value_parser = parse_count,
+          help_heading = "One plain filter", conflicts_with_all = NOT_OF_ONE)]
+    bits: Option<u64>,
+    /// Number of hash functions: 1 to 32, or 4, 8, 16 for blocked [default: the best]
+    #[arg(short = 'k', long, value_name = "COUNT",
+          help_heading = "One plain filter", conflicts_with_all = NOT_OF_ONE)]
+    hashes: Option<u32>,
+    /// standard or blocked
+    #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse,
+          help_heading = "One plain filter", conflicts_with_all = NOT_OF_ONE)]
+    layout: Option<LayoutName>,
     /// Plot the rate for fewer and for more keys than -n
     #[arg(long, conflicts_with = "json")]
     plot: bool,
@@ -111,6 +147,9 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, color: Color) -> Result<Outcome, Error> {
+    if args.bits.is_some() || args.hashes.is_some() || args.layout.is_some() {
+        return args.solve(color);
+    }
     let needs = args.needs()?;
     let known = [needs.items.is_some(), needs.target_fpp.is_some(), needs.max_bytes.is_some()];
     match known.into_iter().filter(|known| *known).count() {
@@ -124,7 +163,70 @@ pub fn run(args: &Args, color: Color) -> Result<Outcome, Error> {
     }
 }
 
+/// A table, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Rows {
+    rows: Vec<Solved>,
+}
+
 impl Args {
+    /// n, p, m and k of one plain filter.
+    fn solve(&self, color: Color) -> Result<Outcome, Error> {
+        let name = self.layout.unwrap_or(LayoutName::Standard);
+        let Some(layout) = name.layout() else {
+            return Err(Error::usage(
+                format!("--layout {} is no plain filter", name.name()),
+                "there are standard and blocked; --delete, --window, --unknown-n and --frozen plan \
+                 the other kinds",
+            ));
+        };
+        let known = Known {
+            layout,
+            items: self.items,
+            target_fpp: self.fpp,
+            num_bits: self.bits,
+            num_hashes: self.hashes,
+        };
+        let Some(solved) = known.solve().map_err(|error| refused(&error))? else {
+            return self.solve_rows(&known);
+        };
+        if self.json {
+            Talk::json(&solved, true)?;
+        } else {
+            let rows = solved.rows().into_iter().map(|(name, value)| row(name, &value));
+            let mut text: String = rows.collect();
+            if self.plot {
+                let curve = Curve {
+                    name: solved.layout.name(),
+                    items: solved.items,
+                    fpp_after: &|items| Some(solved.fpp_after(items)),
+                    is_slow: false,
+                };
+                text += "\n";
+                text += &chart(&curve, color.on(&std::io::stdout()));
+            }
+            print_stdout(&text)?;
+        }
+        Ok(if solved.keeps_target() { Outcome::Done } else { Outcome::Nothing })
+    }
+
+    /// A row for each rate, or each number of keys.
+    fn solve_rows(&self, known: &Known) -> Result<Outcome, Error> {
+        if self.plot {
+            return Err(Error::usage(
+                "--plot draws one filter, and this makes a table",
+                "give two of -n, -p and -m",
+            ));
+        }
+        let rows = known.table().map_err(|error| refused(&error))?;
+        if self.json {
+            Talk::json(&Rows { rows }, true)?;
+        } else {
+            print_stdout(&Solved::columns(&rows))?;
+        }
+        Ok(Outcome::Done)
+    }
+
     /// The planner's question.
     fn needs(&self) -> Result<Needs, Error> {
         let costs = match (self.disk_cost, self.filter_cost, self.misses) {

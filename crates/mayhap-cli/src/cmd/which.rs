@@ -11,14 +11,20 @@ use crate::outcome::Outcome;
 use crate::set::named::NamedSets;
 use crate::set::open;
 use mayhap_keys::KeyOptions;
-use mayhap_lists::LineReader;
+use mayhap_lists::{LineReader, Reading};
+use mayhap_units::number::format_bytes;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   mayhap which -f mon.mayhap -f tue.mayhap -f wed.mayhap < keys.txt
-  mayhap which shards.mayhap < keys.txt          # sets of a matrix file, by number
+  mayhap which shards.mayhap < keys.txt          # the sets of a matrix file
+  mayhap which -f filters/ < keys.txt            # all filters in a folder
+  mayhap which -F filters.list < keys.txt        # the filters in a list
   mayhap which -a -f a.mayhap -f b.mayhap keys   # also lines of no set";
 
 const NOTES: &str = "\
@@ -26,6 +32,10 @@ Prints the names of the sets that may contain a line, separated by commas, then 
 line. A set that contains it is always named; one that does not is named at the rate of its \
 filter. Lines that are surely in no set, and those without a key, are omitted, unless -a is \
 given. Exit codes: 0 if a set may contain a line, 1 if none does, 2 after an error.
+
+A matrix file (mayhap build --layout matrix) has the names of the lists that it was built from, or \
+numbers. Of a folder, the filters in it are queried in the order of their names, and not those in \
+folders below; other files are passed over.
 
 A line is digested once for all filters with the same digest. If there are many filters of one \
 shape (created with the same -n, -p and digest) and much input, they are combined into a matrix \
@@ -42,9 +52,12 @@ pub struct Args {
     /// A matrix file (unless -f is given), then input files, or - for standard input, the default
     #[arg(value_name = "MATRIX] [INPUT")]
     files: Vec<PathBuf>,
-    /// A filter for each set, of any kind; may be given several times
+    /// A filter for each set, of any kind, or a folder of filters; may be given several times
     #[arg(short = 'f', long = "filter", value_name = "FILTER")]
     filters: Vec<PathBuf>,
+    /// A file with the name of a filter or folder on each line
+    #[arg(short = 'F', long, value_name = "LIST")]
+    filter_list: Option<PathBuf>,
     /// Also print lines that are in no set, with nothing before the tab
     #[arg(short = 'a', long)]
     all: bool,
@@ -56,6 +69,9 @@ pub struct Args {
     #[command(flatten)]
     lines: LineArgs,
 }
+
+/// The longest list of filters: names of 64 bytes for as many as a matrix has.
+const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// What was found, as `--json` prints it.
 #[derive(Debug, Serialize)]
@@ -83,7 +99,13 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let half = || memory::physical_bytes().map(|bytes| bytes / 2);
     let limit = args.open.max_memory.or_else(half).unwrap_or(u64::MAX);
     let mut reading = args.lines.reading();
-    let (filters, files) = open::split(&args.filters, &args.files, &reading);
+    let named = named_filters(args, &reading)?;
+    let is_folder = |path: &PathBuf| named.is_empty() && path.is_dir();
+    let (named, files) = match args.files.split_first() {
+        Some((folder, files)) if is_folder(folder) => (filters_in(folder, &reading)?, files),
+        _ => (named, &*args.files),
+    };
+    let (filters, files) = open::split(&named, files, &reading);
     let (sets, options, inputs) = match (filters.as_slice(), args.files.split_first()) {
         ([], None) => {
             return Err(Error::usage(
@@ -107,6 +129,71 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let output = Output::stdout(&sources)?;
     let reader = reader::open(sources, &options, reading, None, talk)?;
     pump(args, sets, reader, output, (talk, progress))
+}
+
+/// The filters of -f and -F, with those of folders in their place.
+fn named_filters(args: &Args, reading: &Reading) -> Result<Vec<PathBuf>, Error> {
+    let mut named = args.filters.clone();
+    if let Some(list) = &args.filter_list {
+        let text = read_list(list)?;
+        let lines = text.split(|byte| *byte == b'\n');
+        let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+        let names = lines.filter(|line| !line.is_empty());
+        let before = named.len();
+        named.extend(names.map(|name| PathBuf::from(OsStr::from_bytes(name))));
+        if named.len() == before {
+            return Err(Error::usage(
+                format!("{} names no filter", list.display()),
+                "write the name of a filter on each line",
+            ));
+        }
+    }
+    let mut filters = Vec::new();
+    for path in named {
+        if path.is_dir() {
+            filters.extend(filters_in(&path, reading)?);
+        } else {
+            filters.push(path);
+        }
+    }
+    Ok(filters)
+}
+
+/// The bytes of a list of filters, if it is as short as such lists are.
+fn read_list(list: &Path) -> Result<Vec<u8>, Error> {
+    let name = list.display().to_string();
+    let file = std::fs::File::open(list).map_err(Error::io("open", &name))?;
+    let mut text = Vec::new();
+    let read = file.take(MAX_LIST_BYTES + 1).read_to_end(&mut text);
+    let bytes = read.map_err(Error::io("read", &name))? as u64;
+    if bytes > MAX_LIST_BYTES {
+        let limit = format_bytes(MAX_LIST_BYTES);
+        return Err(Error::usage(
+            format!("{name} is a list of filters of more than {limit}"),
+            "name the filters in it; keys to look up are the INPUT",
+        ));
+    }
+    Ok(text)
+}
+
+/// The filters in a folder, in the order of their names.
+fn filters_in(folder: &Path, reading: &Reading) -> Result<Vec<PathBuf>, Error> {
+    let name = folder.display().to_string();
+    let mut filters = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(Error::io("read", &name))? {
+        let path = entry.map_err(Error::io("read", &name))?.path();
+        if mayhap_lists::is_filter(&path, reading) {
+            filters.push(path);
+        }
+    }
+    if filters.is_empty() {
+        return Err(Error::usage(
+            format!("there is no filter in the folder {name}"),
+            "name the folder that has them, or each of them with -f",
+        ));
+    }
+    filters.sort();
+    Ok(filters)
 }
 
 fn pump(

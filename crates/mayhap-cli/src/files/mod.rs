@@ -58,7 +58,8 @@ pub fn check(command: &Command, matches: &ArgMatches) -> Result<(), Error> {
 /// All files of a command, with those that are not named: logs and standard streams.
 fn named(verb: &Command, matches: &ArgMatches) -> Vec<Named> {
     let name = verb.get_name();
-    let has_filters = matches.try_contains_id("filters").unwrap_or(false);
+    let has = |id| matches.try_contains_id(id).unwrap_or(false);
+    let has_filters = has("filters") || has("filter_list");
     let mut files = Vec::new();
     let (mut lists, mut writes_lines) = (0, false);
     for arg in path_arguments(verb) {

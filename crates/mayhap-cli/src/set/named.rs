@@ -1,7 +1,7 @@
 //! Many sets with names, queried all at once.
 
 use crate::error::Error;
-use crate::io::messages::Talk;
+use crate::io::messages::{Talk, printable};
 use crate::set::open::{self, Digests, Named, keyless_lines};
 use mayhap::native::Kind;
 use mayhap::{AnyFilter, Bitmap, Blocked, BloomMatrix, Filter, SecretKey};
@@ -56,7 +56,7 @@ impl NamedSets {
         }
     }
 
-    /// The sets of a matrix file, named by their numbers.
+    /// The sets of a matrix file, with their names, or numbers where they have none.
     ///
     /// # Errors
     ///
@@ -76,7 +76,12 @@ impl NamedSets {
         }
         let options = KeyOptions::from_header(&name, header.key_options())?.agree(&name, given)?;
         let matrix: BloomMatrix = mayhap_store::load_as(path, key)?.filter;
-        let names = (0..matrix.num_sets()).map(|set| set.to_string()).collect();
+        // A name comes from outside, and is not to begin a line of its own.
+        let name = |set| match matrix.name(set) {
+            None | Some("") => set.to_string(),
+            Some(name) => printable(name).into_owned(),
+        };
+        let names = (0..matrix.num_sets()).map(name).collect();
         Ok((Self::new(names, Sets::Matrix(matrix)), options))
     }
 

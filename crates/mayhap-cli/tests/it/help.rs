@@ -114,6 +114,14 @@ fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
     let text = lines("key", 0..50);
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     match ending {
+        _ if name.ends_with('/') => {
+            std::fs::create_dir_all(&path).unwrap();
+            make_filter(&path, "one.mayhap", "");
+        }
+        Some("list") => {
+            make_filter(folder, "one.mayhap", "");
+            file(folder, name, b"one.mayhap\n");
+        }
         Some("mayhap") => make_filter(folder, name, command),
         Some("gz") => {
             let level = flate2::Compression::fast();
@@ -163,7 +171,11 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
         mayhap_store::save(&folder.join(name), &matrix, "").unwrap();
         return;
     }
-    let layout = if command.contains("mayhap remove") { "counting" } else { "blocked" };
+    let layout = match command {
+        _ if command.contains("mayhap remove") => "counting",
+        _ if command.contains("--age") => "window:10k",
+        _ => "blocked",
+    };
     let made = ["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
     succeed(folder, &made, &lines("key", 0..100));
 }

@@ -63,7 +63,11 @@ const ROWS: Rows = &[
     ("info", &[], &[KEY, ("file", "", Reads, "plain")]),
     ("verify", &[], &[KEY, ("file", "", Reads, "plain"), ("keys", "", Reads, "list")]),
     ("merge", &[], &[("output", "-o", Merges, "plain"), KEY, ("files", "", Reads, "plain")]),
-    ("which", &[], &[("filters", "-f", Reads, "plain"), KEY, LISTS]),
+    (
+        "which",
+        &[],
+        &[("filters", "-f", Reads, "plain"), ("filter_list", "-F", Reads, "names"), KEY, LISTS],
+    ),
     ("detect", &[], &[("files", "", Reads, "plain")]),
     (
         "convert",
@@ -84,6 +88,7 @@ const ROWS: Rows = &[
     ("backup", &["data", "-o", "copy"], &[]),
     ("restore", &["copy", "--data", "data"], &[]),
     ("plan", &["-n", "1k", "-p", "1%"], &[]),
+    ("explain", &["-m", "20", "-k", "3", "A"], &[]),
     ("plot", &["fpp"], &[("output", "-o", StandsForStdout, "list")]),
     ("bench", &["--seconds", "0.01"], &[KEY, NEW_KEY, ("file", "", Reads, "plain")]),
     ("completions", &["bash"], &[]),
@@ -129,6 +134,7 @@ impl Samples {
         file(at, "guava", &[1, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 32]);
         succeed(at, &["build", "-q", "-n", "1k", "-o", "plain", "list"], b"");
         succeed(at, &["create", "-q", "-n", "1k", "--layout", "counting", "counting"], b"");
+        file(at, "names", at.join("plain").as_os_str().as_encoded_bytes());
         Self(folder)
     }
 

@@ -349,3 +349,44 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn n_p_m_and_k_of_a_plain_filter_follow_from_one_another() {
+    use mayhap::{Layout, sizing};
+    let folder = folder();
+    let folder = folder.path();
+    let of_rate = planned(folder, &["-n", "1M", "-p", "1%", "--layout", "standard"]);
+    let expected = sizing::for_items(Layout::Standard, 1_000_000, 0.01).unwrap();
+    assert_eq!(of_rate["num_bits"], expected.num_bits());
+    assert_eq!((&of_rate["num_hashes"], &of_rate["best_num_hashes"]), (&7.into(), &7.into()));
+    let bits = expected.num_bits().to_string();
+    let of_bits = planned(folder, &["-n", "1M", "-m", &bits, "-k", "3"]);
+    let fpp = sizing::expected_fpp(Layout::Standard, expected.num_bits(), 3, 1_000_000);
+    assert!(alike(&of_bits["expected_fpp"], fpp), "{of_bits}");
+    assert!(alike(&of_bits["best_expected_fpp"], expected.expected_fpp(1_000_000)));
+    let of_items = planned(folder, &["-p", "1%", "-m", &bits]);
+    let items = sizing::max_items(Layout::Standard, expected.num_bits(), 0.01).unwrap();
+    assert_eq!(of_items["items"], items);
+    let blocked = planned(folder, &["-n", "1M", "-p", "1%", "--layout", "blocked", "-k", "16"]);
+    let expected = sizing::for_items_and_hashes(Layout::Blocked, 16, 1_000_000, 0.01).unwrap();
+    assert_eq!(blocked["num_bits"], expected.num_bits());
+    // A table where a number is missing, and nothing where a rate is not kept.
+    let rows = planned(folder, &["-n", "1M", "-k", "3"]);
+    assert!(rows["rows"].as_array().unwrap().iter().all(|row| row["num_hashes"] == 3));
+    let table = text(folder, &["-n", "1M", "-k", "3"]);
+    assert_eq!(table.lines().count(), rows["rows"].as_array().unwrap().len() + 1);
+    let missed = run(folder, &["plan", "-n", "1M", "-p", "1%", "-m", "1M"], b"");
+    assert_eq!(missed.status.code(), Some(1), "{}", stderr(&missed));
+    assert!(text(folder, &["-n", "1M", "-m", "10M", "--plot"]).contains("rate of standard"));
+    for (arguments, expected) in [
+        (&["-k", "3"][..], "n, p or m"),
+        (&["-n", "1M", "-m", "1M", "--budget", "1MiB"], "--budget"),
+        (&["-n", "1M", "-p", "1%", "--layout", "scalable"], "--unknown-n"),
+        (&["-n", "1M", "-m", "0"], "num_bits is 0"),
+        (&["-n", "1M", "-m", "1M", "-k", "33"], "num_hashes is 33"),
+        (&["-n", "1M", "-k", "3", "--plot"], "two of -n, -p and -m"),
+    ] {
+        let talk = fail(folder, &[&["plan"], arguments].concat(), b"");
+        assert!(talk.contains(expected), "{arguments:?}: {talk}");
+    }
+}

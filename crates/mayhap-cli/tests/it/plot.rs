@@ -15,11 +15,13 @@ const ITEMS: u64 = 10_000_000;
 fn the_pictures_in_docs_are_what_the_command_draws() {
     let folder = folder();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/plots");
-    for what in ["fpp", "bits", "overfill"] {
+    let pages = [PAGE, include_str!("../../../../docs/explain.md")];
+    for what in ["fpp", "size", "hashes", "bits", "overfill"] {
         let drawn = succeed(folder.path(), &["plot", what], b"");
         let kept = std::fs::read(docs.join(format!("{what}.svg"))).unwrap();
         assert!(drawn == kept, "docs/plots/{what}.svg is old: run make plots, and look at it");
-        assert!(PAGE.contains(&format!("(plots/{what}.svg)")), "{what} is not in the page");
+        let link = format!("(plots/{what}.svg)");
+        assert!(pages.iter().any(|page| page.contains(&link)), "{what} is in no page");
         // White behind it, so that it can be read on a dark page too.
         let text = String::from_utf8(drawn).unwrap();
         assert!(text.contains(r##"height="3600" opacity="1" fill="#FFFFFF""##), "{what}");
@@ -41,6 +43,35 @@ fn a_picture_goes_to_a_file_and_replaces_none_unasked() {
     succeed(folder.path(), &["plot", "bits", "--force", "-o", "q.svg"], b"");
     assert_ne!(std::fs::read(folder.path().join("q.svg")).unwrap(), b"mine");
     assert!(fail(folder.path(), &["plot", "cake"], b"").contains("fpp"));
+}
+
+#[test]
+fn numbers_of_ones_own_are_drawn_and_those_of_the_axis_refused() {
+    let folder = folder();
+    let draw = |arguments: &[&str]| {
+        let arguments = [&["plot"], arguments].concat();
+        String::from_utf8(succeed(folder.path(), &arguments, b"")).unwrap()
+    };
+    let three = draw(&["fpp", "-m", "20", "-k", "3", "-p", "5%"]);
+    assert!(three.contains("In 20 bits") && three.contains("k = 3") && three.contains("p = 5 %"));
+    assert!(!three.contains("k = 7"));
+    let blocked = draw(&["size", "-n", "10M", "--layout", "blocked"]);
+    assert!(blocked.contains("With 10M keys") && blocked.contains("k = 16"), "of blocks");
+    assert!(draw(&["hashes", "-n", "1k", "-m", "10k"]).contains("10.0 bits a key"));
+    assert_ne!(draw(&["fpp"]), draw(&["fpp", "-m", "4M"]));
+    for (arguments, expected) in [
+        (&["fpp", "-n", "10"][..], "-n changes nothing in the picture fpp"),
+        (&["size", "-m", "10"], "-m changes nothing in the picture size"),
+        (&["hashes", "-k", "3"], "-k changes nothing in the picture hashes"),
+        (&["bits", "-p", "1%"], "-p changes nothing in the picture bits"),
+        (&["overfill", "--layout", "blocked"], "--layout blocked"),
+        (&["fpp", "--layout", "scalable"], "standard and blocked"),
+        (&["fpp", "-m", "0"], "num_bits is 0"),
+        (&["fpp", "-k", "33"], "num_hashes is 33"),
+    ] {
+        let talk = fail(folder.path(), &[&["plot"], arguments].concat(), b"");
+        assert!(talk.contains(expected), "{arguments:?}: {talk}");
+    }
 }
 
 fn sized(layout: Layout, items: u64, target_fpp: f64) -> FilterParams {

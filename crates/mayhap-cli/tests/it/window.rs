@@ -164,3 +164,47 @@ fn a_window_is_held_to_the_memory_limit() {
     let talk = fail(folder.path(), &arguments, b"");
     assert!(talk.contains("above the limit of 977 KiB"), "{talk}");
 }
+
+#[test]
+fn check_reports_how_long_ago_a_key_came() {
+    let folder = folder();
+    let folder = folder.path();
+    let create = ["create", "-q", "--layout", "window:1400", "-p", "1e-9", "last.mayhap"];
+    succeed(folder, &create, b"");
+    succeed(folder, &["add", "-q", "last.mayhap"], &lines("key", 0..1000));
+    let ages = succeed(folder, &["check", "--age", "last.mayhap"], &lines("key", 0..1010));
+    let ages = String::from_utf8(ages).unwrap();
+    assert_eq!(ages.lines().count(), 1000, "absent keys have no age");
+    for (i, line) in ages.lines().enumerate() {
+        let (age, key) = line.split_once('\t').unwrap();
+        let (least, most) = age.split_once("..").unwrap();
+        let (least, most): (usize, usize) = (least.parse().unwrap(), most.parse().unwrap());
+        assert_eq!(key, format!("key-{i}"));
+        assert!((least..=most).contains(&(999 - i)), "{line}: {} keys came since", 999 - i);
+        assert!(most - least <= 100, "{line}: generations have 100 keys");
+    }
+    // A query makes no key young again, and an insertion does.
+    let one = |key: &str| {
+        String::from_utf8(succeed(folder, &["check", "--age", "last.mayhap"], key.as_bytes()))
+    };
+    assert_eq!(one("key-0\n").unwrap(), ages.lines().next().unwrap().to_owned() + "\n");
+    succeed(folder, &["add", "-q", "last.mayhap"], b"key-0\n");
+    assert!(one("key-0\n").unwrap().starts_with("0.."), "{:?}", one("key-0\n"));
+    // By the clock, in its units.
+    let path = folder.join("hour.mayhap");
+    state_of_time(&path, 30 * 60_000);
+    let hour = succeed(folder, &["check", "--age", "hour.mayhap"], b"then\n");
+    let hour = String::from_utf8(hour).unwrap();
+    assert!(hour.ends_with(" min\tthen\n"), "{hour}");
+    // Exit codes, the summary, and what has no ages.
+    assert_eq!(run(folder, &["check", "--age", "last.mayhap"], b"x\n").status.code(), Some(1));
+    let output = run(folder, &["check", "--age", "--json", "-q", "last.mayhap"], b"key-1\nx\n");
+    let summary = json(&output.stderr);
+    assert_eq!((&summary["lines_selected"], &summary["lines_read"]), (&1.into(), &2.into()));
+    assert!(output.stdout.is_empty());
+    succeed(folder, &["create", "-q", "-n", "100", "plain.mayhap"], b"");
+    let talk = fail(folder, &["check", "--age", "plain.mayhap"], b"a\n");
+    assert!(talk.contains("does not know when its keys came"), "{talk}");
+    let both = ["check", "--age", "-f", "last.mayhap", "-f", "hour.mayhap"];
+    assert!(fail(folder, &both, b"a\n").contains("--age is for one window"));
+}

@@ -8,7 +8,7 @@ use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
 use crate::resp::Words;
-use mayhap::{Bitmap, Charge, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -92,6 +92,12 @@ impl Entry {
             Some(function) => self.filter.contains(function.digest(key), now),
             None => self.filter.contains_key(key),
         }
+    }
+
+    /// How long ago the key came, if it may be in a window; `None` for other kinds too.
+    pub fn age(&self, key: &[u8], now: u64) -> Option<Age> {
+        let function = self.digest_function.as_ref()?;
+        self.filter.age(function.digest(key), now)
     }
 
     /// [`Entry::contains`] for a key that is already a digest; `false` for schemes of others.

@@ -44,8 +44,9 @@ const COMMANDS: &[(Needs, &str)] = &[
     ),
     (
         Needs::Read,
-        "bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump bf.which dbsize \
-         exists expiretime keys memory object pexpiretime pttl randomkey scan touch ttl type",
+        "bf.age bf.card bf.debug bf.exists bf.info bf.mexists bf.mexistshash bf.scandump \
+         bf.which dbsize exists expiretime keys memory object pexpiretime pttl randomkey scan \
+         touch ttl type",
     ),
     (
         Needs::Write,
@@ -127,6 +128,7 @@ const PLACES: &[&str] = &[
     "bf.reserve @ 0.1 10",
     "bf.exists @ a",
     "bf.mexists @ a b",
+    "bf.age @ a b",
     "bf.rem @ a",
     "bf.card @",
     "bf.info @",

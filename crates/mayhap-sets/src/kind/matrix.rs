@@ -27,14 +27,28 @@ pub fn matrix_state(matrix: &BloomMatrix) -> State {
     }
 }
 
+/// Names that a report shows.
+const SHOWN_NAMES: usize = 8;
+
 /// What only a matrix has.
 pub fn matrix_details(matrix: &BloomMatrix) -> Vec<Detail> {
     let (sets, items) = (matrix.num_sets(), grouped(matrix.expected_items()));
     let wrong = matrix.estimated_wrong_sets();
     let text = format!("{}, each for {items} keys", grouped(sets as u64));
     let wrong_text = format!("{wrong:.3} on average for a key that is in none");
-    vec![
+    let mut details = vec![
         Detail::new("num_sets", "sets", text, sets),
         Detail::new("wrong_sets_now", "wrong sets", wrong_text, wrong),
-    ]
+    ];
+    let names: Option<Vec<&str>> = (0..sets).map(|set| matrix.name(set)).collect();
+    if let Some(names) = names {
+        let mut text = names[..sets.min(SHOWN_NAMES)].join(", ");
+        if sets > SHOWN_NAMES {
+            text += " and ";
+            text += &grouped((sets - SHOWN_NAMES) as u64);
+            text += " more";
+        }
+        details.push(Detail::new("names", "names", text, names));
+    }
+    details
 }

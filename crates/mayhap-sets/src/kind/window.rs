@@ -1,12 +1,12 @@
 //! Filters that forget.
 
 use crate::error::{Error, Refusal};
-use crate::key_set::{Contents, Detail, KeySet};
+use crate::key_set::{Ages, Contents, Detail, KeySet};
 use crate::layout_name::LayoutName;
 use crate::state::State;
 use mayhap::native::{Header, Native};
 use mayhap::sizing::window::spans;
-use mayhap::{Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
+use mayhap::{Age, Bitmap, Block, Digest, DigestFunction, SecretKey, Window, WindowBloomFilter};
 use mayhap_keys::KeyOptions;
 use mayhap_store::{Image, Record};
 use mayhap_units::number::grouped;
@@ -213,8 +213,27 @@ impl KeySet for WindowFile {
         KeyOptions { unix_ms: self.unix_ms, ..options }
     }
 
+    fn ages(&self) -> Option<&dyn Ages> {
+        Some(self)
+    }
+
     fn contents(&mut self) -> Option<&mut dyn Contents> {
         Some(self)
+    }
+}
+
+impl Ages for WindowFile {
+    fn ages_into(&self, digests: &[Digest], ages: &mut Vec<Option<Age>>) {
+        let now = self.time();
+        ages.extend(digests.iter().map(|digest| self.filter.age_of_digest_at(*digest, now)));
+    }
+
+    fn age_text(&self, age: &Age) -> String {
+        let text = |bound: u64| match self.filter.window() {
+            Window::Time { .. } if self.unix_ms => format_millis(bound),
+            _ => bound.to_string(),
+        };
+        format!("{}..{}", text(age.at_least), text(age.at_most))
     }
 }
 

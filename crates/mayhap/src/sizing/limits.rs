@@ -40,6 +40,35 @@ pub(super) fn check_num_bits(layout: Layout, num_bits: u64) -> Result<(), Error>
     }
 }
 
+/// Whether filters of this layout can set `num_hashes` bits for a key.
+pub(crate) fn check_num_hashes(layout: Layout, num_hashes: u32) -> Result<(), Error> {
+    let refused = |parameter, min: u32, max: u32| {
+        let (min, max, found) = (min.into(), max.into(), num_hashes.into());
+        Err(Error::OutOfRange { parameter, min, max, found })
+    };
+    match layout {
+        Layout::Standard if !(1..=MAX_NUM_HASHES).contains(&num_hashes) => {
+            refused("num_hashes", 1, MAX_NUM_HASHES)
+        }
+        Layout::Blocked if !layout.num_hashes().contains(&num_hashes) => {
+            refused("num_hashes (4, 8 or 16)", 4, 16)
+        }
+        Layout::Blocked128 | Layout::Blocked64 if num_hashes != 8 => refused("num_hashes", 8, 8),
+        _ => Ok(()),
+    }
+}
+
+/// Whether blocks of this layout fill `num_bits` without a rest.
+pub(crate) fn check_whole_blocks(layout: Layout, num_bits: u64) -> Result<(), Error> {
+    let block_bits = layout.block_bits();
+    if num_bits.is_multiple_of(block_bits) {
+        return Ok(());
+    }
+    let min = num_bits - num_bits % block_bits;
+    let parameter = "num_bits (whole blocks)";
+    Err(Error::OutOfRange { parameter, min, max: min + block_bits, found: num_bits })
+}
+
 /// The share of absent keys whose digest equals that of one of `items` keys: n / 2^64.
 pub(super) fn digest_collisions(items: u64) -> f64 {
     items as f64 / 18_446_744_073_709_551_616.0

@@ -28,7 +28,7 @@ pub mod standard;
 pub mod window;
 
 pub use limits::{MAX_NUM_BITS, MAX_NUM_HASHES};
-pub(crate) use limits::{check_fpp, check_target};
+pub(crate) use limits::{check_fpp, check_num_hashes, check_target, check_whole_blocks};
 use limits::{check_num_bits, digest_collisions, with_digest_collisions};
 pub use params::FilterParams;
 pub use rate::{estimated_fpp, expected_fpp, textbook_fpp};
@@ -176,6 +176,44 @@ pub fn max_items(layout: Layout, max_bits: u64, target_fpp: f64) -> Result<u64, 
         0 => Err(Error::OutOfRange {
             parameter: "num_bits",
             min: for_items(layout, 1, target_fpp)?.num_bits(),
+            max: MAX_NUM_BITS,
+            found: max_bits,
+        }),
+        items => Ok(items),
+    }
+}
+
+/// [`max_items`] of a filter with this k.
+///
+/// # Errors
+///
+/// As [`max_items`]; [`Error::OutOfRange`] if the layout does not have this k.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::{Layout, sizing};
+/// // 1 % in 1 MiB: k = 7 is the best, and with 3 hashes 31 % fewer keys fit.
+/// let best = sizing::max_items(Layout::Standard, 1 << 23, 0.01)?;
+/// assert_eq!(sizing::max_items_and_hashes(Layout::Standard, 7, 1 << 23, 0.01)?, best);
+/// let three = sizing::max_items_and_hashes(Layout::Standard, 3, 1 << 23, 0.01)?;
+/// assert!((three as f64 / best as f64 - 0.779).abs() < 0.01);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn max_items_and_hashes(
+    layout: Layout,
+    num_hashes: u32,
+    max_bits: u64,
+    target_fpp: f64,
+) -> Result<u64, Error> {
+    check_fpp(target_fpp)?;
+    check_num_bits(layout, max_bits)?;
+    check_num_hashes(layout, num_hashes)?;
+    let num_bits = max_bits - max_bits % layout.block_bits();
+    match largest(|items| expected_fpp(layout, num_bits, num_hashes, items) <= target_fpp) {
+        0 => Err(Error::OutOfRange {
+            parameter: "num_bits",
+            min: for_items_and_hashes(layout, num_hashes, 1, target_fpp)?.num_bits(),
             max: MAX_NUM_BITS,
             found: max_bits,
         }),

@@ -1,6 +1,7 @@
 //! The parameters of a filter, checked once and carried everywhere.
 
-use super::{MAX_NUM_HASHES, check_fpp, check_num_bits, expected_fpp};
+use super::limits::{check_num_hashes, check_whole_blocks};
+use super::{check_fpp, check_num_bits, expected_fpp};
 use crate::positions;
 use crate::{Digest, Error, Layout};
 
@@ -24,8 +25,8 @@ impl FilterParams {
     ///
     /// [`Error::OutOfRange`] unless `num_bits` is from 64 (a whole number of blocks, of 512, 128 or
     /// 64 bits, for `blocked`, `blocked128` and `blocked64`) to [`super::MAX_NUM_BITS`] and
-    /// `num_hashes` from 1 to [`MAX_NUM_HASHES`] (4, 8 or 16 for `blocked`, 8 for `blocked128` and
-    /// `blocked64`); [`Error::ZeroItems`]; [`Error::FppOutOfRange`].
+    /// `num_hashes` from 1 to [`super::MAX_NUM_HASHES`] (4, 8 or 16 for `blocked`, 8 for
+    /// `blocked128` and `blocked64`); [`Error::ZeroItems`]; [`Error::FppOutOfRange`].
     pub fn new(
         layout: Layout,
         num_bits: u64,
@@ -34,26 +35,8 @@ impl FilterParams {
         target_fpp: f64,
     ) -> Result<Self, Error> {
         check_num_bits(layout, num_bits)?;
-        let out_of_range =
-            |parameter, min, max, found| Err(Error::OutOfRange { parameter, min, max, found });
-        let k = u64::from(num_hashes);
-        match layout {
-            Layout::Standard if !(1..=MAX_NUM_HASHES).contains(&num_hashes) => {
-                return out_of_range("num_hashes", 1, u64::from(MAX_NUM_HASHES), k);
-            }
-            Layout::Blocked if !layout.num_hashes().contains(&num_hashes) => {
-                return out_of_range("num_hashes (4, 8 or 16)", 4, 16, k);
-            }
-            Layout::Blocked128 | Layout::Blocked64 if num_hashes != 8 => {
-                return out_of_range("num_hashes", 8, 8, k);
-            }
-            _ => {}
-        }
-        let block_bits = layout.block_bits();
-        if !num_bits.is_multiple_of(block_bits) {
-            let min = num_bits - num_bits % block_bits;
-            return out_of_range("num_bits (whole blocks)", min, min + block_bits, num_bits);
-        }
+        check_num_hashes(layout, num_hashes)?;
+        check_whole_blocks(layout, num_bits)?;
         if expected_items == 0 {
             return Err(Error::ZeroItems);
         }

@@ -2,6 +2,7 @@
 #![cfg(not(loom))]
 
 mod builder;
+mod cache_router;
 mod clearing;
 mod concurrent;
 mod counting;
@@ -13,6 +14,7 @@ mod golden;
 mod huge;
 mod keys;
 mod matrix;
+mod matrix_names;
 mod model;
 mod positions;
 mod presets;

@@ -5,8 +5,9 @@ mod items;
 mod key;
 #[cfg(feature = "redis")]
 mod server;
+mod table;
 
-use crate::args::OpenArgs;
+use crate::args::{OpenArgs, url};
 use crate::error::Error;
 use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
@@ -23,7 +24,7 @@ use mayhap_store::{LogFound, Snapshot};
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,12 +32,16 @@ Examples:
   mayhap info --fast huge.mayhap       # without checking its checksums
   mayhap info --json seen.mayhap | jq .estimated_fpp
   mayhap info redis://127.0.0.1:6379/0/seen    # a filter on a server
+  mayhap info monday.mayhap tuesday.mayhap     # a table of several files
   mayhap info ids.guava                # a filter of another system";
 
 const NOTES: &str = "\
 For a filter on a server (see mayhap push --help) the bits are counted there. The number of \
 insertions is not stored, and there are no checksums. The report includes the expiry of the \
 filter, and what the server keeps if it crashes.
+
+Several files of mayhap's own have a line each in a table, and with --json an object on a line \
+each; filters of other systems and on servers are shown one at a time.
 
 A filter of another system is detected from its bytes, or named with --format; a bare bitmap, \
 such as magnuss-redis or redisson, needs --bits and --hashes too. Its numbers follow that \
@@ -47,9 +52,9 @@ how keys are encoded.";
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The filter: a file, or redis://host:port/database/name
-    #[arg(value_name = "FILTER")]
-    file: PathBuf,
+    /// The filter: a file, or redis://host:port/database/name; several files give a table
+    #[arg(id = "file", value_name = "FILTER", required = true)]
+    files: Vec<PathBuf>,
     /// Skip the checksums of the whole file
     #[arg(long)]
     fast: bool,
@@ -104,43 +109,46 @@ struct Info {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    if let [path] = &*args.files {
+        return one(args, path, talk);
+    }
+    let mut all = Vec::new();
+    for path in &args.files {
+        let is_other = url::is_url(path) || crate::set::foreign::open(path, &args.open)?.is_some();
+        if is_other {
+            return Err(Error::usage(
+                format!(
+                    "{} is not a file of mayhap's own kinds, which a table needs",
+                    url::shown(path)
+                ),
+                "show it alone: mayhap info FILTER",
+            ));
+        }
+        all.push(Info::of_file(args, path, talk)?);
+    }
+    if args.json {
+        for info in &all {
+            Talk::json(info, true)?;
+        }
+    } else {
+        print_stdout(&table::table(&all))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Reports on one filter, wherever it is.
+fn one(args: &Args, path: &Path, talk: Talk) -> Result<Outcome, Error> {
     #[cfg(feature = "redis")]
-    if crate::args::url::is_url(&args.file) {
+    if url::is_url(path) {
         let access = Access::of(&args.open)?;
-        server::print(access, (&access.connect(&args.file, talk)?, args.json), talk)?;
+        server::print(access, (&access.connect(path, talk)?, args.json), talk)?;
         return Ok(Outcome::Done);
     }
-    if let Some(file) = crate::set::foreign::open(&args.file, &args.open)? {
+    if let Some(file) = crate::set::foreign::open(path, &args.open)? {
         foreign::print(&file, args.json)?;
         return Ok(Outcome::Done);
     }
-    let name = args.file.display().to_string();
-    let header = if args.fast {
-        mayhap_store::read_header(&args.file)?
-    } else {
-        mayhap_store::verify(&args.file)?
-    };
-    let key = args.open.secret_key()?;
-    // A keyed filter shows its numbers without the key, but not what its bits say.
-    let known = key.is_some() || header.digest_function(None).is_ok();
-    let options = KeyOptions::from_header(&name, header.key_options())?;
-    let mut info = Info::of_header(name, &header, &options);
-    info.look_at_log(&Snapshot::open(&args.file)?);
-    info.checksums = if args.fast { "not checked" } else { "good" };
-    let mut estimate = None;
-    if known && header.kind() == Kind::Matrix {
-        let matrix = mayhap_store::load_as(&args.file, key)?.filter;
-        info.look_into(&matrix_state(&matrix), None, matrix_details(&matrix));
-    } else if known {
-        // What is missing of it is said, and that is all that can be.
-        let filter = ReadFile::open(&args.file, key, true, talk)?.set;
-        estimate = filter.estimated_items().map(|(estimate, _)| estimate);
-        info.look_into(&filter.state(), estimate, filter.details());
-        filter.check_unchanged()?;
-    }
-    if let Ok(params) = header.params() {
-        info.look_at_room(&params, estimate);
-    }
+    let info = Info::of_file(args, path, talk)?;
     if args.json {
         Talk::json(&info, true)?;
     } else {
@@ -150,6 +158,35 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
 }
 
 impl Info {
+    /// All that is known of a file of mayhap's own.
+    fn of_file(args: &Args, path: &Path, talk: Talk) -> Result<Self, Error> {
+        let name = path.display().to_string();
+        let header =
+            if args.fast { mayhap_store::read_header(path)? } else { mayhap_store::verify(path)? };
+        let key = args.open.secret_key()?;
+        // A keyed filter shows its numbers without the key, but not what its bits say.
+        let known = key.is_some() || header.digest_function(None).is_ok();
+        let options = KeyOptions::from_header(&name, header.key_options())?;
+        let mut info = Self::of_header(name, &header, &options);
+        info.look_at_log(&Snapshot::open(path)?);
+        info.checksums = if args.fast { "not checked" } else { "good" };
+        let mut estimate = None;
+        if known && header.kind() == Kind::Matrix {
+            let matrix = mayhap_store::load_as(path, key)?.filter;
+            info.look_into(&matrix_state(&matrix), None, matrix_details(&matrix));
+        } else if known {
+            // What is missing of it is said, and that is all that can be.
+            let filter = ReadFile::open(path, key, true, talk)?.set;
+            estimate = filter.estimated_items().map(|(estimate, _)| estimate);
+            info.look_into(&filter.state(), estimate, filter.details());
+            filter.check_unchanged()?;
+        }
+        if let Ok(params) = header.params() {
+            info.look_at_room(&params, estimate);
+        }
+        Ok(info)
+    }
+
     /// What the header alone says.
     fn of_header(file: String, header: &Header, options: &KeyOptions) -> Self {
         let fields = header.fields();

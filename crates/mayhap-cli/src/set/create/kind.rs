@@ -39,6 +39,12 @@ impl Create {
                     "build it from all keys: mayhap build --layout fuse -o FILTER KEYS",
                 ));
             }
+            LayoutName::Matrix => {
+                return Err(Error::usage(
+                    "a matrix has a set for each of many lists, so it is not created empty",
+                    "build it from them: mayhap build --layout matrix -o FILTER A.txt B.txt",
+                ));
+            }
             LayoutName::Scalable => Self::Scalable(items.unwrap_or(FIRST_ITEMS)),
             LayoutName::WindowItems(window) => {
                 if let Some(given) = items.filter(|&given| given != window) {

@@ -1,9 +1,11 @@
 //! New filters, as `--layout` and the sizes on the command line say: `kind.rs` empty ones,
-//! `fuse.rs` from all keys at once, `growing.rs` one that is never saved.
+//! `fuse.rs` from all keys at once, `matrix.rs` a set for each list, `growing.rs` one that is never
+//! saved.
 
 pub mod fuse;
 mod growing;
 mod kind;
+pub mod matrix;
 
 pub use growing::{FIRST_ITEMS, growing};
 pub use kind::Create;

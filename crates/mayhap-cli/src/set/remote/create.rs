@@ -141,6 +141,7 @@ impl Wanted<'_> {
             Some(LayoutName::WindowItems(items)) => options.kind = BfKind::WindowItems(items),
             Some(LayoutName::WindowMillis(millis)) => options.kind = BfKind::WindowMillis(millis),
             Some(LayoutName::Fuse) => return Err(refuse_kind("fuse")),
+            Some(LayoutName::Matrix) => return Err(refuse_kind("matrix")),
         }
         options.public = match self.digest.seed {
             None => false,

@@ -1,11 +1,12 @@
 //! `BF.*`: the filters.
 //!
 //! `options.rs` reads what a filter is to be and `create.rs` creates it; `add.rs`, `exists.rs`,
-//! `digests.rs` and `which.rs` are the data path, `info.rs` what a filter says of itself, `dump.rs`
-//! how filters move, `merge.rs` how they are united. `errors.rs` has the texts of their errors,
-//! `growth_limit.rs` how far a filter may grow.
+//! `age.rs`, `digests.rs` and `which.rs` are the data path, `info.rs` what a filter says of itself,
+//! `dump.rs` how filters move, `merge.rs` how they are united. `errors.rs` has the texts of their
+//! errors, `growth_limit.rs` how far a filter may grow.
 
 mod add;
+mod age;
 mod create;
 mod digests;
 mod dump;
@@ -40,6 +41,8 @@ pub(super) const COMMANDS: &[Command] = &[
         .works(create::work_of_reserve),
     row("bf.exists", 3, Read, ONE, "Looks an item up.", exists::exists),
     row("bf.mexists", -3, Read, ONE, "Looks items up.", exists::exists_many).answers(ANSWERS),
+    row("bf.age", -3, Read, ONE, "Returns how long ago items of a window came.", age::age)
+        .answers(Answer::Words(age::AGE_BYTES)),
     row("bf.rem", -3, Write, ONE, "Removes items from a counting filter.", add::remove)
         .answers(ANSWERS),
     row("bf.card", 2, Read, ONE, "Counts the items that were new.", info::card),

@@ -5,7 +5,7 @@ use crate::Turn;
 use crate::durable::Tally;
 use crate::keyspace::growth::Growth;
 use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options};
-use mayhap::{Bitmap, Digest, DigestFunction, Error};
+use mayhap::{Age, Bitmap, Digest, DigestFunction, Error};
 use mayhap_store::Changed;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -29,6 +29,12 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
     fn contains_many(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
         let _ = now;
         found.clear_to(digests.len());
+    }
+
+    /// How long before `now` the key of this digest came, if it may be in a window.
+    fn age(&self, digest: Digest, now: u64) -> Option<Age> {
+        let _ = (digest, now);
+        None
     }
 
     /// Whether the key may be in it, where there is no digest function.

@@ -7,7 +7,7 @@ use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
 use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
 use mayhap::native::Kind;
-use mayhap::{Bitmap, Charge, Digest, DigestFunction, Error, WindowBloomFilter};
+use mayhap::{Age, Bitmap, Charge, Digest, DigestFunction, Error, WindowBloomFilter};
 use std::slice::from_ref;
 use std::sync::Mutex;
 
@@ -52,6 +52,10 @@ impl Filter for Window {
 
     fn contains_many(&self, digests: &[Digest], now: u64, found: &mut Bitmap) {
         locked(&self.ordered).filter.contains_digests_at_into(digests, now, found);
+    }
+
+    fn age(&self, digest: Digest, now: u64) -> Option<Age> {
+        locked(&self.ordered).filter.age_of_digest_at(digest, now)
     }
 
     fn insert(

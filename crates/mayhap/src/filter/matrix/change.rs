@@ -184,6 +184,7 @@ impl BloomMatrix {
         self.panels.extend(new_panels);
         self.counts.resize(num_sets.div_ceil(8), Block::default());
         self.num_sets = num_sets;
+        self.names.grow(num_sets);
         Ok(())
     }
 

@@ -1,10 +1,12 @@
 //! Which of many sets may hold a key: the type; `builder.rs` builds one, `query.rs` queries,
 //! `change.rs` inserts and removes, `columns.rs` moves whole sets in and out, `stats.rs` counts,
-//! `native.rs` saves, `sets.rs` is the answer and `shape.rs` the positions.
+//! `names.rs` are names of sets, `native.rs` saves, `sets.rs` is the answer and `shape.rs` the
+//! positions.
 
 mod builder;
 mod change;
 mod columns;
+mod names;
 mod native;
 mod query;
 mod sets;
@@ -20,6 +22,7 @@ pub use sets::Sets;
 use crate::bits::{Block, OwnedBlocks, block};
 use crate::{Digest, DigestFunction, Error, Key};
 use alloc::vec::Vec;
+use names::Names;
 use shape::Shape;
 
 /// Sets in a panel: the bits of a cache line.
@@ -82,6 +85,7 @@ pub struct BloomMatrix {
     num_sets: usize,
     /// Insertions that were new, per set, as words of blocks, as in a file.
     counts: Vec<Block>,
+    names: Names,
     max_bytes: u64,
 }
 
@@ -100,8 +104,9 @@ impl BloomMatrix {
         num_sets: usize,
         max_bytes: u64,
     ) -> Result<Self, Error> {
-        let (panels, counts) = (Vec::new(), Vec::new());
-        let mut matrix = Self { shape, digest_function, panels, num_sets: 0, counts, max_bytes };
+        let (panels, counts, names) = (Vec::new(), Vec::new(), Names::default());
+        let mut matrix =
+            Self { shape, digest_function, panels, num_sets: 0, counts, names, max_bytes };
         matrix.add_sets(num_sets)?;
         Ok(matrix)
     }

@@ -1,5 +1,7 @@
-//! The native form: the panels' rows, and the sets' counts as a last segment.
+//! The native form: the panels' rows, the sets' counts as a segment, and their names as another if
+//! they have any.
 
+use super::names::Names;
 use super::shape::Shape;
 use super::{BloomMatrix, PANEL_SETS};
 use crate::bits::{Block, OwnedBlocks};
@@ -22,6 +24,7 @@ impl Native for BloomMatrix {
     fn fields(&self) -> Fields {
         let mut extra = [0; 7];
         extra[0] = self.num_sets as u64;
+        extra[1] = self.names.num_bytes();
         Fields {
             layout: 0,
             num_bits: self.num_bits(),
@@ -38,11 +41,14 @@ impl Native for BloomMatrix {
         let (shape, num_sets) = shape_of(fields)?;
         let mut segments = vec![shape.num_bits(); num_sets.div_ceil(PANEL_SETS)];
         segments.push(num_sets.div_ceil(BLOCK_COUNTS) as u64);
+        let names = Names::num_blocks(fields.extra[1], num_sets)?;
+        segments.extend((names > 0).then_some(names));
         Ok(segments)
     }
 
     fn segments(&self) -> Vec<&[Block]> {
-        self.panels().chain([self.counts.as_slice()]).collect()
+        let names = Some(self.names.blocks()).filter(|names| !names.is_empty());
+        self.panels().chain([self.counts.as_slice()]).chain(names).collect()
     }
 
     fn from_segments(
@@ -63,9 +69,13 @@ impl Native for BloomMatrix {
             }
         }
         let mut panels = segments;
+        let name_bytes = fields.extra[1];
+        let names = if name_bytes > 0 { panels.pop() } else { None };
+        let names = names.as_ref().map_or(&[][..], AsRef::as_ref);
+        let names = Names::decode(names, name_bytes, num_sets)?;
         let counts = panels.pop().map(|counts| counts.as_ref().to_vec()).unwrap_or_default();
         let max_bytes = u64::MAX;
-        let matrix = Self { shape, digest_function, panels, num_sets, counts, max_bytes };
+        let matrix = Self { shape, digest_function, panels, num_sets, counts, names, max_bytes };
         matrix.check_unused()?;
         let found = fields.inserted_items;
         if total(matrix.counts()) != found {
@@ -119,7 +129,7 @@ fn shape_of(fields: &Fields) -> Result<(Shape, usize), Error> {
     if !fields.layers.is_empty() {
         return bad_field("layers", fields.layers.len() as u64);
     }
-    fields.check_extra_is_zero(1)?;
+    fields.check_extra_is_zero(2)?;
     sizing::check_num_hashes(fields.num_hashes)?;
     let group_bits = sizing::num_bits(1, fields.num_hashes);
     let num_bits = fields.num_bits;

@@ -1,0 +1,126 @@
+//! `mayhap explain`: the bits that keys set, and why a query answers as it does.
+
+use crate::error::Error;
+use crate::io::messages::{Talk, print_stdout};
+use crate::outcome::Outcome;
+use mayhap::{DigestFunction, Layout};
+use mayhap_plan::explain::{ExplainError, Explanation, Subject};
+use mayhap_sets::LayoutName;
+use mayhap_units::number::parse_count;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap explain -m 20 -k 3 A B --query C           # the bits of two keys, and a query
+  mayhap explain -m 20 A=0,5,7 B=2,8,13 C=0,4,7     # bits as a text gives them
+  mayhap explain -m 9 baidu=1,4,7 tencent=3,4,8 --query dianping=1,5,8
+  mayhap explain -m 512 -k 8 --layout blocked A B   # a block of eight lanes
+  mayhap explain -m 1M -k 7 A --query B --json      # positions in a large filter";
+
+const NOTES: &str = "\
+Each key has a line with the array after it, the bits that it changed and those that other keys \
+had set before. A query has a line with the bits that it looks at: one that is 0 proves that the \
+key was never inserted; if all are 1 it may have been, or other keys set them. Arrays of up to 64 \
+bits are drawn beside the keys and those of up to 4,096 below them.
+
+The positions of a key are those that mayhap's filters use, so they are the same in every filter \
+with this layout, m, k and seed; arrays for drawings may be shorter than filters, which have 64 \
+bits or more. NAME=0,5,7 takes positions as they are given; a query for that NAME has the same \
+ones. Without -k the first list of positions says how many there are.
+
+Exit codes: 0 explained; 2 error.";
+
+/// Draw the bits that keys set, and why a query answers as it does
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+pub struct Args {
+    /// Keys to insert, in this order; NAME=0,5,7 gives the positions
+    #[arg(value_name = "KEY", required = true)]
+    keys: Vec<OsString>,
+    /// Look this key up afterwards; given several times
+    #[arg(long = "query", value_name = "KEY")]
+    queries: Vec<OsString>,
+    /// The bits of the array: 20, 1M
+    #[arg(short = 'm', long, value_name = "COUNT", value_parser = parse_count)]
+    bits: u64,
+    /// The bits that a key sets: 1 to 32, or with blocks 4, 8 or 16
+    #[arg(short = 'k', long, value_name = "COUNT", value_parser = clap::value_parser!(u32))]
+    hashes: Option<u32>,
+    /// standard (bits anywhere) or blocked (in one block of 512) [default: standard]
+    #[arg(long, value_name = "LAYOUT", value_parser = LayoutName::parse)]
+    layout: Option<LayoutName>,
+    /// Seed of the digest xxh3
+    #[arg(long, value_name = "NUMBER", default_value = "0", hide_default_value = true)]
+    seed: u64,
+    /// Take NAME=0,5,7 as a key like any other
+    #[arg(long)]
+    literal: bool,
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// [`Error::Usage`], those of writing to stdout.
+pub fn run(args: &Args) -> Result<Outcome, Error> {
+    let subjects = |arguments: &[OsString]| -> Result<Vec<Subject>, Error> {
+        arguments.iter().map(|argument| args.subject(argument)).collect()
+    };
+    let (keys, queries) = (subjects(&args.keys)?, subjects(&args.queries)?);
+    let given = keys.iter().chain(&queries).find_map(Subject::num_given);
+    let Some(num_hashes) = args.hashes.or(given.and_then(|count| count.try_into().ok())) else {
+        return Err(Error::usage(
+            "how many bits does a key set? -k is not given",
+            "for example: mayhap explain -m 20 -k 3 A B --query C",
+        ));
+    };
+    let function = DigestFunction::xxh3(args.seed);
+    let array = Explanation::new(args.layout()?, args.bits, num_hashes, function);
+    let mut array = array.map_err(|error| refused(&error))?;
+    for key in &keys {
+        array.insert(key).map_err(|error| refused(&error))?;
+    }
+    for query in &queries {
+        array.query(query).map_err(|error| refused(&error))?;
+    }
+    if args.json {
+        Talk::json(&array, true)?;
+    } else {
+        print_stdout(&array.text())?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Args {
+    fn subject(&self, argument: &OsStr) -> Result<Subject, Error> {
+        if self.literal {
+            return Ok(Subject::key(argument.as_bytes()));
+        }
+        Subject::parse(argument.as_bytes()).map_err(|error| refused(&error))
+    }
+
+    fn layout(&self) -> Result<Layout, Error> {
+        let name = self.layout.unwrap_or(LayoutName::Standard);
+        name.layout().ok_or_else(|| {
+            Error::usage(
+                format!("--layout {} has no array of plain bits to draw", name.name()),
+                "there are standard and blocked",
+            )
+        })
+    }
+}
+
+/// What cannot be drawn is on the command line.
+fn refused(error: &ExplainError) -> Error {
+    let hint = match error {
+        ExplainError::Shape(_) => "for example: mayhap explain -m 20 -k 3 A B --query C",
+        ExplainError::PastTheEnd { .. } => "bits are counted from 0: give more of them with -m",
+        ExplainError::NotK { .. } => "give every key k positions; --literal takes it as a key",
+        _ => "write NAME=0,5,7; --literal takes it as a key like any other",
+    };
+    Error::usage(format!("cannot explain: {error}"), hint)
+}

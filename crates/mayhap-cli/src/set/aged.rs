@@ -1,0 +1,78 @@
+//! Lines with the age of their keys.
+
+use crate::error::Error;
+use crate::io::output::Output;
+use crate::io::progress::Progress;
+use crate::set::open::Named;
+use mayhap_lists::LineReader;
+use mayhap_sets::Ages;
+
+/// What was found.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Aged {
+    /// Lines whose key may be in the window.
+    pub maybe_present: u64,
+}
+
+/// The ages of a filter's keys.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for a filter that does not keep them.
+pub fn ages_of((name, filter): &Named) -> Result<&dyn Ages, Error> {
+    filter.ages().ok_or_else(|| {
+        Error::usage(
+            format!("{name} does not record when its keys arrived"),
+            "use a window file: mayhap create --layout window:7d -n 10M FILTER",
+        )
+    })
+}
+
+/// Prints each line that may be in the window below its age: as lower and upper bound, then a tab
+/// and the line. Without an output only counts.
+///
+/// # Errors
+///
+/// Those of reading and writing, and of a file that changed while it was read.
+pub fn print(
+    named: &Named,
+    reader: &mut LineReader,
+    mut output: Option<Output>,
+    progress: &mut Progress,
+) -> Result<Aged, Error> {
+    let ages = ages_of(named)?;
+    let (_, filter) = named;
+    let function = filter.digest_function();
+    reader.digest_by(function);
+    let (mut aged, mut digests, mut found) = (Aged::default(), Vec::new(), Vec::new());
+    loop {
+        let raw_bytes = reader.raw_bytes();
+        let Some(batch) = reader.next_batch(|| match &mut output {
+            Some(output) => output.flush(),
+            None => Ok(()),
+        })?
+        else {
+            break;
+        };
+        found.clear();
+        // Leaves none for lines without a key, which are surely absent.
+        batch.digest_into(&function, &mut digests);
+        ages.ages_into(&digests, &mut found);
+        filter.check_unchanged()?;
+        for (i, age) in found.iter().enumerate() {
+            let Some(age) = age else { continue };
+            aged.maybe_present += 1;
+            if let Some(output) = &mut output {
+                output.write(ages.age_text(age).as_bytes())?;
+                output.write(b"\t")?;
+                output.write(batch.lines(i..i + 1))?;
+            }
+        }
+        progress.tick(reader.lines(), raw_bytes, String::new);
+    }
+    progress.clear();
+    if let Some(output) = &mut output {
+        output.flush()?;
+    }
+    Ok(aged)
+}

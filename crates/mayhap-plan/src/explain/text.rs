@@ -1,0 +1,178 @@
+//! The drawing.
+
+use super::{Explanation, Insertion, Lookup, SetBit};
+use crate::text::rough;
+use mayhap_units::number::grouped;
+use std::fmt::Write;
+
+/// The longest array that is drawn on one line, once for each key.
+const MAX_LINE_BITS: u64 = 64;
+
+/// The bits on a line of a longer array: a lane of `blocked` or two.
+const BITS_A_LINE: usize = 64;
+
+/// The widest column of names.
+const MAX_NAME: usize = 24;
+
+impl Explanation {
+    /// The array after each key, and each query with its reason. Up to 64 bits are drawn beside the
+    /// keys and up to 4,096 below them; positions are listed for any m.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::{DigestFunction, Layout};
+    /// use mayhap_plan::explain::{Explanation, Subject};
+    ///
+    /// let mut array = Explanation::new(Layout::Standard, 9, 3, DigestFunction::default())?;
+    /// array.insert(&Subject::given("baidu", [1, 4, 7]))?;
+    /// array.insert(&Subject::given("tencent", [3, 4, 8]))?;
+    /// array.query(&Subject::given("dianping", [1, 5, 8]))?;
+    /// let text = array.text();
+    /// assert!(text.contains("tencent    010110011  sets 3, 8; set before: 4 (baidu)"), "{text}");
+    /// assert!(text.contains("dianping?  .1...0..1  surely not there: bit 5 is 0"), "{text}");
+    /// # Ok::<(), mayhap_plan::explain::ExplainError>(())
+    /// ```
+    pub fn text(&self) -> String {
+        let names = self.keys().iter().map(|key| width(&key.key));
+        let names = names.chain(self.queries().iter().map(|query| width(&query.key) + 1));
+        let column = names.chain(["filled".len()]).max().unwrap_or(0).min(MAX_NAME) + 2;
+        let mut text = String::new();
+        self.write_head(&mut text, column);
+        for key in self.keys() {
+            let bits = self.beside(|| key.bits.clone().unwrap_or_default());
+            line(&mut text, column, &key.key, &format!("{bits}{}", what_it_set(key)));
+        }
+        self.write_grid(&mut text, column);
+        let (num_ones, share) = self.fill();
+        let (num_bits, _) = self.shape();
+        let percent = rough(share);
+        let mut filled = format!("{} of {} bits: {percent}", grouped(num_ones), grouped(num_bits));
+        if let Some(fpp) = self.estimated_fpp() {
+            let _ = write!(filled, ", so {} of absent keys seem present", rough(fpp));
+        }
+        line(&mut text, column, "filled", &filled);
+        for query in self.queries() {
+            let bits = self.beside(|| looked_at(query, num_bits));
+            let name = format!("{}?", query.key);
+            line(&mut text, column, &name, &format!("{bits}{}", why(query)));
+        }
+        text
+    }
+
+    /// What is drawn on the line of a key.
+    fn beside(&self, bits: impl FnOnce() -> String) -> String {
+        let (num_bits, _) = self.shape();
+        if num_bits > MAX_LINE_BITS { String::new() } else { bits() + "  " }
+    }
+
+    fn write_head(&self, text: &mut String, column: usize) {
+        let (num_bits, num_hashes) = self.shape();
+        let (layout, digest, seed) = self.origin();
+        let mut head = format!("{} bits, k = {num_hashes}; positions ", grouped(num_bits));
+        let is_given = self.keys().iter().map(|key| key.given);
+        let is_given: Vec<bool> =
+            is_given.chain(self.queries().iter().map(|query| query.given)).collect();
+        let seed = seed.map(|seed| format!(" with seed {seed}")).unwrap_or_default();
+        let computed = format!("of the layout {layout}, digest {digest}{seed}");
+        if is_given.is_empty() || is_given.iter().all(|given| !given) {
+            head += &computed;
+        } else if is_given.iter().all(|given| *given) {
+            head += "as given";
+        } else {
+            let _ = write!(head, "as given, others {computed}");
+        }
+        line(text, column, "array", &head);
+        if num_bits <= MAX_LINE_BITS {
+            line(text, column, "", &ruler(num_bits));
+        }
+    }
+
+    /// A longer array below the keys.
+    fn write_grid(&self, text: &mut String, column: usize) {
+        let Some(bits) = self.bits().filter(|bits| bits.len() as u64 > MAX_LINE_BITS) else {
+            return;
+        };
+        for (i, row) in bits.as_bytes().chunks(BITS_A_LINE).enumerate() {
+            let name = format!("{}", i * BITS_A_LINE);
+            line(text, column, &name, &String::from_utf8_lossy(row));
+        }
+    }
+}
+
+/// A line of the drawing; a name that is wider than its column has a line of its own.
+fn line(text: &mut String, column: usize, name: &str, value: &str) {
+    let width = width(name);
+    if width + 2 > column {
+        let _ = write!(text, "{name}\n{:column$}{value}", "");
+    } else {
+        let _ = write!(text, "{name}{:1$}{value}", "", column - width);
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+}
+
+/// Columns that a name takes, as far as characters tell.
+fn width(name: &str) -> usize {
+    name.chars().count()
+}
+
+/// Every fifth position above its bit.
+fn ruler(num_bits: u64) -> String {
+    let mut ruler = String::new();
+    for position in (0..num_bits).step_by(5) {
+        let _ = write!(ruler, "{position:<5}");
+    }
+    ruler
+}
+
+fn what_it_set(key: &Insertion) -> String {
+    let mut parts = Vec::new();
+    if key.new.is_empty() {
+        parts.push("sets nothing".into());
+    } else {
+        parts.push(format!("sets {}", listed(&key.new)));
+    }
+    if !key.already_set.is_empty() {
+        parts.push(format!("set before: {}", with_setters(&key.already_set)));
+    }
+    let again = key.positions.len() - key.new.len() - key.already_set.len();
+    match again {
+        0 => {}
+        1 => parts.push("one of its positions comes twice".into()),
+        _ => parts.push(format!("{again} of its positions come again")),
+    }
+    parts.join("; ")
+}
+
+/// The bits that a query looks at, with dots for the others.
+fn looked_at(query: &Lookup, num_bits: u64) -> String {
+    let is_set = |position| query.set.iter().any(|bit| bit.position == position);
+    let bit = |position| match (query.clear.contains(&position), is_set(position)) {
+        (true, _) => '0',
+        (_, true) => '1',
+        _ => '.',
+    };
+    (0..num_bits).map(bit).collect()
+}
+
+fn why(query: &Lookup) -> String {
+    match (&query.clear[..], query.inserted) {
+        ([], inserted) => {
+            let truth = if inserted { "" } else { ", a false positive" };
+            format!("mayhap there{truth}: {} are 1", with_setters(&query.set))
+        }
+        ([one], _) => format!("surely not there: bit {one} is 0"),
+        (clear, _) => format!("surely not there: bits {} are 0", listed(clear)),
+    }
+}
+
+fn listed(positions: &[u64]) -> String {
+    positions.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// `0 (A), 7 (A, C)`.
+fn with_setters(bits: &[SetBit]) -> String {
+    let one = |bit: &SetBit| format!("{} ({})", bit.position, bit.by.join(", "));
+    bits.iter().map(one).collect::<Vec<_>>().join(", ")
+}
