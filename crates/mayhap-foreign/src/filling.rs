@@ -132,7 +132,7 @@ impl Filling {
     /// Notes that the filter forgets all keys.
     fn clear(&mut self, name: &str) {
         self.warnings.push(format!(
-            "{name} has cleared itself, as its system does when it is full: {} keys are forgotten",
+            "{name} was full and cleared itself, as in its own system: {} keys were removed",
             grouped(std::mem::take(&mut self.items))
         ));
         self.rates.go_on_at(0, 0.0);

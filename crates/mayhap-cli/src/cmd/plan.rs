@@ -175,7 +175,7 @@ impl Args {
         let name = self.layout.unwrap_or(LayoutName::Standard);
         let Some(layout) = name.layout() else {
             return Err(Error::usage(
-                format!("--layout {} is no plain filter", name.name()),
+                format!("--layout {} is not a plain filter", name.name()),
                 "there are standard and blocked; --delete, --window, --unknown-n and --frozen plan \
                  the other kinds",
             ));

@@ -40,8 +40,7 @@ pub fn open_for_keys(
 pub fn say_guess(name: &str, format: &str, types: Option<KeyTypes>, talk: Talk) {
     if let Some(KeyTypes { taken, others, .. }) = types.filter(|types| types.is_guess) {
         talk.say(&format!(
-            "{name}: a {format} filter; its keys are taken as {taken} (--key-type says otherwise: \
-             {})",
+            "{name}: a {format} filter; keys are encoded as {taken} (--key-type chooses: {})",
             others.join(", ")
         ));
     }

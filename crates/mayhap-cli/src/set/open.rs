@@ -51,7 +51,7 @@ pub fn warn((name, set): (&str, &dyn KeySet), lines: u64, found: u64, talk: Talk
     let types = set.key_types().filter(|types| !types.others.is_empty() && !set.is_shared());
     if let (Some(KeyTypes { taken, others, .. }), 0, 1..) = (types, found, num_keys) {
         talk.say(&format!(
-            "{name}: no key was found as {taken}; if its keys are of another type, name it with \
+            "{name}: no key was found as {taken}; if it has keys of another type, choose it with \
              --key-type: {}",
             others.join(", ")
         ));

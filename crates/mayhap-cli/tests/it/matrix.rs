@@ -168,7 +168,7 @@ fn several_files_have_a_line_each() {
     }
     assert_eq!(objects.len(), 3);
     let talk = fail(folder, &["info", "a.mayhap", "redis://127.0.0.1:1/0/x"], b"");
-    assert!(talk.contains("name it alone"), "{talk}");
+    assert!(talk.contains("show it alone"), "{talk}");
     assert!(fail(folder, &["info", "a.mayhap", "absent"], b"").contains("absent"));
 }
 

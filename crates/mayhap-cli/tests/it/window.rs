@@ -204,7 +204,7 @@ fn check_reports_how_long_ago_a_key_came() {
     assert!(output.stdout.is_empty());
     succeed(folder, &["create", "-q", "-n", "100", "plain.mayhap"], b"");
     let talk = fail(folder, &["check", "--age", "plain.mayhap"], b"a\n");
-    assert!(talk.contains("does not know when its keys came"), "{talk}");
+    assert!(talk.contains("does not record when its keys arrived"), "{talk}");
     let both = ["check", "--age", "-f", "last.mayhap", "-f", "hour.mayhap"];
     assert!(fail(folder, &both, b"a\n").contains("--age is for one window"));
 }

@@ -33,7 +33,7 @@ const SECTIONS: [Section; 9] = [
     ("Bloom", bloom),
 ];
 
-/// The system is asked for memory and processor time, whatever is named.
+/// Memory and processor time are read from the system whatever section is named.
 const INFO_NS: u64 = 100_000;
 
 /// `bloom` goes over all filters.
@@ -158,7 +158,7 @@ fn stats(call: &Call<'_, '_>, out: &mut String) {
         "instantaneous_ops_per_sec": call.shared.metrics.rate_of(clients.requests()),
         // Items that may be in their filter, and those that surely are not.
         "keyspace_hits": found,
-        "keyspace_misses": call.shared.metrics.total(Counter::ItemsAsked).saturating_sub(found),
+        "keyspace_misses": call.shared.metrics.total(Counter::ItemsChecked).saturating_sub(found),
         "expired_keys": call.shared.keyspace.expired(),
         "evicted_keys": 0,
         "unreadable_files": call.shared.keyspace.unreadable_files(),

@@ -246,7 +246,7 @@ fn slow_log_get(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-/// There is no monitor of delays: none is ever told, and none can be reset.
+/// There is no latency monitor: no event is ever reported, and none can be reset.
 fn latency(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
     if is(word, "latest") || is(word, "history") && call.words.len() == 3 {

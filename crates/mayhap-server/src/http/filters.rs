@@ -361,7 +361,7 @@ pub(super) async fn check(
         let mut turn = state.turn();
         let words = keys.words();
         turn.counts.add(Counter::Reads, 1);
-        turn.counts.add(Counter::ItemsAsked, words.len() as u64);
+        turn.counts.add(Counter::ItemsChecked, words.len() as u64);
         entry.contains_many(words, &mut turn);
         entry.check_file()?;
         state.end(&mut turn)?;

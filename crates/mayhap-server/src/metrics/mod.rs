@@ -31,7 +31,7 @@ pub enum Counter {
     /// Commands that were answered with an error.
     Errors,
     /// Keys that were looked up.
-    ItemsAsked,
+    ItemsChecked,
     /// Of those, the ones that may be in their filter.
     ItemsFound,
     /// Keys that were given to be added.

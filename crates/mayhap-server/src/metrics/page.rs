@@ -32,7 +32,7 @@ fn counters(shared: &Shared, out: &mut String) {
     }
     let plain = [
         ("errors", "Commands answered with an error", Counter::Errors),
-        ("items_checked", "Keys looked up", Counter::ItemsAsked),
+        ("items_checked", "Keys looked up", Counter::ItemsChecked),
         ("items_added", "Keys given to be added", Counter::ItemsAdded),
         ("login_failures", "Logins that failed", Counter::LoginsFailed),
         ("http_requests", "HTTP requests", Counter::HttpRequests),

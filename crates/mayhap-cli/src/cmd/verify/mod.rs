@@ -121,7 +121,7 @@ struct Found {
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.samples == Some(0) {
-        return Err(Error::usage("--samples is 0, must be at least 1", "leave it out"));
+        return Err(Error::usage("--samples is 0, must be at least 1", "omit it"));
     }
     if let Some(samples) = args.samples.filter(|&samples| samples > MAX_REQUESTED) {
         let (requested, most) = (grouped(samples), grouped(MAX_REQUESTED));

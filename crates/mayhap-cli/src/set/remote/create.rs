@@ -127,7 +127,7 @@ impl Wanted<'_> {
             None => Ok(()),
             Some(layout) => Err(Error::usage(
                 format!("--layout {layout} is given, but a filter of {scheme} has a fixed layout"),
-                "leave --layout out",
+                "omit --layout",
             )),
         }
     }

@@ -32,7 +32,7 @@ pub(in crate::command) fn age(call: &mut Call<'_, '_>) -> Outcome {
             }
         }
     }
-    call.turn.counts.add(Counter::ItemsAsked, items.len() as u64);
+    call.turn.counts.add(Counter::ItemsChecked, items.len() as u64);
     call.turn.counts.add(Counter::ItemsFound, found);
     Ok(())
 }

@@ -11,7 +11,7 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
         entry.check_file_at(now).map(|()| found)
     });
     let found = found.transpose()?;
-    call.turn.counts.add(Counter::ItemsAsked, 1);
+    call.turn.counts.add(Counter::ItemsChecked, 1);
     call.turn.counts.add(Counter::ItemsFound, found.unwrap_or(false).into());
     call.reply().boolean(found.unwrap_or(false));
     Ok(())
@@ -28,7 +28,7 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
     if found.transpose()?.is_none() {
         call.turn.answers.clear_to(items.len());
     }
-    call.turn.counts.add(Counter::ItemsAsked, items.len() as u64);
+    call.turn.counts.add(Counter::ItemsChecked, items.len() as u64);
     call.turn.counts.add(Counter::ItemsFound, call.turn.answers.count_ones() as u64);
     let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(items.len());

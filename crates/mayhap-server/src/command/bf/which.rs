@@ -36,7 +36,7 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
         filters.extend(call.entry(name).map(|entry| (name, entry)));
     }
     let probes = (filters.len() * items.len()) as u64;
-    call.turn.counts.add(Counter::ItemsAsked, probes);
+    call.turn.counts.add(Counter::ItemsChecked, probes);
     // A bit for each pair, and of each item the bytes of its names.
     let mut found = vec![Bitmap::default(); filters.len()];
     let mut lists = vec![(0, 0); items.len()];

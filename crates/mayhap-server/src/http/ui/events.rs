@@ -129,7 +129,7 @@ fn server(state: &State) -> Value {
         "max_bytes": shared.config.max_memory,
         "connections": shared.clients.connected(),
         "requests": shared.clients.requests() + metrics.total(Counter::HttpRequests),
-        "items_checked": metrics.total(Counter::ItemsAsked),
+        "items_checked": metrics.total(Counter::ItemsChecked),
         "items_found": metrics.total(Counter::ItemsFound),
         "items_added": metrics.total(Counter::ItemsAdded),
         "log": log,
