@@ -140,12 +140,10 @@ impl Verb {
 pub fn main() -> ExitCode {
     let (arguments, color) = arguments();
     let command = command().color(color);
-    let matches = match command.try_get_matches_from(arguments) {
-        Ok(matches) => matches,
-        Err(error) => return usage_error(&error),
-    };
-    let cli = match Cli::from_arg_matches(&matches) {
-        Ok(cli) => cli,
+    let parsed = command.try_get_matches_from(arguments);
+    let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
+    let (cli, matches) = match parsed {
+        Ok(parsed) => parsed,
         Err(error) => return usage_error(&error),
     };
     let verb = matches.subcommand_name().unwrap_or_default();
