@@ -380,7 +380,7 @@ impl CostNumbers {
             saved => format!("costs {} more", amount(-saved)),
         };
         rows.push((
-            "a question",
+            "a query",
             format!(
                 "{} with the filter, {} without it: {verdict}",
                 amount(self.with_filter),

@@ -147,7 +147,7 @@ fn bits_past_the_end_are_refused_though_all_checksums_are_right() {
             open_mapped(path, None).unwrap_err(),
             verify(path).unwrap_err(),
         ] {
-            assert!(error.to_string().contains("bits past num_bits holds 1"), "{error}");
+            assert!(error.to_string().contains("bits past num_bits is 1"), "{error}");
         }
     }
 }

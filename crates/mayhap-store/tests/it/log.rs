@@ -264,7 +264,7 @@ fn an_operation_that_is_not_known_here_is_no_torn_end() {
     fs::write(&log, &bytes).unwrap();
     for error in [replay(path).map(|_| ()), LiveFilter::open(path, None).map(|_| ())] {
         let text = error.unwrap_err().to_string();
-        assert!(text.contains("operation holds 3"), "{text}");
+        assert!(text.contains("operation is 3"), "{text}");
     }
     assert_eq!(fs::read(&log).unwrap(), bytes);
 }

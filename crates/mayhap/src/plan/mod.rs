@@ -18,7 +18,7 @@
 //! assert!(best.fpp_at_2x.unwrap() > 0.02); // overfilled twice, 20 times the rate
 //! let (second, why) = &plan.rejected[0];
 //! assert_eq!(second.name(), "standard");
-//! assert_eq!(why.to_string(), "touches 6.0 cache lines per question, the best 1.0");
+//! assert_eq!(why.to_string(), "touches 6.0 cache lines per query, the best 1.0");
 //! # Ok::<(), mayhap::Error>(())
 //! ```
 
