@@ -159,7 +159,7 @@ fn costs_are_those_of_the_model() {
     close("break_even_fpp", 1.0 - 1e-6 / (0.9 * 10e-3));
     assert_eq!((&report["no_filter"], &cost["unit"]), (&Value::Null, &"s".into()));
     let words = text(folder.path(), &arguments);
-    let row = "a question  1.09 ms with the filter, 10 ms without it: saves 8.91 ms (89.1 %)\n";
+    let row = "a query     1.09 ms with the filter, 10 ms without it: saves 8.91 ms (89.1 %)\n";
     assert!(words.contains(row), "{words}");
 }
 
