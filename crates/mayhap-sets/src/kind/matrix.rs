@@ -15,7 +15,9 @@ pub fn matrix_state(matrix: &BloomMatrix) -> State {
     State {
         layout: "matrix",
         num_bytes: matrix.num_bytes(),
-        items: (0..matrix.num_sets()).map(|set| matrix.inserted_items(set)).sum(),
+        items: (0..matrix.num_sets())
+            .map(|set| matrix.inserted_items(set))
+            .fold(0, u64::saturating_add),
         distinct_items: (0..matrix.num_sets())
             .map(|set| matrix.distinct_items(set))
             .try_fold(0u64, u64::checked_add),
@@ -51,4 +53,22 @@ pub fn matrix_details(matrix: &BloomMatrix) -> Vec<Detail> {
         details.push(Detail::new("names", "names", text, names));
     }
     details
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matrix_state;
+    use mayhap::{AnyFilter, BlockedBloomFilter, BloomMatrix};
+
+    #[test]
+    fn counts_beyond_what_a_number_holds_are_its_largest() {
+        let filter =
+            BlockedBloomFilter::builder().expected_items(100).target_fpp(1e-3).num_hashes(8);
+        let filter = filter.build().unwrap();
+        let mut filter = AnyFilter::Blocked(filter);
+        filter.set_inserted_items(u64::MAX);
+        let AnyFilter::Blocked(filter) = filter else { unreachable!() };
+        let matrix = BloomMatrix::from_filters(&[&filter, &filter]).unwrap();
+        assert_eq!(matrix_state(&matrix).items, u64::MAX);
+    }
 }

@@ -1,8 +1,8 @@
 //! Headers that are sound by their checksum and absurd by their values.
 
 use crate::common::{Folder, filter, overwrite};
-use mayhap::Layout;
 use mayhap::native::{self, HEADER_BYTES};
+use mayhap::{AnyFilter, Bitmap, DigestFunction, Layout};
 use mayhap_store::{load, open_mapped, read_header, verify};
 use std::fs::{self, File};
 use std::path::Path;
@@ -56,8 +56,8 @@ fn with_sound_checksum(header: &mut [u8]) {
     header[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Opens it every way: an error with the path in it, or a filter that can be asked and that all
-/// ways agree on.
+/// Opens it every way: an error with the path in it, or a filter that all ways agree on and that can
+/// be queried and filled.
 fn check(path: &Path, what: &str) -> bool {
     let mapped = open_mapped(path, None);
     let loaded = load(path, None);
@@ -70,16 +70,30 @@ fn check(path: &Path, what: &str) -> bool {
         let Some(error) = error else { continue };
         assert!(error.to_string().contains(path.to_str().unwrap()), "{what}: {error}");
     }
-    match &loaded {
-        Ok(loaded) => {
+    match loaded {
+        Ok(mut loaded) => {
             let _ = loaded.filter.contains("key");
             let _ = (loaded.filter.estimated_fpp(), loaded.filter.estimated_items());
             assert!(checked.is_ok(), "{what}");
+            fill(&mut loaded.filter, what);
+            return true;
         }
         // Only the missing key can stop a load and not a verification.
         Err(error) => assert!(checked.is_err() || error.to_string().contains("secret key")),
     }
-    loaded.is_ok()
+    false
+}
+
+/// Inserts keys by each way; the count goes up with them and stays at its largest value.
+fn fill(filter: &mut AnyFilter, what: &str) {
+    let before = filter.inserted_items();
+    let mut new = u64::from(filter.insert("key"));
+    new += filter.insert_batch(&["one", "two"]).count_ones() as u64;
+    let mut some = Bitmap::new();
+    filter.insert_digests_into(&[DigestFunction::Xxh3 { seed: 0 }.digest("three")], &mut some);
+    new += some.count_ones() as u64;
+    assert!(filter.contains("key") && filter.contains("two"), "{what}");
+    assert_eq!(filter.inserted_items(), before.saturating_add(new), "{what}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl<L: LayoutKind, S: StorageMut> ClearingFilter<L, S> {
         let filter = &mut self.filter;
         let set = filter.layout.insert_counted(filter.blocks.as_mut(), digest);
         self.ones += u64::from(set);
-        filter.inserted_items += u64::from(set != 0);
+        filter.inserted_items = filter.inserted_items.saturating_add(u64::from(set != 0));
         set != 0
     }
 

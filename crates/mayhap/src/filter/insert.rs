@@ -21,7 +21,7 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     #[inline]
     pub fn insert_digest(&mut self, digest: Digest) -> bool {
         let new = self.layout.insert(self.blocks.as_mut(), digest);
-        self.inserted_items += u64::from(new);
+        self.inserted_items = self.inserted_items.saturating_add(u64::from(new));
         new
     }
 
@@ -39,7 +39,7 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
         for_each_digest_chunk(&self.digest_function, keys, new, |digests, words| {
             self.layout.insert_batch(blocks, digests, words);
         });
-        self.inserted_items += new.count_ones() as u64;
+        self.inserted_items = self.inserted_items.saturating_add(new.count_ones() as u64);
     }
 
     /// [`Filter::insert_batch`] for keys that are already digests.
@@ -52,7 +52,7 @@ impl<L: LayoutKind, S: StorageMut> Filter<L, S> {
     /// [`Filter::insert_digests`] into a reused bitmap.
     pub fn insert_digests_into(&mut self, digests: &[Digest], new: &mut Bitmap) {
         self.layout.insert_batch(self.blocks.as_mut(), digests, new.reset(digests.len()));
-        self.inserted_items += new.count_ones() as u64;
+        self.inserted_items = self.inserted_items.saturating_add(new.count_ones() as u64);
     }
 
     /// Makes this filter the union of both: it then holds the keys of either.

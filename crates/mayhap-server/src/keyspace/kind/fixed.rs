@@ -221,7 +221,9 @@ impl Contents for AnyFilter {
         let before = self.inserted_items();
         self.insert_digests_into(digests, scratch);
         match answered {
-            Answered::New => self.set_inserted_items(before + digests.len() as u64),
+            Answered::New => {
+                self.set_inserted_items(before.saturating_add(digests.len() as u64));
+            }
             Answered::There => self.set_inserted_items(before),
             Answered::Unknown => {}
         }
