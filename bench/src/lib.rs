@@ -4,5 +4,6 @@
 pub mod keys;
 pub mod machine;
 pub mod process;
+#[cfg(feature = "peers")]
 pub mod ratio;
 pub mod stats;

@@ -50,7 +50,7 @@ impl Process {
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn()?;
         let mut process = Self { child, port };
         let until = Instant::now() + Duration::from_secs(120);
-        while process.ask(b"PING\r\n").is_err() {
+        while !process.answers() {
             if let Some(status) = process.child.try_wait()? {
                 return Err(format!("{command:?} ended: {status}").into());
             }
@@ -60,6 +60,14 @@ impl Process {
             std::thread::sleep(Duration::from_millis(10));
         }
         Ok(process)
+    }
+
+    /// Whether there is a server; one that wants a password is one.
+    fn answers(&self) -> bool {
+        match self.ask(b"PING\r\n") {
+            Ok(()) => true,
+            Err(error) => error.to_string().starts_with("-NOAUTH"),
+        }
     }
 
     /// A new connection of a Redis client.

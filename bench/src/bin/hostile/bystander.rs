@@ -1,6 +1,6 @@
 //! Those who use the server while it is attacked.
 
-use crate::attacks::Target;
+use crate::attacks::{Target, log_in};
 use mayhap_bench::process::Error;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -86,6 +86,13 @@ fn connect(port: u16) -> Result<TcpStream, Error> {
     Ok(stream)
 }
 
+/// A new connection, logged in.
+fn client(port: u16) -> Result<TcpStream, Error> {
+    let mut stream = connect(port)?;
+    log_in(&mut stream)?;
+    Ok(stream)
+}
+
 /// Sends and reads what has to come back.
 fn ask(stream: &mut TcpStream, request: &[u8], right: &[u8]) -> Result<(), Error> {
     stream.write_all(request)?;
@@ -96,14 +103,14 @@ fn ask(stream: &mut TcpStream, request: &[u8], right: &[u8]) -> Result<(), Error
 
 fn goes_on(stream: &mut Option<TcpStream>, (port, _): (u16, u16)) -> Result<(), Error> {
     if stream.is_none() {
-        *stream = Some(connect(port)?);
+        *stream = Some(client(port)?);
     }
     let Some(stream) = stream else { return Err("no connection".into()) };
     ask(stream, b"BF.ADD bystander there\r\nBF.EXISTS bystander there\r\n", b":0\r\n:1\r\n")
 }
 
 fn connects(_: &mut Option<TcpStream>, (port, _): (u16, u16)) -> Result<(), Error> {
-    ask(&mut connect(port)?, b"BF.EXISTS bystander there\r\n", b":1\r\n")
+    ask(&mut client(port)?, b"BF.EXISTS bystander there\r\n", b":1\r\n")
 }
 
 fn probes(_: &mut Option<TcpStream>, (_, http): (u16, u16)) -> Result<(), Error> {

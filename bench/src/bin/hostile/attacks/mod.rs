@@ -15,8 +15,9 @@ mod memory;
 mod requests;
 
 use mayhap_bench::process::Error;
+use socket2::{Domain, Socket, Type};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// A server to attack, with filters that are there already.
@@ -71,6 +72,11 @@ pub(crate) const ATTACKS: &[(&str, Attack)] = &[
 /// Filters that are there for KEYS, SCAN and INFO.
 const FILTERS: usize = 5000;
 
+/// Of the user `default`. Attackers have it too, but for those of `connections.rs`.
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
+/// The same with the user's name, as Basic authentication has it.
+const BASIC: &str = "ZGVmYXVsdDpjb3JyZWN0IGhvcnNlIGJhdHRlcnkgc3RhcGxl";
+
 impl Target {
     pub(crate) fn new(port: u16, http: u16) -> Result<Self, Error> {
         let target = Self { port, http };
@@ -101,21 +107,48 @@ impl Target {
         (self.port, self.http)
     }
 
+    /// A connection that has not logged in, from an address of its own: whoever shares one with a
+    /// guesser waits with him.
+    fn stranger(&self) -> Result<TcpStream, Error> {
+        from_elsewhere(self.port)
+    }
+
     fn connect(&self) -> Result<TcpStream, Error> {
-        Ok(TcpStream::connect(("127.0.0.1", self.port))?)
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        log_in(&mut stream)?;
+        Ok(stream)
     }
 
     /// Sends the same again and again over one connection to the Redis port.
     fn flood(&self, request: &[u8], until: Instant) -> Result<(), Error> {
-        flood(self.port, request, until)
+        flood(|| self.connect(), request, until)
     }
+}
+
+fn from_elsewhere(port: u16) -> Result<TcpStream, Error> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    socket.bind(&SocketAddr::from(([127, 0, 0, 66], 0)).into())?;
+    socket.connect(&SocketAddr::from(([127, 0, 0, 1], port)).into())?;
+    Ok(socket.into())
+}
+
+/// Logs the user `default` in.
+pub(crate) fn log_in(stream: &mut TcpStream) -> Result<(), Error> {
+    stream.write_all(&command(&["AUTH", PASSWORD]))?;
+    let mut answer = [0; 5];
+    stream.read_exact(&mut answer)?;
+    if &answer == b"+OK\r\n" { Ok(()) } else { Err("not logged in".into()) }
 }
 
 /// Sends the same again and again over one connection, and reads what comes; a connection that the
 /// server ends is made anew.
-fn flood(port: u16, request: &[u8], until: Instant) -> Result<(), Error> {
+fn flood(
+    connect: impl Fn() -> Result<TcpStream, Error>,
+    request: &[u8],
+    until: Instant,
+) -> Result<(), Error> {
     while Instant::now() < until {
-        let mut stream = TcpStream::connect(("127.0.0.1", port))?;
+        let mut stream = connect()?;
         let _ = flood_one(&mut stream, request, until);
     }
     Ok(())
