@@ -57,6 +57,6 @@ pub use server::{Event, Running, Server, ShutdownError, StartError};
 #[cfg(not(loom))]
 pub use session::Session;
 #[cfg(not(loom))]
-pub use shared::Shared;
+pub use shared::{ReloadError, Shared};
 #[cfg(not(loom))]
 pub use turn::Turn;

@@ -21,6 +21,8 @@ pub struct Session {
     pub user: Option<String>,
     /// What that user may do.
     pub rights: Rights,
+    /// The version of the users when that was.
+    pub(crate) users_version: u64,
     /// Wrong passwords since the last right one.
     pub failed_logins: u32,
     /// The requests since `MULTI`.
@@ -38,6 +40,7 @@ impl Session {
             library: [Vec::new(), Vec::new()],
             user: None,
             rights,
+            users_version: 0,
             failed_logins: 0,
             queue: None,
         }

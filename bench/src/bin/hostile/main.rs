@@ -1,11 +1,11 @@
 //! Attacks on `mayhap serve` while others use it: how long these wait, and what memory it takes.
 //!
-//! Each attack has its time; meanwhile one client queries and inserts a thousand times a second, one
-//! has a new connection each time, and one requests `/healthz`. Ends with 1 where a bound is missed:
-//! p99 10 ms, the longest 100 ms, memory 1.2 times `max_memory` and 64 MiB, nobody kept out. With
-//! `--short` an attack has 200 ms, and the two bounds of time, which are those of a machine that does
-//! nothing else, are printed and not enforced. `attacks/` has the attacks, `bystander.rs` those who
-//! wait.
+//! Each attack has its time; meanwhile one client queries and inserts a thousand times a second,
+//! one has a new connection each time, and one requests `/healthz`. Ends with 1 where a bound is
+//! missed: p99 10 ms, the longest 100 ms, memory 1.2 times `max_memory` and 64 MiB, nobody kept
+//! out. With `--short` an attack has 200 ms, and the two bounds of time, which are those of a
+//! machine that does nothing else, are printed and not enforced. `attacks/` has the attacks,
+//! `bystander.rs` those who wait.
 
 mod attacks;
 mod bystander;

@@ -19,6 +19,7 @@ mod mixed;
 mod mover;
 #[cfg(feature = "fail-points")]
 mod points;
+mod reload;
 mod server;
 mod shim;
 mod strike;

@@ -104,7 +104,7 @@ impl Call<'_, '_> {
             );
             return Err(text.into());
         }
-        let most = self.shared.config.buffer_bytes();
+        let most = self.shared.config().buffer_bytes();
         let taken = self.shared.clients.buffered_bytes() as u64;
         if taken.saturating_add(bytes) > most {
             let text = format!(

@@ -1,15 +1,16 @@
-//! `CONFIG`: the settings as they are; they change by a restart.
+//! `CONFIG`: the settings as they are, and those that can change while the server runs.
 
 use super::bounds::Answer;
 use super::call::{Call, Outcome};
 use super::client::{help_text, unknown_subcommand};
 use super::row::{Command, Places, Right, row};
-use super::word::one_of;
-use crate::config::{Config, SETTINGS};
+use super::word::{one_of, shown};
+use crate::ReloadError;
+use crate::config::{Config, ConfigError, Origin, SETTINGS, Setting, apply, find};
 use crate::keyspace::{MAX_PATTERN_BYTES, matches};
 
 pub(super) const COMMANDS: &[Command] =
-    &[row("config", -2, Right::Admin, Places::NONE, "Tells the settings.", config)
+    &[row("config", -2, Right::Admin, Places::NONE, "Reads and changes settings.", config)
         .answers(Answer::Counted)
         .works(|call| call.words.len() as u64 * SETTINGS.len() as u64 * MATCH_NS)];
 
@@ -19,7 +20,7 @@ const MATCH_NS: u64 = 200;
 type Sub = (&'static str, fn(&mut Call<'_, '_>) -> Outcome);
 
 const SUBCOMMANDS: [Sub; 5] =
-    [("get", get), ("set", set), ("rewrite", set), ("resetstat", set), ("help", help)];
+    [("get", get), ("set", set), ("rewrite", rewrite), ("resetstat", reset_stat), ("help", help)];
 
 fn config(call: &mut Call<'_, '_>) -> Outcome {
     let word = call.word(1);
@@ -29,32 +30,37 @@ fn config(call: &mut Call<'_, '_>) -> Outcome {
 
 type Get = fn(&Config) -> String;
 
-/// Settings by the names that clients of Redis, `RedisBloom` and valkey-bloom ask for.
-const ALIASES: [(&str, Get); 20] = [
-    ("appendonly", |config| yes_or_no(config.data.is_some())),
-    ("bf-error-rate", |config| config.default_error.to_string()),
-    ("bf-expansion-factor", |config| config.default_expansion.to_string()),
-    ("bf-initial-size", |config| config.default_capacity.to_string()),
-    ("bf.bloom-capacity", |config| config.default_capacity.to_string()),
-    ("bf.bloom-expansion", |config| config.default_expansion.to_string()),
-    ("bf.bloom-fp-rate", |config| config.default_error.to_string()),
-    ("bf.bloom-memory-usage-limit", |config| number(config.max_filter_bytes)),
-    ("bf.bloom-use-random-seed", |_| yes_or_no(true)),
-    ("databases", |_| "1".into()),
-    ("dir", |config| config.data.as_deref().unwrap_or("".as_ref()).display().to_string()),
-    ("maxclients", |config| config.max_clients.to_string()),
-    ("maxmemory", |config| number(config.max_memory)),
-    ("maxmemory-policy", |_| "noeviction".into()),
-    ("proto-max-bulk-len", |config| config.max_word_bytes.to_string()),
+/// Settings by the names that clients of Redis, `RedisBloom` and valkey-bloom use: the name, the
+/// value, and the setting of ours that it sets, if it has one.
+const ALIASES: [(&str, Get, Option<&str>); 20] = [
+    ("appendonly", |config| yes_or_no(config.data.is_some()), None),
+    ("bf-error-rate", |config| config.default_error.to_string(), Some("default_error")),
+    ("bf-expansion-factor", |config| config.default_expansion.to_string(), EXPANSION),
+    ("bf-initial-size", |config| config.default_capacity.to_string(), Some("default_capacity")),
+    ("bf.bloom-capacity", |config| config.default_capacity.to_string(), Some("default_capacity")),
+    ("bf.bloom-expansion", |config| config.default_expansion.to_string(), EXPANSION),
+    ("bf.bloom-fp-rate", |config| config.default_error.to_string(), Some("default_error")),
+    ("bf.bloom-memory-usage-limit", |config| number(config.max_filter_bytes), None),
+    ("bf.bloom-use-random-seed", |_| yes_or_no(true), None),
+    ("databases", |_| "1".into(), None),
+    ("dir", |config| config.data.as_deref().unwrap_or("".as_ref()).display().to_string(), None),
+    ("maxclients", |config| config.max_clients.to_string(), Some("max_clients")),
+    ("maxmemory", |config| number(config.max_memory), Some("max_memory")),
+    ("maxmemory-policy", |_| "noeviction".into(), None),
+    ("proto-max-bulk-len", |config| config.max_word_bytes.to_string(), Some("max_word_bytes")),
     // A password is shown to nobody.
-    ("requirepass", |_| String::new()),
-    ("save", |_| String::new()),
-    ("tcp-keepalive", |config| (config.keepalive_ms / 1000).to_string()),
-    ("timeout", |config| (config.idle_timeout_ms / 1000).to_string()),
-    ("unixsocket", |config| {
-        config.unix_socket.as_deref().unwrap_or("".as_ref()).display().to_string()
-    }),
+    ("requirepass", |_| String::new(), None),
+    ("save", |_| String::new(), None),
+    ("tcp-keepalive", |config| (config.keepalive_ms / 1000).to_string(), None),
+    ("timeout", |config| (config.idle_timeout_ms / 1000).to_string(), None),
+    (
+        "unixsocket",
+        |config| config.unix_socket.as_deref().unwrap_or("".as_ref()).display().to_string(),
+        None,
+    ),
 ];
+
+const EXPANSION: Option<&str> = Some("default_expansion");
 
 fn yes_or_no(is: bool) -> String {
     if is { "yes" } else { "no" }.into()
@@ -76,11 +82,11 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
     let patterns: Vec<Vec<u8>> =
         call.words.from(2).iter().map(<[u8]>::to_ascii_lowercase).collect();
     let wanted = |name: &str| patterns.iter().any(|pattern| matches(pattern, name.as_bytes()));
-    let config = &call.shared.config;
+    let config = &call.shared.config();
     let mut found: Vec<(String, String)> = ALIASES
         .iter()
-        .filter(|(name, _)| wanted(name))
-        .map(|(name, get)| ((*name).to_owned(), get(config)))
+        .filter(|(name, ..)| wanted(name))
+        .map(|(name, get, _)| ((*name).to_owned(), get(config)))
         .collect();
     for setting in SETTINGS {
         // `max_memory` in a file is `max-memory` here, as the names of Redis are.
@@ -99,10 +105,75 @@ fn get(call: &mut Call<'_, '_>) -> Outcome {
     Ok(())
 }
 
-fn set(_call: &mut Call<'_, '_>) -> Outcome {
-    Err("ERR settings are read when the server starts; change its configuration file, environment \
-         or flags and restart it"
+/// `CONFIG SET name value …`: all of them, or none.
+fn set(call: &mut Call<'_, '_>) -> Outcome {
+    if call.words.len() < 4 || !call.words.len().is_multiple_of(2) {
+        return Err(Call::arity("config|set"));
+    }
+    let pairs: Vec<(&[u8], &[u8])> =
+        (2..call.words.len()).step_by(2).map(|at| (call.word(at), call.word(at + 1))).collect();
+    let set_all = |config: &Config| {
+        let mut config = config.clone();
+        for (name, value) in &pairs {
+            set_one(&mut config, name, value).map_err(ReloadError::Config)?;
+        }
+        Ok(config)
+    };
+    for (name, _) in &pairs {
+        let setting = setting(name).ok_or_else(|| {
+            let name = shown(name);
+            format!("ERR Unknown option or number of arguments for CONFIG SET - '{name}'")
+        })?;
+        if !setting.is_live() {
+            return Err(format!(
+                "ERR CONFIG SET failed (possibly related to argument '{}') - can't set immutable \
+                 config; change the configuration file and restart the server",
+                shown(name)
+            )
+            .into());
+        }
+    }
+    let reloaded = call.shared.reload_with(set_all);
+    let reloaded = reloaded.map_err(|error| format!("ERR CONFIG SET failed - {error}"))?;
+    for name in reloaded.changed {
+        let value = find(name).map(|setting| (setting.get)(&call.shared.config()));
+        let user = call.session.user.as_deref().unwrap_or("default");
+        log::info!("user \"{user}\" set {name} to {}", value.unwrap_or_default());
+    }
+    call.ok()
+}
+
+/// By its name, with `-` or `_`, or by an alias.
+fn setting(name: &[u8]) -> Option<&'static Setting> {
+    let name = std::str::from_utf8(name).ok()?.to_ascii_lowercase();
+    let alias = ALIASES.iter().find(|(alias, ..)| *alias == name);
+    find(alias.and_then(|alias| alias.2).unwrap_or(&name.replace('-', "_")))
+}
+
+fn set_one(config: &mut Config, name: &[u8], value: &[u8]) -> Result<(), ConfigError> {
+    let problem = match (setting(name), std::str::from_utf8(value)) {
+        (Some(setting), Ok(text)) => {
+            return apply(config, setting.name, text, Origin::Command, &shown(name));
+        }
+        (None, _) => "is not a setting",
+        (_, Err(_)) => "is not UTF-8",
+    };
+    Err(ConfigError {
+        origin: Origin::Command,
+        key: shown(name),
+        value: Some(shown(value)),
+        problem: problem.into(),
+    })
+}
+
+fn rewrite(_call: &mut Call<'_, '_>) -> Outcome {
+    Err("ERR the server does not write its configuration file; edit it, and send SIGHUP to let the \
+         server read it"
         .into())
+}
+
+fn reset_stat(_call: &mut Call<'_, '_>) -> Outcome {
+    Err("ERR counters only grow until the server is restarted, as Prometheus expects".into())
 }
 
 fn help(call: &mut Call<'_, '_>) -> Outcome {

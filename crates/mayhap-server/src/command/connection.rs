@@ -49,7 +49,7 @@ const MAX_FAILED_LOGINS: u32 = 10;
 
 fn auth(call: &mut Call<'_, '_>) -> Outcome {
     match call.words.len() {
-        2 if !call.shared.config.users.asks_password() => return Err(NO_PASSWORD.into()),
+        2 if !call.shared.config().users.asks_password() => return Err(NO_PASSWORD.into()),
         2 => login(call, DEFAULT_USER.as_bytes(), call.word(1))?,
         3 => login(call, call.word(1), call.word(2))?,
         _ => return Err(SYNTAX.into()),
@@ -61,7 +61,7 @@ fn auth(call: &mut Call<'_, '_>) -> Outcome {
 const HASH_NS: u64 = 20_000_000;
 
 fn work_of_auth(call: &Call<'_, '_>) -> u64 {
-    let users = &call.shared.config.users;
+    let users = &call.shared.config().users;
     let is_slow = match call.words.len() {
         2 => users.asks_password() && users.is_slow(DEFAULT_USER.as_bytes(), call.word(1)),
         3 => users.is_slow(call.word(1), call.word(2)),
@@ -72,7 +72,7 @@ fn work_of_auth(call: &Call<'_, '_>) -> u64 {
 
 fn work_of_hello(call: &Call<'_, '_>) -> u64 {
     let login = Hello::parse(call.words).ok().and_then(|hello| hello.login);
-    let users = &call.shared.config.users;
+    let users = &call.shared.config().users;
     let is_slow = login.is_some_and(|(name, password)| users.is_slow(name, password));
     if is_slow { HASH_NS } else { 0 }
 }
@@ -81,7 +81,7 @@ fn work_of_hello(call: &Call<'_, '_>) -> u64 {
 /// [`crate::Turn::not_before`], or refused where too many tries of the address wait.
 pub(super) fn may_try(call: &mut Call<'_, '_>) -> Result<bool, Fault> {
     let has_password = is(call.word(0), "auth") || call.words.len() > 2;
-    if !has_password || !call.shared.config.users.asks_password() {
+    if !has_password || !call.shared.config().users.asks_password() {
         return Ok(true);
     }
     let address = call.session.address.map(|at| at.ip());
@@ -97,14 +97,42 @@ pub(super) fn may_try(call: &mut Call<'_, '_>) -> Result<bool, Fault> {
     }
 }
 
+/// Logs out who has other rights or another password since a reload, or is no user any more.
+#[inline]
+pub(super) fn follow_users(call: &mut Call<'_, '_>) -> Result<(), Fault> {
+    // Before the users themselves: if these are newer, the next request looks again.
+    let version = call.shared.users_version();
+    if call.session.users_version == version { Ok(()) } else { follow_to(call, version) }
+}
+
+#[cold]
+fn follow_to(call: &mut Call<'_, '_>, version: u64) -> Result<(), Fault> {
+    let (config, session) = (call.shared.config(), &mut *call.session);
+    let known_since = std::mem::replace(&mut session.users_version, version);
+    match &session.user {
+        Some(name) if config.users.is_same(name, known_since) => Ok(()),
+        None => {
+            session.rights = config.users.anonymous();
+            Ok(())
+        }
+        Some(_) => {
+            (session.user, session.rights, session.queue) = (None, config.users.anonymous(), None);
+            call.after = After::Close;
+            Err("NOAUTH the user was changed or removed; log in again".into())
+        }
+    }
+}
+
 fn login(call: &mut Call<'_, '_>, name: &[u8], password: &[u8]) -> Result<(), Fault> {
-    let Some(rights) = call.shared.config.users.login(name, password) else {
+    let version = call.shared.users_version();
+    let Some(rights) = call.shared.config().users.login(name, password) else {
         call.turn.counts.add(Counter::LoginsFailed, 1);
         return Err(wrong_password(call, name));
     };
     call.session.failed_logins = 0;
     call.session.user = Some(String::from_utf8_lossy(name).into_owned());
     call.session.rights = rights;
+    call.session.users_version = version;
     Ok(())
 }
 
@@ -223,7 +251,7 @@ fn reset(call: &mut Call<'_, '_>) -> Outcome {
     session.name.clear();
     session.queue = None;
     session.user = None;
-    session.rights = call.shared.config.users.anonymous();
+    session.rights = call.shared.config().users.anonymous();
     call.reply().simple("RESET");
     Ok(())
 }

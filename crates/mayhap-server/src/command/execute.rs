@@ -27,7 +27,8 @@ pub fn execute(
 ) -> After {
     let begin = out.len();
     let mut call = Call { words, session, shared, turn, out, after: After::Go, granted: 0 };
-    let outcome = choose(&call).and_then(|command| {
+    let known = connection::follow_users(&mut call);
+    let outcome = known.and_then(|()| choose(&call)).and_then(|command| {
         if call.session.queue.is_some() && transaction::keep(&mut call, command)? {
             return Ok(());
         }

@@ -72,7 +72,7 @@ macro_rules! lines {
 }
 
 fn server(call: &Call<'_, '_>, out: &mut String) {
-    let config = &call.shared.config;
+    let config = &call.shared.config();
     lines!(out,
         "redis_version": REDIS_VERSION,
         "mayhap_version": env!("CARGO_PKG_VERSION"),
@@ -91,7 +91,7 @@ fn clients(call: &Call<'_, '_>, out: &mut String) {
     let clients = &call.shared.clients;
     lines!(out,
         "connected_clients": clients.connected(),
-        "maxclients": call.shared.config.max_clients,
+        "maxclients": call.shared.config().max_clients,
         "client_buffered_bytes": clients.buffered_bytes(),
         "blocked_clients": 0,
     );
@@ -104,8 +104,8 @@ fn memory(call: &Call<'_, '_>, out: &mut String) {
         "used_memory": shared.keyspace.used_bytes(),
         "used_memory_dataset": shared.keyspace.used_bytes(),
         "used_memory_human": human(shared.keyspace.used_bytes()),
-        "maxmemory": shared.config.max_memory.unwrap_or(0),
-        "maxmemory_human": human(shared.config.max_memory.unwrap_or(0)),
+        "maxmemory": shared.config().max_memory.unwrap_or(0),
+        "maxmemory_human": human(shared.config().max_memory.unwrap_or(0)),
         "maxmemory_policy": "noeviction",
     );
     // Of the whole process, from the system.

@@ -83,7 +83,7 @@ fn who_am_i(call: &mut Call<'_, '_>) -> Outcome {
 
 /// All users with their rights; without any in the configuration the one that everybody is.
 fn all_users(call: &Call<'_, '_>) -> Vec<(String, Rights)> {
-    let users = &call.shared.config.users;
+    let users = &call.shared.config().users;
     if !users.asks_password() {
         return vec![("default".to_owned(), Rights::ALL)];
     }
@@ -110,7 +110,7 @@ fn pattern(rights: &Rights) -> String {
 }
 
 fn acl_list(call: &mut Call<'_, '_>) -> Outcome {
-    let needs_password = call.shared.config.users.asks_password();
+    let needs_password = call.shared.config().users.asks_password();
     let line = |(name, rights): (String, Rights)| {
         let password = if needs_password { "" } else { " nopass" };
         let (pattern, rules) = (pattern(&rights), rules(&rights));
@@ -143,7 +143,7 @@ fn get_user(call: &mut Call<'_, '_>) -> Outcome {
         call.reply().null();
         return Ok(());
     };
-    let needs_password = call.shared.config.users.asks_password();
+    let needs_password = call.shared.config().users.asks_password();
     let (pattern, rules) = (pattern(&rights), rules(&rights));
     call.room_for_list([pattern.as_bytes(), rules.as_bytes()].into_iter())?;
     let mut reply = call.reply();

@@ -26,7 +26,7 @@ pub(super) const COMMANDS: &[Command] = &[
 
 /// Keeps a request if it is to wait for `EXEC`; whether it was.
 pub(super) fn keep(call: &mut Call<'_, '_>, command: &Command) -> Result<bool, Fault> {
-    let (limits, work) = (&call.shared.config, command.work_of(call));
+    let (limits, work) = (&call.shared.config(), command.work_of(call));
     let Some(queue) = &mut call.session.queue else { return Ok(false) };
     match command.name {
         "multi" | "exec" | "discard" | "quit" | "reset" => return Ok(false),

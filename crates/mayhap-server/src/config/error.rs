@@ -17,6 +17,8 @@ pub enum Origin {
     Environment,
     /// On the command line.
     Flag,
+    /// By `CONFIG SET`.
+    Command,
     /// By several together, or by none.
     Whole,
 }
@@ -51,7 +53,7 @@ impl fmt::Display for ConfigError {
             Origin::File { path, line: 0 } => write!(f, "{}: ", path.display())?,
             Origin::File { path, line } => write!(f, "{}:{line}: ", path.display())?,
             Origin::Environment => write!(f, "environment: ")?,
-            Origin::Flag | Origin::Whole => {}
+            Origin::Flag | Origin::Command | Origin::Whole => {}
         }
         if !self.key.is_empty() {
             f.write_str(&self.key)?;

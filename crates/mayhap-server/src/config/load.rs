@@ -88,7 +88,7 @@ impl Sources {
 }
 
 /// Sets one setting; `key` is its name as it was written.
-fn apply(
+pub(crate) fn apply(
     config: &mut Config,
     name: &str,
     text: &str,
@@ -126,7 +126,7 @@ pub(super) fn read_password(key: &str, source: &str) -> Result<Vec<u8>, String> 
 }
 
 /// Refuses what contradicts itself or lets strangers in.
-fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
+pub(super) fn check(config: &Config, warnings: &mut Vec<String>) -> Result<(), ConfigError> {
     let asks_password = config.users.asks_password();
     let mut places = vec![("bind", config.bind)];
     if config.http_port.is_some() {

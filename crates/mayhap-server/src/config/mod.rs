@@ -3,8 +3,10 @@
 //! `settings.rs` has a row for each setting, and nothing else knows their names: file, environment,
 //! flags, help and `CONFIG GET` go by it. `file.rs` reads TOML, `load.rs` puts the sources together
 //! and refuses what would be unsafe, `users.rs` is who may log in and `rights.rs` with what rights,
-//! `key_file.rs` reads a secret key. `error.rs` has what may be wrong with any of it.
+//! `key_file.rs` reads a secret key, `current.rs` changes settings while a server runs. `error.rs`
+//! has what may be wrong with any of it.
 
+mod current;
 mod error;
 mod file;
 mod key_file;
@@ -13,11 +15,14 @@ mod rights;
 mod settings;
 mod users;
 
+pub(crate) use current::Current;
+pub use current::Reloaded;
 pub use error::{ConfigError, Origin};
 pub use key_file::{KeyFileError, read_key_file};
-pub(crate) use load::is_loopback;
 pub use load::{Loaded, Sources};
+pub(crate) use load::{apply, is_loopback};
 pub use rights::Rights;
+pub(crate) use settings::find;
 pub use settings::{SETTINGS, Setting};
 pub use users::{DEFAULT_USER, Users, hash_password};
 

@@ -31,6 +31,28 @@ pub struct Setting {
     pub(super) set: fn(&mut Config, &str) -> Result<(), String>,
     /// Its value as a text that `set` takes, empty if it is not set.
     pub get: fn(&Config) -> String,
+    /// Takes the value of another configuration.
+    pub(super) copy: fn(&mut Config, &Config),
+}
+
+/// The settings that can change while a server runs; users can, too.
+const LIVE: [&str; 9] = [
+    "http_hosts",
+    "tls_cert",
+    "tls_key",
+    "max_memory",
+    "metrics_filters",
+    "default_error",
+    "default_capacity",
+    "default_expansion",
+    "log_level",
+];
+
+impl Setting {
+    /// Whether it can change while a server runs: by SIGHUP or `CONFIG SET`.
+    pub fn is_live(&self) -> bool {
+        LIVE.contains(&self.name)
+    }
 }
 
 impl std::fmt::Debug for Setting {
@@ -57,6 +79,7 @@ macro_rules! row {
                 Ok(())
             },
             get: |config| $write(&config.$field),
+            copy: |config, other| config.$field.clone_from(&other.$field),
         }
     };
 }
@@ -146,7 +169,7 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// The setting of this name.
-pub(super) fn find(name: &str) -> Option<&'static Setting> {
+pub(crate) fn find(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 

@@ -9,8 +9,7 @@ use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Argon2, Params, PasswordHasher};
 use sha2::{Digest as _, Sha256};
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 use subtle::ConstantTimeEq;
 
@@ -31,6 +30,9 @@ const SHORT_BYTES: usize = 16;
 /// SHA-256 of a password under the salt of this process.
 type Tag = [u8; 32];
 
+/// The salt of this process, so that a reload finds out whose password has changed.
+static SALT: OnceLock<[u8; 32]> = OnceLock::new();
+
 /// A user as configured.
 #[derive(Debug)]
 struct User {
@@ -39,6 +41,8 @@ struct User {
     secret: Secret,
     /// Its password is short; of a hash it is not known.
     is_short: bool,
+    /// The version of the users since which it is as it is: 0 for the first.
+    since: u64,
 }
 
 /// How a password is known.
@@ -68,7 +72,9 @@ impl Users {
     /// The system's, if it has no random bytes.
     pub fn new() -> Result<Self, String> {
         let mut users = Self::default();
-        getrandom::fill(&mut users.salt).map_err(|error| format!("no random bytes: {error}"))?;
+        let mut salt = [0; 32];
+        getrandom::fill(&mut salt).map_err(|error| format!("no random bytes: {error}"))?;
+        users.salt = *SALT.get_or_init(|| salt);
         Ok(users)
     }
 
@@ -83,7 +89,7 @@ impl Users {
         }
         let secret = Secret::Plain(self.tag(password));
         let is_short = password.len() < SHORT_BYTES;
-        self.push(User { name: name.into(), rights, secret, is_short })
+        self.push(User { name: name.into(), rights, secret, is_short, since: 0 })
     }
 
     /// Adds a user whose password is known as `$argon2id$…`.
@@ -105,7 +111,7 @@ impl Users {
             ));
         }
         let secret = Secret::Hashed { hash: Box::new(hash), seen: Mutex::new(None) };
-        self.push(User { name: name.into(), rights, secret, is_short: false })
+        self.push(User { name: name.into(), rights, secret, is_short: false, since: 0 })
     }
 
     fn push(&mut self, user: User) -> Result<(), String> {
@@ -114,6 +120,33 @@ impl Users {
         }
         self.list.push(user);
         Ok(())
+    }
+
+    /// Takes the place of those before: a user who has not changed keeps the time since which he is
+    /// the same, and the password that was right. All others are of this version. Whether anything
+    /// has changed.
+    pub(super) fn follow(&mut self, before: &Self, version: u64) -> bool {
+        let mut has_changed = before.asks_password() != self.asks_password();
+        for user in &mut self.list {
+            let same = before.list.iter().find(|old| {
+                old.name == user.name && old.rights == user.rights && old.secret.is(&user.secret)
+            });
+            user.since = same.map_or(version, |old| old.since);
+            has_changed |= same.is_none();
+            if let (Some(Secret::Hashed { seen: old, .. }), Secret::Hashed { seen, .. }) =
+                (same.map(|old| &old.secret), &user.secret)
+            {
+                *lock(seen) = *lock(old);
+            }
+        }
+        let is_gone = |old: &User| self.list.iter().all(|user| user.name != old.name);
+        has_changed || before.list.iter().any(is_gone)
+    }
+
+    /// Whether one who logged in under this name when the users had this version still is who he
+    /// was then.
+    pub(crate) fn is_same(&self, name: &str, version: u64) -> bool {
+        self.list.iter().any(|user| user.name == name && user.since <= version)
     }
 
     /// What they are called.
@@ -203,6 +236,20 @@ impl Users {
 
     fn tag(&self, password: &[u8]) -> Tag {
         Sha256::new().chain_update(self.salt).chain_update(password).finalize().into()
+    }
+}
+
+impl Secret {
+    /// Whether it is the same password, as far as that can be seen: another hash of the same
+    /// password is another secret.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Plain(ours), Self::Plain(theirs)) => bool::from(ours.ct_eq(theirs)),
+            (Self::Hashed { hash: ours, .. }, Self::Hashed { hash: theirs, .. }) => {
+                ours.to_string() == theirs.to_string()
+            }
+            _ => false,
+        }
     }
 }
 

@@ -40,7 +40,7 @@ impl Buffered {
     ///
     /// 503 if the buffers of all clients are full.
     pub(super) fn add(&mut self, bytes: usize) -> Result<(), Failure> {
-        let most = self.shared.config.buffer_bytes();
+        let most = self.shared.config().buffer_bytes();
         if self.shared.clients.hold(bytes as u64, most) {
             self.bytes += bytes;
             return Ok(());
@@ -103,7 +103,7 @@ pub(super) fn check_type(headers: &HeaderMap, expected: &str) -> Result<(), Fail
 
 /// The time in which a body is there; 0 is for ever.
 pub(super) fn request_time(state: &State) -> Duration {
-    match state.shared.config.request_timeout_ms {
+    match state.shared.config().request_timeout_ms {
         0 => Duration::from_secs(u64::from(u32::MAX)),
         millis => Duration::from_millis(millis),
     }
@@ -235,7 +235,7 @@ impl Items {
     ///
     /// 400 without exactly one list, for too many or too long items, and for bad base64.
     pub(super) fn keys(self, state: &State) -> Result<Keys, Failure> {
-        let config = &state.shared.config;
+        let config = &state.shared.config();
         let (items, is_base64) = match (self.items, self.items_base64) {
             (Some(items), None) => (items, false),
             (None, Some(items)) => (items, true),

@@ -253,7 +253,7 @@ const fn yes() -> bool {
 
 impl Create {
     fn spec(&self, state: &State) -> Result<Spec, Failure> {
-        let config = &state.shared.config;
+        let config = &state.shared.config();
         let capacity = self.capacity.unwrap_or(config.default_capacity);
         let error = self.target_fpp.unwrap_or(config.default_error);
         let shape = match (self.fixed, self.expansion) {

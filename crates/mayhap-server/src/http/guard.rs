@@ -135,7 +135,7 @@ fn is_ours(state: &State, authority: &Authority) -> bool {
     }
     let host = authority.host().to_ascii_lowercase();
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-    let config = &state.shared.config;
+    let config = &state.shared.config();
     match literal {
         Ok(address) => {
             let bind = config.http_bind();
@@ -152,7 +152,7 @@ async fn check_user(
     given: Option<(Vec<u8>, Vec<u8>)>,
     is_open: bool,
 ) -> Result<Rights, Failure> {
-    let users = &state.shared.config.users;
+    let users = &state.shared.config().users;
     if !users.asks_password() || is_open {
         return Ok(users.anonymous());
     }
@@ -173,7 +173,7 @@ async fn check_user(
         }
     }
     let (shared, user) = (state.shared.clone(), name.clone());
-    let login = move || shared.config.users.login(&user, &password);
+    let login = move || shared.config().users.login(&user, &password);
     let rights = tokio::task::spawn_blocking(login).await.ok().flatten();
     if let Some(rights) = rights {
         return Ok(rights);

@@ -24,7 +24,7 @@ impl FromRequestParts<State> for Name {
     async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Self, Failure> {
         // Not by axum's paths: those are text.
         let raw = parts.uri.path().split('/').nth(SEGMENT).unwrap_or_default();
-        Self::decode(raw, state.shared.config.max_name_bytes)
+        Self::decode(raw, state.shared.config().max_name_bytes)
     }
 }
 

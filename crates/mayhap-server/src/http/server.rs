@@ -5,7 +5,6 @@ use super::door::{Caller, Door};
 use super::{State, routes};
 use crate::Shared;
 use crate::metrics::Counter;
-use crate::net::tls_config;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -45,12 +44,13 @@ impl Http {
     ///
     /// If the address is taken, TLS cannot be set up, or the system has no thread for us.
     pub fn start(shared: Arc<Shared>) -> io::Result<Self> {
-        let config = &shared.config;
+        let config = &shared.config();
         let address = SocketAddr::new(config.http_bind(), config.http_port.unwrap_or_default());
         let tls = if config.http_tls() {
-            let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
-            let tls = files.map(|(cert, key)| tls_config(cert, key)).transpose();
-            tls.map_err(io::Error::other)?.map(TlsAcceptor::from)
+            let certificate = shared.certificate().map_err(io::Error::other)?;
+            // Never in plain text instead.
+            let certificate = certificate.ok_or_else(|| io::Error::other("no certificate"))?;
+            Some(TlsAcceptor::from(certificate.tls_config().map_err(io::Error::other)?))
         } else {
             None
         };
@@ -115,7 +115,7 @@ async fn serve(
             continue;
         };
         let caller = Arc::new(caller);
-        let write_timeout = match state.shared.config.output_timeout_ms {
+        let write_timeout = match state.shared.config().output_timeout_ms {
             0 => None,
             millis => Some(Duration::from_millis(millis)),
         };

@@ -118,6 +118,16 @@ impl Keyspace {
         self.budget.used()
     }
 
+    /// Changes `max_memory`. Filters stay, also those above it; the limit of one filter stays.
+    pub fn set_max_memory(&self, limit: u64) {
+        self.budget.set_limit(limit);
+    }
+
+    /// `max_memory` as it is now.
+    pub fn max_memory(&self) -> u64 {
+        self.budget.limit()
+    }
+
     /// A new filter, empty.
     ///
     /// Memory is charged before it is allocated, and the log has the creation before anybody sees

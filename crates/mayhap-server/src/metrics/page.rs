@@ -93,7 +93,7 @@ fn state(shared: &Shared, out: &mut String) {
     let unreadable = keyspace.unreadable_files();
     one(out, "mayhap_unreadable_files", "gauge", "Filters whose files were changed", unreadable);
     one(out, "mayhap_memory_bytes", "gauge", "All filters together", keyspace.used_bytes());
-    if let Some(limit) = shared.config.max_memory {
+    if let Some(limit) = shared.config().max_memory {
         one(out, "mayhap_memory_limit_bytes", "gauge", "The setting max_memory", limit);
     }
     let stats = shared.log.as_ref().map(|log| log.stats());
@@ -147,7 +147,7 @@ type Value = fn(&Listed) -> Option<f64>;
 
 /// The first filters that the user may see.
 fn list(shared: &Shared, rights: &Rights) -> Vec<Listed> {
-    let (limit, now) = (shared.config.metrics_filters, unix_ms());
+    let (limit, now) = (shared.config().metrics_filters, unix_ms());
     let (mut listed, mut cursor, mut left) = (Vec::new(), 0, MEASURED_BYTES);
     while listed.len() < limit {
         // Without a pattern there is nothing to refuse.

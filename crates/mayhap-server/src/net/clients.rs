@@ -170,7 +170,7 @@ impl Clients {
     }
 
     /// That clients have to log in: places are then never all taken by those who have not.
-    pub(super) fn expect_logins(&self) {
+    pub(crate) fn expect_logins(&self) {
         self.logins.replace(1);
     }
 

@@ -68,7 +68,9 @@ impl Engine for Live {
     }
 
     fn open(&self, id: u64, address: Option<SocketAddr>) -> Session {
-        Session::new(id, address, self.0.config.users.anonymous())
+        let users_version = self.0.users_version();
+        let rights = self.0.config().users.anonymous();
+        Session { users_version, ..Session::new(id, address, rights) }
     }
 
     fn turn(&self) -> Turn {

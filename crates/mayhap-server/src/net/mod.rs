@@ -42,7 +42,7 @@ pub use control::Control;
 pub use engine::{Engine, Live};
 pub use loops::{Ended, Loops};
 pub use options::{Error, Listen, Options};
-pub use tls::tls_config;
+pub use tls::Certificate;
 
 pub(crate) use strangers::Strangers;
 

@@ -1,20 +1,66 @@
-//! Certificate and key, from files.
+//! Certificate and key, from files; read again while the server runs.
 
 use super::Error;
+use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-/// TLS 1.2 or newer with the certificate chain and the key of these PEM files.
-///
-/// # Errors
-///
-/// [`Error::Tls`] if a file cannot be read, holds no such thing, or the two do not belong together.
-pub fn tls_config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
+/// A certificate chain and its key, which can be read again: connections to come get the new one.
+#[derive(Debug)]
+pub struct Certificate(ArcSwap<CertifiedKey>);
+
+impl Certificate {
+    /// The certificate chain and the key of these PEM files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Tls`] if a file cannot be read, holds no such thing, or the two do not belong
+    /// together.
+    pub fn open(cert: &Path, key: &Path) -> Result<Arc<Self>, Error> {
+        Ok(Arc::new(Self(ArcSwap::from_pointee(certified(cert, key)?))))
+    }
+
+    /// Takes the place of the one before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Certificate::open`]; the one before stays.
+    pub fn read(&self, cert: &Path, key: &Path) -> Result<(), Error> {
+        self.0.store(Arc::new(certified(cert, key)?));
+        Ok(())
+    }
+
+    /// TLS 1.2 or newer with this certificate.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::System`] if the provider has no such versions.
+    pub fn tls_config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Error> {
+        let no_versions = |error: rustls::Error| Error::System {
+            action: "set TLS up",
+            source: std::io::Error::other(error),
+        };
+        let builder = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(no_versions)?;
+        Ok(Arc::new(builder.with_no_client_auth().with_cert_resolver(self.clone())))
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
+}
+
+fn certified(cert: &Path, key: &Path) -> Result<CertifiedKey, Error> {
     let wrong = |path: &Path, message: &dyn Display| Error::Tls {
         path: path.to_owned(),
         message: message.to_string(),
@@ -26,9 +72,5 @@ pub fn tls_config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, Error> {
         return Err(wrong(cert, &"no certificate found; it must be PEM"));
     }
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
-    ServerConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, private))
-        .map(Arc::new)
-        .map_err(|error| wrong(key, &error))
+    CertifiedKey::from_der(chain, private, &default_provider()).map_err(|error| wrong(key, &error))
 }

@@ -74,9 +74,13 @@ impl Server {
         config: Config,
         report: &(dyn Fn(Event<'_>) + Sync),
     ) -> Result<Running, StartError> {
-        let network = network::options(&config)?;
+        let certificate = network::certificate(&config)?;
+        let network = network::options(&config, certificate.as_ref())?;
         let (keyspace, log) = open::open(&config, report)?;
         let shared = Shared::new(config, keyspace, log);
+        if let Some(certificate) = certificate {
+            shared.set_certificate(certificate);
+        }
         let keyspace = &shared.keyspace;
         let thread = StartError::thread;
         let threads = shared.log.as_ref().map(|log| Threads::start(log, keyspace.clone()));
@@ -84,8 +88,8 @@ impl Server {
         let upkeep = keyspace.start_upkeep(shared.log.clone());
         let upkeep = upkeep.map_err(thread("the threads that look after filters"))?;
         let loops = Loops::start(network, Arc::new(Live(shared.clone())))?;
-        let http = shared.config.http_port.map(|_| Http::start(shared.clone())).transpose();
-        let http = http.map_err(|source| StartError::http(&shared.config, source))?;
+        let http = shared.config().http_port.map(|_| Http::start(shared.clone())).transpose();
+        let http = http.map_err(|source| StartError::http(&shared.config(), source))?;
         let (control, addresses) = (loops.control(), loops.addresses().to_vec());
         let (loops, upkeep) = (Some(loops), Some(upkeep));
         Ok(Running { shared, control, addresses, loops, http, upkeep, log })
@@ -97,7 +101,8 @@ impl Server {
     ///
     /// [`StartError::Network`].
     pub fn check(config: &Config) -> Result<(), StartError> {
-        network::options(config).map(|_| ())
+        let certificate = network::certificate(config)?;
+        network::options(config, certificate.as_ref()).map(|_| ())
     }
 }
 
@@ -142,7 +147,7 @@ impl Running {
     ///
     /// [`ShutdownError`], the first one; everything has ended all the same.
     pub fn shut_down(mut self) -> Result<(), ShutdownError> {
-        let save = !self.is_stopping() && self.shared.config.checkpoint_on_exit;
+        let save = !self.is_stopping() && self.shared.config().checkpoint_on_exit;
         let ended = self.stop_serving();
         let save = save || matches!(ended, Ok(Ended::Shutdown { save: true }));
         let saved = match &self.shared.log {

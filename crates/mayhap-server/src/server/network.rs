@@ -2,17 +2,21 @@
 
 use super::StartError;
 use crate::config::Config;
-use crate::net::{Listen, Options, tls_config};
+use crate::net::{Certificate, Listen, Options};
 use crate::resp::Limits;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where the loops listen and what they allow.
-pub(super) fn options(config: &Config) -> Result<Options, StartError> {
+pub(super) fn options(
+    config: &Config,
+    certificate: Option<&Arc<Certificate>>,
+) -> Result<Options, StartError> {
     let time = |millis| if millis == 0 { FOR_EVER } else { Duration::from_millis(millis) };
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Options {
-        listen: listen(config)?,
+        listen: listen(config, certificate)?,
         threads: config.loop_threads(),
         // On one core it would take the time of the thread that it waits for.
         busy_poll: Duration::from_micros(if cores() > 1 { config.busy_poll_us.into() } else { 0 }),
@@ -35,10 +39,18 @@ pub(super) fn options(config: &Config) -> Result<Options, StartError> {
 
 const FOR_EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-fn listen(config: &Config) -> Result<Vec<Listen>, StartError> {
-    let address = |port| SocketAddr::new(config.bind, port);
+/// The certificate, if there is to be TLS.
+pub(super) fn certificate(config: &Config) -> Result<Option<Arc<Certificate>>, StartError> {
     let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
-    let tls = files.map(|(cert, key)| tls_config(cert, key)).transpose()?;
+    Ok(files.map(|(cert, key)| Certificate::open(cert, key)).transpose()?)
+}
+
+fn listen(
+    config: &Config,
+    certificate: Option<&Arc<Certificate>>,
+) -> Result<Vec<Listen>, StartError> {
+    let address = |port| SocketAddr::new(config.bind, port);
+    let tls = certificate.map(Certificate::tls_config).transpose()?;
     let mut listen = match (tls, config.tls_port) {
         (None, _) => vec![Listen::Tcp(address(config.port))],
         (Some(tls), None) => vec![Listen::Tls(address(config.port), tls)],

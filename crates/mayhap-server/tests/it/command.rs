@@ -32,7 +32,7 @@ impl Server {
         options.max_name_bytes = 64 << 10;
         limits(&mut options);
         let shared = Shared::new(config, Keyspace::new(options), None);
-        let session = Session::new(7, None, shared.config.users.anonymous());
+        let session = Session::new(7, None, shared.config().users.anonymous());
         let turn = Turn { now: NOW, ..Turn::default() };
         Self { shared, session, turn, after: After::Go }
     }

@@ -32,6 +32,7 @@ mod keyspace_memory;
 mod keyspace_promise;
 mod keyspace_recovery;
 mod keyspace_threads;
+mod reload;
 mod strangers;
 mod support;
 mod tools;

@@ -1,7 +1,7 @@
 //! The same over TLS.
 
 use crate::support::{Running, options, request};
-use mayhap_server::net::{Error, Listen, Options, tls_config};
+use mayhap_server::net::{Certificate, Error, Listen, Options};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
@@ -31,7 +31,8 @@ impl TimeProvider for Then {
 }
 
 fn server() -> Running {
-    let config = tls_config(&file("server.pem"), &file("server.key")).unwrap();
+    let certificate = Certificate::open(&file("server.pem"), &file("server.key")).unwrap();
+    let config = certificate.tls_config().unwrap();
     let listen = vec![Listen::Tls(([127, 0, 0, 1], 0).into(), config)];
     Running::new(Options { listen, ..options() })
 }
@@ -151,7 +152,8 @@ fn a_server_of_another_name_is_not_trusted() {
 
 #[test]
 fn agreeing_on_tls_has_a_deadline() {
-    let config = tls_config(&file("server.pem"), &file("server.key")).unwrap();
+    let certificate = Certificate::open(&file("server.pem"), &file("server.key")).unwrap();
+    let config = certificate.tls_config().unwrap();
     let listen = vec![Listen::Tls(([127, 0, 0, 1], 0).into(), config)];
     let request_timeout = Duration::from_millis(200);
     let running = Running::new(Options { listen, request_timeout, ..options() });
@@ -172,7 +174,7 @@ fn a_certificate_that_is_none_is_named() {
         ("server.pem", "ca.pem", "ca.pem"),
         ("ca.pem", "server.key", "server.key"),
     ] {
-        let error = tls_config(&file(cert), &file(key)).unwrap_err();
+        let error = Certificate::open(&file(cert), &file(key)).unwrap_err();
         assert!(matches!(&error, Error::Tls { path, .. } if *path == file(wrong)), "{error}");
     }
 }

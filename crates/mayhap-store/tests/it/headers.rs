@@ -56,8 +56,8 @@ fn with_sound_checksum(header: &mut [u8]) {
     header[HEADER_BYTES - 8..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Opens it every way: an error with the path in it, or a filter that all ways agree on and that can
-/// be queried and filled.
+/// Opens it every way: an error with the path in it, or a filter that all ways agree on and that
+/// can be queried and filled.
 fn check(path: &Path, what: &str) -> bool {
     let mapped = open_mapped(path, None);
     let loaded = load(path, None);

@@ -27,7 +27,8 @@ use alloc::sync::Arc;
 #[derive(Debug)]
 pub struct Budget {
     used: AtomicU64,
-    limit: u64,
+    /// Not of the model checker: it orders nothing.
+    limit: core::sync::atomic::AtomicU64,
 }
 
 impl Budget {
@@ -36,12 +37,35 @@ impl Budget {
 
     /// A budget of this many bytes.
     pub fn new(limit: u64) -> Arc<Self> {
-        Arc::new(Self { used: AtomicU64::new(0), limit })
+        Arc::new(Self { used: AtomicU64::new(0), limit: limit.into() })
     }
 
     /// The limit in bytes.
-    pub const fn limit(&self) -> u64 {
-        self.limit
+    pub fn limit(&self) -> u64 {
+        // ORDERING: Relaxed. A bound that guards no memory; a charge at the moment of a change is
+        // held against either.
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Changes the limit. Bytes that are charged stay so; if they are above it, nothing is granted
+    /// until enough has been given back.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap::Budget;
+    ///
+    /// let budget = Budget::new(10);
+    /// let charge = budget.charge(8)?;
+    /// budget.set_limit(5);
+    /// assert!(budget.charge(1).is_err() && budget.used() == 8);
+    /// budget.set_limit(9);
+    /// assert!(charge.add(1).is_ok());
+    /// # Ok::<(), mayhap::Error>(())
+    /// ```
+    pub fn set_limit(&self, limit: u64) {
+        // ORDERING: Relaxed, as in `limit`.
+        self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Bytes currently charged.
@@ -52,7 +76,7 @@ impl Budget {
 
     /// Bytes that can still be charged.
     pub fn left(&self) -> u64 {
-        self.limit.saturating_sub(self.used())
+        self.limit().saturating_sub(self.used())
     }
 
     /// Charges bytes, which are given back when the [`Charge`] is dropped.
@@ -90,8 +114,9 @@ impl Budget {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
             let found = used.saturating_add(bytes);
-            if found > self.limit {
-                return Err(Error::TooLarge { field: Self::FIELD, limit: self.limit, found });
+            let limit = self.limit();
+            if found > limit {
+                return Err(Error::TooLarge { field: Self::FIELD, limit, found });
             }
             // ORDERING: Relaxed. The number guards no memory; a read-modify-write sees the last
             // value, so bytes are never granted twice.

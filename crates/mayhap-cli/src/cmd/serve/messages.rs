@@ -7,13 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Writes messages of the crate `log`.
 #[derive(Debug)]
 struct Messages {
-    level: LevelFilter,
     format: LogFormat,
 }
 
 /// From now on messages are written. Only the first call of a process counts.
 pub(super) fn begin(level: LevelFilter, format: LogFormat) {
-    if log::set_boxed_logger(Box::new(Messages { level, format })).is_ok() {
+    if log::set_boxed_logger(Box::new(Messages { format })).is_ok() {
         log::set_max_level(level);
     }
 }
@@ -21,7 +20,7 @@ pub(super) fn begin(level: LevelFilter, format: LogFormat) {
 impl Log for Messages {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // Libraries below us may speak of requests, which can hold keys.
-        metadata.level() <= self.level && metadata.target().starts_with("mayhap")
+        metadata.level() <= log::max_level() && metadata.target().starts_with("mayhap")
     }
 
     fn log(&self, record: &Record<'_>) {

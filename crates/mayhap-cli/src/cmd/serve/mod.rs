@@ -36,8 +36,8 @@ environment (MAYHAP_MAX_MEMORY), then from flags; later ones take precedence. In
 settings are named like max_memory, and users are tables [[user]]. Without users or a password, \
 anyone on this machine may do everything; an address other than loopback needs a password, or \
 --insecure-no-password. On SIGTERM and SIGINT the server finishes the requests in progress; a \
-second signal stops it at once. Nothing that was acknowledged is lost either way. See \
-docs/operations.md.";
+second signal stops it at once. Nothing that was acknowledged is lost either way. On SIGHUP it \
+reloads users, certificates and other settings. See docs/operations.md.";
 
 /// Serve filters to Redis clients and over HTTP
 #[derive(Debug, clap::Args)]
@@ -90,7 +90,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.repair {
         return repair::run(&config, talk);
     }
-    run::run(config, talk)
+    let load = || sources(args)?.load().map_err(|error| wrong(&error));
+    run::run(config, &load, talk)
 }
 
 fn wrong(error: &ConfigError) -> Error {

@@ -7,22 +7,28 @@ use crate::io::messages::Talk;
 use crate::memory::physical_bytes;
 use crate::outcome::Outcome;
 use mayhap_lists::Stop;
-use mayhap_server::config::{Config, KeyFileError};
+use mayhap_server::config::{Config, KeyFileError, Loaded};
 use mayhap_server::{Running, Server, ShutdownError, StartError, durable, net};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::SIGHUP;
+use signal_hook::flag;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often the end of the server is looked for.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Serves until a signal or `SHUTDOWN`.
-pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
+/// Reads the settings again.
+type Load<'a> = &'a dyn Fn() -> Result<Loaded, Error>;
+
+/// Serves until a signal or `SHUTDOWN`; on SIGHUP, reloads the settings.
+pub(super) fn run(config: Config, load: Load<'_>, talk: Talk) -> Result<Outcome, Error> {
     // From the very first moment, so that a signal during recovery ends it too.
     let stop = Stop::on_signals()?;
-    if config.max_memory.is_none() {
-        // A filter beyond the machine's memory would only be found out by the OOM killer.
-        config.max_memory = physical_bytes().map(|bytes| bytes / 4 * 3);
-    }
+    let hangup = Arc::new(AtomicBool::new(false));
+    flag::register(SIGHUP, hangup.clone()).map_err(Error::io("listen for", "signals"))?;
+    let config = with_memory(config);
     if config.data.is_none() {
         log::warn!(
             "no data folder: filters are lost when the server stops; keep them with --data \
@@ -35,12 +41,45 @@ pub(super) fn run(mut config: Config, talk: Talk) -> Result<Outcome, Error> {
     drop(startup);
     say_where(&running);
     notify("READY=1");
-    wait(&stop, &running);
+    wait(&stop, &running, &hangup, load);
     notify("STOPPING=1");
     log::info!("ending");
     running.shut_down().map_err(|error| not_ended(&error))?;
     log::info!("ended");
     Ok(Outcome::Done)
+}
+
+/// A filter beyond the machine's memory would only be found out by the OOM killer.
+fn with_memory(mut config: Config) -> Config {
+    if config.max_memory.is_none() {
+        config.max_memory = physical_bytes().map(|bytes| bytes / 4 * 3);
+    }
+    config
+}
+
+/// Takes the settings that can change, and names the others.
+fn reload(running: &Running, load: Load<'_>) {
+    let Loaded { config, warnings } = match load() {
+        Ok(loaded) => loaded,
+        Err(error) => return log::error!("settings not reloaded: {error}"),
+    };
+    for warning in warnings {
+        log::warn!("{warning}");
+    }
+    match running.shared().reload(with_memory(config)) {
+        Ok(reloaded) => {
+            let changed = reloaded.changed.join(", ");
+            log::info!("settings reloaded; changed: {}", or_nothing(&changed));
+            if !reloaded.after_restart.is_empty() {
+                log::warn!("after a restart: {}", reloaded.after_restart.join(", "));
+            }
+        }
+        Err(error) => log::error!("settings not reloaded: {error}"),
+    }
+}
+
+const fn or_nothing(text: &str) -> &str {
+    if text.is_empty() { "nothing" } else { text }
 }
 
 /// Reads the certificate, as a start would.
@@ -100,7 +139,7 @@ const fn data_hint(error: &durable::Error) -> &'static str {
 }
 
 fn say_where(running: &Running) {
-    let config = &running.shared().config;
+    let config = &running.shared().config();
     for address in running.addresses() {
         log::info!("Redis clients: {address}");
     }
@@ -114,7 +153,7 @@ fn say_where(running: &Running) {
 }
 
 /// Waits for a signal, or until the server ends of itself.
-fn wait(stop: &Stop, running: &Running) {
+fn wait(stop: &Stop, running: &Running, hangup: &AtomicBool, load: Load<'_>) {
     let watchdog = watchdog();
     let mut notified = Instant::now();
     while !running.is_stopping() {
@@ -128,6 +167,10 @@ fn wait(stop: &Stop, running: &Running) {
                         at once"
             );
             return;
+        }
+        // ORDERING: Relaxed. The signal's handler sets it, and it guards no memory.
+        if hangup.swap(false, Ordering::Relaxed) {
+            reload(running, load);
         }
         if watchdog.is_some_and(|every| notified.elapsed() >= every) {
             notified = Instant::now();

@@ -22,7 +22,7 @@ pub(in crate::command) fn reserve(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn reserve_filter(call: &mut Call<'_, '_>) -> Outcome {
-    let config = &call.shared.config;
+    let config = &call.shared.config();
     let mut reservation = Reservation::by_default(config);
     reservation.error = error_rate(call.words.get(2), For::Reserve)?;
     reservation.capacity = capacity(call.words.get(3), For::Reserve)?;
@@ -80,7 +80,7 @@ fn work_of_creation(
     capacity: Option<u64>,
     is_other: bool,
 ) -> u64 {
-    let config = &call.shared.config;
+    let config = &call.shared.config();
     let error = error.unwrap_or(config.default_error);
     let capacity = capacity.unwrap_or(config.default_capacity);
     // n ln(1/p) / (ln 2)^2 bits; counters have 4 for each.
@@ -131,7 +131,7 @@ impl<'a> Insert<'a> {
 }
 
 pub(in crate::command) fn insert(call: &mut Call<'_, '_>) -> Outcome {
-    let request = Insert::parse(call.words, &call.shared.config)?;
+    let request = Insert::parse(call.words, &call.shared.config())?;
     call.writable()?;
     let entry = match call.entry(call.word(1)) {
         Some(entry) => entry,
@@ -148,7 +148,7 @@ pub(in crate::command) fn insert(call: &mut Call<'_, '_>) -> Outcome {
 /// The filter of the request made with the configured defaults.
 #[cold]
 pub(super) fn by_default(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
-    let config = &call.shared.config;
+    let config = &call.shared.config();
     let reservation = Reservation::by_default(config).finish(config, For::Insert)?;
     find_or_create(call, &reservation)
 }
@@ -157,7 +157,7 @@ pub(super) fn by_default(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 /// same time.
 fn find_or_create(call: &mut Call<'_, '_>, reservation: &Reservation) -> Result<Arc<Entry>, Fault> {
     let (shared, now) = (call.shared, call.turn.now);
-    let spec = reservation.spec(&shared.config);
+    let spec = reservation.spec(&shared.config());
     check_scale(call, reservation, &spec)?;
     call.turn.wrote = true;
     // Unlike `BF.RESERVE` its row does not know of it.
@@ -171,8 +171,8 @@ fn check_scale(call: &Call<'_, '_>, reservation: &Reservation, spec: &Spec) -> R
     else {
         return Ok(());
     };
-    let options = call.shared.keyspace.options();
-    let limit = options.max_filter_bytes.min(options.max_memory);
+    let keyspace = &call.shared.keyspace;
+    let limit = keyspace.options().max_filter_bytes.min(keyspace.max_memory());
     if room_within(limit, capacity, error) < keys {
         let text = "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit";
         return Err(text.into());

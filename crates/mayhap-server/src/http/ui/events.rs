@@ -39,6 +39,8 @@ struct Stream {
     rights: Rights,
     names: Arc<[Vec<u8>]>,
     left: u64,
+    /// The version of the users whose rights these are.
+    users_version: u64,
     timer: tokio::time::Interval,
     stopped: watch::Receiver<bool>,
 }
@@ -53,7 +55,7 @@ pub(super) async fn events(
     Query(wanted): Query<Wanted>,
 ) -> Result<Response, Failure> {
     filters::need(rights.read, "read")?;
-    let limit = state.shared.config.max_name_bytes;
+    let limit = state.shared.config().max_name_bytes;
     let names = wanted.filters.split(',').filter(|name| !name.is_empty());
     let names = names.map(|name| Ok(Name::decode(name, limit)?.0));
     let names: Arc<[Vec<u8>]> = names.collect::<Result<_, Failure>>()?;
@@ -64,7 +66,8 @@ pub(super) async fn events(
     let mut timer = tokio::time::interval(INTERVAL);
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let left = wanted.events.unwrap_or(u64::MAX);
-    let stream = Stream { state, rights, names, left, timer, stopped };
+    let users_version = state.shared.users_version();
+    let stream = Stream { state, rights, names, left, users_version, timer, stopped };
     let body = Body::from_stream(stream::unfold(stream, |stream| async move {
         let (event, stream) = stream.next().await?;
         Some((Ok::<_, Infallible>(event), stream))
@@ -73,12 +76,16 @@ pub(super) async fn events(
 }
 
 impl Stream {
-    /// The next event; `None` at the end, and when the server stops.
+    /// The next event; `None` at the end, when the server stops, and when the users have changed:
+    /// the browser opens the stream again.
     async fn next(mut self) -> Option<(String, Self)> {
         self.left = self.left.checked_sub(1)?;
         tokio::select! {
             _ = self.timer.tick() => {}
             _ = self.stopped.changed() => return None,
+        }
+        if self.state.shared.users_version() != self.users_version {
+            return None;
         }
         let (state, rights) = (self.state.clone(), self.rights.clone());
         let names = self.names.clone();
@@ -126,7 +133,7 @@ fn server(state: &State) -> Value {
         "uptime_seconds": metrics.uptime().as_secs(),
         "filters": keyspace.len(),
         "num_bytes": keyspace.used_bytes(),
-        "max_bytes": shared.config.max_memory,
+        "max_bytes": shared.config().max_memory,
         "connections": shared.clients.connected(),
         "requests": shared.clients.requests() + metrics.total(Counter::HttpRequests),
         "items_checked": metrics.total(Counter::ItemsChecked),

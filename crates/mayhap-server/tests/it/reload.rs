@@ -1,0 +1,161 @@
+//! Settings, users and certificates that change while the server runs.
+
+use crate::command::Server as Caller;
+use crate::wire_tls::{file, speak};
+use mayhap_server::config::{Rights, SETTINGS, Users, hash_password};
+use mayhap_server::{Config, ReloadError, Server};
+use rustls::version::TLS13;
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+#[test]
+fn what_config_set_changes_holds_for_the_next_request() {
+    let mut server = Caller::new();
+    assert_eq!(server.line("CONFIG SET default-capacity 5k bf-error-rate 0.001"), "+OK\r\n");
+    server.line("BF.ADD f a");
+    assert!(server.line("BF.INFO f CAPACITY").contains(":5000\r\n"));
+    assert!(server.line("CONFIG GET default-error").contains("0.001"));
+    assert_eq!(server.line("CONFIG SET maxmemory 1MiB"), "+OK\r\n");
+    let refused = server.line("BF.RESERVE large 0.01 10000000");
+    assert!(refused.contains("max_memory"), "{refused}");
+    assert_eq!(server.line("CONFIG SET max_memory 1GiB"), "+OK\r\n");
+    assert_eq!(server.line("BF.RESERVE large 0.01 10000000"), "+OK\r\n");
+}
+
+#[test]
+fn config_set_changes_all_that_it_names_or_nothing() {
+    let mut server = Caller::new();
+    for (line, wrong) in [
+        ("CONFIG SET default-capacity 9 default-error 7", "default-error = \"7\""),
+        ("CONFIG SET default-capacity 9 port 7000", "can't set immutable config"),
+        ("CONFIG SET default-capacity 9 nonsense 1", "Unknown option"),
+        ("CONFIG SET default-capacity 9 requirepass x", "Unknown option"),
+        ("CONFIG SET default-capacity 9 tls-cert here.pem", "TLS needs both"),
+        ("CONFIG SET default-capacity 9 tls-cert", "wrong number of arguments"),
+        ("CONFIG SET", "wrong number of arguments"),
+        ("CONFIG REWRITE", "SIGHUP"),
+        ("CONFIG RESETSTAT", "only grow"),
+    ] {
+        let answer = server.line(line);
+        assert!(answer.starts_with("-ERR") && answer.contains(wrong), "{line}: {answer}");
+        assert_eq!(server.shared.config().default_capacity, 100, "{line}");
+    }
+}
+
+#[test]
+fn a_setting_is_live_or_needs_a_restart_and_config_set_says_which() {
+    for setting in SETTINGS {
+        let mut server = Caller::new();
+        let value = match setting.name {
+            "http_hosts" => "a.example",
+            "max_memory" => "1GiB",
+            "metrics_filters" => "7",
+            "default_error" => "0.5",
+            "default_capacity" | "default_expansion" => "8",
+            "log_level" => "warn",
+            // One without the other is refused.
+            "tls_cert" | "tls_key" => continue,
+            name => {
+                assert!(!setting.is_live(), "{name} has no test");
+                let answer = server.line(&format!("CONFIG SET {name} 1"));
+                assert!(answer.contains("immutable"), "{name}: {answer}");
+                continue;
+            }
+        };
+        assert!(setting.is_live());
+        let line = format!("CONFIG SET {} {value}", setting.name);
+        assert_eq!(server.line(&line), "+OK\r\n");
+        assert_eq!((setting.get)(&server.shared.config()), value);
+    }
+    log::set_max_level(log::LevelFilter::Off);
+}
+
+/// Users by name and password, plain or hashed.
+fn config(users: &[(&str, &str, Rights)]) -> Config {
+    let mut list = Users::new().unwrap();
+    for (name, password, rights) in users {
+        if password.starts_with("$argon2") {
+            list.add_hashed(name, password, rights.clone()).unwrap();
+        } else {
+            list.add(name, password.as_bytes(), rights.clone()).unwrap();
+        }
+    }
+    Config { users: Arc::new(list), ..Config::default() }
+}
+
+#[test]
+fn a_reload_logs_those_out_who_changed_and_nobody_else() {
+    let hash = hash_password(b"hashed").unwrap();
+    let reader = Rights { read: true, ..Rights::NONE };
+    let before = [
+        ("same", "one", Rights::ALL),
+        ("hashed", hash.as_str(), Rights::ALL),
+        ("password", "two", Rights::ALL),
+        ("rights", "three", Rights::ALL),
+        ("gone", "four", Rights::ALL),
+    ];
+    let after = [
+        ("same", "one", Rights::ALL),
+        ("hashed", hash.as_str(), Rights::ALL),
+        ("password", "new", Rights::ALL),
+        ("rights", "three", reader),
+    ];
+    for (name, password, stays) in [
+        ("same", "one", true),
+        ("hashed", "hashed", true),
+        ("password", "two", false),
+        ("rights", "three", false),
+        ("gone", "four", false),
+    ] {
+        let mut server = Caller::with(config(&before), |_| {});
+        assert_eq!(server.line(&format!("AUTH {name} {password}")), "+OK\r\n", "{name}");
+        assert_eq!(server.line("PING"), "+PONG\r\n");
+        // The same users in another order of words are no change.
+        assert!(server.shared.reload(config(&before)).unwrap().changed.is_empty());
+        assert_eq!(server.line("PING"), "+PONG\r\n", "{name}");
+        let reloaded = server.shared.reload(config(&after)).unwrap();
+        assert_eq!(reloaded.changed, ["user"]);
+        let answer = server.line("PING");
+        assert_eq!(answer == "+PONG\r\n", stays, "{name}: {answer}");
+        assert_eq!(server.after == mayhap_server::command::After::Close, !stays, "{name}");
+    }
+    // Who has not logged in may do nothing once there are users, and all without.
+    let mut server = Caller::new();
+    assert_eq!(server.line("PING"), "+PONG\r\n");
+    server.shared.reload(config(&before)).unwrap();
+    assert!(server.line("PING").starts_with("-NOAUTH"));
+    server.shared.reload(Config::default()).unwrap();
+    assert_eq!(server.line("PING"), "+PONG\r\n");
+}
+
+#[test]
+fn connections_after_a_reload_get_the_new_certificate() {
+    let pem = |name: &str| Some(file(name));
+    let config = Config {
+        port: 0,
+        tls_cert: pem("server.pem"),
+        tls_key: pem("server.key"),
+        ..Config::default()
+    };
+    let running = Server::start(config.clone()).unwrap();
+    let ping = || {
+        let socket = TcpStream::connect(running.address().unwrap()).unwrap();
+        let mut stream = speak(socket, "localhost", &TLS13);
+        stream.write_all(b"PING\r\n").map(|()| stream)
+    };
+    let mut before = ping().unwrap();
+    let none = Config { tls_key: pem("ca.pem"), ..config.clone() };
+    assert!(matches!(running.shared().reload(none), Err(ReloadError::Tls(_))));
+    assert!(ping().is_ok(), "the old one stays");
+    let renewed =
+        Config { tls_cert: pem("renewed.pem"), tls_key: pem("renewed.key"), ..config.clone() };
+    assert_eq!(running.shared().reload(renewed).unwrap().changed, ["tls_cert", "tls_key"]);
+    // Of an authority that the client does not know.
+    let error = ping().unwrap_err().to_string();
+    assert!(error.contains("UnknownIssuer"), "{error}");
+    before.write_all(b"PING\r\n").unwrap();
+    running.shared().reload(config).unwrap();
+    assert!(ping().is_ok());
+    running.shut_down().unwrap();
+}
