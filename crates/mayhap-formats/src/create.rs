@@ -147,13 +147,13 @@ const ROWS: &[Row] = &[
         boxed(GuavaFilter::create(&options, limits))
     }),
     row(Format::MagnusS, |new, limits| {
-        let (fpp, expected_items) = magnus(new)?;
-        let sizing = MagnusSizing::Rate { fpp, expected_items };
+        let sizing = MagnusSizing::Rate { fpp: new.target_fpp, expected_items: new.int()? };
+        sizing.check_overflow()?;
         boxed(MagnusFilter::create(&sizing, MagnusForm::BitSet, limits))
     }),
     row(Format::MagnusRedis, |new, limits| {
-        let (fpp, expected_items) = magnus(new)?;
-        let sizing = MagnusSizing::RedisRate { fpp, expected_items };
+        let sizing = MagnusSizing::RedisRate { fpp: new.target_fpp, expected_items: new.int()? };
+        sizing.check_overflow()?;
         boxed(MagnusFilter::create(&sizing, MagnusForm::Redis, limits))
     }),
     row(Format::Redisson, |new, limits| {
@@ -275,26 +275,13 @@ fn bloomfileter(new: &NewFilter<'_>, limits: &Limits) -> Result<BloomFileter, Er
     let class_name = new.class_name.unwrap_or(BLOOMFILETER_CLASS);
     let data_count = new.int()?;
     let options = BloomFileterOptions { rate, ..BloomFileterOptions::new(data_count, class_name) };
-    // The product of the class wraps.
-    check_int_bits(f64::from(rate.num_hashes()) * f64::from(data_count))?;
-    BloomFileter::create(&options, limits)
-}
-
-/// p and n, if the class neither cuts their m off nor overflows.
-fn magnus(new: &NewFilter<'_>) -> Result<(f64, i32), Error> {
-    let (fpp, expected_items) = (check_fpp("p", new.target_fpp)?, new.int()?);
-    let num_hashes = libm::ceil(-libm::log2(fpp));
-    check_int_bits(num_hashes * f64::from(expected_items) / std::f64::consts::LN_2)?;
-    Ok((fpp, expected_items))
-}
-
-/// Checks a number of bits that a Java int has to hold.
-fn check_int_bits(num_bits: f64) -> Result<(), Error> {
-    if num_bits <= f64::from(i32::MAX) {
-        return Ok(());
+    let num_bits = u64::from(rate.num_hashes()) * new.expected_items;
+    let limit = i32::MAX as u64;
+    if num_bits > limit {
+        // The product of the class wraps.
+        return Err(Error::TooLarge { field: "number of bits", limit, found: num_bits });
     }
-    let (field, limit) = ("number of bits", i32::MAX as u64);
-    Err(Error::TooLarge { field, limit, found: num_bits.ceil() as u64 })
+    BloomFileter::create(&options, limits)
 }
 
 fn pybloomfiltermmap(new: &NewFilter<'_>, limits: &Limits) -> Result<PyBloomFilterMmap, Error> {

@@ -72,7 +72,7 @@ impl SystemArgs {
 
 /// The help of `--format` for verbs that create files.
 pub const NEW_FORMAT: &str = "\
-Write the file of another system: guava, spark, redisson, redisbloom, dcso, bits-and-blooms, \
+Create a filter of another system: guava, spark, redisson, redisbloom, dcso, bits-and-blooms, \
 bloomfileter, magnuss, magnuss-redis, rbloom, pybloom-live, pybloomfiltermmap, parquet-sbbf";
 
 fn formats() -> impl TypedValueParser<Value = Format> {
