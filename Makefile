@@ -165,11 +165,13 @@ fuzz:
 package:
 	$(CARGO) package --workspace --exclude test-data --exclude test-servers --exclude tidy --no-verify --locked --allow-dirty
 
-# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Clients in
-# Python and JavaScript against the server.
+# Filters exchanged with JVM libraries, both ways; SPARK=1 downloads Spark's (450 MB). Filters that
+# the command creates, opened and extended by their systems. Clients in Python and JavaScript against
+# the server.
 test-interop:
 	sh crates/mayhap-formats/tests/interop/run.sh
 	sh crates/mayhap-formats/tests/interop/others.sh
+	sh crates/mayhap-cli/tests/interop/run.sh
 	sh crates/mayhap-server/tests/interop/run.sh
 
 # The Python package, installed in fresh virtual environments and tested with the real NumPy, Scrapy

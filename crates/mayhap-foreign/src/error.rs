@@ -33,6 +33,15 @@ pub enum Error {
         /// What is wrong with it.
         source: mayhap_formats::Error,
     },
+    /// Its system has no filter of these parameters.
+    Create {
+        /// The file.
+        name: String,
+        /// Its format.
+        format: Format,
+        /// What is wrong with them.
+        source: mayhap_formats::Error,
+    },
     /// It may be of several formats.
     Ambiguous {
         /// The file.
@@ -116,6 +125,9 @@ impl fmt::Display for Error {
                 write!(f, "the filter needs {needed} bytes, above the limit of {limit}")
             }
             Self::Format { name, source } => write!(f, "{name}: {source}"),
+            Self::Create { name, format, source } => {
+                write!(f, "cannot create {name} as a {} filter: {source}", format.name())
+            }
             Self::Ambiguous { name, candidates } => {
                 let all: Vec<String> = candidates.iter().map(describe).collect();
                 write!(f, "{name} may be of several formats: {}", all.join("; "))

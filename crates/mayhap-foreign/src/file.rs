@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::table;
 use mayhap::native::MAGIC;
 use mayhap_formats::{Candidate, ForeignFilter, Format, KeyType, Limits, Shape};
-use mayhap_sets::{ByFormula, KeyTypes};
+use mayhap_sets::{ByFormula, KeyTypes, estimate_spread};
 use mayhap_store::{Error as Store, FilterLock};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -41,6 +41,8 @@ pub struct ForeignFile {
     /// What was known of it, to read it again.
     known: Known,
     max_bytes: u64,
+    /// n and p of one that was created here, until it is read again: few formats record them.
+    created_for: Option<(u64, f64)>,
 }
 
 impl ForeignFile {
@@ -118,6 +120,31 @@ impl ForeignFile {
             key_type,
             known,
             max_bytes,
+            created_for: None,
+        })
+    }
+
+    /// One that was created in memory for n keys with the rate p, and is in no file yet.
+    pub(crate) fn of_new(
+        (name, path): (String, &Path),
+        filter: Box<dyn ForeignFilter>,
+        (known, max_bytes): (Known, u64),
+        created_for: Option<(u64, f64)>,
+    ) -> Result<Self, Error> {
+        let key_type = key_type(&name, &*filter, known.key_type)?;
+        Ok(Self {
+            name,
+            named: path.to_path_buf(),
+            path: path.to_path_buf(),
+            column: None,
+            file_bytes: 0,
+            stamp: None,
+            detected: None,
+            filter,
+            key_type,
+            known,
+            max_bytes,
+            created_for,
         })
     }
 
@@ -134,6 +161,12 @@ impl ForeignFile {
     /// What was detected from its bytes, unless the format was given.
     pub fn detected(&self) -> Option<Candidate> {
         self.detected
+    }
+
+    /// m and k of a bitmap whose file does not record them: what opening it again needs.
+    pub fn unrecorded_shape(&self) -> Option<Shape> {
+        let needs_shape = mayhap_formats::needs_shape(self.filter.format());
+        self.known.shape.filter(|_| needs_shape)
     }
 
     /// The filter.
@@ -177,6 +210,8 @@ impl ForeignFile {
             expected_items: self.expected_items(),
             target_fpp: self.target_fpp(),
             estimated_items: filter.estimated_items(),
+            // One that is filled as it was created is not to be taken for over-full.
+            estimate_spread: self.created_for.map_or(0, |(items, _)| estimate_spread(items)),
             fill_ratio: self.fill_ratio(),
             estimated_fpp: filter.estimated_fpp(),
         }
@@ -192,15 +227,24 @@ impl ForeignFile {
         Ok(lock.save_bytes(&self.filter.encode(), replace)?)
     }
 
+    /// [`ForeignFile::save`] of one that was created in memory, where it is to be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn save_new(&mut self, lock: &FilterLock, replace: bool) -> Result<(), Error> {
+        self.save(lock, replace)?;
+        self.stamp = Stamp::of(&self.path);
+        Ok(())
+    }
+
     /// [`ForeignFile::save`] where it was, whose lock this is.
     ///
     /// # Errors
     ///
     /// [`Error::Store`].
     pub fn save_back(&mut self, lock: &FilterLock) -> Result<(), Error> {
-        self.save(lock, true)?;
-        self.stamp = Stamp::of(&self.path);
-        Ok(())
+        self.save_new(lock, true)
     }
 
     /// The file, without the column of a table.
@@ -244,12 +288,13 @@ impl ForeignFile {
         if let Some(keys) = self.filter.clears_after() {
             return Some(keys);
         }
-        self.number(&["expected_items", "capacity"]).filter(|&n| n >= 1.0).map(|n| n as u64)
+        let recorded = self.number(&["expected_items", "capacity"]).filter(|&n| n >= 1.0);
+        recorded.map(|n| n as u64).or(self.created_for.map(|(items, _)| items))
     }
 
     /// The rate that it was made for, where the file says.
     pub fn target_fpp(&self) -> Option<f64> {
-        self.number(&["target_fpp"])
+        self.number(&["target_fpp"]).or(self.created_for.map(|(_, fpp)| fpp))
     }
 
     /// The share of bits set. Reads all of them.

@@ -54,6 +54,11 @@ impl Filling {
         }
     }
 
+    /// Does not warn at 80 %.
+    pub(crate) fn never_warn(&mut self) {
+        self.warn_at = u64::MAX;
+    }
+
     /// Goes on with the file as others have left it.
     pub(crate) fn go_on(&mut self, file: &ForeignFile) {
         self.items = items(file);

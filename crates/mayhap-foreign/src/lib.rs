@@ -1,6 +1,7 @@
 //! Files with filters of other systems.
 //!
-//! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one.
+//! `file.rs` finds out what a file is and opens it, `table.rs` where it is a column of one;
+//! `create.rs` creates a new one.
 //! `set.rs` makes it a set like any other: `keys.rs` encodes lines as the keys that the system
 //! hashes, `filling.rs` knows how full it is. `forms.rs` writes it in another form of its format;
 //! `error.rs` has what can go wrong, `describe.rs` what a file may be in words. Everything goes by
@@ -22,6 +23,7 @@
 
 #![forbid(unsafe_code)]
 
+mod create;
 mod describe;
 mod error;
 mod file;
@@ -31,6 +33,7 @@ mod keys;
 mod set;
 mod table;
 
+pub use create::Size;
 pub use describe::describe;
 pub use error::Error;
 pub use file::{ForeignFile, Known, detect_all};

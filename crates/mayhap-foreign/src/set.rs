@@ -61,6 +61,15 @@ impl ForeignSet {
         Ok(Self { filling, ..Self::to_query(file) })
     }
 
+    /// Without the warning at 80 %, where the capacity was counted from the input itself.
+    #[must_use]
+    pub fn without_warning(mut self) -> Self {
+        if let Some(filling) = &mut self.filling {
+            filling.never_warn();
+        }
+        self
+    }
+
     /// The file.
     pub fn file(&self) -> &ForeignFile {
         &self.file
@@ -216,5 +225,9 @@ impl WholeFile for ForeignSet {
 
     fn save(&mut self, lock: &FilterLock) -> Result<(), SetError> {
         Ok(self.file.save_back(lock)?)
+    }
+
+    fn save_new(&mut self, lock: &FilterLock, replace: bool) -> Result<(), SetError> {
+        Ok(self.file.save_new(lock, replace)?)
     }
 }

@@ -79,9 +79,25 @@ impl Format {
         }
     }
 
-    /// The format of this name.
+    /// Other names: of the release that is current, and of a filter that is in no table.
+    pub const ALIASES: &'static [(&'static str, Self)] =
+        &[("pybloom-live", Self::PyBloomLive4), ("parquet-sbbf", Self::Parquet)];
+
+    /// The format of this name, or of this one of [`Format::ALIASES`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::Format;
+    ///
+    /// assert_eq!(Format::from_name("pybloom-live"), Some(Format::PyBloomLive4));
+    /// assert_eq!(Format::from_name("parquet-sbbf"), Format::from_name("parquet"));
+    /// assert_eq!(Format::from_name("bloom"), None);
+    /// ```
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|format| format.name() == name)
+        let of_alias = || Self::ALIASES.iter().find(|(alias, _)| *alias == name);
+        let known = Self::ALL.iter().copied().find(|format| format.name() == name);
+        known.or_else(|| of_alias().map(|&(_, format)| format))
     }
 }
 

@@ -13,6 +13,7 @@
 mod bits;
 mod bits_and_blooms;
 mod bloomfileter;
+mod create;
 mod dcso;
 mod detect;
 mod error;
@@ -36,6 +37,7 @@ mod spark;
 pub use bits::Bits;
 pub use bits_and_blooms::{BitsAndBloomsFilter, BitsAndBloomsForm, BitsAndBloomsScheme};
 pub use bloomfileter::{BloomFileter, BloomFileterOptions, BloomFileterRate, BloomFileterScheme};
+pub use create::{NewFilter, create, create_with};
 pub use dcso::{DcsoFilter, DcsoScheme};
 pub use detect::{Candidate, detect, detect_start};
 pub use error::Error;
@@ -44,7 +46,7 @@ pub use guava::{GuavaFilter, GuavaFunnel, GuavaOptions, GuavaRelease, GuavaSchem
 pub use key::KeyType;
 pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};
-pub use open::{Shape, open, open_with};
+pub use open::{Shape, needs_shape, open, open_with};
 pub use parquet::{
     ColumnInfo, ParquetColumn, ParquetFile, SplitBlockFilter, SplitBlockScheme, SplitBlockSize,
     parquet_mr_num_bits, parquet_mr_num_bytes,

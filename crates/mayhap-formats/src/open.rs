@@ -45,7 +45,7 @@ pub fn open(
         Format::BloomFileter => Box::new(BloomFileter::decode(bytes, limits)?),
         Format::Guava => Box::new(GuavaFilter::decode(bytes, limits)?),
         Format::MagnusS => Box::new(MagnusFilter::decode(bytes, limits)?),
-        Format::MagnusRedis | Format::Redisson => return Err(needs_shape(format)),
+        Format::MagnusRedis | Format::Redisson => return Err(without_shape(format)),
         Format::BitsAndBlooms => Box::new(BitsAndBloomsFilter::decode(bytes, limits)?),
         Format::Dcso => Box::new(DcsoFilter::decode(bytes, limits)?),
         Format::Parquet => Box::new(SplitBlockFilter::decode(bytes, limits)?),
@@ -107,7 +107,21 @@ fn of_shape(filter: Box<dyn ForeignFilter>, shape: Shape) -> Result<Box<dyn Fore
     Ok(filter)
 }
 
-fn needs_shape(format: Format) -> Error {
+/// Whether files of this format may record neither m nor k, so that [`open_with`] has to be given
+/// both.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_formats::{Format, needs_shape};
+///
+/// assert!(needs_shape(Format::Redisson) && !needs_shape(Format::Guava));
+/// ```
+pub fn needs_shape(format: Format) -> bool {
+    matches!(format, Format::MagnusS | Format::MagnusRedis | Format::Redisson)
+}
+
+fn without_shape(format: Format) -> Error {
     Error::Unsupported {
         format: format.name(),
         operation: "opening it without m and k",

@@ -372,6 +372,14 @@ pub trait WholeFile {
     ///
     /// [`Error::Foreign`].
     fn save(&mut self, lock: &FilterLock) -> Result<(), Error>;
+
+    /// Saves one that was created in memory to its file, whose lock this is; one that is there is
+    /// replaced only if `replace` is set.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Foreign`].
+    fn save_new(&mut self, lock: &FilterLock, replace: bool) -> Result<(), Error>;
 }
 
 /// A row of a report on a set.

@@ -47,5 +47,5 @@ pub use keys::{KeyTypes, Keys, NotKeys};
 pub use kind::{ScalableFile, WindowFile, load, matrix_details, matrix_state};
 pub use layout_name::{LayoutName, LayoutNameError};
 pub use numbers::{ByFormula, FULL_FILL, Numbers};
-pub use room::{Held, Room, near_full};
+pub use room::{Held, Room, estimate_spread, near_full};
 pub use state::{State, whole};

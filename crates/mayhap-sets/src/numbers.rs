@@ -71,6 +71,9 @@ pub struct ByFormula {
     pub target_fpp: Option<f64>,
     /// Keys that its bits speak of.
     pub estimated_items: Option<u64>,
+    /// How many of these may be chance, where the number that it was made for is exact.
+    #[serde(skip)]
+    pub estimate_spread: u64,
     /// The share of bits set.
     pub fill_ratio: f64,
     /// The rate, by its bits.
@@ -84,7 +87,8 @@ impl ByFormula {
         let now = rate(self.estimated_fpp);
         match (self.expected_items, self.target_fpp) {
             (Some(made_for), target) => {
-                let over = self.estimated_items.is_none_or(|items| items > made_for);
+                let most = made_for.saturating_add(self.estimate_spread);
+                let over = self.estimated_items.is_none_or(|items| items > most);
                 let target =
                     target.map_or(String::new(), |target| format!(", target {}", rate(target)));
                 let made_for = grouped(made_for);

@@ -36,6 +36,12 @@ impl Held {
     }
 }
 
+/// How many keys more than `items` an estimate from the bits may find by chance: 4 standard
+/// deviations.
+pub fn estimate_spread(items: u64) -> u64 {
+    (4.0 * (items as f64).sqrt()).ceil() as u64
+}
+
 /// The keys at which a filter for `capacity` of them is near full, and users are warned: 80 %.
 pub fn near_full(capacity: u64) -> u64 {
     capacity - capacity / 5
@@ -49,7 +55,7 @@ impl Room {
     pub fn left(held: Held, full_at: u64) -> Self {
         let spread = match held {
             Held::Counted(_) => 0,
-            Held::Estimated(_) => (4.0 * (full_at as f64).sqrt()).ceil() as u64,
+            Held::Estimated(_) => estimate_spread(full_at),
         };
         let most = full_at.saturating_add(full_at / 100).saturating_add(spread);
         match held.keys() {

@@ -1,5 +1,7 @@
 //! What the command line says of files of other systems.
 
+#[cfg(feature = "redis")]
+use crate::error::Error;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 #[cfg(feature = "redis")]
@@ -31,9 +33,52 @@ pub struct ForeignArgs {
     pub bitmaps: Option<u32>,
 }
 
+const CLASS: &str = "bloomfileter: Java class that will read the file [default: BloomFileter]";
+
+/// Options for creating filters of other systems.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Filters of other systems")]
+pub struct SystemArgs {
+    /// What is said of existing ones too.
+    #[command(flatten)]
+    pub foreign: ForeignArgs,
+    /// pybloomfiltermmap: seeds of its hash functions, as 1,2,3 [default: from 1 on]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "format")]
+    pub hash_seeds: Option<Vec<u32>>,
+    /// The Java class of a file of `BloomFileter`.
+    #[arg(long, value_name = "NAME", requires = "format", help = CLASS)]
+    pub class: Option<String>,
+}
+
+#[cfg(feature = "redis")]
+impl SystemArgs {
+    /// Refuses parameters that only files have.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`].
+    pub fn check_server(&self) -> Result<(), Error> {
+        let given =
+            [("--hash-seeds", self.hash_seeds.is_some()), ("--class", self.class.is_some())];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Error::usage(
+                format!("{option} is given, but no filter on a server has that"),
+                "omit it, or name a file",
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The help of `--format` for verbs that create files.
+pub const NEW_FORMAT: &str = "\
+Create a filter of another system: guava, spark, redisson, redisbloom, dcso, bits-and-blooms, \
+bloomfileter, magnuss, magnuss-redis, rbloom, pybloom-live, pybloomfiltermmap, parquet-sbbf";
+
 fn formats() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());
-    PossibleValuesParser::new(names)
+    let aliases = Format::ALIASES.iter().map(|&(alias, _)| alias);
+    PossibleValuesParser::new(names.chain(aliases))
         .try_map(|name| Format::from_name(&name).ok_or("unknown format"))
 }
 
@@ -88,7 +133,7 @@ impl ForeignArgs {
     }
 
     /// m and k of a bare bitmap, if they were given.
-    fn shape(&self) -> Option<Shape> {
+    pub fn shape(&self) -> Option<Shape> {
         let num_hashes = self.hashes?;
         // The remainder of a Java int by a negative m is the one by |m|, so its sign only matters
         // for the one m that has no positive form.

@@ -2,8 +2,8 @@
 //!
 //! `size.rs` says how big a filter is and of which kind, `digest.rs` how keys
 //! become digests (with `secret_key.rs`), `lines.rs` how keys are cut; `open.rs` how a filter is
-//! opened, `foreign.rs` where it is of another system, `server.rs` and `url.rs` where it is on a
-//! server, and `lock.rs` how others that change it are waited for. `existing.rs`
+//! opened, `foreign.rs` where it is, or is to be, of another system, `server.rs` and `url.rs` where
+//! it is on a server, and `lock.rs` how others that change it are waited for. `existing.rs`
 //! compares them with a filter that is there. `messages.rs` is for all verbs.
 
 mod digest;
@@ -20,7 +20,7 @@ pub mod url;
 
 pub use digest::{DigestArgs, secret_key};
 pub use existing::{Existing, conflict};
-pub use foreign::{ForeignArgs, HashesError, parse_hashes};
+pub use foreign::{ForeignArgs, HashesError, NEW_FORMAT, SystemArgs, parse_hashes};
 pub use lines::LineArgs;
 pub use lock::LockArgs;
 pub use messages::MessageArgs;

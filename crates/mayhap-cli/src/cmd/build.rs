@@ -1,19 +1,20 @@
 //! `mayhap build`: a filter file of a list.
 
-use crate::args::{DigestArgs, LineArgs, LockArgs, SizeArgs};
+use crate::args::{DigestArgs, LineArgs, LockArgs, NEW_FORMAT, SizeArgs, SystemArgs};
 use crate::error::{Error, WhenFull};
 use crate::io::messages::Talk;
 use crate::io::progress::Progress;
 use crate::io::reader;
 use crate::outcome::Outcome;
 use crate::set::create::matrix::Lists;
-use crate::set::create::{self, Create};
+use crate::set::create::{self, Create, NewSystemFile};
 use crate::set::fill::{self, Counts};
+use crate::set::foreign::{say_guess, say_options};
 use crate::set::inserter::Inserter;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap::native::{Header, Native};
-use mayhap_lists::Stop;
+use mayhap_lists::{Source, Stop};
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
 use mayhap_units::number::format_count;
 use std::path::PathBuf;
@@ -26,7 +27,8 @@ Examples:
   sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
   mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable
-  mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file";
+  mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file
+  mayhap build -o ids.guava --format guava -p 1% ids.txt   # for a program with Guava";
 
 const NOTES: &str = "\
 Without -n the input is read twice, first to count its distinct keys (exactly up to 131,071; \
@@ -41,12 +43,18 @@ A matrix has a set for each file, under the file's name, and mayhap which prints
 sets that may contain a line. All sets have the same size: -n is the capacity of each, by default \
 the length of the longest list. It takes the memory of 512 sets even for fewer.
 
+With --format the file is one of another system, of the size that this system computes from the \
+keys and -p: it opens the file, and so do the other commands. --key-type says how it encodes keys. \
+See mayhap create --help, and for what each system has docs/formats.md.
+
 How keys are extracted (-0, --field, --lower ...) is recorded in the file, so check and add do \
 the same. Lines without a key, for example with too few fields, are skipped and counted.";
 
 /// Build a filter file from a list of keys, one per line
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
+#[command(mut_arg("bitmaps", |arg| arg.hide(true)))]
 pub struct Args {
     /// Input files, or - for standard input, the default
     #[arg(value_name = "INPUT")]
@@ -66,6 +74,8 @@ pub struct Args {
     #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
+    system: SystemArgs,
+    #[command(flatten)]
     lines: LineArgs,
     #[command(flatten)]
     digest: DigestArgs,
@@ -79,8 +89,8 @@ pub struct Args {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
-    let name = args.output.display().to_string();
     crate::files::refuse_existing(&args.output, args.force)?;
+    let system = NewSystemFile::of(&args.output, &args.system, (&args.size, &args.digest))?;
     let (sources, total_bytes) = super::sources::input::<Args>("build", &args.files)?;
     let (options, reading) = (args.lines.key_options(), args.lines.reading());
     let stop = Stop::on_signals()?;
@@ -105,25 +115,20 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         stop.check()?;
         return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
     }
-    let counted = !args.size.is_fixed() && !args.size.grows_or_forgets();
+    let is_sized = args.size.is_fixed() || system.is_some_and(|new| new.has_shape());
+    let counted = !is_sized && !args.size.grows_or_forgets();
     let items = if counted {
-        let talk_of = (talk, total_bytes);
-        let counted = fill::count_distinct(&sources, &options, reading, &stop, talk_of)?;
-        let Some(counted) = counted else {
-            return Err(Error::usage(
-                "the lines of a pipe cannot be counted in advance, so -n must be given",
-                format!("for example: ... | mayhap build -o {name} -n 10M"),
-            ));
-        };
-        let (lines, distinct) = (format_count(counted.lines), format_count(counted.distinct));
-        let about = if counted.room > counted.distinct { "about " } else { "" };
-        talk.say(&format!("counted {lines} lines with {about}{distinct} distinct keys"));
-        Some(counted.room.max(1))
+        Some(count(args, &sources, (&stop, total_bytes), talk)?)
     } else {
         args.size.items
     };
-    let set = Create::build_any(&args.size, items, &args.digest)?;
-    let mut inserter = Inserter::new(set, args.overfill).without_warning(counted);
+    let (set, notes) = match &system {
+        Some(new) => of_system(args, new, (items, counted), talk)?,
+        None => (Create::build_any(&args.size, items, &args.digest)?, Vec::new()),
+    };
+    // The estimate by which one of another system is full says no more than the count.
+    let overfill = args.overfill || counted && system.is_some();
+    let mut inserter = Inserter::new(set, overfill).without_warning(counted);
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = WhenFull {
@@ -137,7 +142,48 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let forgotten = inserter.forgotten();
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
-    finish(args, inserter.set_mut(), (counts, forgotten), &mut progress, &waiting, talk)
+    finish(args, inserter.set_mut(), (counts, forgotten), &mut progress, &waiting, talk)?;
+    talk.say_all(&notes);
+    Ok(Outcome::Done)
+}
+
+/// Counts the distinct keys of the input, for which there has to be room.
+fn count(
+    args: &Args,
+    sources: &[Source],
+    (stop, total_bytes): (&Arc<Stop>, Option<u64>),
+    talk: Talk,
+) -> Result<u64, Error> {
+    let (options, reading) = (args.lines.key_options(), args.lines.reading());
+    let counted = fill::count_distinct(sources, &options, reading, stop, (talk, total_bytes))?;
+    let Some(counted) = counted else {
+        return Err(Error::usage(
+            "the lines of a pipe cannot be counted in advance, so -n must be given",
+            format!("for example: ... | mayhap build -o {} -n 10M", args.output.display()),
+        ));
+    };
+    let (lines, distinct) = (format_count(counted.lines), format_count(counted.distinct));
+    let about = if counted.room > counted.distinct { "about " } else { "" };
+    talk.say(&format!("counted {lines} lines with {about}{distinct} distinct keys"));
+    Ok(counted.room.max(1))
+}
+
+/// An empty filter of another system, for a number of keys that may have been counted; and what
+/// is to be said once it is saved.
+fn of_system(
+    args: &Args,
+    new: &NewSystemFile<'_>,
+    (items, counted): (Option<u64>, bool),
+    talk: Talk,
+) -> Result<(Box<dyn KeySet>, Vec<String>), Error> {
+    let (mut set, notes) = new.build(items, &args.digest, args.overfill)?;
+    if counted {
+        set = set.without_warning();
+    }
+    let name = args.output.display().to_string();
+    say_guess(&name, new.format(), set.key_types(), talk);
+    say_options(&name, new.format(), &args.lines.key_options(), talk);
+    Ok((Box::new(set), notes))
 }
 
 /// Builds a matrix of these lists, saves it and reports what it is.
@@ -167,6 +213,9 @@ fn finish(
     progress.clear();
     let options = filter.key_options(args.lines.key_options());
     waiting.save_set(&args.output, (filter, &options.to_header()), args.force)?;
+    if let Some(not_keys) = filter.all_not_keys() {
+        talk.warn(&not_keys.text);
+    }
     let name = args.output.display().to_string();
     let summary = Summary::new(name, counts, seconds, true, filter.numbers());
     summary.with_forgotten(forgotten).print(talk, args.json)?;

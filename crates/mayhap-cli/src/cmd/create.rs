@@ -1,17 +1,21 @@
 //! `mayhap create`: an empty filter file.
 
-use crate::args::{DigestArgs, ForeignArgs, LineArgs, LockArgs, ReplicaArgs, ServerArgs, SizeArgs};
+use crate::args::{
+    DigestArgs, LineArgs, LockArgs, NEW_FORMAT, ReplicaArgs, ServerArgs, SizeArgs, SystemArgs,
+};
 use crate::error::Error;
 use crate::files::refuse_existing;
 use crate::io::messages::Talk;
 use crate::outcome::Outcome;
-use crate::set::create::Create;
+use crate::set::create::{Create, NewSystemFile};
 use crate::set::fill::Counts;
+use crate::set::foreign::say_options;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
 use mayhap_lists::Stop;
+use mayhap_sets::KeySet;
 use mayhap_units::span::parse_time;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,17 +29,24 @@ Examples:
   mayhap create all.mayhap --layout scalable              # grows with its keys
   mayhap create on.mayhap --layout counting -n 1M         # keys can be removed
   mayhap create redis://127.0.0.1:6379/0/seen -n 10M --ttl 7d    # on a server, for a week
-  mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers";
+  mayhap create users.mayhap -n 1M --new-key-file users.key   # keys from strangers
+  mayhap create ids.guava --format guava -n 1M -p 1%      # for a program with Guava";
 
 const NOTES: &str = "\
 On a server (see mayhap push --help) the default layout is blocked. If a filter of that name \
 exists with the same parameters, nothing is changed and the command says so, so many programs can \
 start with it; one with other parameters is an error. --force replaces it with an empty one, in \
-one step.";
+one step.
+
+With --format the file is one of another system, of the size that this system computes from -n \
+and -p (or of --bits and --hashes, for bits-and-blooms, magnuss and magnuss-redis): it opens the \
+file, and so do the other commands. --seed N makes a Spark filter of version 2. Where a file does \
+not record its size, the command prints the options that it needs.";
 
 /// Create an empty filter, in a file or on a server
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
 pub struct Args {
     /// The filter file to write, or redis://host:port/database/name
     #[arg(value_name = "FILTER")]
@@ -54,7 +65,7 @@ pub struct Args {
     #[command(flatten)]
     replicas: ReplicaArgs,
     #[command(flatten)]
-    foreign: ForeignArgs,
+    system: SystemArgs,
     #[command(flatten)]
     size: SizeArgs,
     #[command(flatten)]
@@ -75,6 +86,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     #[cfg(feature = "redis")]
     if crate::args::url::is_url(&args.file) {
         let place = remote::Place::of(&args.file)?;
+        args.system.check_server()?;
         let connection = remote::Connection::open(place, &args.server, args.replicas, talk)?;
         let (size, digest) = (&args.size, &args.digest);
         let wanted = remote::create::Wanted {
@@ -82,7 +94,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             digest,
             options: &options,
             ttl: args.ttl,
-            foreign: &args.foreign,
+            foreign: &args.system.foreign,
         };
         remote::create::create(&connection, wanted, args.force, (talk, args.json))?;
         return Ok(Outcome::Done);
@@ -97,6 +109,15 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // Once it is being written it is written whole: no half of it is left beside its name.
     let stop = Stop::on_signals()?;
     let waiting = Waiting::new("create", args.lock, talk, Some(&stop));
+    let system = NewSystemFile::of(&args.file, &args.system, (&args.size, &args.digest))?;
+    if let Some(new) = system {
+        refuse_existing(&args.file, args.force)?;
+        let (mut set, notes) = new.build(args.size.items, &args.digest, false)?;
+        say_options(&name, new.format(), &options, talk);
+        save(args, &mut set, "", &waiting, talk)?;
+        talk.say_all(&notes);
+        return Ok(Outcome::Done);
+    }
     let create = Create::of(&args.size, args.size.items)?;
     if create.is_none() && !args.size.is_fixed() {
         return Err(Error::usage(
@@ -107,8 +128,20 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     refuse_existing(&args.file, args.force)?;
     let mut set = Create::build_any(&args.size, args.size.items, &args.digest)?;
     let options = set.key_options(options).to_header();
-    waiting.save_set(&args.file, (&mut *set, &options), args.force)?;
-    let summary = Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers());
-    summary.print(talk, args.json)?;
+    save(args, &mut *set, &options, &waiting, talk)?;
     Ok(Outcome::Done)
+}
+
+/// Saves the filter and reports what it is.
+fn save(
+    args: &Args,
+    set: &mut dyn KeySet,
+    options: &str,
+    waiting: &Waiting,
+    talk: Talk,
+) -> Result<(), Error> {
+    waiting.save_set(&args.file, (set, options), args.force)?;
+    let name = args.file.display().to_string();
+    Summary::new(name, Counts::default(), Duration::ZERO, true, set.numbers())
+        .print(talk, args.json)
 }

@@ -7,6 +7,7 @@ use mayhap_formats::Format;
 impl From<Foreign> for Error {
     fn from(source: Foreign) -> Self {
         let hint = match &source {
+            Foreign::Create { source, .. } => create_hint(source).into(),
             Foreign::Ambiguous { .. } => "say which one with --format FORMAT".into(),
             Foreign::WrongKeyType { known, .. } => {
                 let known: Vec<&str> = known.iter().map(|known| known.name()).collect();
@@ -42,6 +43,22 @@ impl From<Foreign> for Error {
             Foreign::Format { name, source } => Self::Foreign { name, source },
             source => Self::usage(source.to_string(), hint),
         }
+    }
+}
+
+/// The next step where a system has no filter of the parameters.
+fn create_hint(error: &mayhap_formats::Error) -> &'static str {
+    use mayhap_formats::Error as Formats;
+    match error {
+        Formats::Unsupported { operation: "choosing m and k", .. } => {
+            "give -n and -p instead of --bits and --hashes"
+        }
+        Formats::Unsupported { .. } => "omit it",
+        Formats::TooLarge { field: "seed", .. } => "choose a smaller one",
+        Formats::BadField { field: "p", .. } => "choose another rate (-p)",
+        Formats::BadField { .. } => "choose another one",
+        Formats::TooLarge { .. } => "choose fewer keys (-n) or a higher rate (-p)",
+        _ => "choose another number of keys (-n) or another rate (-p)",
     }
 }
 

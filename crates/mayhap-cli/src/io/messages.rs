@@ -57,6 +57,13 @@ impl Talk {
         }
     }
 
+    /// Says each in a line, unless quiet.
+    pub fn say_all(self, texts: &[String]) {
+        for text in texts {
+            self.say(text);
+        }
+    }
+
     /// [`Talk::say`] while a progress bar may be on the line: it is drawn again below.
     pub fn say_over_progress(self, text: &str) {
         if !self.quiet {

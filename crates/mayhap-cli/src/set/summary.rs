@@ -70,7 +70,10 @@ impl Summary {
         if json {
             return Talk::json(self, true);
         }
-        let is_empty = matches!(&self.numbers, Numbers::Own(state) if state.items == 0);
+        let is_empty = match &self.numbers {
+            Numbers::Own(state) => state.items == 0,
+            Numbers::Foreign(numbers) => numbers.fill_ratio == 0.0,
+        };
         let line = if self.lines_read == 0 && is_empty {
             format!("{}: empty", self.file)
         } else {

@@ -14,12 +14,12 @@ pub(crate) fn bytes(name: &str) -> Vec<u8> {
     std::fs::read(golden(name)).unwrap()
 }
 
-fn notes(name: &str) -> Value {
+pub(crate) fn notes(name: &str) -> Value {
     serde_json::from_slice(&bytes(&format!("{name}.json"))).unwrap()
 }
 
 /// A number that may be written as text.
-fn number(json: &Value) -> i64 {
+pub(crate) fn number(json: &Value) -> i64 {
     json.as_i64().unwrap_or_else(|| json.as_str().unwrap().parse().unwrap())
 }
 
@@ -102,7 +102,7 @@ impl Case {
 }
 
 /// The keys of a rule, as lines.
-fn of_rule(rule: &Value) -> Vec<String> {
+pub(crate) fn of_rule(rule: &Value) -> Vec<String> {
     let count = rule["count"].as_i64().unwrap_or(0);
     let text = |name: &str| rule[name].as_str().unwrap_or_default().to_owned();
     let key = |i| match rule["kind"].as_str().unwrap() {

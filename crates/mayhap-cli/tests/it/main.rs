@@ -6,6 +6,7 @@ mod check;
 mod completions;
 mod cookbook;
 mod crash;
+mod created;
 mod dedup;
 mod exact;
 mod explain;

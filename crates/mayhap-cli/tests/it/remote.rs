@@ -53,6 +53,18 @@ fn what_is_added_on_a_server_is_found_there() {
 }
 
 #[test]
+fn a_bitmap_whose_size_would_overflow_is_not_created() {
+    let Some(server) = server() else { return };
+    let (folder, url) = (folder(), url(&server, "bits"));
+    // 7 n is a negative number of 32 bits, and a filter of |m| bits would be too small.
+    let create = ["create", &url, "--format", "magnuss-redis", "-n", "386433243", "-p", "1%"];
+    let talk = fail(folder.path(), &create, b"");
+    assert!(talk.contains("number of bits is 3902537"), "{talk}");
+    assert!(talk.contains("hint: choose fewer keys (-n) or a higher rate (-p)"), "{talk}");
+    assert_eq!(server.cli(&["KEYS", "*"]).unwrap(), "");
+}
+
+#[test]
 fn a_filter_on_a_server_is_asked_beside_files() {
     let Some(server) = server() else { return };
     let (folder, url) = (folder(), url(&server, "seen"));

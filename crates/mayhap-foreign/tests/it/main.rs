@@ -1,8 +1,8 @@
 //! Golden files of Guava, opened by path and queried and filled as sets.
 
 use mayhap::Bitmap;
-use mayhap_foreign::{Error, ForeignFile, ForeignSet, Known};
-use mayhap_formats::{BloomFileter, BloomFileterOptions, Format, KeyType, Limits};
+use mayhap_foreign::{Error, ForeignFile, ForeignSet, Known, Size};
+use mayhap_formats::{BloomFileter, BloomFileterOptions, Format, KeyType, Limits, NewFilter};
 use mayhap_sets::{Held, KeySet, Keys, NotKeys, Refusal, Room, WholeFile};
 use mayhap_store::{FilterLock, LockOptions};
 use std::path::PathBuf;
@@ -123,4 +123,36 @@ fn a_set_is_saved_where_it_was_and_read_again_when_others_have() {
         .unwrap();
     let error = sets[1].reload().unwrap_err();
     assert!(error.to_string().contains("replaced by a file of another system"), "{error}");
+}
+
+#[test]
+fn a_created_file_knows_its_numbers_until_it_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids");
+    let size = Size::Of(NewFilter::new(100, 0.01));
+    let create = |format, max_bytes| ForeignFile::create(&path, format, size, None, max_bytes);
+    let mut set = ForeignSet::to_fill(create(Format::Guava, 1 << 20).unwrap(), false).unwrap();
+    assert_eq!((set.capacity(), set.target_fpp()), (Some(100), 0.01));
+    let texts: Vec<String> = (0..200).map(|i: u32| format!("key {i}")).collect();
+    let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
+    let mut new = Bitmap::new();
+    set.insert_keys_into(texts[..110].into(), &mut new).unwrap();
+    assert_eq!(Room::left(set.held(), 100), Room::Repeats);
+    // Its bits may speak of as many by chance, but not of twice as many.
+    assert!(set.file().filter().estimated_items() > Some(100));
+    assert_eq!(set.numbers().warning("ids"), None);
+    set.insert_keys_into(texts[110..].into(), &mut new).unwrap();
+    assert!(set.numbers().warning("ids").is_some());
+    let lock = FilterLock::take(&path, &mut LockOptions::new("a test")).unwrap();
+    set.save_new(&lock, false).unwrap();
+    assert!(set.file().is_unchanged());
+    assert!(set.save_new(&lock, false).is_err(), "it was replaced");
+    let file = ForeignFile::open(&path, Known::default(), 1 << 20).unwrap().unwrap();
+    assert_eq!((file.expected_items(), file.target_fpp()), (None, None));
+    // A bitmap knows what opening it needs.
+    let file = create(Format::Redisson, 1 << 20).unwrap();
+    let shape = file.unrecorded_shape().unwrap();
+    assert_eq!((shape.num_bits, shape.num_hashes), (958, 7));
+    let small = create(Format::Redisson, 119).unwrap_err();
+    assert!(matches!(small, Error::TooLarge { needed: 120, limit: 119 }), "{small}");
 }

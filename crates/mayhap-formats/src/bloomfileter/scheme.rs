@@ -30,6 +30,25 @@ impl BloomFileterRate {
         4 << self as u32
     }
 
+    /// The preset with the fewest bits whose rate is at most `fpp` for as many keys as it is for;
+    /// `None` if there is none.
+    ///
+    /// With k n bits for n keys, 1 − 1/e of them are set, and the rate is `(1 − 1/e)^k`: 16 %,
+    /// 2.5 %, 6.5e-4 and 4.2e-7, were the positions of different keys independent.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::BloomFileterRate;
+    ///
+    /// assert_eq!(BloomFileterRate::of_fpp(0.03), Some(BloomFileterRate::Small));
+    /// assert_eq!(BloomFileterRate::of_fpp(1e-7), None);
+    /// ```
+    pub fn of_fpp(fpp: f64) -> Option<Self> {
+        let fill = 1.0 - libm::exp(-1.0);
+        Self::ALL.into_iter().find(|rate| fill.powi(rate.num_hashes().cast_signed()) <= fpp)
+    }
+
     /// The first k primes.
     pub(super) fn seeds(self) -> &'static [i32] {
         &PRIMES[..self.num_hashes() as usize]

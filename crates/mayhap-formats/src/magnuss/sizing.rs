@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::java::round_half_up;
+use crate::limits::check_fpp;
 use std::f64::consts::LN_2;
 
 /// The arguments of a constructor.
@@ -62,6 +63,44 @@ impl MagnusSizing {
     /// 0).
     pub fn num_bits_and_hashes(&self) -> Result<(i32, u32), Error> {
         self.numbers().map(|numbers| (numbers.num_bits, numbers.num_hashes))
+    }
+
+    /// Checks that the original neither cuts m off nor overflows on the way to it, which makes a
+    /// filter smaller than intended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] for more than 2^31 − 1 bits; [`Error::BadField`] for an f outside of
+    /// (0, 1).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use mayhap_formats::MagnusSizing;
+    ///
+    /// let sizing = |expected_items| MagnusSizing::RedisRate { fpp: 0.01, expected_items };
+    /// // 7 n is negative in 32 bits.
+    /// assert!(sizing(386_433_243).num_bits_and_hashes()?.0 < 0);
+    /// assert!(sizing(386_433_243).check_overflow().is_err());
+    /// assert!(sizing(1_000_000).check_overflow().is_ok());
+    /// # Ok::<(), mayhap_formats::Error>(())
+    /// ```
+    pub fn check_overflow(&self) -> Result<(), Error> {
+        let num_bits = match *self {
+            Self::Rate { fpp, expected_items } | Self::RedisRate { fpp, expected_items } => {
+                let num_hashes = libm::ceil(-libm::log2(check_fpp("p", fpp)?));
+                num_hashes * f64::from(expected_items) / LN_2
+            }
+            Self::BitsPerItem { bits_per_item, expected_items, .. } => {
+                bits_per_item * f64::from(expected_items)
+            }
+            Self::Bits { num_bits, .. } => f64::from(num_bits),
+        };
+        if num_bits <= f64::from(i32::MAX) {
+            return Ok(());
+        }
+        let (field, limit) = ("number of bits", i32::MAX as u64);
+        Err(Error::TooLarge { field, limit, found: num_bits.ceil() as u64 })
     }
 
     pub(super) fn numbers(&self) -> Result<Numbers, Error> {

@@ -1,11 +1,13 @@
 //! Our side of `others.sh`: `write FOLDER` makes the keys and our filters, `check FOLDER` compares
-//! what the other side left there.
+//! what the other side left there. `sbbf NAME MEMBERS MORE` is the other side itself, for filters
+//! that the command has created: the crate `parquet` opens one.
 
 use flate2::read::GzDecoder;
 use mayhap_formats::{
     DcsoFilter, Error, ForeignFilter, Format, KeyType, Limits, ParquetFile, PyBloomFilterMmap,
     PyBloomLiveFilter, PyBloomLiveRelease, RbloomFilter, open,
 };
+use parquet::bloom_filter::Sbbf;
 use std::collections::BTreeSet;
 use std::error::Error as StdError;
 use std::fs;
@@ -30,8 +32,21 @@ fn main() -> Result<(), Box<dyn StdError>> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["write", folder] => write(Path::new(folder)),
         ["check", folder] => check(Path::new(folder)),
-        _ => Err("write FOLDER or check FOLDER".into()),
+        ["sbbf", name, members, more] => extend_sbbf(name, members, more),
+        _ => Err("write FOLDER, check FOLDER or sbbf NAME MEMBERS MORE".into()),
     }
+}
+
+/// Counts the members that the crate `parquet` finds in a lone filter, in `NAME.found`, and adds
+/// more keys, in `NAME.theirs`.
+fn extend_sbbf(name: &str, members: &str, more: &str) -> Result<(), Box<dyn StdError>> {
+    let mut filter = Sbbf::from_bytes(&fs::read(name)?)?;
+    let found = fs::read_to_string(members)?.lines().filter(|&key| filter.check(key)).count();
+    fs::write(format!("{name}.found"), format!("{found}\n"))?;
+    fs::read_to_string(more)?.lines().for_each(|key| filter.insert(key));
+    let mut theirs = Vec::new();
+    filter.write(&mut theirs)?;
+    Ok(fs::write(format!("{name}.theirs"), theirs)?)
 }
 
 /// A file without gzip, whose compressor is each side's own.

@@ -2,6 +2,7 @@
 
 mod bits_and_blooms;
 mod bloomfileter;
+mod create;
 mod dcso;
 mod detect;
 mod guava;

@@ -1,11 +1,13 @@
 //! New filters, as `--layout` and the sizes on the command line say: `kind.rs` empty ones,
 //! `fuse.rs` from all keys at once, `matrix.rs` a set for each list, `growing.rs` one that is never
-//! saved.
+//! saved; `system.rs` those of other systems.
 
 pub mod fuse;
 mod growing;
 mod kind;
 pub mod matrix;
+mod system;
 
 pub use growing::{FIRST_ITEMS, growing};
 pub use kind::Create;
+pub use system::NewSystemFile;

@@ -7,7 +7,7 @@ use crate::io::messages::{Talk, grouped};
 use crate::set::fill::Counts;
 use crate::set::summary::Summary;
 use mayhap::{DigestFunction, FilterParams, Layout};
-use mayhap_formats::Format;
+use mayhap_formats::{Format, MagnusSizing};
 use mayhap_keys::KeyOptions;
 use mayhap_redis::{
     BfGrowth, BfKind, BfOptions, Found, MagnusParams, NativeFilter, NativeOptions, find,
@@ -107,9 +107,16 @@ impl Wanted<'_> {
             }
             Scheme::Magnus => {
                 self.only_plain("magnuss-redis")?;
-                let n = i32::try_from(expected_items).unwrap_or(i32::MAX);
-                let params = MagnusParams::of_rate(target_fpp, n);
-                let params = params.map_err(|error| Error::usage(error.to_string(), ""))?;
+                // Of as many keys it is too large in any case.
+                let expected_items = i32::try_from(expected_items).unwrap_or(i32::MAX);
+                let sizing = MagnusSizing::RedisRate { fpp: target_fpp, expected_items };
+                let refused = |problem: String| {
+                    let problem = format!("cannot create {name}: {problem}");
+                    Error::usage(problem, "choose fewer keys (-n) or a higher rate (-p)")
+                };
+                sizing.check_overflow().map_err(|error| refused(error.to_string()))?;
+                let params = MagnusParams::of_rate(target_fpp, expected_items);
+                let params = params.map_err(|error| refused(error.to_string()))?;
                 Plan::Magnus { params, num_bitmaps: known.num_bitmaps.unwrap_or(1) }
             }
         }))

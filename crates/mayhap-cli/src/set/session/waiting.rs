@@ -75,7 +75,8 @@ impl Waiting {
         Ok(self.lock(path)?.save(header, segments, force)?)
     }
 
-    /// [`Waiting::save`] of a set, with these key options.
+    /// [`Waiting::save`] of a set, with these key options, which files of other systems cannot
+    /// record.
     ///
     /// # Errors
     ///
@@ -86,9 +87,12 @@ impl Waiting {
         (set, key_options): (&mut dyn KeySet, &str),
         force: bool,
     ) -> Result<(), Error> {
-        let Some(contents) = set.contents() else { return Err(not_of_a_file()) };
-        let header = contents.header(key_options);
-        self.save(path, &header, &contents.segments(), force)
+        if let Some(contents) = set.contents() {
+            let header = contents.header(key_options);
+            return self.save(path, &header, &contents.segments(), force);
+        }
+        let file = set.whole_file().ok_or_else(not_of_a_file)?;
+        Ok(file.save_new(&self.lock(path)?, force)?)
     }
 
     /// An error of the store; a signal that ended a wait is one.
