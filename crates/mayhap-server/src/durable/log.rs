@@ -83,7 +83,7 @@ pub struct Log {
     /// What is written is not where it has to be.
     pub(super) displaced: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
-    pub(super) checkpoints: Mutex<super::checkpoint::Checkpoints>,
+    pub(super) checkpoints: Mutex<super::previous::Checkpoints>,
     pub(super) checkpoint_requested: AtomicBool,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
@@ -97,7 +97,7 @@ impl Log {
         options: Options,
         id: u64,
         inner: Inner,
-        checkpoints: super::checkpoint::Checkpoints,
+        checkpoints: super::previous::Checkpoints,
     ) -> Self {
         let saved = RwLock::default();
         let log = Self {

@@ -11,7 +11,8 @@
 //! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
 //! disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
 //! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
-//! images by `images.rs` and drops the log before them, `recover.rs` opens a folder, `load.rs`
+//! images by `images.rs` and drops the log before them, `previous.rs` is what it leaves to the next
+//! one, `recover.rs` opens a folder, `load.rs`
 //! reads its images and `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is
 //! damaged, `backup.rs` copies a folder that is in use. What stands in files: `store.rs` and
 //! `folder.rs` (the folder), `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log),
@@ -36,6 +37,7 @@ mod operation;
 mod options;
 mod pack;
 mod place;
+mod previous;
 mod recorder;
 mod recover;
 mod repair;

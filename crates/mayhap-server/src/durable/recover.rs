@@ -1,11 +1,11 @@
 //! A data folder is opened: manifest, images, log; what a crash left is put right.
 
-use super::checkpoint::Checkpoints;
 use super::disk::{DiskFile, again, read_up_to, write_all_at};
 use super::item::{Replayed, replay_items};
 use super::load::load_images;
 use super::log::Inner;
 use super::manifest::Manifest;
+use super::previous::Checkpoints;
 use super::recorder::Batch;
 use super::segment::{self, Identity, Segment};
 use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, pack_path, segment_path};
