@@ -1,6 +1,6 @@
 //! The list of all filters: what a checkpoint writes of it, and what a start makes of it.
 
-use super::disk::{Event, Files, MemoryDisk};
+use super::disk::{Event, Failing, Fault, Files, MemoryDisk};
 use super::model::Model;
 use super::packs::{Many, open};
 use super::run::{Random, folder};
@@ -110,10 +110,10 @@ fn lists_stay_few_and_small_and_say_what_there_is() {
 /// The log is cut off where the checkpoint was made, so what is listed is what is there.
 #[test]
 fn names_and_times_that_the_log_sets_again_at_a_start_are_listed_too() {
-    let (mut random, mut next_id) = (Random(18), 41);
-    let mut many = Many::new(40);
+    let (mut random, mut next_id) = (Random(18), 201);
+    let mut many = Many::new(200);
     many.checkpoint();
-    for _ in 0..40 {
+    for _ in 0..30 {
         change(&mut many, &mut next_id, &mut random);
     }
     // Another process, which knows of the changes by the log alone.
@@ -121,6 +121,7 @@ fn names_and_times_that_the_log_sets_again_at_a_start_are_listed_too() {
     let (log, _) = open(&many.disk, &found, usize::MAX).unwrap();
     log.checkpoint(&found).unwrap();
     many.check();
+    assert_eq!(lists(&many.disk).len(), 2, "not all are listed anew");
     let listed = manifest(&many.disk)
         .filters
         .into_iter()
@@ -128,6 +129,32 @@ fn names_and_times_that_the_log_sets_again_at_a_start_are_listed_too() {
     let sets = many.model.0.lock().unwrap();
     let there = sets.iter().map(|(id, set)| (*id, set.name.clone(), set.expires_at));
     assert_eq!(listed.collect::<Vec<_>>(), there.collect::<Vec<_>>());
+}
+
+#[test]
+fn a_checkpoint_that_fails_leaves_what_was_renamed_to_the_next() {
+    for failing in 0.. {
+        let mut many = two_lists();
+        drop(many.log.now(&Operation::Rename { id: 5, name: b"other" }).unwrap());
+        many.model.rename(5, b"other");
+        {
+            let mut state = many.disk.state();
+            let from = state.calls + failing;
+            (state.struck, state.failing) =
+                (0, Some(Failing { fault: Fault::NoSpace, from, all: true }));
+        }
+        let failed = many.log.checkpoint(&many.model).is_err();
+        let struck = many.disk.state().struck;
+        many.disk.state().failing = None;
+        // What cannot be removed at the end is no failure.
+        if struck == 0 {
+            assert!(failing > 10 && !failed, "{failing} calls");
+            return;
+        }
+        many.insert(7);
+        many.checkpoint();
+        many.check();
+    }
 }
 
 #[test]
