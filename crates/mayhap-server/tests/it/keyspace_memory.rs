@@ -60,22 +60,6 @@ fn a_rename_charges_the_name_that_the_filter_has() {
     assert!(used <= 16 << 10);
 }
 
-/// Whoever deletes a filter to make room has the room when that is acknowledged.
-#[test]
-fn a_filter_that_is_removed_leaves_its_room_to_the_next_at_once() {
-    let options = Options { max_memory: 1 << 20, ..Options::new(KEY) };
-    let keyspace = Keyspace::new(options);
-    let create =
-        |number| keyspace.create(&name(number, 100), Spec::growing(10, 0.1, 2), 1, None).map(drop);
-    let full = (0..).find(|&number| create(number).is_err()).unwrap();
-    assert!(full > 100, "{full}");
-    for round in 0..200 {
-        assert!(create(full + round).is_err(), "round {round}");
-        assert!(keyspace.remove(&name(round, 100), 1, None).unwrap());
-        create(full + round).unwrap_or_else(|refused| panic!("round {round}: {refused}"));
-    }
-}
-
 /// What was there is there again, however many filters it was.
 #[test]
 fn filters_come_back_when_the_limit_is_below_the_first_of_them() {
