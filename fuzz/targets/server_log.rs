@@ -1,5 +1,5 @@
 //! A byte that says what, then bytes as a file of a data folder: the manifest, a segment of the
-//! log, the items in it, or a record of a pack and the image in that.
+//! log, the items in it, a record of a pack and the image in that, or lists of filters.
 //!
 //! Checksums are put right, so that what is behind them is reached. Oracles: opening ends, with the
 //! filters or with an error that names what is wrong; what opened once opens again with the same
@@ -28,25 +28,26 @@ fuzz_target!(|data: &[u8]| {
         let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir_all(&path));
     }
     std::fs::create_dir_all(folder.join("log")).unwrap();
-    let record = match kind {
+    std::fs::create_dir_all(folder.join("filters")).unwrap();
+    let (manifest, segment) = match kind {
         // A record as it is, and one whose image is the input.
-        0xf0..0xf8 => Some(bytes.to_vec()),
-        0xf8.. => Some(record(bytes)),
-        _ => None,
-    };
-    if let Some(record) = &record {
-        std::fs::create_dir_all(folder.join("filters")).unwrap();
-        std::fs::write(folder.join("filters/1.pack"), [pack_header(), record.clone()].concat())
-            .unwrap();
-    }
-    let (manifest, segment) = match kind % 4 {
-        _ if record.is_some() => {
-            (manifest_of(record.as_deref().unwrap_or_default()), segment_header())
+        0xf0.. => {
+            let record = if kind < 0xf8 { bytes.to_vec() } else { record(bytes) };
+            let pack = [pack_header(), record.clone()].concat();
+            std::fs::write(folder.join("filters/1.pack"), pack).unwrap();
+            (manifest_of(&record), segment_header())
         }
-        0 => (sealed(bytes), segment_header()),
-        1 => (manifest(), [&segment_header()[..], bytes].concat()),
-        2 => (manifest(), [segment_header(), frames(bytes)].concat()),
-        _ => (manifest(), [segment_header(), frames(&items(bytes))].concat()),
+        // Lists as they are, and lists of records.
+        0xe0.. => {
+            let lists = parts(bytes).map(|part| if kind < 0xe8 { raw(part) } else { list(part) });
+            (listed(folder, &lists.collect::<Vec<_>>()), segment_header())
+        }
+        _ => match kind % 4 {
+            0 => (sealed(1 + kind / 4 % 3, bytes), segment_header()),
+            1 => (manifest(), [&segment_header()[..], bytes].concat()),
+            2 => (manifest(), [segment_header(), frames(bytes)].concat()),
+            _ => (manifest(), [segment_header(), frames(&items(bytes))].concat()),
+        },
     };
     std::fs::write(folder.join("manifest"), manifest).unwrap();
     std::fs::write(folder.join("log/1.log"), segment).unwrap();
@@ -119,9 +120,10 @@ fn segment_header() -> Vec<u8> {
     bytes
 }
 
-/// Magic, version and digest as they are; the rest from the input, with the right checksum.
-fn sealed(input: &[u8]) -> Vec<u8> {
+/// Magic and digest as they are, this version; the rest from the input, with the right checksum.
+fn sealed(version: u8, input: &[u8]) -> Vec<u8> {
     let mut bytes = manifest_start();
+    bytes[8] = version;
     bytes.extend_from_slice(input);
     let checksum = xxh3_64(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
@@ -139,7 +141,62 @@ fn manifest_start() -> Vec<u8> {
 /// One without filters, whose log begins with segment 1 and frame 0.
 fn manifest() -> Vec<u8> {
     let numbers = [LOG_ID, 0, 1, 0, LOG_ID, 1, 1, 0];
-    sealed(&numbers.map(u64::to_le_bytes).concat())
+    sealed(1, &numbers.map(u64::to_le_bytes).concat())
+}
+
+/// Writes lists, each with how many records it is said to have; returns a manifest that names them.
+fn listed(folder: &Path, lists: &[(Vec<u8>, u64)]) -> Vec<u8> {
+    let count = lists.len() as u64;
+    let mut numbers = vec![LOG_ID, 0, 1, 0, LOG_ID, 1, count + 1, count];
+    for (number, (bytes, records)) in (1..).zip(lists) {
+        std::fs::write(folder.join(format!("filters/{number}.list")), bytes).unwrap();
+        numbers.extend([number, bytes.len() as u64, xxh3_64(bytes), *records]);
+    }
+    sealed(3, &numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<_>>())
+}
+
+/// A list whose records are these bytes, after one for their number.
+fn raw(input: &[u8]) -> (Vec<u8>, u64) {
+    let (count, rest) = input.split_first().unwrap_or((&0, &[]));
+    ([b"\x89mhplst\n\x01\0\0\0\0\0\0\0", rest].concat(), u64::from(*count))
+}
+
+/// A list of records from the input: what, how much higher the id is, which. Sound ones, mostly.
+fn list(input: &[u8]) -> (Vec<u8>, u64) {
+    let (mut out, mut count, mut id) = (b"\x89mhplst\n\x01\0\0\0\0\0\0\0".to_vec(), 0, 0);
+    for part in input.chunks(4) {
+        let &[what, step, a, b] = part else { break };
+        id += u64::from(step % 4);
+        let kind = [1, 1, 1, 1, 2, 2, 3, 4][usize::from(what % 8)];
+        out.extend_from_slice(&u64::to_le_bytes(id));
+        out.extend_from_slice(&u32::to_le_bytes(kind));
+        if kind < 3 {
+            // Of no image, mostly.
+            let number = u64::from(a == 255);
+            out.extend([number, 0, 0, 0, u64::from(b)].iter().flat_map(|n| n.to_le_bytes()));
+        }
+        if kind == 1 {
+            let spec = spec(a, b).encode();
+            out.extend_from_slice(&[0; 8]);
+            out.extend_from_slice(&[1, 0, 0, 0]);
+            out.extend_from_slice(&(spec.len() as u32).to_le_bytes());
+            out.push(b'a' + b % 8);
+            out.extend_from_slice(&spec);
+        }
+        count += 1;
+    }
+    (out, count)
+}
+
+/// The parts of an input, cut where it has `|~|`.
+fn parts(input: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(input);
+    std::iter::from_fn(move || {
+        let all = rest?;
+        let cut = all.windows(3).position(|three| three == b"|~|");
+        rest = cut.map(|cut| &all[cut + 3..]);
+        Some(&all[..cut.unwrap_or(all.len())])
+    })
 }
 
 fn pack_header() -> Vec<u8> {
@@ -181,10 +238,8 @@ fn manifest_of(record: &[u8]) -> Vec<u8> {
 
 /// Frames of items, cut where the input has `|~|`.
 fn frames(input: &[u8]) -> Vec<u8> {
-    let (mut out, mut previous, mut rest) = (Vec::new(), LOG_ID, input);
-    for sequence in 0_u64.. {
-        let cut = rest.windows(3).position(|three| three == b"|~|");
-        let payload = &rest[..cut.unwrap_or(rest.len())];
+    let (mut out, mut previous) = (Vec::new(), LOG_ID);
+    for (sequence, payload) in (0_u64..).zip(parts(input)) {
         let mut header = [0; 48];
         header[..4].copy_from_slice(b"\x89mhf");
         header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
@@ -196,8 +251,6 @@ fn frames(input: &[u8]) -> Vec<u8> {
         header[40..].copy_from_slice(&previous.to_le_bytes());
         out.extend_from_slice(&header);
         out.extend_from_slice(payload);
-        let Some(cut) = cut else { break };
-        rest = &rest[cut + 3..];
     }
     out
 }

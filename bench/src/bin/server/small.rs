@@ -5,11 +5,12 @@ use mayhap_bench::machine;
 use mayhap_bench::process::{Error, Process};
 use mayhap_bench::ratio::{self, Ratio, Side};
 use mayhap_bench::stats;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::io::{Read, Write};
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
 
 /// Commands of one pipeline.
 const PIPELINE: u64 = 1000;
@@ -27,6 +28,8 @@ struct Small {
     memory: (u64, u64),
     /// Seconds of the checkpoint of all, and of one after a change of one filter.
     saved: (f64, f64),
+    /// Bytes of the files that the second of them wrote, but for the log.
+    written: u64,
     /// Bytes of the folder.
     folder: u64,
     /// Seconds of each start, and of CPU.
@@ -49,14 +52,15 @@ pub(crate) fn report(program: &Path, folder: &Path, filters: u64) -> Result<Stri
     let _ = writeln!(
         out,
         "Created in {:.2} s, {:.2} s of CPU. Resident {} MiB, charged {} MiB. Checkpoint of all: \
-         {:.2} s; of one that was changed: {:.2} s. The folder: {} MiB. Starts: {} s. To touch as \
-         much fresh memory page by page takes the system {:.2} s.\n",
+         {:.2} s; of one that was changed: {:.2} s, {} bytes. The folder: {} MiB. Starts: {} s. To \
+         touch as much fresh memory page by page takes the system {:.2} s.\n",
         small.created.0,
         small.created.1,
         small.memory.0 >> 20,
         small.memory.1 >> 20,
         small.saved.0,
         small.saved.1,
+        small.written,
         small.folder >> 20,
         starts.join(", "),
         small.touched,
@@ -93,7 +97,9 @@ fn measure(program: &Path, folder: &Path, filters: u64) -> Result<Small, Error> 
     let memory = (server.resident()?, charged(&server)?);
     let all = save(&server)?;
     server.expect(b"BF.ADD f0000007 another\r\n", b":1\r\n")?;
+    let before = files_in(folder)?;
     let saved = (all, save(&server)?);
+    let written = bytes_changed(&before, &files_in(folder)?);
     drop(server);
     let mut starts = Vec::new();
     for _ in 0..STARTS {
@@ -104,7 +110,8 @@ fn measure(program: &Path, folder: &Path, filters: u64) -> Result<Small, Error> 
         starts.push((clock.elapsed().as_secs_f64(), server.cpu()?));
     }
     let touched = touch(memory.0 as usize);
-    Ok(Small { filters, created, memory, saved, folder: bytes_in(folder)?, starts, touched })
+    let folder = files_in(folder)?.values().map(|(bytes, _)| bytes).sum();
+    Ok(Small { filters, created, memory, saved, written, folder, starts, touched })
 }
 
 fn create(server: &Process, filters: u64) -> Result<(), Error> {
@@ -149,14 +156,28 @@ fn charged(server: &Process) -> Result<u64, Error> {
     }
 }
 
-fn bytes_in(folder: &Path) -> Result<u64, Error> {
-    let mut bytes = 0;
+/// Length of a file, and when it was changed.
+type State = (u64, SystemTime);
+
+fn files_in(folder: &Path) -> Result<BTreeMap<PathBuf, State>, Error> {
+    let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        let is_folder = entry.file_type()?.is_dir();
-        bytes += if is_folder { bytes_in(&entry.path())? } else { entry.metadata()?.len() };
+        if entry.file_type()?.is_dir() {
+            files.extend(files_in(&entry.path())?);
+        } else {
+            let found = entry.metadata()?;
+            files.insert(entry.path(), (found.len(), found.modified()?));
+        }
     }
-    Ok(bytes)
+    Ok(files)
+}
+
+/// Bytes of the files that are new or not what they were, but for the log.
+fn bytes_changed(before: &BTreeMap<PathBuf, State>, now: &BTreeMap<PathBuf, State>) -> u64 {
+    let is_log = |path: &Path| path.extension().is_some_and(|extension| extension == "log");
+    let changed = now.iter().filter(|(path, state)| before.get(*path) != Some(state));
+    changed.filter(|(path, _)| !is_log(path)).map(|(_, (bytes, _))| bytes).sum()
 }
 
 /// Seconds to write a byte to each page of so much fresh memory.

@@ -30,7 +30,7 @@ const TORN: &[u8] = b"\x89mhf unfinished";
 type Point = (&'static str, [u64; 3]);
 
 /// While clients write.
-const UNDER_LOAD: [Point; 39] = [
+const UNDER_LOAD: [Point; 42] = [
     ("log.writing", [1, 40, 400]),
     ("log.written", [2, 50, 300]),
     // Without a policy that syncs there is no sync.
@@ -49,6 +49,9 @@ const UNDER_LOAD: [Point; 39] = [
     ("image.written", [1, 2, 3]),
     ("image.synced", [1, 2, 3]),
     ("checkpoint.images_made", [1, 2, 3]),
+    ("list.created", [1, 2, 3]),
+    ("list.written", [1, 2, 3]),
+    ("list.synced", [1, 2, 3]),
     ("replace.created:manifest", [1, 2, 3]),
     ("replace.written:manifest", [1, 2, 3]),
     ("replace.synced:manifest", [1, 2, 3]),

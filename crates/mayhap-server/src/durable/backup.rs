@@ -1,12 +1,13 @@
 //! A copy of a data folder, also of one that a server writes to meanwhile.
 //!
-//! Images never change, and no number is given twice; the manifest is replaced as a whole; the log
-//! only grows at its end. So a manifest, the images that it names, and the log from its first
-//! segment to any place make a folder as a power cut would leave it. Images or segments that are
-//! gone before they are copied were let go of by a checkpoint, and its manifest is there: the copy
-//! begins again with that, and keeps the images that it has.
+//! Images and lists never change, and no number is given twice; the manifest is replaced as a
+//! whole; the log only grows at its end. So a manifest, the lists that it names, their images, and
+//! the log from its first segment to any place make a folder as a power cut would leave it. Files
+//! that are gone before they are copied were let go of by a checkpoint, and its manifest is there:
+//! the copy begins again with that, and keeps the images and lists that it has.
 
 use super::disk::{DiskFile, write_all_at};
+use super::lists::ListOf;
 use super::load::{packs_of, verify_images};
 use super::manifest::Manifest;
 use super::recover::replay_log;
@@ -82,7 +83,7 @@ pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> 
     let mut manifest = first;
     let mut attempts = 0;
     loop {
-        match copy_of(from, &store, &manifest.1, &mut copied) {
+        match copy_of(from, &store, &mut manifest.1, &mut copied) {
             Ok(()) => break,
             Err(error) if attempts == MOST_ATTEMPTS || !is_gone(&error) => return Err(error),
             Err(error) => {
@@ -95,7 +96,8 @@ pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> 
         }
     }
     let (bytes, manifest) = manifest;
-    let named: BTreeSet<String> = manifest.filters.iter().map(|(_, of)| of.path()).collect();
+    let images = manifest.filters.iter().map(|(_, of)| of.path());
+    let named: BTreeSet<String> = images.chain(manifest.lists.iter().map(ListOf::path)).collect();
     for path in copied.difference(&named) {
         store.remove(path)?;
     }
@@ -130,11 +132,11 @@ fn read_manifest(from: &Path) -> Result<(Vec<u8>, Manifest), Error> {
     Ok((bytes, manifest))
 }
 
-/// Copies images and log of a manifest.
+/// Copies the log, the lists and the images of a manifest, and reads the lists.
 fn copy_of(
     from: &Path,
     store: &Store,
-    manifest: &Manifest,
+    manifest: &mut Manifest,
     copied: &mut BTreeSet<String>,
 ) -> Result<(), Error> {
     // The log first: its segments are shorter lived than images, and what is in it is what was
@@ -147,15 +149,18 @@ fn copy_of(
     for (number, bytes) in lengths {
         copy(from, store, &segment_path(number), Some(bytes))?;
     }
-    let with_image = manifest.filters.iter().filter(|(_, of)| of.number != 0);
-    let paths: BTreeSet<String> = with_image.map(|(_, of)| of.path()).collect();
-    for path in paths {
+    let mut copy_once = |path: String| {
         if !copied.contains(&path) {
             copy(from, store, &path, None)?;
             copied.insert(path);
         }
-    }
-    Ok(())
+        Ok(())
+    };
+    manifest.lists.iter().map(ListOf::path).try_for_each(&mut copy_once)?;
+    manifest.read_lists(store)?;
+    let with_image = manifest.filters.iter().filter(|(_, of)| of.number != 0);
+    let paths: BTreeSet<String> = with_image.map(|(_, of)| of.path()).collect();
+    paths.into_iter().try_for_each(copy_once)
 }
 
 /// How much of each segment is to be copied: a beginning of the log, at least as long as it was

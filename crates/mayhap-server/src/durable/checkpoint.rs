@@ -1,19 +1,21 @@
-//! Checkpoints: filters are saved as images, so that the log before them can go.
+//! Checkpoints: filters are saved as images and listed, so that the log before them can go.
 
-use super::disk::DiskFile;
-use super::images::{Images, Packs, worn};
+use super::images::{Images, worn};
+use super::list::Record;
+use super::lists::{self, ListOf, Touch};
 use super::manifest::{ImageOf, Manifest};
+use super::previous::{Checkpoints, ImagesById};
 use super::recorder::Unsafe;
-use super::segment::{self, Identity};
-use super::store::{FILTERS, LOG, MANIFEST, segment_path};
+use super::segment;
+use super::store::{FILTERS, LOG, MANIFEST, list_path, segment_path};
 use super::trouble::Trouble;
 use super::{Error, Filters, Log, Refused, Saved};
 use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
 use crate::sync::Ordering;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 use std::time::Instant;
 
 /// What a checkpoint did.
@@ -25,26 +27,14 @@ pub struct Saves {
     pub moved: u64,
     /// Bytes of all these images.
     pub image_bytes: u64,
+    /// Bytes of the list of what was changed, or of all filters.
+    pub list_bytes: u64,
     /// Bytes of log that are not needed any more.
     pub log_bytes: u64,
 }
 
 fn trouble() -> Refused {
     Refused("the log is in trouble".to_owned())
-}
-
-/// What one checkpoint leaves to the next.
-#[derive(Debug)]
-pub(super) struct Checkpoints {
-    /// The one on the disk, without its filters.
-    pub(super) manifest: Manifest,
-    /// The images that it names, by the ids of their filters, in order.
-    images: Vec<(u64, ImageOf)>,
-    packs: Packs,
-    /// A segment that is made and not yet written to.
-    pub(super) next: Option<(u64, Arc<dyn DiskFile>)>,
-    /// Files that are no longer needed and could not be removed yet.
-    garbage: Vec<String>,
 }
 
 /// The log at the moment at which a checkpoint begins.
@@ -55,71 +45,66 @@ struct Begun {
     first_sequence: u64,
     first_previous: u64,
     next_id: u64,
-    list: Vec<Saved>,
+    /// The filters that there are, in order.
+    ids: Vec<u64>,
+    listing: Listing,
     changed: HashSet<u64>,
+    /// Filters whose names or times were set.
+    listed: HashSet<u64>,
     unwritten: Vec<Unsafe>,
     old_bytes: u64,
 }
 
-impl Checkpoints {
-    /// After a manifest was read, or put in place.
-    pub(super) fn new(mut manifest: Manifest, packs: Packs) -> Self {
-        let images = take_images(&mut manifest);
-        Self { manifest, images, packs, next: None, garbage: Vec::new() }
-    }
+/// What is to be listed, apart from images.
+struct Listing {
+    /// How many lists stay; with none, all filters are listed.
+    staying: usize,
+    /// What lists that do not stay have, and what was changed since.
+    touched: BTreeMap<u64, Touch>,
+    /// Those of them that are to be listed with name and time, or all; in order.
+    saved: Vec<Saved>,
+}
 
-    /// Bytes of all images.
-    pub(super) fn image_bytes(&self) -> u64 {
-        self.images.iter().map(|(_, of)| of.bytes).sum()
-    }
-
-    /// The image of a filter; number 0 if it has none.
-    fn image(&self, id: u64) -> ImageOf {
-        let found = self.images.binary_search_by_key(&id, |(id, _)| *id);
-        found.map_or_else(|_| ImageOf::default(), |place| self.images[place].1)
-    }
-
-    pub(super) const fn identity(&self) -> &Identity {
-        &self.manifest.identity
-    }
-
-    /// A new manifest is in place, with packs that were made for it: what only the old one named
-    /// is to be removed.
-    fn replace(&mut self, mut manifest: Manifest, made: Packs) {
-        let images = take_images(&mut manifest);
-        let kept: HashSet<u64> = images.iter().map(|(_, of)| of.number).collect();
-        let gone =
-            self.images.iter().filter(|(_, of)| of.number != 0 && !kept.contains(&of.number));
-        self.garbage.extend(gone.map(|(_, of)| of.path()));
-        // Many images stand in one file.
-        self.garbage.dedup();
-        self.packs.extend(made);
-        self.packs.retain(|number, _| kept.contains(number));
-        (self.manifest, self.images) = (manifest, images);
+impl Listing {
+    /// With `changed`, about so many filters were inserted into; without, no list may stay. The
+    /// ids are those that there are, and those whose names or times were set.
+    fn new(
+        checkpoints: &Checkpoints,
+        filters: &dyn Filters,
+        (ids, listed): (&[u64], &HashSet<u64>),
+        changed: Option<usize>,
+    ) -> Self {
+        let lists = &checkpoints.manifest.lists;
+        let is_new = |&(_, of): &(u64, Option<ImageOf>)| of.is_none();
+        let new: Vec<u64> = checkpoints.images_of(ids).filter(is_new).map(|(id, _)| id).collect();
+        let gone = checkpoints.images.len() + new.len() - ids.len();
+        // Most of those that are new, or have another name, were inserted into, too.
+        let changed = changed.map(|changed| changed.max(listed.len()).max(new.len()) + gone);
+        let staying = changed.map_or(0, |changed| lists::staying(lists, changed as u64));
+        if staying == 0 {
+            return Self { staying, touched: BTreeMap::new(), saved: filters.list() };
+        }
+        let mut touched = lists::taken_in(&lists[staying..]);
+        let whole = touched.iter().filter(|(_, touch)| **touch == Touch::All).map(|(id, _)| *id);
+        let whole: BTreeSet<u64> = whole.chain(new).chain(listed.iter().copied()).collect();
+        let saved: Vec<Saved> = whole.into_iter().filter_map(|id| filters.saved(id)).collect();
+        touched.extend(saved.iter().map(|saved| (saved.id, Touch::All)));
+        Self { staying, touched, saved }
     }
 }
 
-/// Whether a filter needs a new image.
+/// Why a filter needs a new image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
-    No,
     Changed,
     /// It was not changed, and its pack is to go.
     Moved,
 }
 
-/// Names are not kept: whoever makes the next manifest lists them anew.
-fn take_images(manifest: &mut Manifest) -> Vec<(u64, ImageOf)> {
-    let filters = std::mem::take(&mut manifest.filters);
-    let mut images: Vec<_> = filters.iter().map(|(filter, of)| (filter.id, *of)).collect();
-    images.sort_unstable_by_key(|(id, _)| *id);
-    images
-}
-
 impl Log {
     /// Saves all filters that were changed since they were saved last, and lets go of the log
     /// before that. Insertions go on meanwhile; operations wait for as long as it takes to list
-    /// the filters.
+    /// the filters whose names or times were changed, or once in a while all of them.
     ///
     /// Whatever happens on the way, the folder has all that is in the log: the old images and the
     /// old log are removed last. One at a time; a second one waits.
@@ -156,6 +141,7 @@ impl Log {
                 self.remove_garbage(checkpoints);
                 let mut inner = self.lock();
                 inner.filters.extend(begun.changed);
+                inner.listed.extend(begun.listed);
                 inner.unwritten.append(&mut begun.unwritten);
                 inner.older_bytes += begun.old_bytes;
                 Err(error)
@@ -175,10 +161,22 @@ impl Log {
             Some((made, file)) if made == number => (made, file),
             _ => (number, segment::create(&self.store, checkpoints.identity(), number)?),
         };
+        let lists = self.store.numbers(FILTERS, ".list")?;
         fail_point("checkpoint.begun");
         let _contents = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
         let _operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
-        let list = filters.list();
+        let (all, changed, listed) = {
+            let mut inner = self.lock();
+            let all = matches!(inner.trouble, Some(Trouble::Displaced { .. }));
+            // Nothing is added to those that are listed while no operation is going on.
+            (all, inner.filters.len(), std::mem::take(&mut inner.listed))
+        };
+        let ids = filters.ids();
+        // A list that was removed is not relied on: all filters are listed anew.
+        let has_lists =
+            checkpoints.manifest.lists.iter().all(|of| lists.binary_search(&of.number).is_ok());
+        let of = (has_lists && !all).then_some(changed);
+        let listing = Listing::new(checkpoints, filters, (&ids, &listed), of);
         let mut inner = self.lock();
         let must_cut = match &inner.trouble {
             Some(Trouble::Write { must_cut, .. }) => *must_cut,
@@ -187,6 +185,7 @@ impl Log {
         };
         if must_cut {
             checkpoints.next = Some((number, file));
+            inner.listed = listed;
             return Err(Error::Refused(self.refuse(&inner).err().unwrap_or_else(trouble)));
         }
         let old_bytes = inner.older_bytes + inner.end;
@@ -197,19 +196,21 @@ impl Log {
         // What was there before counts again only if this fails.
         inner.older_bytes = 0;
         Ok(Begun {
-            all: matches!(inner.trouble, Some(Trouble::Displaced { .. })),
+            all,
             first_segment: number,
             first_sequence: inner.sequence,
             first_previous: inner.previous,
             next_id: inner.next_id,
-            list,
+            ids,
+            listing,
             changed: std::mem::take(&mut inner.filters),
+            listed,
             unwritten: std::mem::take(&mut inner.unwritten),
             old_bytes,
         })
     }
 
-    /// Writes images of what was changed, then the manifest that names them.
+    /// Writes images of what was changed, a list of that, then the manifest that names it.
     fn save(
         &self,
         checkpoints: &mut Checkpoints,
@@ -217,18 +218,23 @@ impl Log {
         filters: &dyn Filters,
         made: &mut Vec<String>,
     ) -> Result<Saves, Error> {
-        let list = std::mem::take(&mut begun.list);
-        let due = self.images_due(checkpoints, begun, &list)?;
+        let due = self.images_due(checkpoints, begun)?;
         let next_image = checkpoints.manifest.next_image;
         let mut images = Images::new(&self.store, next_image, self.options.packed_bytes);
-        let written = write_images(&mut images, begun, (list, &due), filters).and_then(|done| {
+        let written = write_images(&mut images, begun, &due, filters).and_then(|done| {
             images.finish()?;
             Ok(done)
         });
         checkpoints.manifest.next_image = images.next;
         made.append(&mut images.made);
-        let (saves, saved) = written?;
+        let (mut saves, saved) = written?;
         fail_point("checkpoint.images_made");
+        let now = images_now(checkpoints, &begun.ids, &saved);
+        let list = self.save_list(checkpoints, &mut begun.listing, &due, &now, made)?;
+        saves.list_bytes = list.as_ref().map_or(0, |of| of.bytes);
+        if list.is_none() {
+            made.pop();
+        }
         if !made.is_empty() {
             self.store.sync_dir(FILTERS)?;
         }
@@ -240,7 +246,8 @@ impl Log {
             first_previous: begun.first_previous,
             next_id: begun.next_id,
             next_image: checkpoints.manifest.next_image,
-            filters: saved,
+            lists: checkpoints.staying(begun.listing.staying).chain(list).collect(),
+            filters: Vec::new(),
         };
         self.store.prepare(MANIFEST, &manifest.encode())?;
         if matches!(self.store.disk.is_ours(), Ok(false)) {
@@ -250,37 +257,68 @@ impl Log {
         // From here on the new manifest may be the one that a crash leaves: it needs its images.
         made.clear();
         self.store.put_in_place(MANIFEST)?;
-        checkpoints.replace(manifest, images.packs);
+        checkpoints.replace(manifest, now, images.packs);
         Ok(saves)
     }
 
-    /// For each filter of the list, whether it needs a new image, and the one that it has.
+    /// Writes a list of what is not in those that stay, if there is anything.
+    fn save_list(
+        &self,
+        checkpoints: &mut Checkpoints,
+        listing: &mut Listing,
+        due: &[(u64, Due)],
+        now: &ImagesById,
+        made: &mut Vec<String>,
+    ) -> Result<Option<ListOf>, Error> {
+        let number = checkpoints.manifest.next_image;
+        checkpoints.manifest.next_image += 1;
+        // Removed should this fail, whether it is there by then or not.
+        made.push(list_path(number));
+        let image = |id: u64| now.binary_search_by_key(&id, |(id, _)| *id).map(|at| now[at].1).ok();
+        let Listing { staying, touched, saved } = listing;
+        if *staying == 0 {
+            let all = saved.iter().filter_map(|of| Some(Record::Filter(of, image(of.id)?)));
+            return lists::write(&self.store, number, all);
+        }
+        for (id, _) in due {
+            touched.entry(*id).or_insert(Touch::Image);
+        }
+        touched.extend(checkpoints.missing_in(now).map(|id| (id, Touch::All)));
+        let changes = touched.iter().map(|(&id, touch)| {
+            let place = saved.binary_search_by_key(&id, |saved| saved.id);
+            match (image(id), touch, place) {
+                (None, ..) => Record::Gone(id),
+                (Some(of), Touch::All, Ok(place)) => Record::Filter(&saved[place], of),
+                (Some(of), ..) => Record::Image(id, of),
+            }
+        });
+        let written = lists::write(&self.store, number, changes)?;
+        let touched = std::mem::take(touched).into_iter().collect();
+        Ok(written.map(|of| ListOf { touched, ..of }))
+    }
+
+    /// The filters that need a new image, in order, and why.
     fn images_due(
         &self,
         checkpoints: &Checkpoints,
         begun: &Begun,
-        list: &[Saved],
-    ) -> Result<Vec<(Due, ImageOf)>, Error> {
+    ) -> Result<Vec<(u64, Due)>, Error> {
         // One whose image was removed is saved again, before the log that has the same goes.
         let mut there: HashSet<u64> = self.store.numbers(FILTERS, ".mayhap")?.into_iter().collect();
         there.extend(self.store.numbers(FILTERS, ".pack")?);
-        let mut due: Vec<(Due, ImageOf)> = list
-            .iter()
-            .map(|filter| {
-                let of = checkpoints.image(filter.id);
-                let is_gone = of.number != 0 && !there.contains(&of.number);
-                let is_due = begun.all || is_gone || begun.changed.contains(&filter.id);
-                (if is_due { Due::Changed } else { Due::No }, of)
-            })
-            .collect();
-        let staying = due.iter().filter(|(due, _)| *due == Due::No).map(|(_, of)| *of);
+        let is_changed = |id: u64, of: &ImageOf| {
+            let is_gone = of.number != 0 && !there.contains(&of.number);
+            begun.all || is_gone || begun.changed.contains(&id)
+        };
+        let all = || checkpoints.images_of(&begun.ids).map(|(id, of)| (id, of.unwrap_or_default()));
+        let staying = all().filter(|(id, of)| !is_changed(*id, of)).map(|(_, of)| of);
         let worn = worn(&checkpoints.packs, staying);
-        for (due, of) in &mut due {
-            if *due == Due::No && of.is_packed() && worn.contains(&of.number) {
-                *due = Due::Moved;
-            }
-        }
-        Ok(due)
+        let due = all().filter_map(|(id, of)| {
+            let is_worn = of.is_packed() && worn.contains(&of.number);
+            let moved = is_worn.then_some((id, Due::Moved));
+            if is_changed(id, &of) { Some((id, Due::Changed)) } else { moved }
+        });
+        Ok(due.collect())
     }
 
     /// The new manifest is on the disk: lets go of what only the old one needed.
@@ -329,29 +367,42 @@ impl Log {
     }
 }
 
-/// Writes the images that are due; returns all filters with the images that they have then.
+/// A filter that was due, and its new image; `None` if it was removed meanwhile.
+type SavedNow = (u64, Option<ImageOf>);
+
+/// Writes the images that are due, in their order.
 fn write_images(
     images: &mut Images<'_>,
     begun: &Begun,
-    (list, due): (Vec<Saved>, &[(Due, ImageOf)]),
+    due: &[(u64, Due)],
     filters: &dyn Filters,
-) -> Result<(Saves, Vec<(Saved, ImageOf)>), Error> {
+) -> Result<(Saves, Vec<SavedNow>), Error> {
     let mut saves = Saves::default();
-    let mut saved = Vec::with_capacity(list.len());
-    for (filter, &(due, mut of)) in list.into_iter().zip(due) {
-        if due != Due::No {
-            let snapshot = filters.snapshot(filter.id, begun.first_segment);
-            let snapshot = snapshot.map_err(images.error("copy a filter for"))?;
-            let Some(snapshot) = snapshot else {
-                // Removed since: the log says so after this point.
-                continue;
-            };
-            of = images.save(filter.id, &*snapshot)?;
-            let count = if due == Due::Changed { &mut saves.images } else { &mut saves.moved };
-            *count += 1;
-            saves.image_bytes += of.bytes;
-        }
-        saved.push((filter, of));
+    let mut saved = Vec::with_capacity(due.len());
+    for &(id, due) in due {
+        let snapshot = filters.snapshot(id, begun.first_segment);
+        let Some(snapshot) = snapshot.map_err(images.error("copy a filter for"))? else {
+            // The log says so after this point.
+            saved.push((id, None));
+            continue;
+        };
+        let of = images.save(id, &*snapshot)?;
+        let count = if due == Due::Changed { &mut saves.images } else { &mut saves.moved };
+        *count += 1;
+        saves.image_bytes += of.bytes;
+        saved.push((id, Some(of)));
     }
     Ok((saves, saved))
+}
+
+/// The images of all filters with these ids that were not removed, once these were saved.
+fn images_now(checkpoints: &Checkpoints, ids: &[u64], saved: &[SavedNow]) -> ImagesById {
+    let mut saved = saved.iter().peekable();
+    let now = checkpoints.images_of(ids).filter_map(|(id, of)| {
+        match saved.next_if(|(saved, _)| *saved == id) {
+            Some(&(_, of)) => Some((id, of?)),
+            None => Some((id, of.unwrap_or_default())),
+        }
+    });
+    now.collect()
 }

@@ -27,6 +27,7 @@
 
 use super::{Answered, Operation, Replay, ReplayError};
 use mayhap::Digest;
+use std::collections::HashSet;
 
 const INSERT: u8 = 1;
 pub(super) const KEYS: u8 = 2;
@@ -91,7 +92,9 @@ pub(super) struct Replayed {
     /// One more than the highest id that was created, or that contents were written for.
     pub(super) next_id: u64,
     /// The filters whose contents were changed.
-    pub(super) filters: std::collections::HashSet<u64>,
+    pub(super) filters: HashSet<u64>,
+    /// The filters whose names or times were set.
+    pub(super) listed: HashSet<u64>,
     scratch: Vec<Digest>,
 }
 
@@ -150,6 +153,9 @@ fn replay_item<'a>(
         kind => {
             replay_operation(kind, id, count, &mut input, replay)?;
             done.operations += 1;
+            if [CREATE, RENAME, EXPIRE].contains(&kind) {
+                done.listed.insert(id);
+            }
             if kind == CREATE || kind == LOAD {
                 done.next_id = done.next_id.max(id.saturating_add(1));
             }
@@ -200,7 +206,7 @@ fn replay_operation(
 }
 
 /// Bytes from the front, each length compared with what is there.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Input<'a>(pub(super) &'a [u8]);
 
 impl<'a> Input<'a> {

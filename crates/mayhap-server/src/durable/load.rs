@@ -3,7 +3,7 @@
 use super::image::{self, Image, read_records};
 use super::images::Packs;
 use super::manifest::{ImageOf, Manifest};
-use super::store::MANIFEST;
+use super::store::{FILTERS, MANIFEST};
 use super::{Error, Progress, Replay, Report, Saved, Store, pack};
 use crate::fail_point::fail_point;
 use std::collections::BTreeSet;
@@ -24,7 +24,9 @@ pub(super) fn load_images(
     report: &mut Report,
 ) -> Result<Packs, Error> {
     let listed = replay.create_all(&mut manifest.filters.iter().map(|(filter, _)| filter));
-    listed.map_err(|why| Error::Replay { path: store.path(MANIFEST), offset: 0, why })?;
+    // Older manifests have the filters themselves.
+    let path = if manifest.lists.is_empty() { MANIFEST } else { FILTERS };
+    listed.map_err(|why| Error::Replay { path: store.path(path), offset: 0, why })?;
     let sizes = |number| pack::check(store, number).map(|bytes| (number, bytes));
     let packs = packs_of(manifest).into_iter().map(sizes).collect::<Result<_, _>>()?;
     let all = manifest.filters.iter().map(|(filter, of)| (filter.id, *of));

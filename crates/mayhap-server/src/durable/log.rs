@@ -37,6 +37,8 @@ pub(super) struct Inner {
     pub(super) trouble: Option<Trouble>,
     /// Filters whose contents were changed since their images.
     pub(super) filters: HashSet<u64>,
+    /// Filters whose names or times were set since they were listed.
+    pub(super) listed: HashSet<u64>,
     /// What is settled once the log is synced up to there.
     pub(super) waiting: VecDeque<(u64, Vec<Unsafe>)>,
     /// What could not be written, and is settled by an image.
@@ -83,7 +85,7 @@ pub struct Log {
     /// What is written is not where it has to be.
     pub(super) displaced: AtomicBool,
     on_progress: RwLock<Vec<OnProgress>>,
-    pub(super) checkpoints: Mutex<super::checkpoint::Checkpoints>,
+    pub(super) checkpoints: Mutex<super::previous::Checkpoints>,
     pub(super) checkpoint_requested: AtomicBool,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
@@ -97,7 +99,7 @@ impl Log {
         options: Options,
         id: u64,
         inner: Inner,
-        checkpoints: super::checkpoint::Checkpoints,
+        checkpoints: super::previous::Checkpoints,
     ) -> Self {
         let saved = RwLock::default();
         let log = Self {
@@ -163,7 +165,7 @@ impl Log {
             batch.filters.push(id);
         }
         let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
-        let ticket = self.append_for(&mut batch, operation.next_id())?;
+        let ticket = self.append_for(&mut batch, Some(operation))?;
         self.set_operated(ticket.0);
         Ok(Logged { ticket: Some(ticket), _operations: operations })
     }
@@ -184,6 +186,7 @@ impl Log {
         self.refuse(&inner)?;
         inner.deferred.add(operation)?;
         inner.next_id = inner.next_id.max(operation.next_id());
+        inner.listed.extend(operation.listed());
         // ORDERING: Relaxed. It is for the turn of this thread; others write with their records
         // what they find under the lock.
         self.has_deferred.store(true, Ordering::Relaxed);
@@ -216,10 +219,14 @@ impl Log {
     }
 
     pub(super) fn append(&self, batch: &mut Batch) -> Result<Ticket, Refused> {
-        self.append_for(batch, 0)
+        self.append_for(batch, None)
     }
 
-    fn append_for(&self, batch: &mut Batch, next_id: u64) -> Result<Ticket, Refused> {
+    fn append_for(
+        &self,
+        batch: &mut Batch,
+        operation: Option<&Operation<'_>>,
+    ) -> Result<Ticket, Refused> {
         batch.seal(self.id);
         let mut inner = self.lock();
         let written = match self.refuse(&inner) {
@@ -230,7 +237,10 @@ impl Log {
         batch.counts.iter().for_each(|of| of.count(inner.segment));
         match written {
             Ok(()) => {
-                inner.next_id = inner.next_id.max(next_id);
+                if let Some(operation) = operation {
+                    inner.next_id = inner.next_id.max(operation.next_id());
+                    inner.listed.extend(operation.listed());
+                }
                 inner.filters.extend(batch.filters.drain(..));
                 let ticket = Ticket(inner.sequence);
                 if self.is_safe(ticket) {

@@ -1,9 +1,9 @@
-//! Which filters there are, which images, where the log begins.
+//! Which lists of filters there are, where the log begins.
 //!
 //! | offset | bytes | field | allowed |
 //! |---|---|---|---|
 //! | 0 | 8 | `magic` | `\x89mhpman\n` |
-//! | 8 | 2 | `version` | 2; 1 is read too |
+//! | 8 | 2 | `version` | 3; 1 and 2 are read too |
 //! | 10 | 2 | `digest` | as in filter files |
 //! | 12 | 4 | reserved | 0 |
 //! | 16 | 8 | `digest_parameter` | as in filter files: of `sip13`, the id of the key |
@@ -13,12 +13,21 @@
 //! | 48 | 8 | `first_sequence` | of its first frame |
 //! | 56 | 8 | `first_previous` | of its first frame |
 //! | 64 | 8 | `next_id` | of the next filter, or higher |
-//! | 72 | 8 | `next_image` | higher than all images |
-//! | 80 | 8 | `filters` | how many follow |
-//! | 88 | … | filters | |
+//! | 72 | 8 | `next_image` | higher than all images and lists |
+//! | 80 | 8 | `lists` | how many follow |
+//! | 88 | … | lists | |
 //! | end − 8 | 8 | `checksum` | XXH3-64 of all before it |
 //!
-//! A filter:
+//! A list:
+//!
+//! | bytes | field | allowed |
+//! |---|---|---|
+//! | 8 | `number` | in the name of its file; higher than that of the list before |
+//! | 8 | `bytes` | of the file |
+//! | 8 | `checksum` | XXH3-64 of the file |
+//! | 8 | `records` | in it |
+//!
+//! Versions 1 and 2 have the filters themselves in the place of the lists. A filter:
 //!
 //! | bytes | field | allowed |
 //! |---|---|---|
@@ -34,18 +43,23 @@
 //! | … | name, spec | |
 
 use super::item::Input;
+use super::list::Record;
+use super::lists::{self, ListOf};
 use super::segment::Identity;
-use super::store::{MANIFEST, image_path, pack_path};
+use super::store::{FILTERS, MANIFEST, image_path, pack_path};
 use super::{Error, ReplayError, Saved, Store};
 use std::path::PathBuf;
 use xxhash_rust::xxh3::xxh3_64;
 
 const MAGIC: &[u8; 8] = b"\x89mhpman\n";
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
+/// The last one that has filters.
+const WITH_FILTERS: u16 = 2;
+const LIST_BYTES: usize = 4 * 8;
 /// The least of a filter, in version 1: without name and spec.
 const FILTER_BYTES: usize = 6 * 8 + 2 * 4;
 
-/// An image, as the manifest knows it. Number 0: there is none.
+/// An image, as lists know it. Number 0: there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ImageOf {
     pub(super) number: u64,
@@ -68,7 +82,7 @@ impl ImageOf {
     }
 }
 
-/// Which filters there are, which images, where the log begins.
+/// Which lists of filters there are, where the log begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) identity: Identity,
@@ -78,6 +92,8 @@ pub(super) struct Manifest {
     pub(super) first_previous: u64,
     pub(super) next_id: u64,
     pub(super) next_image: u64,
+    pub(super) lists: Vec<ListOf>,
+    /// What the lists say, once they were read.
     pub(super) filters: Vec<(Saved, ImageOf)>,
 }
 
@@ -96,36 +112,58 @@ impl Manifest {
             self.first_previous,
             self.next_id,
             self.next_image,
-            self.filters.len() as u64,
+            self.lists.len() as u64,
         ] {
             out.extend_from_slice(&number.to_le_bytes());
         }
-        for (filter, image) in &self.filters {
-            let ImageOf { number, offset, bytes, checksum, mark } = *image;
-            for number in [filter.id, filter.expires_at, number, offset, bytes, checksum, mark] {
-                out.extend_from_slice(&number.to_le_bytes());
-            }
-            out.extend_from_slice(&(filter.name.len() as u32).to_le_bytes());
-            out.extend_from_slice(&(filter.spec.len() as u32).to_le_bytes());
-            out.extend_from_slice(&filter.name);
-            out.extend_from_slice(&filter.spec);
+        for ListOf { number, bytes, checksum, records, .. } in &self.lists {
+            let numbers = [number, bytes, checksum, records];
+            out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
         }
         let checksum = xxh3_64(&out);
         out.extend_from_slice(&checksum.to_le_bytes());
         out
     }
 
-    /// Reads the manifest, or `None` if there is none.
+    /// Reads the manifest and its lists, or `None` if there is none.
     ///
     /// # Errors
     ///
-    /// [`Error::Damaged`], [`Error::Newer`], [`Error::Io`].
+    /// [`Error::Damaged`], [`Error::Missing`], [`Error::Newer`], [`Error::Io`].
     pub(super) fn read(store: &Store) -> Result<Option<Self>, Error> {
         let Some(bytes) = store.read(MANIFEST)? else { return Ok(None) };
-        Self::of_bytes(&bytes, store.path(MANIFEST)).map(Some)
+        let mut manifest = Self::of_bytes(&bytes, store.path(MANIFEST))?;
+        manifest.read_lists(store)?;
+        Ok(Some(manifest))
     }
 
-    /// The manifest that a file of this path has.
+    /// Reads what the lists say.
+    ///
+    /// # Errors
+    ///
+    /// As [`lists::read`].
+    pub(super) fn read_lists(&mut self, store: &Store) -> Result<(), Error> {
+        if !self.lists.is_empty() {
+            self.filters = lists::read(store, &mut self.lists)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a list of these filters alone, in the place of all lists that there were.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub(super) fn list_anew(&mut self, store: &Store) -> Result<(), Error> {
+        let records = self.filters.iter().map(|(saved, of)| Record::Filter(saved, *of));
+        let list = lists::write(store, self.next_image, records)?;
+        store.sync_dir(FILTERS)?;
+        self.next_image += 1;
+        self.lists = list.into_iter().collect();
+        Ok(())
+    }
+
+    /// The manifest that a file of this path has, without what lists say.
     ///
     /// # Errors
     ///
@@ -148,7 +186,16 @@ impl Manifest {
         if found > VERSION {
             return Err(Error::Newer { path, found, supported: VERSION });
         }
-        Self::decode(&mut input, found).map_err(short)
+        let manifest = Self::decode(&mut input, found).map_err(short)?;
+        let mut above = 0;
+        for &ListOf { number, .. } in &manifest.lists {
+            if number <= above || number >= manifest.next_image {
+                let end = manifest.next_image;
+                return Err(damaged(format!("list {number} is not between {above} and {end}")));
+            }
+            above = number;
+        }
+        Ok(manifest)
     }
 
     fn decode(input: &mut Input<'_>, version: u16) -> Result<Self, ReplayError> {
@@ -163,25 +210,52 @@ impl Manifest {
             first_previous: input.u64()?,
             next_id: input.u64()?,
             next_image: input.u64()?,
+            lists: Vec::new(),
             filters: Vec::new(),
         };
-        let filters = input.u64()?;
+        let count = input.u64()?;
+        if version > WITH_FILTERS {
+            manifest.decode_lists(count, input)?;
+        } else {
+            manifest.decode_filters(count, input, version)?;
+        }
+        if !input.0.is_empty() {
+            return Err(ReplayError::Long { left: input.0.len() });
+        }
+        Ok(manifest)
+    }
+
+    fn decode_lists(&mut self, count: u64, input: &mut Input<'_>) -> Result<(), ReplayError> {
+        let most = input.0.len() / LIST_BYTES;
+        self.lists.reserve(usize::try_from(count).unwrap_or(most).min(most));
+        for _ in 0..count {
+            let [number, bytes] = [input.u64()?, input.u64()?];
+            let [checksum, records] = [input.u64()?, input.u64()?];
+            self.lists.push(ListOf { number, bytes, checksum, records, touched: Vec::new() });
+        }
+        Ok(())
+    }
+
+    fn decode_filters(
+        &mut self,
+        count: u64,
+        input: &mut Input<'_>,
+        version: u16,
+    ) -> Result<(), ReplayError> {
         // At once, for a million of them are hundreds of MiB; no more than there are bytes for.
         let most = input.0.len() / FILTER_BYTES;
-        manifest.filters.reserve(usize::try_from(filters).unwrap_or(most).min(most));
-        for _ in 0..filters {
+        self.filters.reserve(usize::try_from(count).unwrap_or(most).min(most));
+        for _ in 0..count {
             let [id, expires_at] = [input.u64()?, input.u64()?];
             let number = input.u64()?;
             let offset = if version < 2 { 0 } else { input.u64()? };
             let (bytes, checksum, mark) = (input.u64()?, input.u64()?, input.u64()?);
             let image = ImageOf { number, offset, bytes, checksum, mark };
             let (name_bytes, spec_bytes) = (input.u32()? as usize, input.u32()? as usize);
-            let [name, spec] = [input.bytes(name_bytes)?.into(), input.bytes(spec_bytes)?.into()];
-            manifest.filters.push((Saved { id, name, spec, expires_at }, image));
+            let (name, spec) = (input.bytes(name_bytes)?, input.bytes(spec_bytes)?);
+            let saved = Saved { id, name: name.into(), spec: spec.into(), expires_at };
+            self.filters.push((saved, image));
         }
-        if !input.0.is_empty() {
-            return Err(ReplayError::Long { left: input.0.len() });
-        }
-        Ok(manifest)
+        Ok(())
     }
 }

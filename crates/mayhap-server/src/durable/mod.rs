@@ -3,7 +3,7 @@
 //! ```text
 //! insert ─► Recorder ─► frame ─► segment ─► replay ─► Replay (the keyspace)
 //!           a turn      write    log/N.log   at start
-//! Filters ─► checkpoint ─► image, manifest ─► Replay
+//! Filters ─► checkpoint ─► image, list, manifest ─► Replay
 //! ```
 //!
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
@@ -11,13 +11,14 @@
 //! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
 //! disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
 //! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
-//! images by `images.rs` and drops the log before them, `recover.rs` opens a folder, `load.rs`
-//! reads its images and `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is
-//! damaged, `backup.rs` copies a folder that is in use. What stands in files: `store.rs` and
-//! `folder.rs` (the folder), `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log),
-//! `manifest.rs`, `image.rs`, `pack.rs` (images of small filters together). `options.rs`,
-//! `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so that the tests
-//! in `tests/` can lose and fail each operation.
+//! images by `images.rs` and lists by `lists.rs`, and drops the log before them; `previous.rs` is
+//! what it leaves to the next one. `recover.rs` opens a folder, `load.rs` reads its images and
+//! `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is damaged, `backup.rs`
+//! copies a folder that is in use. What stands in files: `store.rs` and `folder.rs` (the folder),
+//! `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log), `manifest.rs`, `list.rs`
+//! (filters and their images), `image.rs`, `pack.rs` (images of small filters together).
+//! `options.rs`, `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so
+//! that the tests in `tests/` can lose and fail each operation.
 
 mod announced;
 mod backup;
@@ -29,6 +30,8 @@ mod frame;
 mod image;
 mod images;
 mod item;
+mod list;
+mod lists;
 mod load;
 mod log;
 mod manifest;
@@ -36,6 +39,7 @@ mod operation;
 mod options;
 mod pack;
 mod place;
+mod previous;
 mod recorder;
 mod recover;
 mod repair;

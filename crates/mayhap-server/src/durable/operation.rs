@@ -62,6 +62,14 @@ impl Operation<'_> {
         parts + item::HEAD_BYTES + 16
     }
 
+    /// The filter whose name or time it sets.
+    pub(super) const fn listed(&self) -> Option<u64> {
+        match *self {
+            Self::Create { id, .. } | Self::Rename { id, .. } | Self::Expire { id, .. } => Some(id),
+            Self::Load { .. } | Self::Remove { .. } | Self::Clear => None,
+        }
+    }
+
     /// One more than the id of a filter that it creates, or writes contents for: these must never
     /// become those of another one.
     pub(super) const fn next_id(&self) -> u64 {

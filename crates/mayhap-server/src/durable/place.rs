@@ -7,8 +7,8 @@
 //! Should the files come back, as after a folder was moved and moved back, nothing is lost and
 //! writing goes on.
 
-use super::checkpoint::Checkpoints;
 use super::disk::again;
+use super::previous::Checkpoints;
 use super::store::{KEY, LOG, MANIFEST, segment_path};
 use super::trouble::Trouble;
 use super::{Error, Log};

@@ -1,14 +1,16 @@
 //! A data folder is opened: manifest, images, log; what a crash left is put right.
 
-use super::checkpoint::Checkpoints;
 use super::disk::{DiskFile, again, read_up_to, write_all_at};
 use super::item::{Replayed, replay_items};
 use super::load::load_images;
 use super::log::Inner;
 use super::manifest::Manifest;
+use super::previous::Checkpoints;
 use super::recorder::Batch;
 use super::segment::{self, Identity, Segment};
-use super::store::{FILTERS, IMPORT, LOG, MANIFEST, image_path, pack_path, segment_path};
+use super::store::{
+    FILTERS, IMPORT, LOG, MANIFEST, image_path, list_path, pack_path, segment_path,
+};
 use super::{DataFolder, Error, Log, Options, Replay, Store};
 use crate::clock::unix_ms;
 use crate::fail_point::{fail_point, fail_point_of};
@@ -16,6 +18,13 @@ use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// The path of a file of this number.
+type PathOf = fn(u64) -> String;
+
+/// The files in the folder of images: how their names end, and their paths.
+const IMAGES: [(&str, PathOf); 3] =
+    [(".mayhap", image_path), (".pack", pack_path), (".list", list_path)];
 
 /// How far the opening of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,10 +111,9 @@ impl Log {
         let packs = load_images(&store, &manifest, options.threads, replay, progress, &mut report)?;
         let end = replay_log(&store, &manifest, replay, progress, &mut report)?;
         let (inner, replayed) = put_right(&store, &manifest, end, &mut report)?;
-        let changed = replayed.filters;
         let checkpoints = Checkpoints::new(manifest, packs);
         let identity = *checkpoints.identity();
-        let inner = Inner { filters: changed, ..inner };
+        let inner = Inner { filters: replayed.filters, listed: replayed.listed, ..inner };
         let log = Self::new(store, options, identity.log_id, inner, checkpoints);
         Ok((Arc::new(log), report))
     }
@@ -124,8 +132,11 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
         why: "there is a log, or there are images, but no manifest describes them",
     };
     let segments = store.numbers(LOG, ".log")?;
-    let images = [store.numbers(FILTERS, ".mayhap")?, store.numbers(FILTERS, ".pack")?].concat();
-    if !images.is_empty() || segments.iter().any(|&n| n != 1) {
+    let mut has_images = false;
+    for (suffix, _) in IMAGES {
+        has_images |= !store.numbers(FILTERS, suffix)?.is_empty();
+    }
+    if has_images || segments.iter().any(|&n| n != 1) {
         return Err(missing());
     }
     if !segments.is_empty() {
@@ -151,6 +162,7 @@ fn begin(store: &Store, options: &Options) -> Result<Manifest, Error> {
         first_previous: log_id,
         next_id: 1,
         next_image: 1,
+        lists: Vec::new(),
         filters: Vec::new(),
     };
     store.replace(MANIFEST, &manifest.encode())?;
@@ -375,6 +387,7 @@ fn put_right(
         syncing_since: None,
         trouble: None,
         filters: HashSet::new(),
+        listed: HashSet::new(),
         waiting: VecDeque::new(),
         unwritten: Vec::new(),
         deferred: Batch::default(),
@@ -393,10 +406,12 @@ fn remove_unneeded(store: &Store, manifest: &Manifest) -> Result<(), Error> {
             fail_point_of("recover.removed", LOG);
         }
     }
-    let images: HashSet<u64> = manifest.filters.iter().map(|(_, image)| image.number).collect();
-    for (suffix, path) in [(".mayhap", image_path as fn(u64) -> String), (".pack", pack_path)] {
+    // All files there are numbered together.
+    let images = manifest.filters.iter().map(|(_, image)| image.number);
+    let needed: HashSet<u64> = images.chain(manifest.lists.iter().map(|of| of.number)).collect();
+    for (suffix, path) in IMAGES {
         for number in store.numbers(FILTERS, suffix)? {
-            if !images.contains(&number) {
+            if !needed.contains(&number) {
                 store.remove(&path(number))?;
                 fail_point_of("recover.removed", FILTERS);
             }

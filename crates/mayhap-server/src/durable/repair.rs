@@ -1,6 +1,7 @@
 //! A damaged folder is made one that opens: what cannot be read is copied aside and cut out.
 
 use super::disk::{again, read_up_to, write_all_at};
+use super::lists::ListOf;
 use super::load::{packs_of, verify_images};
 use super::manifest::Manifest;
 use super::recover::{check_digests, replay_log};
@@ -38,8 +39,8 @@ pub struct Repaired {
 ///
 /// # Errors
 ///
-/// [`Error::Damaged`] for a damaged manifest, which only a backup can bring back; [`Error::Io`],
-/// after which it can be tried again.
+/// [`Error::Damaged`] for a damaged manifest or list of filters, which only a backup can bring
+/// back; [`Error::Io`], after which it can be tried again.
 pub fn repair(folder: &DataFolder) -> Result<Repaired, Error> {
     let store = &folder.store;
     let mut repaired = Repaired::default();
@@ -111,7 +112,7 @@ fn repair_images(
             return Err(Error::Io { action: "check the images in", path, source });
         }
         paths.insert(of.path());
-        repaired.lost_filters.push(filter.name.clone());
+        repaired.lost_filters.push(filter.name.as_ref().into());
     }
     for path in &paths {
         keep_copy(store, path, repaired)?;
@@ -120,6 +121,11 @@ fn repair_images(
         keep_copy(store, MANIFEST, repaired)?;
         let lost: HashSet<u64> = damaged.iter().map(|(lost, ..)| lost.id).collect();
         manifest.filters.retain(|(filter, _)| !lost.contains(&filter.id));
+        // A start removes the old lists, without which the copy of the manifest is of no use.
+        for path in manifest.lists.iter().map(ListOf::path) {
+            keep_copy(store, &path, repaired)?;
+        }
+        manifest.list_anew(store)?;
         store.replace(MANIFEST, &manifest.encode())?;
     }
     Ok(())

@@ -3,6 +3,7 @@
 use super::{Image, ReplayError};
 use mayhap::Digest;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 /// Who is filled when a data folder is opened; the keyspace, or a test's set of digests.
 ///
@@ -113,8 +114,8 @@ pub enum Answered {
 pub struct Saved {
     /// What the log calls it.
     pub id: u64,
-    /// What users call it.
-    pub name: Box<[u8]>,
+    /// What users call it, which the filters may share.
+    pub name: Arc<[u8]>,
     /// What it was created to be, in the keyspace's own bytes.
     pub spec: Box<[u8]>,
     /// Milliseconds since 1970; 0 for never.
@@ -123,8 +124,17 @@ pub struct Saved {
 
 /// Whose filters a checkpoint saves.
 pub trait Filters: Sync {
-    /// All filters now. Called while no [`Operation`](super::Operation) is going on.
-    fn list(&self) -> Vec<Saved>;
+    /// The ids of all filters now, in order. Called while no [`Operation`](super::Operation) is
+    /// going on, as are the next two.
+    fn ids(&self) -> Vec<u64>;
+
+    /// A filter as it is now, or `None` if there is none of this id.
+    fn saved(&self, id: u64) -> Option<Saved>;
+
+    /// All filters now, in the order of their ids.
+    fn list(&self) -> Vec<Saved> {
+        self.ids().into_iter().filter_map(|id| self.saved(id)).collect()
+    }
 
     /// What is in a filter now, or `None` if there is none of this id any more. Insertions may go
     /// on meanwhile: those that were recorded before this call have to be in it, others may be.

@@ -1,6 +1,6 @@
 //! What the log reports of itself.
 
-use super::checkpoint::Checkpoints;
+use super::previous::Checkpoints;
 use super::trouble::Trouble;
 use super::{Log, Policy};
 use crate::metrics::Took;

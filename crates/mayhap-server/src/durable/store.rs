@@ -3,10 +3,11 @@
 //! ```text
 //! lock               locked while a process serves the folder
 //! key                the secret key of its digests
-//! manifest           which filters there are, which images, where the log begins
+//! manifest           which lists of filters there are, where the log begins
 //! log/N.log          segments, N = 1, 2, 3, …
 //! filters/N.mayhap   images, N = 1, 2, 3, …; never by the name of a filter
 //! filters/N.pack     images of small filters together, N of the same numbers
+//! filters/N.list     lists of filters and their images, N of the same numbers
 //! import/            what users put there
 //! *.tmp              what is being written; removed at start
 //! ```
@@ -37,7 +38,11 @@ pub(super) fn pack_path(number: u64) -> String {
     format!("{FILTERS}/{number}.pack")
 }
 
-/// The number in a name that [`segment_path`], [`image_path`] or [`pack_path`] made.
+pub(super) fn list_path(number: u64) -> String {
+    format!("{FILTERS}/{number}.list")
+}
+
+/// The number in a name that [`segment_path`], [`image_path`], [`pack_path`] or [`list_path`] made.
 pub(super) fn number_in(name: &str, suffix: &str) -> Option<u64> {
     let digits = name.strip_suffix(suffix)?;
     let number = digits.parse().ok()?;
@@ -205,21 +210,25 @@ impl Store {
 
     /// The whole of a small file, or `None` if there is none.
     pub(super) fn read(&self, path: &str) -> Result<Option<Vec<u8>>, Error> {
-        let file = match self.disk.open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(self.error("open", path)(error)),
-        };
+        match self.disk.open(path) {
+            Ok(file) => self.read_file(&*file, path).map(Some),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.error("open", path)(error)),
+        }
+    }
+
+    /// The whole of a file that is open.
+    pub(super) fn read_file(&self, file: &dyn DiskFile, path: &str) -> Result<Vec<u8>, Error> {
         let bytes = file.bytes().map_err(self.error("look at", path))?;
         let mut contents = Vec::new();
         let room = usize::try_from(bytes).map_err(|_| io::ErrorKind::FileTooLarge.into());
         room.and_then(|room| contents.try_reserve_exact(room).map(|()| room).map_err(Into::into))
             .and_then(|room| {
                 contents.resize(room, 0);
-                super::disk::read_up_to(&*file, &mut contents, 0)
+                super::disk::read_up_to(file, &mut contents, 0)
             })
             .map(|found| contents.truncate(found))
             .map_err(self.error("read", path))?;
-        Ok(Some(contents))
+        Ok(contents)
     }
 }

@@ -129,7 +129,7 @@ impl Replay for Recovery {
         let mut filled = write(&self.filters);
         let coming = |saved: &Saved| {
             let spec = Spec::decode(&saved.spec).ok_or(RecoveryError::UnknownKind)?;
-            let (name, expires_at) = (saved.name.as_ref().into(), saved.expires_at);
+            let (name, expires_at) = (saved.name.clone(), saved.expires_at);
             let coming = Coming { name, spec, expires_at, state: State::New.into() };
             Ok::<_, RecoveryError>((saved.id, coming))
         };
@@ -353,16 +353,27 @@ impl Keyspace {
     }
 }
 
+fn saved(Named { name, entry }: Named) -> Saved {
+    let spec = entry.spec.encode().as_slice().into();
+    Saved { id: entry.id, name, spec, expires_at: entry.expires_at() }
+}
+
 impl Filters for Keyspace {
+    fn ids(&self) -> Vec<u64> {
+        let by_id = read(&self.by_id);
+        let ours = by_id.iter().filter(|(_, named)| !named.entry.is_read_only());
+        ours.map(|(id, _)| *id).collect()
+    }
+
+    fn saved(&self, id: u64) -> Option<Saved> {
+        let named = read(&self.by_id).get(&id).cloned();
+        named.filter(|named| !named.entry.is_read_only()).map(saved)
+    }
+
     fn list(&self) -> Vec<Saved> {
-        let all = self.all().into_iter().filter(|(_, entry)| !entry.is_read_only());
-        all.map(|(name, entry)| Saved {
-            id: entry.id,
-            name: name.as_ref().into(),
-            spec: entry.spec.encode().as_slice().into(),
-            expires_at: entry.expires_at(),
-        })
-        .collect()
+        let by_id = read(&self.by_id);
+        let ours = by_id.values().filter(|named| !named.entry.is_read_only());
+        ours.cloned().map(saved).collect()
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {

@@ -37,6 +37,7 @@ fn is_ours(file: &str) -> bool {
         || number(".log", "log/")
         || number(".mayhap", "filters/")
         || number(".pack", "filters/")
+        || number(".list", "filters/")
 }
 
 #[test]

@@ -16,7 +16,11 @@ pub(crate) fn open(path: &Path) -> (Keyspace, Arc<Log>) {
 }
 
 fn open_with(path: &Path, key: SecretKey) -> (Keyspace, Arc<Log>) {
-    let recovery = Recovery::new(Options::new(key));
+    open_as(path, key, Options::new(key))
+}
+
+fn open_as(path: &Path, key: SecretKey, options: Options) -> (Keyspace, Arc<Log>) {
+    let recovery = Recovery::new(options);
     let durable = durable::Options::new(DigestFunction::sip13(key));
     let folder = DataFolder::open(path).unwrap();
     let (log, report) = Log::open(folder, durable, &recovery, &|_| {}).unwrap();
@@ -156,6 +160,42 @@ fn names_come_back_as_they_were() {
     keyspace.clear(Some(&log)).unwrap();
     drop((keyspace, log));
     assert!(open(folder.path()).0.is_empty());
+}
+
+/// Files are never called by names, so no length is too long for the disk.
+#[test]
+fn names_up_to_the_longest_that_is_configured_are_saved_and_come_back() {
+    const LONGEST: usize = 64 << 10;
+    let folder = tempfile::tempdir().unwrap();
+    let open =
+        || open_as(folder.path(), KEY, Options { max_name_bytes: LONGEST, ..Options::new(KEY) });
+    // Of all bytes: NUL, the slash, what is no UTF-8.
+    let name = |bytes: usize| (0..bytes).map(|i| (i % 256) as u8).collect::<Vec<u8>>();
+    let lengths = [1, 47, 243, 244, 255, 256, 1_024, 4_096, LONGEST];
+    let (keyspace, log) = open();
+    let spec = Spec::growing(10, 1e-6, 2);
+    for bytes in lengths {
+        let entry = keyspace.create(&name(bytes), spec, 1, Some(&log)).unwrap();
+        let mut turn = recording(&log);
+        entry.insert(&bytes.to_le_bytes(), &mut turn).unwrap();
+        commit(&mut turn);
+    }
+    assert!(keyspace.create(&name(LONGEST + 1), spec, 1, Some(&log)).is_err());
+    drop((keyspace, log));
+    // From the log, from a list of all filters, from one of a change after it.
+    for round in 0..3 {
+        let (keyspace, log) = open();
+        assert_eq!(keyspace.len(), lengths.len());
+        for bytes in lengths {
+            let entry = keyspace.get(&name(bytes), 1).unwrap();
+            assert!(entry.contains(&bytes.to_le_bytes(), 1), "{bytes} in round {round}");
+        }
+        let (long, other) = (name(LONGEST), &name(LONGEST)[1..]);
+        keyspace.rename(&long, other, true, 1, Some(&log)).unwrap();
+        log.checkpoint(&keyspace).unwrap();
+        keyspace.rename(other, &long, true, 1, Some(&log)).unwrap();
+        log.checkpoint(&keyspace).unwrap();
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::client::{Promise, check};
 use super::crash::{is_repeated, is_soak, seeds};
 use super::disk::{Files, MemoryDisk};
+use super::lists::is_list;
 use super::model::Model;
 use super::run::{Run, Setting, folder, options};
 use crate::durable::{Error, Log, Policy, Report, frame, repair, segment};
@@ -103,7 +104,8 @@ fn flip(
             return Err(format!("reported at {offset}, not {wanted}"));
         }
     }
-    if path != "manifest" {
+    // Without a manifest or a list nobody knows which filters there were.
+    if path != "manifest" && !is_list(path) {
         flipped.repaired += 1;
         mend(&disk, files, path)?;
     }

@@ -3,9 +3,10 @@
 //! `disk.rs` is that disk, `cache.rs` what of it survives, `model.rs` filters that are sets,
 //! `run.rs` what is done to a log, `note.rs` and `client.rs` what has to be there afterwards.
 //! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
-//! every byte, `packs.rs` has many small filters, `harness.rs` the runs by which planted bugs are
-//! found, `refused.rs` the replies to clients, `real.rs` the file system, `displaced.rs` what is
-//! taken away. `schedules.rs` is for model checkers, which try the orders of threads.
+//! every byte, `packs.rs` has many small filters and `lists.rs` their names, `harness.rs` the runs
+//! by which planted bugs are found, `refused.rs` the replies to clients, `real.rs` the file system,
+//! `displaced.rs` what is taken away. `schedules.rs` is for model checkers, which try the orders of
+//! threads.
 
 mod cache;
 pub(crate) mod disk;
@@ -25,6 +26,8 @@ mod displaced;
 mod errors;
 #[cfg(not(any(loom, shuttle)))]
 mod harness;
+#[cfg(not(any(loom, shuttle)))]
+mod lists;
 #[cfg(not(any(loom, shuttle)))]
 mod model;
 #[cfg(not(any(loom, shuttle)))]

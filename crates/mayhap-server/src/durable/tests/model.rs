@@ -204,15 +204,15 @@ impl Replay for Model {
 }
 
 impl Filters for Model {
-    fn list(&self) -> Vec<Saved> {
+    fn ids(&self) -> Vec<u64> {
+        self.0.lock().unwrap().keys().copied().collect()
+    }
+
+    fn saved(&self, id: u64) -> Option<Saved> {
         let sets = self.0.lock().unwrap();
-        let saved = sets.iter().map(|(&id, set)| Saved {
-            id,
-            name: set.name.as_slice().into(),
-            spec: set.spec.as_slice().into(),
-            expires_at: set.expires_at,
-        });
-        saved.collect()
+        let Set { name, spec, expires_at, .. } = sets.get(&id)?;
+        let (name, spec) = (name.as_slice().into(), spec.as_slice().into());
+        Some(Saved { id, name, spec, expires_at: *expires_at })
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {

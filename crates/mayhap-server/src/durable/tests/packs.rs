@@ -1,6 +1,7 @@
 //! Many small filters: their images stand together, and are moved no more than they have to be.
 
-use super::disk::{Files, MemoryDisk};
+use super::disk::MemoryDisk;
+use super::lists::{is_list, make_old};
 use super::model::Model;
 use super::run::{folder, options};
 use crate::durable::{
@@ -10,16 +11,16 @@ use mayhap::Digest;
 use std::sync::Arc;
 
 /// A log of many filters.
-struct Many {
-    disk: MemoryDisk,
-    model: Model,
-    log: Arc<Log>,
+pub(super) struct Many {
+    pub(super) disk: MemoryDisk,
+    pub(super) model: Model,
+    pub(super) log: Arc<Log>,
     recorder: Recorder,
     digest: u64,
 }
 
 impl Many {
-    fn new(filters: u64) -> Self {
+    pub(super) fn new(filters: u64) -> Self {
         let (disk, model) = (MemoryDisk::default(), Model::default());
         let log = open(&disk, &model, usize::MAX).unwrap().0;
         let mut many = Self { disk, model, recorder: log.recorder(), log, digest: 0 };
@@ -33,7 +34,7 @@ impl Many {
         many
     }
 
-    fn insert(&mut self, id: u64) {
+    pub(super) fn insert(&mut self, id: u64) {
         let tally = self.model.tally(id);
         self.digest += 1;
         let digest = [Digest::new(self.digest)];
@@ -43,24 +44,25 @@ impl Many {
         self.recorder.commit().unwrap();
     }
 
-    fn checkpoint(&self) -> Saves {
+    pub(super) fn checkpoint(&self) -> Saves {
         self.log.checkpoint(&self.model).unwrap()
     }
 
-    fn packs(&self) -> Vec<String> {
+    pub(super) fn packs(&self) -> Vec<String> {
         let files = self.disk.files();
-        files.names.keys().filter(|path| path.starts_with("filters/")).cloned().collect()
+        let is_image = |path: &&String| path.starts_with("filters/") && !is_list(path);
+        files.names.keys().filter(is_image).cloned().collect()
     }
 
     /// What another start finds is what there is.
-    fn check(&self) {
+    pub(super) fn check(&self) {
         let found = Model::default();
         open(&self.disk, &found, usize::MAX).unwrap();
         assert_eq!(*found.0.lock().unwrap(), *self.model.0.lock().unwrap());
     }
 }
 
-fn open(
+pub(super) fn open(
     disk: &MemoryDisk,
     model: &Model,
     packed_bytes: usize,
@@ -117,33 +119,6 @@ fn filters_that_are_removed_take_their_packs_with_them() {
     many.check();
 }
 
-/// Puts the checksum at the end of a manifest right.
-fn seal(manifest: &mut [u8]) {
-    let end = manifest.len() - 8;
-    let checksum = xxhash_rust::xxh3::xxh3_64(&manifest[..end]);
-    manifest[end..].copy_from_slice(&checksum.to_le_bytes());
-}
-
-/// The manifest of a folder without packs as version 1 wrote it.
-fn of_version_1(files: &mut Files) {
-    let inode = files.names["manifest"];
-    let now = files.contents[&inode].clone();
-    let mut then = now[..88].to_vec();
-    then[8] = 1;
-    let mut at = 88;
-    while at < now.len() - 8 {
-        let length = |at: usize| u32::from_le_bytes(now[at..at + 4].try_into().unwrap()) as usize;
-        let end = at + 64 + length(at + 56) + length(at + 60);
-        then.extend_from_slice(&now[at..at + 24]);
-        assert_eq!(now[at + 24..at + 32], [0; 8], "the image is a file of its own");
-        then.extend_from_slice(&now[at + 32..end]);
-        at = end;
-    }
-    then.extend_from_slice(&[0; 8]);
-    seal(&mut then);
-    files.contents.insert(inode, then);
-}
-
 #[test]
 fn a_folder_of_one_image_a_filter_still_opens_and_becomes_one_of_packs() {
     let mut many = Many::new(5);
@@ -153,7 +128,7 @@ fn a_folder_of_one_image_a_filter_still_opens_and_becomes_one_of_packs() {
     log.checkpoint(&found).unwrap();
     let mut files = many.disk.files();
     assert_eq!(files.names.keys().filter(|path| path.ends_with(".mayhap")).count(), 5);
-    of_version_1(&mut files);
+    make_old(&mut files, 1);
     many.disk = MemoryDisk::of(files);
     many.model = Model::default();
     let (log, report) = open(&many.disk, &many.model, usize::MAX).unwrap();
@@ -164,7 +139,7 @@ fn a_folder_of_one_image_a_filter_still_opens_and_becomes_one_of_packs() {
         many.insert(id);
     }
     many.checkpoint();
-    assert_eq!(many.packs(), ["filters/6.pack"]);
+    assert_eq!(many.packs(), ["filters/7.pack"]);
     many.check();
 }
 

@@ -258,7 +258,7 @@ fn a_folder_of_another_key_or_a_later_version_is_not_opened() {
     };
     let error = open(&served.disk, other).unwrap_err();
     assert!(matches!(error, Error::OtherDigests { folder: 1, given: 2, .. }), "{error}");
-    for (path, supported) in [("manifest", 2), ("log/1.log", 1)] {
+    for (path, supported) in [("manifest", 3), ("log/1.log", 1)] {
         let mut files = served.disk.files();
         let contents = files.contents.get_mut(&files.names[path]).unwrap();
         contents[8] = supported + 1;

@@ -402,8 +402,12 @@ impl Run {
 struct Busy<'a>(Mutex<&'a mut Run>);
 
 impl Filters for Busy<'_> {
-    fn list(&self) -> Vec<Saved> {
-        self.0.lock().unwrap().model.list()
+    fn ids(&self) -> Vec<u64> {
+        self.0.lock().unwrap().model.ids()
+    }
+
+    fn saved(&self, id: u64) -> Option<Saved> {
+        self.0.lock().unwrap().model.saved(id)
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {

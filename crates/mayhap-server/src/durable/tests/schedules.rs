@@ -200,16 +200,17 @@ impl Server {
 }
 
 impl Filters for Server {
-    fn list(&self) -> Vec<Saved> {
-        let saved = |id, name: &[u8]| Saved {
-            id,
-            name: name.into(),
-            spec: b"".as_slice().into(),
-            expires_at: 0,
-        };
+    fn ids(&self) -> Vec<u64> {
         // ORDERING: Acquire, with the Release that made it seen.
-        let whole = self.whole[0].load(Ordering::Acquire).then(|| saved(WHOLE, b"b"));
-        std::iter::once(saved(FILTER, b"a")).chain(whole).collect()
+        let whole = self.whole[0].load(Ordering::Acquire).then_some(WHOLE);
+        let mut ids: Vec<u64> = std::iter::once(FILTER).chain(whole).collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    fn saved(&self, id: u64) -> Option<Saved> {
+        let name: &[u8] = if id == WHOLE { b"b" } else { b"a" };
+        Some(Saved { id, name: name.into(), spec: b"".as_slice().into(), expires_at: 0 })
     }
 
     fn snapshot(&self, id: u64, segment: u64) -> io::Result<Option<Box<dyn Snapshot>>> {
