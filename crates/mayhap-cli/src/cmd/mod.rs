@@ -33,13 +33,13 @@ pub mod ttl;
 pub mod verify;
 pub mod which;
 
-use crate::args::{MessageArgs, url};
+use crate::args::{MessageArgs, lines, url};
 use crate::error::Error;
 use crate::files;
 use crate::io::messages::{self, Talk};
 use crate::outcome::Outcome;
 use clap::error::ErrorKind;
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -148,8 +148,7 @@ pub fn main() -> ExitCode {
     };
     let verb = matches.subcommand_name().unwrap_or_default();
     let talk = Talk::new(cli.messages.quiet, cli.messages.color);
-    let checked = url::check(&matches).and_then(|()| files::check(&self::command(), &matches));
-    if let Err(error) = checked {
+    if let Err(error) = check(&matches) {
         talk.error(&error, verb);
         return ExitCode::from(error.exit_code());
     }
@@ -208,6 +207,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// Refuses what no verb could use, before any of them begins.
+fn check(matches: &ArgMatches) -> Result<(), Error> {
+    url::check(matches)?;
+    lines::check(matches)?;
+    files::check(&command(), matches)
 }
 
 /// The whole command line, as `completions` and `man` describe it.
