@@ -59,6 +59,16 @@ fn check_records(options: &KeyOptions, text: &[u8]) {
     }
 }
 
+/// Whether the host of an expression can be one of the web, so that what it ends with is one, too:
+/// `a.1.2` is none, but `1.2` is an address; bytes that are no text are escaped, and spoil the
+/// international names beside them.
+fn is_of_the_web(expression: &[u8]) -> bool {
+    let host = expression.split(|byte| *byte == b'/').next().unwrap_or_default();
+    let last = host.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._".contains(byte);
+    host.iter().all(is_plain) && !last.first().is_some_and(u8::is_ascii_digit)
+}
+
 fn check<'a>(
     options: &KeyOptions,
     mut cutter: Cutter,
@@ -94,7 +104,7 @@ fn check<'a>(
                 assert!(again == key, "{:?} became {:?}", key.escape_ascii(), again.escape_ascii());
             };
             is_normal(&key);
-            if options.url_prefixes {
+            if options.url_prefixes && is_of_the_web(&key) {
                 for_each_expression(&key, is_normal);
             }
         }
