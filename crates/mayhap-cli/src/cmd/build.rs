@@ -15,7 +15,7 @@ use crate::set::summary::Summary;
 use mayhap::native::{Header, Native};
 use mayhap_lists::Stop;
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
-use mayhap_units::number::format_count;
+use mayhap_units::number::{format_count, noun};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -117,7 +117,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         };
         let (lines, distinct) = (format_count(counted.lines), format_count(counted.distinct));
         let about = if counted.room > counted.distinct { "about " } else { "" };
-        talk.say(&format!("counted {lines} lines with {about}{distinct} distinct keys"));
+        let (line, key) = (noun(counted.lines, "line"), noun(counted.distinct, "distinct key"));
+        talk.say(&format!("counted {lines} {line} with {about}{distinct} {key}"));
         Some(counted.room.max(1))
     } else {
         args.size.items

@@ -147,7 +147,7 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_error(&error),
     };
     let verb = matches.subcommand_name().unwrap_or_default();
-    let talk = Talk::new(cli.messages.quiet, cli.messages.color);
+    let talk = Talk::new(cli.messages.quiet, cli.messages.color, messages::wants_json());
     if let Err(error) = check(&matches) {
         talk.error(&error, verb);
         return ExitCode::from(error.exit_code());
@@ -263,7 +263,13 @@ fn usage_error(error: &clap::Error) -> ExitCode {
             text = text.replace(url, &url::redacted(url));
         }
     }
-    messages::print(&text.replacen("error:", "mayhap:", 1));
+    if messages::wants_json() {
+        let text = text.trim_start_matches("error: ").trim_end();
+        let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
+        messages::print_message("error", message, Some(hint).filter(|hint| !hint.is_empty()));
+    } else {
+        messages::print(&text.replacen("error:", "mayhap:", 1));
+    }
     ExitCode::from(2)
 }
 
@@ -273,6 +279,7 @@ fn render(error: &clap::Error) -> String {
     let colored =
         if to_stdout { std::io::stdout().is_terminal() } else { std::io::stderr().is_terminal() };
     let colored = match arguments().1 {
+        _ if !to_stdout && messages::wants_json() => false,
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {
