@@ -1,8 +1,10 @@
 //! From a line to its key.
 
+use super::csv::CsvFields;
+use super::fields::{Fields, escape_field, nth_field, push_separator};
+use super::form::Form;
 use super::keyless::NoKey;
-use super::{JsonPointer, KeyOptions, push_hex, push_url};
-use std::num::NonZeroU32;
+use super::{JsonPointer, KeyOptions};
 
 /// Cuts keys out of lines, as [`KeyOptions`] say.
 ///
@@ -12,9 +14,7 @@ use std::num::NonZeroU32;
 pub struct Cutter {
     strip_cr: bool,
     record: Record,
-    trim: bool,
     form: Form,
-    lower: bool,
     /// A JSON text with its escapes resolved.
     scratch: String,
 }
@@ -23,43 +23,35 @@ pub struct Cutter {
 #[derive(Debug)]
 enum Record {
     Line,
-    Field { delim: u8, field: NonZeroU32 },
+    Fields { delim: u8, fields: Fields },
+    Csv { reader: Box<CsvFields>, fields: Fields },
     Json(JsonPointer),
-}
-
-#[derive(Debug)]
-enum Form {
-    AsIs,
-    Hex,
-    Url,
 }
 
 impl Cutter {
     /// A cutter of lines whose key is not the line itself; `None` where it is (but for a carriage
     /// return), so that nothing has to be copied.
     pub fn new(options: &KeyOptions) -> Option<Self> {
-        let record = match (options.field, &options.json_pointer) {
-            (Some(field), _) => Record::Field { delim: options.delim(), field },
+        let delim = options.delim();
+        let record = match (options.field.clone(), &options.json_pointer) {
+            (Some(fields), _) if options.csv => {
+                let reader = Box::new(CsvFields::new(delim, options.separator()));
+                Record::Csv { reader, fields }
+            }
+            (Some(fields), _) => Record::Fields { delim, fields },
             (None, Some(pointer)) => Record::Json(pointer.clone()),
             (None, None) => Record::Line,
         };
-        let form = match (options.hex, options.normalize_url) {
-            (true, _) => Form::Hex,
-            (false, true) => Form::Url,
-            (false, false) => Form::AsIs,
-        };
-        let cuts = !matches!((&record, &form), (Record::Line, Form::AsIs));
-        (cuts || options.trim || options.lower).then(|| Self {
-            strip_cr: options.strip_cr,
-            record,
-            trim: options.trim,
-            form,
-            lower: options.lower,
-            scratch: String::new(),
-        })
+        let form = Form::new(options);
+        if matches!(record, Record::Line) && form.is_none() {
+            return None;
+        }
+        let form = form.unwrap_or_default();
+        Some(Self { strip_cr: options.strip_cr, record, form, scratch: String::new() })
     }
 
-    /// From now on leaves a carriage return at the end of a line out of its key, or does not.
+    /// From now on leaves a carriage return at the end of a line out of its key, or does not; out
+    /// of a record of CSV always, where it is part of the line's end.
     pub fn strip_cr(&mut self, strip_cr: bool) {
         self.strip_cr = strip_cr;
     }
@@ -80,39 +72,48 @@ impl Cutter {
     /// ```
     pub fn cut(&mut self, line: &[u8], keys: &mut Vec<u8>) -> Result<(), NoKey> {
         let line = match line {
-            [line @ .., b'\r'] if self.strip_cr => line,
+            [line @ .., b'\r'] if self.strip_cr || matches!(self.record, Record::Csv { .. }) => {
+                line
+            }
             line => line,
         };
-        let mut record = match &self.record {
-            Record::Line => line,
-            Record::Field { delim, field } => {
-                nth_field(line, *delim, *field).ok_or(NoKey::Field(*field))?
+        let form = &self.form;
+        match &mut self.record {
+            Record::Line => form.push(line, keys),
+            Record::Fields { delim, fields } => push_fields(form, fields, keys, |at| {
+                let number = fields.numbers()[at];
+                nth_field(line, *delim, number).ok_or(NoKey::Field(number))
+            }),
+            Record::Csv { reader, fields } => {
+                reader.read(line, fields)?;
+                push_fields(form, fields, keys, |at| Ok(reader.field(at)))
             }
-            Record::Json(pointer) => pointer.find(line, &mut self.scratch)?,
-        };
-        if self.trim {
-            record = record.trim_ascii();
+            Record::Json(pointer) => form.push(pointer.find(line, &mut self.scratch)?, keys),
         }
-        let start = keys.len();
-        match self.form {
-            Form::AsIs => keys.extend_from_slice(record),
-            Form::Hex => push_hex(record, keys)?,
-            Form::Url => push_url(record, keys)?,
-        }
-        if self.lower {
-            // After a URL's normal form, so that what that form escapes is lower case as well.
-            keys[start..].make_ascii_lowercase();
-        }
-        Ok(())
     }
 }
 
-/// The bytes between two delimiters, counted from 1; a line without delimiters is one field.
-fn nth_field(line: &[u8], delim: u8, field: NonZeroU32) -> Option<&[u8]> {
-    let mut delims = memchr::memchr_iter(delim, line);
-    let start = match field.get() as usize - 1 {
-        0 => 0,
-        before => delims.nth(before - 1)? + 1,
-    };
-    Some(&line[start..delims.next().unwrap_or(line.len())])
+/// Appends one field, or several as one key: each in its form, with a separator between them.
+fn push_fields<'a>(
+    form: &Form,
+    fields: &Fields,
+    keys: &mut Vec<u8>,
+    field: impl Fn(usize) -> Result<&'a [u8], NoKey>,
+) -> Result<(), NoKey> {
+    if !fields.are_several() {
+        return form.push(field(0)?, keys);
+    }
+    let start = keys.len();
+    for at in 0..fields.numbers().len() {
+        if at > 0 {
+            push_separator(keys);
+        }
+        let field_start = keys.len();
+        if let Err(why) = field(at).and_then(|field| form.push(field, keys)) {
+            keys.truncate(start);
+            return Err(why);
+        }
+        escape_field(keys, field_start);
+    }
+    Ok(())
 }

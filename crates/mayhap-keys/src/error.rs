@@ -46,8 +46,8 @@ pub enum WrongOption {
     },
     /// An option is there twice.
     Twice(String),
-    /// Only one of `delim` and `field` is there.
-    Incomplete,
+    /// One of `delim` and `csv` is there without `field`, or `field` without `delim`.
+    Incomplete(&'static str),
     /// Two options contradict each other.
     Contradiction(&'static str, &'static str),
 }
@@ -76,8 +76,15 @@ pub enum ValueError {
     RelativePointer(String),
     /// A pointer has a `~` that escapes nothing.
     Tilde,
-    /// It is no number of a field.
+    /// It is no number of a field, or no list of them.
     Field,
+    /// It names more fields than allowed.
+    ManyFields {
+        /// The limit.
+        limit: usize,
+        /// The fields that it names.
+        found: usize,
+    },
     /// A delimiter has so many bytes, not one.
     LongDelimiter(usize),
     /// It is neither a byte nor an escape.
@@ -148,7 +155,13 @@ impl fmt::Display for ValueError {
             Self::Tilde => f.write_str("a ~ in a name is written ~0, and a / is written ~1"),
             Self::Field => {
                 let most = u32::MAX;
-                write!(f, "fields are counted from 1 to {most}, a comma or range is not known")
+                write!(
+                    f,
+                    "fields are counted from 1 to {most}, as in 3 or 1,3; a range is not known"
+                )
+            }
+            Self::ManyFields { limit, found } => {
+                write!(f, "it names {found} fields, at most {limit}")
             }
             Self::LongDelimiter(bytes) => write!(f, "it has {bytes} bytes, a delimiter has one"),
             Self::Delimiter => {
@@ -165,7 +178,8 @@ impl fmt::Display for WrongOption {
         match self {
             Self::Value { line, why } => write!(f, "{line:?}: {why}"),
             Self::Twice(option) => write!(f, "{option} appears twice"),
-            Self::Incomplete => f.write_str("delim and field need each other"),
+            Self::Incomplete("delim") => f.write_str("delim and field need each other"),
+            Self::Incomplete(option) => write!(f, "{option} needs field"),
             Self::Contradiction(one, other) => write!(f, "{one} and {other} contradict each other"),
         }
     }

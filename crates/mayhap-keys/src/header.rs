@@ -1,7 +1,7 @@
 //! Key options as text in a filter's header: one `name=value` and a line feed each.
 
 use super::escape::unescape;
-use super::{Error, JsonPointer, KeyOptions, ValueError, WrongOption, parse_delim, parse_field};
+use super::{Error, Fields, JsonPointer, KeyOptions, ValueError, WrongOption, parse_delim};
 
 impl KeyOptions {
     /// As it stands in a header: nothing for the defaults. At most 2048 bytes, as pointers are
@@ -28,6 +28,10 @@ impl KeyOptions {
                 Refused::Unknown => Error::Unknown { filter: name.to_owned(), line },
                 Refused::Wrong(why) => wrong(WrongOption::Value { line, why }),
             })?;
+            let both = |one, other| option == one && names.contains(&other);
+            if both("field", "fields") || both("fields", "field") {
+                return Err(wrong(WrongOption::Contradiction("field", "fields")));
+            }
             if names.contains(&option) {
                 return Err(wrong(WrongOption::Twice(option.to_owned())));
             }
@@ -46,8 +50,19 @@ impl KeyOptions {
             ("lower", "ascii") => self.lower = true,
             ("hex", "decode") => self.hex = true,
             ("normalize-url", "whatwg") => self.normalize_url = true,
+            ("csv", "rfc4180") => self.csv = true,
+            ("domain", "host") => self.domain = true,
+            ("url-prefixes", "safe-browsing") => self.url_prefixes = true,
+            ("fold", "unicode") => self.fold = true,
+            ("sha1", "digest") => self.sha1 = true,
             ("delim", delim) => self.delim = Some(parse_delim(delim).map_err(Refused::Wrong)?),
-            ("field", field) => self.field = Some(parse_field(field).map_err(Refused::Wrong)?),
+            ("field" | "fields", numbers) => {
+                let fields = Fields::parse(numbers).map_err(Refused::Wrong)?;
+                if fields.are_several() != (option == "fields") {
+                    return Err(Refused::Wrong(ValueError::Field));
+                }
+                self.field = Some(fields);
+            }
             ("json-pointer", pointer) => {
                 let pointer = unescape(pointer).and_then(|bytes| String::from_utf8(bytes).ok());
                 let pointer = pointer.ok_or(Refused::Wrong(ValueError::NotText))?;
@@ -61,12 +76,30 @@ impl KeyOptions {
     /// Refuses what the command line refuses.
     fn check(&self) -> Result<(), WrongOption> {
         if self.delim.is_some() != self.field.is_some() {
-            return Err(WrongOption::Incomplete);
+            return Err(WrongOption::Incomplete("delim"));
+        }
+        if self.csv && self.field.is_none() {
+            return Err(WrongOption::Incomplete("csv"));
+        }
+        let are_several = self.field.as_ref().is_some_and(Fields::are_several);
+        let forms = [
+            (self.hex, "hex"),
+            (self.normalize_url, "normalize-url"),
+            (self.domain, "domain"),
+            (self.url_prefixes, "url-prefixes"),
+        ];
+        let mut set = forms.into_iter().filter_map(|(is_set, name)| is_set.then_some(name));
+        if let (Some(one), Some(other)) = (set.next(), set.next()) {
+            return Err(WrongOption::Contradiction(one, other));
         }
         for (are_both, one, other) in [
             (self.field.is_some() && self.json_pointer.is_some(), "field", "json-pointer"),
-            (self.hex && self.normalize_url, "hex", "normalize-url"),
             (self.hex && self.lower, "hex", "lower"),
+            (self.hex && self.fold, "hex", "fold"),
+            (self.hex && self.sha1, "hex", "sha1"),
+            (self.lower && self.fold, "lower", "fold"),
+            (self.url_prefixes && self.sha1, "url-prefixes", "sha1"),
+            (self.url_prefixes && are_several, "url-prefixes", "fields"),
         ] {
             if are_both {
                 return Err(WrongOption::Contradiction(one, other));

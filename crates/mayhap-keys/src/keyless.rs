@@ -17,6 +17,12 @@ pub enum NoKey {
     Hex,
     /// What should be an absolute URL is not.
     Url,
+    /// A record of CSV ends within quotes.
+    Quote,
+    /// It is no URL with a host, no address, no host.
+    Domain,
+    /// What should be a URL of the web has no host.
+    Expression,
 }
 
 impl fmt::Display for NoKey {
@@ -27,6 +33,9 @@ impl fmt::Display for NoKey {
             Self::Value => f.write_str("no text, number, true or false at the JSON pointer"),
             Self::Hex => f.write_str("not pairs of hex digits"),
             Self::Url => f.write_str("not an absolute URL"),
+            Self::Quote => f.write_str("a quote that is not closed"),
+            Self::Domain => f.write_str("no URL, address or host name"),
+            Self::Expression => f.write_str("not a URL with a host"),
         }
     }
 }

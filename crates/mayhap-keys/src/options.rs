@@ -1,8 +1,7 @@
 //! The options, what they have to agree with, and what they are in words.
 
 use super::escape::escape;
-use super::{Error, JsonPointer, Mismatch, ValueError};
-use std::num::NonZeroU32;
+use super::{Error, Fields, JsonPointer, Mismatch};
 
 /// What a key is: the bytes of a line without its separator, as they are unless said otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,10 +11,12 @@ pub struct KeyOptions {
     pub nul: bool,
     /// One carriage return at the end of a line is not part of its key (`--crlf`).
     pub strip_cr: bool,
-    /// What stands between fields (`--delim`); a tab if none is named.
+    /// Lines are records of CSV, whose fields may be quoted (`--csv`); only with `field`.
+    pub csv: bool,
+    /// What stands between fields (`--delim`); a tab if none is named, a comma in CSV.
     pub delim: Option<u8>,
-    /// The field that has the key, from 1 (`--field`).
-    pub field: Option<NonZeroU32>,
+    /// The fields that make up the key (`--field`).
+    pub field: Option<Fields>,
     /// The JSON value that is the key (`--json-pointer`).
     pub json_pointer: Option<JsonPointer>,
     /// ASCII white space at both ends is not part of the key (`--trim`).
@@ -26,6 +27,15 @@ pub struct KeyOptions {
     pub hex: bool,
     /// The key is a URL in normal form (`--normalize-url`).
     pub normalize_url: bool,
+    /// The key is the host of a URL or of an address (`--domain`).
+    pub domain: bool,
+    /// The key is a URL as an expression of Safe Browsing, and a query is for all of its
+    /// expressions (`--url-prefixes`, [`for_each_expression`](super::for_each_expression)).
+    pub url_prefixes: bool,
+    /// Case is folded by the full default case folding of Unicode (`--fold`).
+    pub fold: bool,
+    /// The key is the 20 bytes of the SHA-1 of what it would be otherwise (`--sha1`).
+    pub sha1: bool,
     /// The times of a window are milliseconds since 1970: no matter of keys, but kept with them.
     pub unix_ms: bool,
 }
@@ -51,7 +61,7 @@ impl KeyOptions {
 
     /// The byte between fields.
     pub fn delim(&self) -> u8 {
-        self.delim.unwrap_or(b'\t')
+        self.delim.unwrap_or(if self.csv { b',' } else { b'\t' })
     }
 
     /// Whether both cut the same keys.
@@ -63,25 +73,41 @@ impl KeyOptions {
     /// The options of a filter file, if the flags that were given do not contradict them. Those
     /// that were not given are as in the file.
     ///
+    /// `--sha1` does not contradict `--hex`, nor the other way round: both are names of the same
+    /// keys, in lists of words and in lists of their hashes. All options are then as given.
+    ///
     /// # Errors
     ///
     /// [`Error::Mismatch`] naming both.
     pub fn agree(self, name: &str, given: &Self) -> Result<Self, Error> {
+        if let Some(same) = self.same_hashes(given) {
+            return Ok(same);
+        }
         self.refuse_others(name, given.entries())?;
         Ok(self)
     }
 
-    /// The options for asking a filter file with keys from other input than it was made of: where
-    /// they stand in the input (`-0`, `--crlf`, `--delim`, `--field`, `--json-pointer`) as given,
-    /// their form (`--trim`, `--lower`, `--hex`, `--normalize-url`) as in the file.
+    /// The options for querying a filter file with keys from other input than it was built from:
+    /// where they stand in the input (`-0`, `--crlf`, `--csv`, `--delim`, `--field`,
+    /// `--json-pointer`) as given, their form (`--trim`, `--lower`, `--hex` and the like) as in the
+    /// file; with `--sha1` and `--hex` as for [`KeyOptions::agree`].
     ///
     /// # Errors
     ///
     /// [`Error::Mismatch`] if a form is given that the file's is not.
     pub fn with_records_of(self, name: &str, given: &Self) -> Result<Self, Error> {
+        if let Some(same) = self.same_hashes(given) {
+            return Ok(same);
+        }
         self.refuse_others(name, given.entries().into_iter().filter(|entry| entry.is_form))?;
-        let Self { nul, strip_cr, delim, field, json_pointer, .. } = given.clone();
-        Ok(Self { nul, strip_cr, delim, field, json_pointer, ..self })
+        let Self { nul, strip_cr, csv, delim, field, json_pointer, .. } = given.clone();
+        Ok(Self { nul, strip_cr, csv, delim, field, json_pointer, ..self })
+    }
+
+    /// What was given, if it hashes words and the file has hashes in hex, or the other way round.
+    fn same_hashes(&self, given: &Self) -> Option<Self> {
+        let differ = self.hex && given.sha1 || self.sha1 && given.hex;
+        differ.then(|| Self { unix_ms: self.unix_ms, ..given.clone() })
     }
 
     fn refuse_others(
@@ -107,23 +133,37 @@ impl KeyOptions {
 
     /// With the delimiter that no one named.
     pub(super) fn complete(&self) -> Self {
-        let delim = self.delim.or(self.field.map(|_| self.delim()));
+        let delim = self.delim.or(self.field.as_ref().map(|_| self.delim()));
         Self { delim, ..self.clone() }
     }
 
     /// The options that are set, in the order of a header.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let set = |is_set: bool, value: &str| is_set.then(|| value.to_owned());
+        // A word of its own, so that readers of one field alone refuse it as unknown.
+        let field_name =
+            if self.field.as_ref().is_some_and(Fields::are_several) { "fields" } else { "field" };
         let all = [
             ("-0", "separator", set(self.nul, "nul"), false, false),
             ("--crlf", "crlf", set(self.strip_cr, "strip"), false, false),
+            ("--csv", "csv", set(self.csv, "rfc4180"), false, false),
             ("--delim", "delim", self.delim.map(|delim| escape(&[delim])), true, false),
-            ("--field", "field", self.field.map(|field| field.to_string()), true, false),
+            ("--field", field_name, self.field.as_ref().map(Fields::to_string), true, false),
             ("--json-pointer", "json-pointer", self.escaped_pointer(), true, false),
             ("--trim", "trim", set(self.trim, "ascii"), false, true),
             ("--hex", "hex", set(self.hex, "decode"), false, true),
             ("--normalize-url", "normalize-url", set(self.normalize_url, "whatwg"), false, true),
+            ("--domain", "domain", set(self.domain, "host"), false, true),
+            (
+                "--url-prefixes",
+                "url-prefixes",
+                set(self.url_prefixes, "safe-browsing"),
+                false,
+                true,
+            ),
             ("--lower", "lower", set(self.lower, "ascii"), false, true),
+            ("--fold", "fold", set(self.fold, "unicode"), false, true),
+            ("--sha1", "sha1", set(self.sha1, "digest"), false, true),
             ("--clock", "clock", set(self.unix_ms, "unix-ms"), false, false),
         ];
         let entry = |(flag, name, value, typed, is_form): (_, _, Option<String>, _, _)| {
@@ -141,9 +181,12 @@ impl KeyOptions {
         let end = if self.nul { "NUL" } else { "line feed" };
         let crlf = if self.strip_cr { r", without \r before it" } else { "" };
         let line = format!("a line up to its {end}{crlf}");
-        let mut text = match (self.field, self.escaped_pointer()) {
-            (Some(field), _) => {
-                format!("field {field}, between \"{}\", of {line}", escape(&[self.delim()]))
+        let mut text = match (&self.field, self.escaped_pointer()) {
+            (Some(fields), _) => {
+                let noun = if fields.are_several() { "fields" } else { "field" };
+                let csv = if self.csv { " as CSV" } else { "" };
+                let delim = escape(&[self.delim()]);
+                format!("{noun} {fields}, between \"{delim}\"{csv}, of {line}")
             }
             (None, Some(pointer)) => format!("the JSON value at \"{pointer}\" of {line}"),
             (None, None) => line,
@@ -152,7 +195,11 @@ impl KeyOptions {
             (self.trim, "; no white space around it"),
             (self.hex, "; the bytes of its hex digits"),
             (self.normalize_url, "; as a normalized URL"),
+            (self.domain, "; the domain of it"),
+            (self.url_prefixes, "; as an expression of Safe Browsing"),
             (self.lower, "; ASCII letters in lower case"),
+            (self.fold, "; case folded"),
+            (self.sha1, "; the SHA-1 of that"),
         ] {
             if is_set {
                 text.push_str(words);
@@ -160,14 +207,4 @@ impl KeyOptions {
         }
         text
     }
-}
-
-/// Reads the number of a field.
-///
-/// # Errors
-///
-/// [`ValueError::Field`].
-pub fn parse_field(text: &str) -> Result<NonZeroU32, ValueError> {
-    let number = text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| number).ok_or(ValueError::Field)
 }

@@ -3,12 +3,15 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::num::NonZeroU32;
 
+mod more_keys;
+
 fn options() -> KeyOptions {
     KeyOptions::default()
 }
 
 fn field(field: u32, delim: u8) -> KeyOptions {
-    KeyOptions { field: NonZeroU32::new(field), delim: Some(delim), ..options() }
+    let field = NonZeroU32::new(field).map(Fields::one);
+    KeyOptions { field, delim: Some(delim), ..options() }
 }
 
 fn pointer(text: &str) -> KeyOptions {
@@ -346,16 +349,27 @@ fn runs_of_the_table_are_the_longest_of_lines_alike() {
 fn any_options() -> impl Strategy<Value = KeyOptions> {
     let pointer = proptest::collection::vec("[^~/]{0,8}|~0|~1", 0..5)
         .prop_map(|names| names.iter().flat_map(|name| ["/", name]).collect::<String>());
+    let numbers = proptest::collection::vec(1..5u32, 2..4)
+        .prop_map(|numbers| numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(","));
     let record = prop_oneof![
         Just(options()),
         (1..u32::MAX, any::<u8>()).prop_map(|(number, delim)| field(number, delim)),
-        (1..4u32, any::<u8>()).prop_map(|(number, delim)| field(number, delim)),
+        (1..4u32, any::<u8>(), any::<bool>())
+            .prop_map(|(number, delim, csv)| KeyOptions { csv, ..field(number, delim) }),
+        (numbers, any::<u8>(), any::<bool>()).prop_map(|(numbers, delim, csv)| {
+            KeyOptions { csv, field: Fields::parse(&numbers).ok(), ..field(1, delim) }
+        }),
         pointer.prop_map(|text| self::pointer(&text)),
     ];
-    (record, any::<[bool; 4]>(), 0..5u8).prop_map(
-        |(record, [nul, strip_cr, trim, unix_ms], form)| {
-            let (hex, url, lower) = (form == 1, form == 2 || form == 3, form == 3 || form == 4);
-            KeyOptions { nul, strip_cr, trim, unix_ms, hex, normalize_url: url, lower, ..record }
+    (record, any::<[bool; 4]>(), 0..5u8, 0..3u8, any::<bool>()).prop_map(
+        |(record, [nul, strip_cr, trim, unix_ms], spelling, case, sha1)| {
+            let is_one = !record.field.as_ref().is_some_and(Fields::are_several);
+            let (hex, normalize_url, domain) = (spelling == 1, spelling == 2, spelling == 3);
+            let url_prefixes = spelling == 4 && is_one;
+            let (lower, fold) = (case == 1 && !hex, case == 2 && !hex);
+            let sha1 = sha1 && !hex && !url_prefixes;
+            let record = KeyOptions { nul, strip_cr, trim, hex, normalize_url, unix_ms, ..record };
+            KeyOptions { lower, domain, url_prefixes, fold, sha1, ..record }
         },
     )
 }
@@ -401,9 +415,13 @@ proptest! {
     }
 
     #[test]
-    fn a_normal_form_is_its_own_normal_form(line in any_line(), trim: bool, form in 0..4u8) {
+    fn a_normal_form_is_its_own_normal_form(
+        line in any_line(), trim: bool, spelling in 0..4u8, case in 0..3u8
+    ) {
+        let (normalize_url, domain) = (spelling == 1, spelling == 2);
+        let (url_prefixes, lower, fold) = (spelling == 3, case == 1, case == 2);
         let form = KeyOptions {
-            trim, lower: form & 1 == 1, normalize_url: form & 2 == 2, ..options()
+            trim, lower, normalize_url, domain, url_prefixes, fold, ..options()
         };
         if Cutter::new(&form).is_some() && let Ok(key) = cut(&form, &line) {
             prop_assert_eq!(cut(&form, &key), Ok(key));

@@ -1,7 +1,7 @@
 //! The numbers of a filter now.
 
 use mayhap::{AnyFilter, Block, Estimate, Health};
-use mayhap_units::number::{format_bytes, format_count, format_fpp as rate};
+use mayhap_units::number::{format_bytes, format_count, format_fpp as rate, noun};
 use serde::{Serialize, Serializer};
 
 /// The state of a filter, as the summaries of several verbs print it.
@@ -69,9 +69,10 @@ impl State {
             fill if fill.is_nan() => String::new(),
             fill => format!(", fill {:.1} %", fill * 100.0),
         };
+        let keys = noun(self.expected_items.unwrap_or(self.keys()), "key");
         let known = |fpp: f64| if fpp.is_nan() { "not known".into() } else { rate(fpp) };
         format!(
-            "{} filter of {}: {}{} keys{fill}\nrate now {}, target {}",
+            "{} filter of {}: {}{} {keys}{fill}\nrate now {}, target {}",
             self.layout,
             format_bytes(self.num_bytes),
             format_count(self.keys()),

@@ -1,10 +1,10 @@
 //! How lines are cut, and keys out of them.
 
-use clap::Args;
-use mayhap_keys::{JsonPointer, KeyOptions, parse_delim, parse_field};
+use crate::error::Error;
+use clap::{ArgMatches, Args};
+use mayhap_keys::{Fields, JsonPointer, KeyOptions, parse_delim};
 use mayhap_lists::Reading;
 use mayhap_units::number::parse_bytes;
-use std::num::NonZeroU32;
 
 /// How lines are split, and keys extracted from them.
 #[derive(Debug, Args)]
@@ -23,10 +23,13 @@ pub struct LineArgs {
     /// Longest line allowed
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "64MiB")]
     pub max_line: u64,
-    /// Use this field as the key, counted from 1; quotes have no special meaning
-    #[arg(long, alias = "by-field", value_name = "NUMBER", value_parser = parse_field)]
-    pub field: Option<NonZeroU32>,
-    /// Field delimiter, one byte: , or : or \t or \x1F [default: \t]
+    /// Use this field as the key, or several as one: 1,3; counted from 1
+    #[arg(long, alias = "by-field", value_name = "NUMBERS", value_parser = Fields::parse)]
+    pub field: Option<Fields>,
+    /// Lines are records of CSV: fields may be quoted, and hold line feeds
+    #[arg(long, requires = "field")]
+    pub csv: bool,
+    /// Field delimiter, one byte: , or : or \t or \x1F [default: \t, with --csv a comma]
     #[arg(long, value_name = "BYTE", value_parser = parse_delim, requires = "field")]
     pub delim: Option<u8>,
     /// Use this value of the JSON on each line as the key: /user/id
@@ -40,11 +43,50 @@ pub struct LineArgs {
     #[arg(long)]
     pub lower: bool,
     /// Decode a key from hexadecimal, in either case
-    #[arg(long, conflicts_with_all = ["lower", "normalize_url"])]
+    #[arg(long, conflicts_with_all = ["lower", "fold", "sha1"])]
+    #[arg(group = "spelling")]
     pub hex: bool,
     /// Normalize each key, an absolute URL, and drop its fragment
-    #[arg(long)]
+    #[arg(long, group = "spelling")]
     pub normalize_url: bool,
+    /// Use the domain of each key, a URL or an e-mail address
+    #[arg(long, group = "spelling")]
+    pub domain: bool,
+    /// Query each URL with the hosts and folders above it, as in lists of Safe Browsing
+    #[arg(long, group = "spelling", conflicts_with = "sha1")]
+    pub url_prefixes: bool,
+    /// Fold the case of all letters of a key, not only of ASCII ones
+    #[arg(long, conflicts_with = "lower")]
+    pub fold: bool,
+    /// Use the SHA-1 of each key: plain words for a list of hashes
+    #[arg(long)]
+    pub sha1: bool,
+}
+
+/// Refuses values that contradict each other, which the flags alone do not.
+///
+/// # Errors
+///
+/// [`Error::Usage`] with the next step.
+pub fn check(matches: &ArgMatches) -> Result<(), Error> {
+    let Some((_, matches)) = matches.subcommand() else { return Ok(()) };
+    let is_set = |id| matches!(matches.try_get_one::<bool>(id), Ok(Some(true)));
+    let fields = matches.try_get_one::<Fields>("field").ok().flatten();
+    if is_set("url_prefixes")
+        && let Some(fields) = fields.filter(|fields| fields.are_several())
+    {
+        return Err(Error::usage(
+            format!("--url-prefixes is for one URL, but --field {fields} is given"),
+            "name the field of the URL",
+        ));
+    }
+    if is_set("csv") && matches!(matches.try_get_one::<u8>("delim"), Ok(Some(b'"'))) {
+        return Err(Error::usage(
+            "--delim is a quote, which in CSV is around fields",
+            "omit --csv, or name the delimiter",
+        ));
+    }
+    Ok(())
 }
 
 impl LineArgs {
@@ -54,12 +96,17 @@ impl LineArgs {
             nul: self.null,
             strip_cr: self.crlf,
             delim: self.delim,
-            field: self.field,
+            csv: self.csv,
+            field: self.field.clone(),
             json_pointer: self.json_pointer.clone(),
             trim: self.trim,
             lower: self.lower,
             hex: self.hex,
             normalize_url: self.normalize_url,
+            domain: self.domain,
+            url_prefixes: self.url_prefixes,
+            fold: self.fold,
+            sha1: self.sha1,
             unix_ms: false,
         }
     }

@@ -9,7 +9,7 @@
 mod digest;
 mod existing;
 mod foreign;
-mod lines;
+pub mod lines;
 mod lock;
 mod messages;
 mod open;

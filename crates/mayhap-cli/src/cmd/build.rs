@@ -16,7 +16,7 @@ use crate::set::summary::Summary;
 use mayhap::native::{Header, Native};
 use mayhap_lists::{Source, Stop};
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
-use mayhap_units::number::format_count;
+use mayhap_units::number::{format_count, noun};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -164,7 +164,8 @@ fn count(
     };
     let (lines, distinct) = (format_count(counted.lines), format_count(counted.distinct));
     let about = if counted.room > counted.distinct { "about " } else { "" };
-    talk.say(&format!("counted {lines} lines with {about}{distinct} distinct keys"));
+    let (line, key) = (noun(counted.lines, "line"), noun(counted.distinct, "distinct key"));
+    talk.say(&format!("counted {lines} {line} with {about}{distinct} {key}"));
     Ok(counted.room.max(1))
 }
 

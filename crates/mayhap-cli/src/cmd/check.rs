@@ -24,6 +24,7 @@ Examples:
   mayhap check -f ads.mayhap -f spam.mayhap --tag < hosts.txt
   mayhap check -l -f mon.mayhap -f tue.mayhap < keys.txt    # names of filters that may contain one
   mayhap check --age day.mayhap < urls.txt    # the age of each line, for a window
+  mayhap check --sha1 pwned.mayhap < words    # words, where the filter has hashes (build --hex)
   LC_ALL=C sort pw.txt > sorted; mayhap check --confirm sorted pw.mayhap < words  # exact answers
   mayhap check redis://127.0.0.1:6379/0/seen < urls.txt    # a filter on a server
   mayhap check --key-type long ids.guava < ids.txt    # a filter of another system";
@@ -140,6 +141,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let given = args.lines.key_options();
     let (opened, options) = open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
+    refuse_for_keys(args, &opened[0].0, &options)?;
     if args.age {
         if let [_, (second, _), ..] = &opened[..] {
             return Err(Error::usage(
@@ -162,7 +164,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         reader::warn_of_keyless(&reader, talk);
         return finish_aged(args, &opened[0].0, aged, &reader);
     }
-    let mut sieve = Sieve::new(opened, confirm.transpose()?.map(Confirm::new));
+    let mut sieve = Sieve::new(opened, &options, confirm.transpose()?.map(Confirm::new));
     sieve.invert = args.invert;
     sieve.each = args.tag || args.list;
     if !args.json {
@@ -183,6 +185,23 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     sieve.warn(talk);
     report(args, &sieve, reader.lines(), talk)?;
     Ok(if sieve.selected() > 0 { Outcome::Done } else { Outcome::Nothing })
+}
+
+/// Refuses what works with one key on each line, if that is not how keys are cut.
+fn refuse_for_keys(args: &Args, name: &str, options: &KeyOptions) -> Result<(), Error> {
+    if args.age && options.url_prefixes {
+        return Err(Error::usage(
+            format!("--age is for one key, but with --url-prefixes {name} is queried for many"),
+            "omit --age",
+        ));
+    }
+    if args.confirm.is_some() && options.csv {
+        return Err(Error::usage(
+            format!("--confirm searches lines, but {name} was created with --csv"),
+            "build the filter from a list of the keys alone, and sort that",
+        ));
+    }
+    Ok(())
 }
 
 /// The summary and the outcome of `--age`.

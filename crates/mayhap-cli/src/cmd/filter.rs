@@ -88,7 +88,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let reading = Reading { gathers, ..args.lines.reading() };
     let mut reader = reader::open(sources.clone(), &options, reading, Some(stop), talk)?;
     let mut progress = Progress::new(talk, total_bytes);
-    let mut sieve = Sieve::new(opened, None);
+    let mut sieve = Sieve::new(opened, &options, None);
     sieve.invert = args.invert;
     sieve.output = Some(Output::stdout(&sources)?);
     if let Some(rest) = &args.rest {

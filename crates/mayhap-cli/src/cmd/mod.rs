@@ -33,13 +33,13 @@ pub mod ttl;
 pub mod verify;
 pub mod which;
 
-use crate::args::{MessageArgs, url};
+use crate::args::{MessageArgs, lines, url};
 use crate::error::Error;
 use crate::files;
 use crate::io::messages::{self, Talk};
 use crate::outcome::Outcome;
 use clap::error::ErrorKind;
-use clap::{ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -147,9 +147,8 @@ pub fn main() -> ExitCode {
         Err(error) => return usage_error(&error),
     };
     let verb = matches.subcommand_name().unwrap_or_default();
-    let talk = Talk::new(cli.messages.quiet, cli.messages.color);
-    let checked = url::check(&matches).and_then(|()| files::check(&self::command(), &matches));
-    if let Err(error) = checked {
+    let talk = Talk::new(cli.messages.quiet, cli.messages.color, messages::wants_json());
+    if let Err(error) = check(&matches) {
         talk.error(&error, verb);
         return ExitCode::from(error.exit_code());
     }
@@ -210,6 +209,13 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Refuses what no verb could use, before any of them begins.
+fn check(matches: &ArgMatches) -> Result<(), Error> {
+    url::check(matches)?;
+    lines::check(matches)?;
+    files::check(&command(), matches)
+}
+
 /// The whole command line, as `completions` and `man` describe it.
 pub fn command() -> clap::Command {
     Cli::command()
@@ -257,7 +263,13 @@ fn usage_error(error: &clap::Error) -> ExitCode {
             text = text.replace(url, &url::redacted(url));
         }
     }
-    messages::print(&text.replacen("error:", "mayhap:", 1));
+    if messages::wants_json() {
+        let text = text.trim_start_matches("error: ").trim_end();
+        let (message, hint) = text.split_once("\n\n").unwrap_or((text, ""));
+        messages::print_message("error", message, Some(hint).filter(|hint| !hint.is_empty()));
+    } else {
+        messages::print(&text.replacen("error:", "mayhap:", 1));
+    }
     ExitCode::from(2)
 }
 
@@ -267,6 +279,7 @@ fn render(error: &clap::Error) -> String {
     let colored =
         if to_stdout { std::io::stdout().is_terminal() } else { std::io::stderr().is_terminal() };
     let colored = match arguments().1 {
+        _ if !to_stdout && messages::wants_json() => false,
         ColorChoice::Always => true,
         ColorChoice::Never => false,
         ColorChoice::Auto => {

@@ -75,12 +75,28 @@ impl clap::ValueEnum for What {
     }
 }
 
+/// Refuses a name that promises another kind of picture.
+fn refuse_other_pictures(path: &Path) -> Result<(), Error> {
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    let others = ["gif", "jpeg", "jpg", "pdf", "png", "ps", "webp"];
+    if others.contains(&&*ending.to_ascii_lowercase()) {
+        return Err(Error::usage(
+            format!("{} would be {ending}, but plots are SVG or HTML", path.display()),
+            "name it .svg, or .html for a page; a browser saves either as a picture",
+        ));
+    }
+    Ok(())
+}
+
 /// Runs the verb.
 ///
 /// # Errors
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args) -> Result<Outcome, Error> {
+    if let Some(path) = &args.output {
+        refuse_other_pictures(path)?;
+    }
     let mut picture = match args.given()? {
         Some(given) => args.what.0.svg_of(&given).map_err(|error| {
             Error::usage(

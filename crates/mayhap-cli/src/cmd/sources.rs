@@ -23,17 +23,23 @@ pub(super) fn input<A: Args>(
     Ok((sources, total_bytes))
 }
 
-/// Refuses to wait for someone to type keys: prints the verb's help instead.
+/// Refuses to wait for someone to type keys: prints the verb's help instead, for people.
 fn refuse_terminal<A: Args>(verb: &str, sources: &[Source]) -> Result<(), Error> {
     let waits = sources.contains(&Source::Stdin) && std::io::stdin().is_terminal();
     if !waits {
         return Ok(());
     }
-    let command = Command::new("mayhap").bin_name(format!("mayhap {verb}")).max_term_width(100);
-    let mut command = MessageArgs::augment_args(A::augment_args(command));
-    messages::print(&format!("{}\n", command.render_help()));
+    if !messages::wants_json() {
+        print_help::<A>(verb);
+    }
     Err(Error::usage(
         "standard input is a terminal",
         format!("name a file, or pipe lines in: some-command | mayhap {verb}"),
     ))
+}
+
+fn print_help<A: Args>(verb: &str) {
+    let command = Command::new("mayhap").bin_name(format!("mayhap {verb}")).max_term_width(100);
+    let mut command = MessageArgs::augment_args(A::augment_args(command));
+    messages::print(&format!("{}\n", command.render_help()));
 }

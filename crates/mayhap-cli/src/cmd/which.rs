@@ -121,7 +121,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
             let (opened, options) =
                 open::open_all(filters, &args.open, (&given, KeyOptions::agree), talk)?;
             reading.gathers = open::any_remote(&opened);
-            (NamedSets::of_filters(opened, limit), options, files.as_slice())
+            (NamedSets::of_filters(opened, &options, limit), options, files.as_slice())
         }
     };
     let (sources, total_bytes) = super::sources::input::<Args>("which", inputs)?;

@@ -1,6 +1,10 @@
 //! The way out where a list of keys cannot be read.
 
 use mayhap_lists::{Error, NotAList, NotSearchable};
+use std::io::ErrorKind;
+
+/// Verbs to which a key might be given in place of a file.
+const READS_KEYS: [&str; 5] = ["add", "check", "filter", "remove", "which"];
 
 /// The next step for the user of this verb, if there is one.
 pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
@@ -22,6 +26,14 @@ pub(super) fn hint(error: &Error, verb: &str) -> Option<String> {
                 format!("sort it by its bytes: LC_ALL=C sort{zero} -o {name} {name}")
             }
         }),
+        Error::Io { action: "open", name, source }
+            if source.kind() == ErrorKind::NotFound && READS_KEYS.contains(&verb) =>
+        {
+            Some(format!(
+                "inputs are files of keys; for keys on the command line: echo {name} | mayhap \
+                 {verb} ..."
+            ))
+        }
         Error::LineTooLong { .. } => Some(
             "raise it with --max-line SIZE; is the input text, with the separator you think?"
                 .into(),

@@ -37,12 +37,18 @@ impl Color {
 pub struct Talk {
     quiet: bool,
     color: bool,
+    json: bool,
 }
 
 impl Talk {
-    /// As the command line says.
-    pub fn new(quiet: bool, color: Color) -> Self {
-        Self { quiet, color: color.on(&std::io::stderr()) }
+    /// As the command line says; with `json` every message is a JSON object on a line of its own.
+    pub fn new(quiet: bool, color: Color, json: bool) -> Self {
+        Self { quiet, color: color.on(&std::io::stderr()), json }
+    }
+
+    /// Whether a progress bar may be drawn.
+    pub fn shows_progress(self) -> bool {
+        !self.quiet && !self.json && std::io::stderr().is_terminal()
     }
 
     /// Whether only errors are wanted.
@@ -52,7 +58,12 @@ impl Talk {
 
     /// Says a line, unless quiet.
     pub fn say(self, text: &str) {
-        if !self.quiet {
+        if self.quiet {
+            return;
+        }
+        if self.json {
+            print_message("info", text, None);
+        } else {
             print(&format!("{}\n", printable(text)));
         }
     }
@@ -66,7 +77,9 @@ impl Talk {
 
     /// [`Talk::say`] while a progress bar may be on the line: it is drawn again below.
     pub fn say_over_progress(self, text: &str) {
-        if !self.quiet {
+        if self.json {
+            self.say(text);
+        } else if !self.quiet {
             let clear = if std::io::stderr().is_terminal() { "\r\x1B[K" } else { "" };
             print(&format!("{clear}{}\n", printable(text)));
         }
@@ -74,14 +87,21 @@ impl Talk {
 
     /// Says a line and below it others, of ours alone, unless quiet.
     pub fn report(self, line: &str, below: &str) {
-        if !self.quiet {
+        if self.json {
+            self.say(&format!("{line}\n{below}"));
+        } else if !self.quiet {
             print(&format!("{}\n{below}\n", printable(line)));
         }
     }
 
     /// Warns, unless quiet.
     pub fn warn(self, text: &str) {
-        if !self.quiet {
+        if self.quiet {
+            return;
+        }
+        if self.json {
+            print_message("warning", text, None);
+        } else {
             print(&format!("{} {}\n", self.paint("33", "warning:"), printable(text)));
         }
     }
@@ -89,6 +109,9 @@ impl Talk {
     /// Reports why the command stopped, and the next step for the user of this verb.
     pub fn error(self, error: &Error, verb: &str) {
         let problem = error.to_string();
+        if self.json {
+            return print_message("error", &problem, error.hint(verb).as_deref());
+        }
         let mut text = format!("{} {}\n", self.paint("1;31", "mayhap:"), printable(&problem));
         if let Some(hint) = error.hint(verb) {
             text.extend([&self.paint("36", "hint:"), " ", &printable(&hint), "\n"]);
@@ -115,6 +138,28 @@ impl Talk {
     fn paint(self, code: &str, text: &str) -> String {
         if self.color { format!("\x1B[{code}m{text}\x1B[0m") } else { text.into() }
     }
+}
+
+/// A message as a program reads it.
+#[derive(serde::Serialize)]
+struct Said<'a> {
+    level: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+/// Writes a message (`info`, `warning`, `error`) to stderr as one line of JSON.
+pub fn print_message(level: &'static str, message: &str, hint: Option<&str>) {
+    // Texts always serialise.
+    let text = serde_json::to_string(&Said { level, message, hint }).unwrap_or_default();
+    print(&(text + "\n"));
+}
+
+/// Whether the command line says `--json`, also where it cannot be read otherwise.
+pub fn wants_json() -> bool {
+    let mut arguments = std::env::args_os().skip(1).take_while(|argument| argument != "--");
+    arguments.any(|argument| argument == "--json")
 }
 
 /// A line in which control characters are written out: names of files may have any, and are not to

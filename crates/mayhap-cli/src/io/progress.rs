@@ -3,7 +3,6 @@
 use crate::io::messages::Talk;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mayhap_units::number::{format_bytes, format_count};
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 const FIRST_SHOWN: Duration = Duration::from_secs(1);
@@ -22,7 +21,7 @@ pub struct Progress {
 impl Progress {
     /// Starts the clock. `total_bytes` is the size of all input if known.
     pub fn new(talk: Talk, total_bytes: Option<u64>) -> Self {
-        let enabled = !talk.is_quiet() && std::io::stderr().is_terminal();
+        let enabled = talk.shows_progress();
         let started = Instant::now();
         Self { enabled, started, next: started + FIRST_SHOWN, total_bytes, bar: None }
     }

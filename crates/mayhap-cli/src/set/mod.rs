@@ -5,12 +5,14 @@
 //! server;
 //! `file.rs` opens files that are read, `session/` changes them in turns with others, `open.rs`
 //! opens any of them to be queried. `inserter.rs` fills one with an eye on its room, `fill.rs` from
-//! input; `sieve.rs` and `named.rs` query many, `aged.rs` one for ages. `confirm.rs` knows what
-//! filters only may know. `summary.rs` is what a verb reports at its end.
+//! input; `sieve.rs` and `named.rs` query many, `aged.rs` one for ages. `expressions.rs` is for
+//! lines of many keys, `confirm.rs` knows what filters only may know. `summary.rs` is what a verb
+//! reports at its end.
 
 pub mod aged;
 pub mod confirm;
 pub mod create;
+pub mod expressions;
 pub mod file;
 pub mod fill;
 pub mod foreign;

@@ -42,13 +42,13 @@ enum Sets {
 }
 
 impl NamedSets {
-    fn new(names: Vec<String>, of: Sets) -> Self {
+    fn new(names: Vec<String>, of: Sets, options: &KeyOptions) -> Self {
         let counts = vec![0; names.len()];
         Self {
             names,
             of,
             counts,
-            digests: Digests::default(),
+            digests: Digests::of(options),
             lines: 0,
             lines_without_key: 0,
             sets: Vec::new(),
@@ -82,11 +82,12 @@ impl NamedSets {
             Some(name) => printable(name).into_owned(),
         };
         let names = (0..matrix.num_sets()).map(name).collect();
-        Ok((Self::new(names, Sets::Matrix(matrix)), options))
+        Ok((Self::new(names, Sets::Matrix(matrix), &options), options))
     }
 
-    /// Filters with their names; a matrix is built of them if it takes at most `max_bytes`.
-    pub fn of_filters(filters: Vec<Named>, max_bytes: u64) -> Self {
+    /// Filters with their names, for keys that are cut by these options; a matrix is built of them
+    /// if it takes at most `max_bytes`.
+    pub fn of_filters(filters: Vec<Named>, options: &KeyOptions, max_bytes: u64) -> Self {
         let (names, filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
         let lines_left = matrix_bytes(&filters)
             .filter(|&bytes| bytes <= max_bytes)
@@ -94,7 +95,7 @@ impl NamedSets {
             // go over when as much was spent on queries, which is at most twice the least.
             .map(|bytes| bytes / 64 / filters.len() as u64);
         let found = filters.iter().map(|_| Bitmap::new()).collect();
-        Self::new(names, Sets::Filters { filters, found, lines_left })
+        Self::new(names, Sets::Filters { filters, found, lines_left }, options)
     }
 
     /// How the sets were queried in the end.
@@ -139,6 +140,20 @@ impl NamedSets {
         self.build_matrix(batch.len() as u64);
         self.digests.clear();
         match &mut self.of {
+            Sets::Matrix(matrix) if !self.digests.are_of_lines() => {
+                let Some(expressions) = self.digests.expressions(batch) else { return Ok(self) };
+                let mut found: Vec<Vec<u32>> = Vec::new();
+                matrix.which_digests(expressions.digests(matrix.digest_function()), |_, sets| {
+                    found.push(sets.iter().map(|set| set as u32).collect());
+                });
+                for all in expressions.lines() {
+                    let mut sets = found[all].concat();
+                    sets.sort_unstable();
+                    sets.dedup();
+                    self.sets.extend(sets);
+                    self.ends.push(self.sets.len());
+                }
+            }
             Sets::Matrix(matrix) => {
                 let digests = self.digests.by(matrix.digest_function(), batch);
                 matrix.which_digests(digests, |_, sets| {
@@ -151,7 +166,9 @@ impl NamedSets {
                     open::query(&mut **filter, batch, &mut self.digests, found)?;
                     filter.check_unchanged()?;
                 }
-                self.lines_without_key += keyless_lines(filters.iter().map(|filter| &**filter));
+                if self.digests.are_of_lines() {
+                    self.lines_without_key += keyless_lines(filters.iter().map(|filter| &**filter));
+                }
                 for i in 0..batch.len() {
                     let holds = |set: &usize| found[*set].get(i);
                     let sets = (0..found.len()).filter(holds).map(|set| set as u32);

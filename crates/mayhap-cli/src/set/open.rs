@@ -3,6 +3,7 @@
 use crate::args::OpenArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
+use crate::set::expressions::Expressions;
 use crate::set::file::ReadFile;
 use crate::set::foreign;
 use crate::set::remote::{self, Access};
@@ -33,6 +34,9 @@ pub fn query(
     digests: &mut Digests,
     found: &mut Bitmap,
 ) -> Result<(), Error> {
+    if let Some(expressions) = digests.expressions(batch) {
+        return expressions.query(set, found);
+    }
     if set.takes_keys() {
         let (texts, first_line) = (batch.keys().collect::<Vec<_>>(), Some(batch.first_line()));
         return Ok(set.contains_keys_into(Keys { texts: &texts, first_line }, found)?);
@@ -148,20 +152,44 @@ pub fn split(
 #[derive(Debug, Default)]
 pub struct Digests {
     function: Option<DigestFunction>,
-    digests: Vec<Digest>,
+    values: Vec<Digest>,
+    /// The expressions of lines that are queried by all of them.
+    expressions: Option<Expressions>,
+    has_expressions: bool,
 }
 
 impl Digests {
+    /// Of keys that are cut by these options.
+    pub fn of(options: &KeyOptions) -> Self {
+        let expressions = options.url_prefixes.then(Expressions::default);
+        Self { expressions, ..Self::default() }
+    }
+
     /// Forgets them, for the next batch.
     pub fn clear(&mut self) {
         self.function = None;
+        self.has_expressions = false;
+    }
+
+    /// Whether a line has one key, and not many.
+    pub fn are_of_lines(&self) -> bool {
+        self.expressions.is_none()
+    }
+
+    /// The expressions of the batch, if it is queried by these.
+    pub fn expressions(&mut self, batch: &Batch<'_>) -> Option<&mut Expressions> {
+        let expressions = self.expressions.as_mut()?;
+        if !std::mem::replace(&mut self.has_expressions, true) {
+            expressions.set(batch);
+        }
+        Some(expressions)
     }
 
     /// The digests of the batch by this function.
     pub fn by(&mut self, function: &DigestFunction, batch: &Batch<'_>) -> &[Digest] {
         if self.function.replace(*function) != Some(*function) {
-            batch.digest_into(function, &mut self.digests);
+            batch.digest_into(function, &mut self.values);
         }
-        &self.digests
+        &self.values
     }
 }

@@ -7,6 +7,7 @@ use crate::io::progress::Progress;
 use crate::set::confirm::Confirm;
 use crate::set::open::{self, Digests, Named, keyless_lines};
 use mayhap::Bitmap;
+use mayhap_keys::KeyOptions;
 use mayhap_lists::{Batch, LineReader, for_each_run};
 use mayhap_sets::KeySet;
 
@@ -68,8 +69,9 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Queries these filters, to the end of the input; the lines go nowhere yet.
-    pub fn new(filters: Vec<Named>, confirm: Option<Confirm>) -> Self {
+    /// Queries these filters for keys that are cut by these options, to the end of the input; the
+    /// lines go nowhere yet.
+    pub fn new(filters: Vec<Named>, options: &KeyOptions, confirm: Option<Confirm>) -> Self {
         let found = Bitmap::new;
         let member =
             |(name, filter)| Member { name, filter, found: found(), lines: 0, maybe_present: 0 };
@@ -82,7 +84,7 @@ impl Sieve {
             output: None,
             rest: None,
             any: Vec::new(),
-            digests: Digests::default(),
+            digests: Digests::of(options),
             selected: 0,
             lines_without_key: 0,
         }
@@ -123,7 +125,7 @@ impl Sieve {
     /// Those of [`LineReader`], [`Output`] and [`Confirm`].
     pub fn run(&mut self, reader: &mut LineReader, progress: &mut Progress) -> Result<(), Error> {
         let functions = self.members.iter().map(|member| open::digest_function(&*member.filter));
-        if let Some(function) = functions.flatten().next() {
+        if let Some(function) = functions.flatten().next().filter(|_| self.digests.are_of_lines()) {
             reader.digest_by(function);
         }
         let (mut lines, mut unchecked) = (0, 0);
@@ -194,10 +196,12 @@ impl Sieve {
         if batch.is_keyless() {
             self.lines_without_key += lines;
         } else {
-            self.lines_without_key +=
-                keyless_lines(self.members.iter().map(|member| &*member.filter));
+            if self.digests.are_of_lines() {
+                self.lines_without_key +=
+                    keyless_lines(self.members.iter().map(|member| &*member.filter));
+            }
             if let Some(confirm) = &mut self.confirm {
-                confirm.keep_true(batch, &mut self.any)?;
+                confirm.keep_true(batch, self.digests.are_of_lines(), &mut self.any)?;
             }
         }
         let ones =

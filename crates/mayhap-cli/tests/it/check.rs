@@ -104,7 +104,10 @@ fn add_says_what_changed_and_stops_when_full() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(json(&output.stdout)["items"], 100);
     let talk = stderr(&output);
-    assert!(talk.contains("warning:") && talk.contains("stopped after 50 lines"), "{talk}");
+    assert!(
+        talk.contains(r#"{"level":"warning""#) && talk.contains("stopped after 50 lines"),
+        "{talk}"
+    );
     // What was inserted before is saved, nothing else is.
     let found = succeed(folder.path(), &["check", "f"], &lines("key", 0..500));
     assert_eq!(found, lines("key", 0..100));

@@ -142,7 +142,7 @@ fn a_file_too_large_for_its_lines_to_fit_grows_instead() {
     file(folder.path(), "in", &input);
     let output = run(folder.path(), &arguments, b"");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert_eq!(json_and_talk(&output.stderr).0["filter_kind"], "growing");
+    assert_eq!(json_and_talk(&output.stderr).0["layout"], "scalable");
     assert_eq!(output.stdout, lines("key", 0..1000));
     let talk = fail(folder.path(), &["dedup", "--layout", "standard"], b"a\n");
     assert!(talk.contains("-n or --mem"), "{talk}");

@@ -38,7 +38,7 @@ fn exact_says_what_it_costs_and_what_a_filter_would_have() {
     let output = run(folder.path(), &["dedup", "--exact", "--json"], &input);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let summary = json_and_talk(&output.stderr).0;
-    assert_eq!((&summary["items"], &summary["filter_kind"]), (&300_000.into(), &"exact".into()));
+    assert_eq!((&summary["items"], &summary["layout"]), (&300_000.into(), &"exact".into()));
     assert_eq!(summary["lines_kept"], 300_000);
     assert_eq!(summary["lines_dropped"], 100);
     assert_eq!(summary["expected_lost_lines"], 0.0);

@@ -144,7 +144,7 @@ fn make_input(folder: &Path, name: &str, command: &str, is_read: bool) {
         Some("ser") => {
             std::fs::copy(golden("guava/javaser_long_mitz64.ser"), path).unwrap();
         }
-        Some("txt") => {
+        Some("txt" | "csv") => {
             file(folder, name, &text);
         }
         _ if is_read => {
@@ -176,7 +176,10 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
         _ if command.contains("--age") => "window:10k",
         _ => "blocked",
     };
-    let made = ["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
+    let mut made = vec!["build", "-q", "--force", "-n", "10k", "--layout", layout, "-o", name];
+    if command.contains("--sha1") {
+        made.push("--sha1");
+    }
     succeed(folder, &made, &lines("key", 0..100));
 }
 

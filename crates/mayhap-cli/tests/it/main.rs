@@ -26,6 +26,7 @@ mod lists;
 mod manners;
 mod matrix;
 mod merge;
+mod more_keys;
 mod pages;
 mod paper_cuts;
 mod places;

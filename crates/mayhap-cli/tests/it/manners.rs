@@ -227,3 +227,87 @@ fn quiet_says_nothing_but_errors() {
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
     assert!(fail(folder.path(), &["dedup", "-q", "absent"], b"").starts_with("mayhap:"));
 }
+
+#[test]
+fn with_json_stderr_is_one_object_on_each_line() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["build", "-n", "100", "-o", "f"], b"a\n");
+    file(folder, "one", b"a\n");
+    let many = lines("key", 0..20);
+    for (arguments, input, levels) in [
+        (&["build", "--json", "-n", "10", "-o", "g"][..], &many[..], &["warning", "error"][..]),
+        (&["check", "--json", "absent"], b"", &["error"]),
+        (&["check", "--json", "f", "absent"], b"", &["error"]),
+        (&["check", "--jsno", "--json", "f"], b"", &["error"]),
+        (&["check", "--json", "--key-type"], b"", &["error"]),
+        (&["info", "--json", "absent"], b"", &["error"]),
+        (&["dedup", "--json", "-n", "9", "--field", "2"], b"a\n", &["warning"]),
+        (&["check", "--json", "f", "--field", "2"], b"a\n", &["error"]),
+        (&["build", "--json", "--force", "-o", "f", "one"], b"", &["info"]),
+        (&["merge", "--json", "-o", "f", "absent"], b"", &["error"]),
+    ] {
+        let text = stderr(&run(folder, arguments, input));
+        let objects = crate::support::json_lines(&text);
+        let messages: Vec<_> = objects.iter().filter(|it| it["level"].is_string()).collect();
+        for level in levels {
+            let found = messages.iter().any(|message| message["level"] == **level);
+            assert!(found, "{arguments:?} has no {level}: {text}");
+        }
+        assert!(messages.iter().all(|message| message["message"].as_str().is_some()), "{text}");
+    }
+    // A next step is there as without it; the exit code says what it always does.
+    let output = run(folder, &["check", "--json", "f", "--field", "2"], b"");
+    let error = json(&output.stderr);
+    assert_eq!(error["hint"], "omit --field: key options are stored in the filter's file");
+    assert_eq!(output.status.code(), Some(2));
+    // Only as a flag.
+    assert!(fail(folder, &["check", "f", "--", "--json"], b"").starts_with("mayhap: cannot open"));
+}
+
+#[test]
+fn a_key_in_place_of_a_file_is_answered_with_the_pipe() {
+    let folder = folder();
+    let folder = folder.path();
+    succeed(folder, &["build", "-n", "100", "-o", "pw"], b"a\n");
+    let talk = fail(folder, &["check", "pw", "letmein"], b"");
+    let hint = "hint: inputs are files of keys; for keys on the command line: echo letmein | \
+        mayhap check ...\n";
+    assert!(talk.ends_with(hint), "{talk}");
+    // The filter itself, and a list to build from, have other next steps.
+    assert!(fail(folder, &["check", "absent"], b"").contains("create a filter with"));
+    assert!(!fail(folder, &["build", "-o", "f", "absent"], b"").contains("echo"));
+}
+
+#[test]
+fn a_plot_is_not_named_as_another_kind_of_picture() {
+    let folder = folder();
+    let folder = folder.path();
+    for name in ["x.png", "x.PDF"] {
+        let talk = fail(folder, &["plot", "fpp", "-o", name], b"");
+        assert!(talk.contains(&format!("{name} would be ")) && talk.contains("SVG"), "{talk}");
+        assert!(!folder.join(name).exists());
+    }
+    for name in ["x.svg", "x.html", "x"] {
+        succeed(folder, &["plot", "fpp", "-o", name], b"");
+    }
+}
+
+#[test]
+fn one_of_a_kind_is_singular_and_kinds_have_one_name() {
+    let folder = folder();
+    let folder = folder.path();
+    file(folder, "one", b"a\n");
+    let build = stderr(&run(folder, &["build", "-o", "f", "one"], b""));
+    assert!(build.starts_with("counted 1 line with 1 distinct key\n"), "{build}");
+    assert!(build.contains(": 1 of 1 key, fill"), "{build}");
+    let info = String::from_utf8(succeed(folder, &["info", "f"], b"")).unwrap();
+    assert!(info.contains(" 1 key at a rate of ") && info.contains(" 1 key\n"), "{info}");
+    let repeats = stderr(&run(folder, &["dedup", "-d", "-n", "10"], b"a\na\n"));
+    assert!(repeats.contains("printed 1 repeat, omitted 1 first occurrence\n"), "{repeats}");
+    // Of a pipe the filter grows: as scalable as one in a file.
+    let grown = run(folder, &["dedup", "--json"], b"a\n");
+    assert_eq!(json_and_talk(&grown.stderr).0["layout"], "scalable");
+    let named = run(folder, &["build", "--json", "--layout", "scalable", "-o", "s"], b"a\n");
+    assert_eq!(json(&named.stdout)["layout"], "scalable");
+}

@@ -127,6 +127,24 @@ fn systemd_is_told_when_it_is_ready_and_when_it_ends() {
 }
 
 #[test]
+fn quiet_says_nothing_but_errors_while_it_serves() {
+    let folder = folder();
+    let path = folder.path().join("notify");
+    let socket = UnixDatagram::bind(&path).unwrap();
+    let mut command = mayhap(folder.path());
+    command.args(["serve", "-q", "--port", "0"]).env("NOTIFY_SOCKET", &path);
+    let child = command.stderr(Stdio::piped()).spawn().unwrap();
+    let mut state = [0; 64];
+    let bytes = socket.recv(&mut state).unwrap();
+    assert_eq!(&state[..bytes], b"READY=1");
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
 fn settings_come_from_file_environment_and_flags_and_wrong_ones_start_nothing() {
     let folder = folder();
     file(folder.path(), "m.toml", b"max_words = 1000\nmax_clients = 5\nthreads = 1\n");

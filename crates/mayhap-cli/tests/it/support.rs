@@ -114,21 +114,35 @@ pub(crate) fn json(output: &[u8]) -> serde_json::Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The JSON object among what a command said beside it on stderr: the one line that is JSON, and
-/// the others, which are all sentences of ours.
+/// The one JSON object that is no message among those on stderr of a command with `--json`, and its
+/// messages as it says them without.
 pub(crate) fn json_and_talk(stderr: &[u8]) -> (serde_json::Value, Vec<String>) {
     let text = std::str::from_utf8(stderr).unwrap();
-    let (objects, talk): (Vec<&str>, Vec<&str>) =
-        text.lines().partition(|line| line.starts_with('{'));
-    assert_eq!(objects.len(), 1, "one line of JSON: {text}");
-    let value: serde_json::Value = serde_json::from_str(objects[0]).unwrap();
-    assert!(value.is_object(), "{text}");
-    let is_ours = |line: &&str| {
-        ["warning: ", "mayhap: ", "hint: "].iter().any(|start| line.starts_with(start))
-            || line.ends_with(|last: char| last.is_alphanumeric() || ".)\"".contains(last))
+    let (messages, objects): (Vec<_>, Vec<_>) =
+        json_lines(text).into_iter().partition(|object| object["level"].is_string());
+    assert_eq!(objects.len(), 1, "one object that is no message: {text}");
+    let talk = messages.iter().flat_map(|message| {
+        let before = match message["level"].as_str() {
+            Some("warning") => "warning: ",
+            Some("error") => "mayhap: ",
+            _ => "",
+        };
+        let line = format!("{before}{}", message["message"].as_str().unwrap());
+        let hint = message["hint"].as_str().map(|hint| format!("hint: {hint}"));
+        [Some(line), hint].into_iter().flatten()
+    });
+    (objects[0].clone(), talk.collect())
+}
+
+/// The objects of text that is nothing but one JSON object on each line.
+pub(crate) fn json_lines(text: &str) -> Vec<serde_json::Value> {
+    let object = |line: &str| {
+        let value: serde_json::Value = serde_json::from_str(line)
+            .unwrap_or_else(|error| panic!("{line:?} is not JSON ({error}): {text}"));
+        assert!(value.is_object(), "{text}");
+        value
     };
-    assert!(talk.iter().all(is_ours), "{text}");
-    (value, talk.into_iter().map(str::to_owned).collect())
+    text.lines().map(object).collect()
 }
 
 /// What `awk '!seen[$0]++'` prints: the reference for dedup.

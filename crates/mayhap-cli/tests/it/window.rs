@@ -152,7 +152,7 @@ fn the_loss_of_a_window_is_as_predicted() {
         let sigma = number("expected_lost_lines_sigma");
         assert!(expected > 100.0, "{arguments:?}: {expected}");
         assert!((lost - expected).abs() < 4.0 * sigma + 0.02 * expected, "{lost} for {expected}");
-        assert_eq!(summary["filter_kind"], "window");
+        assert_eq!(summary["layout"], "window");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::chunk::Chunk;
 use crate::input::{BOM_BYTES, Error, Input, Note, Reading, Source, Stop};
 use mayhap::{Digest, DigestFunction};
-use mayhap_keys::{Cutter, KeyOptions};
+use mayhap_keys::{CsvRecords, Cutter, KeyOptions};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ pub(super) struct LineCutter {
     input: Option<Input>,
     stop: Option<Arc<Stop>>,
     separator: u8,
+    /// Finds the ends of lines that may hold separators between quotes.
+    csv: Option<CsvRecords>,
     /// Whether every input's carriage returns are left out, and not only those of some.
     always_strips_cr: bool,
     /// Whether those of the input at hand are.
@@ -46,6 +48,7 @@ impl LineCutter {
             input: None,
             stop,
             separator: options.separator(),
+            csv: options.csv.then(|| CsvRecords::new(options.delim(), options.separator())),
             always_strips_cr: options.strip_cr,
             strip_cr: options.strip_cr,
             is_stream: false,
@@ -72,8 +75,7 @@ impl LineCutter {
         chunk.begin(&self.rest);
         let mut scanned = 0;
         loop {
-            let separators = memchr::memchr_iter(self.separator, &chunk.buffer[scanned..chunk.end]);
-            chunk.bounds.extend(separators.map(|at| scanned + at + 1));
+            self.find_ends(chunk, scanned);
             scanned = chunk.end;
             if chunk.len() > 0 {
                 break;
@@ -93,6 +95,24 @@ impl LineCutter {
         chunk.raw_bytes = self.raw_bytes_before + self.input.as_ref().map_or(0, Input::raw_bytes);
         self.cut_keys(chunk);
         Ok(true)
+    }
+
+    /// Appends where lines end in the bytes from `scanned` on.
+    fn find_ends(&mut self, chunk: &mut Chunk, scanned: usize) {
+        let Chunk { buffer, end, bounds, .. } = chunk;
+        let Some(csv) = &mut self.csv else {
+            let separators = memchr::memchr_iter(self.separator, &buffer[scanned..*end]);
+            return bounds.extend(separators.map(|at| scanned + at + 1));
+        };
+        if scanned == 0 {
+            // What a chunk begins with is the beginning of a record, if anything.
+            csv.begin(self.mark_bytes);
+        }
+        csv.ends(&buffer[..*end], scanned, bounds);
+        // No record goes on in the next input: a quote that is not closed ends with its own.
+        if self.input.is_none() && *end > 0 && bounds.last() != Some(end) {
+            bounds.push(*end);
+        }
     }
 
     /// Leaves lines from one that is too long on to the next chunk, which they then begin.
@@ -128,7 +148,8 @@ impl LineCutter {
         if length == 0 {
             self.raw_bytes_before += input.raw_bytes();
             self.input = None;
-            if chunk.end > 0 {
+            // A quote that is not closed may hold the last separator.
+            if chunk.end > 0 && chunk.buffer[chunk.end - 1] != self.separator {
                 chunk.buffer[chunk.end] = self.separator;
                 chunk.end += 1;
             }

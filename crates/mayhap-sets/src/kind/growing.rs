@@ -7,7 +7,7 @@ use mayhap::{Bitmap, Digest, DigestFunction, Estimate, ScalableBloomFilter};
 
 impl KeySet for ScalableBloomFilter {
     fn name(&self) -> &'static str {
-        "growing"
+        "scalable"
     }
 
     fn digest_function(&self) -> DigestFunction {

@@ -12,8 +12,21 @@
 /// assert_eq!(counted(0, "key"), "0 keys");
 /// ```
 pub fn counted(number: u64, what: &str) -> String {
+    format!("{} {}", grouped(number), noun(number, what))
+}
+
+/// The word for so many things, for a number that is written otherwise.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap_units::number::noun;
+///
+/// assert_eq!((noun(1, "key").as_str(), noun(0, "key").as_str()), ("key", "keys"));
+/// ```
+pub fn noun(number: u64, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {what}{plural}", grouped(number))
+    format!("{what}{plural}")
 }
 
 /// Writes a count with all its digits.

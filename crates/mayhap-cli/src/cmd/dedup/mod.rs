@@ -28,6 +28,7 @@ Examples:
   crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
   mayhap dedup -d mail.txt                                 # the repeats instead
   tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
+  mayhap dedup --csv --field 2,5 orders.csv                # the first of each pair of fields
   mayhap dedup --exact list.txt                            # loses none, takes more memory";
 
 const NOTES: &str = "\

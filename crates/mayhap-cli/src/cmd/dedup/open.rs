@@ -16,7 +16,7 @@ use mayhap::native::{Header, Kind};
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{Source, Stop};
 use mayhap_sets::{KeySet, LayoutName};
-use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::number::{format_bytes, format_count, noun};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -94,8 +94,9 @@ fn in_memory(
             Err(error) => return Err(error),
             Ok(filter) => {
                 talk.say(&format!(
-                    "sized for {} lines, the number in the input: {}",
+                    "sized for {} {}, the number in the input: {}",
                     format_count(lines),
+                    noun(lines, "line"),
                     format_bytes(filter.params().num_bytes())
                 ));
                 return Ok(Box::new(filter));

@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::io::messages::{Talk, counted, grouped, print, rate};
 use crate::io::reader;
 use mayhap_sets::Forgotten;
-use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::number::{format_bytes, format_count, noun};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ struct Summary {
     seconds: f64,
     lines_per_second: f64,
     num_bytes: u64,
-    filter_kind: &'static str,
+    layout: &'static str,
     items: u64,
     expected_items: Option<u64>,
     target_fpp: f64,
@@ -60,7 +60,7 @@ impl Run<'_> {
                     expected_lost_lines: lost.lines,
                     expected_lost_lines_sigma: lost.deviation,
                     num_bytes: set.num_bytes(),
-                    filter_kind: set.name(),
+                    layout: set.name(),
                     items: set.items(),
                     expected_items: set.capacity(),
                     target_fpp: set.target_fpp(),
@@ -73,7 +73,7 @@ impl Run<'_> {
             }
             Set::Exact(set) => Summary {
                 num_bytes: set.num_bytes(),
-                filter_kind: "exact",
+                layout: "exact",
                 items: set.len(),
                 instead: Instead::of(set.len()),
                 ..counted
@@ -97,8 +97,9 @@ impl Summary {
     fn text(&self, repeated: bool) -> String {
         let (kept, dropped) = (grouped(self.lines_kept), grouped(self.lines_dropped));
         let verdict = if repeated {
-            let first = grouped(self.lines_kept - self.lines_without_key);
-            format!("printed {dropped} repeats, omitted {first} first occurrences")
+            let repeats = counted(self.lines_dropped, "repeat");
+            let first = counted(self.lines_kept - self.lines_without_key, "first occurrence");
+            format!("printed {repeats}, omitted {first}")
         } else {
             format!("kept {kept}, dropped {dropped}")
         };
@@ -109,7 +110,7 @@ impl Summary {
             self.seconds,
             format_count(self.lines_per_second as u64),
         );
-        if self.filter_kind == "exact" {
+        if self.layout == "exact" {
             return format!("{read}\n{}", self.exact_text());
         }
         let lost = match self.expected_lost_lines {
@@ -120,7 +121,8 @@ impl Summary {
         let lost_what = if repeated { "not repeats" } else { "lost (new, but taken for repeats)" };
         let target = match self.expected_items {
             Some(items) => {
-                format!("target {} with {} keys", rate(self.target_fpp), format_count(items))
+                let keys = noun(items, "key");
+                format!("target {} with {} {keys}", rate(self.target_fpp), format_count(items))
             }
             None => format!("target {}", rate(self.target_fpp)),
         };
@@ -130,7 +132,7 @@ impl Summary {
         format!(
             "{read}\n{lost_what}: {lost}{forgot}\n\
              {} filter of {}{}\nrate now {}, {target}",
-            self.filter_kind,
+            self.layout,
             format_bytes(self.num_bytes),
             fill.unwrap_or_default(),
             rate(self.estimated_fpp),
@@ -145,7 +147,7 @@ impl Summary {
         let (fpp, small) = (rate(*filter_fpp), format_bytes(*num_bytes));
         let lost = match *lost_lines {
             lost if lost < 0.5 => "no line".into(),
-            lost => format!("about {} lines", grouped(lost.round() as u64)),
+            lost => format!("about {}", counted(lost.round() as u64, "line")),
         };
         format!(
             "exact: {bytes} for {keys} keys; a filter at {fpp} would take {small} and lose {lost}"

@@ -1,6 +1,6 @@
 //! How many keys a filter was created for, has and has room for, as `info` prints it.
 
-use crate::io::messages::{grouped, rate};
+use crate::io::messages::{counted, grouped, rate};
 use mayhap::Estimate;
 use serde::Serialize;
 
@@ -44,7 +44,8 @@ pub(super) fn made_for(items: Option<u64>, bits_per_item: Option<f64>, target_fp
     let target = rate(target_fpp);
     match (items, bits_per_item) {
         (Some(items), Some(bits)) => {
-            format!("{} keys at a rate of {target} ({bits:.2} bits a key)", grouped(items))
+            let items = counted(items, "key");
+            format!("{items} at a rate of {target} ({bits:.2} bits a key)")
         }
         _ => format!("any number of keys at a rate of {target}"),
     }

@@ -1,34 +1,49 @@
 //! How keys are cut and digested, as `info` prints it.
 
-use mayhap_keys::{KeyOptions, escape};
+use mayhap_keys::{Fields, KeyOptions, escape};
 use serde::Serialize;
-use std::num::NonZeroU32;
 
 /// How keys are cut, beyond the ends of lines.
 #[derive(Debug, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub(super) struct Key {
+    csv: bool,
     delim: Option<String>,
+    /// Its number, if it is one.
     field: Option<u32>,
+    fields: Option<Vec<u32>>,
     json_pointer: Option<String>,
     trim: bool,
     lower: bool,
     hex: bool,
     normalize_url: bool,
+    domain: bool,
+    url_prefixes: bool,
+    fold: bool,
+    sha1: bool,
     #[serde(skip)]
     pub(super) words: String,
 }
 
 impl Key {
     pub(super) fn of(options: &KeyOptions) -> Self {
+        let numbers = options.field.as_ref().map(Fields::numbers);
+        let numbers = numbers.map(|all| all.iter().map(|number| number.get()).collect::<Vec<_>>());
+        let only = |numbers: &Vec<u32>| (numbers.len() == 1).then(|| numbers[0]);
         Self {
-            delim: options.field.map(|_| escape(&[options.delim()])),
-            field: options.field.map(NonZeroU32::get),
+            csv: options.csv,
+            delim: numbers.as_ref().map(|_| escape(&[options.delim()])),
+            field: numbers.as_ref().and_then(only),
+            fields: numbers.filter(|numbers| numbers.len() > 1),
             json_pointer: options.json_pointer.as_ref().map(|it| it.as_str().into()),
             trim: options.trim,
             lower: options.lower,
             hex: options.hex,
             normalize_url: options.normalize_url,
+            domain: options.domain,
+            url_prefixes: options.url_prefixes,
+            fold: options.fold,
+            sha1: options.sha1,
             words: options.describe(),
         }
     }

@@ -9,7 +9,7 @@ mod table;
 
 use crate::args::{OpenArgs, url};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped, print_stdout, rate, row};
+use crate::io::messages::{Talk, counted, grouped, print_stdout, rate, row};
 use crate::outcome::Outcome;
 use crate::set::file::ReadFile;
 #[cfg(feature = "redis")]
@@ -297,7 +297,7 @@ impl Info {
         rows.push(("size", format!("{bytes} ({bits} bits)")));
         let made_for = made_for(self.expected_items, self.bits_per_item, self.target_fpp);
         rows.push(("made for", made_for));
-        rows.push(("inserted", format!("{} keys", grouped(self.inserted_items))));
+        rows.push(("inserted", counted(self.inserted_items, "key")));
         rows.extend(self.swallowed().map(|text| ("came", text)));
         if self.kind == "bloom" {
             // Without the key nothing of its bits is known.

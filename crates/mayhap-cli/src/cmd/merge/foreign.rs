@@ -2,7 +2,7 @@
 
 use super::Args;
 use crate::error::{Error, over_full};
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::{Talk, counted};
 use crate::outcome::Outcome;
 use crate::set::foreign::open;
 use mayhap_foreign::ForeignFile;
@@ -77,8 +77,8 @@ pub(super) fn run(
     if args.json {
         Talk::json(&summary, true)?;
     } else {
-        let merged = grouped(summary.merged.len() as u64);
-        let line = format!("{}: {merged} filters merged", summary.file);
+        let merged = counted(summary.merged.len() as u64, "filter");
+        let line = format!("{}: {merged} merged", summary.file);
         talk.report(&line, &summary.numbers.text());
     }
     Ok(Outcome::Done)

@@ -5,7 +5,7 @@ mod foreign;
 use crate::args::{LockArgs, OpenArgs, ReplicaArgs};
 use crate::error::{Error, over_full};
 use crate::files::refuse_existing;
-use crate::io::messages::{Talk, grouped, rate};
+use crate::io::messages::{Talk, counted, grouped, rate};
 use crate::io::progress::Progress;
 use crate::memory;
 use crate::outcome::Outcome;
@@ -362,16 +362,16 @@ impl Summary {
         if json {
             Talk::json(self, true)?;
         } else {
-            let counted = self.merged.iter().map(|part| part.items).fold(0, u64::saturating_add);
+            let keys = self.merged.iter().map(|part| part.items).fold(0, u64::saturating_add);
             let after = match self.estimated_items {
                 Some(items) => format!("about {} of them distinct", grouped(items.round() as u64)),
                 None => format!("{} after", grouped(self.state.items)),
             };
             let line = format!(
-                "{}: {} filters with {} keys counted, {after} ({:.2} s)",
+                "{}: {} with {} counted, {after} ({:.2} s)",
                 self.file,
-                self.merged.len(),
-                grouped(counted),
+                counted(self.merged.len() as u64, "filter"),
+                counted(keys, "key"),
                 self.seconds,
             );
             talk.report(&line, &self.state.text());

@@ -14,6 +14,7 @@ mod startup;
 use crate::error::Error;
 use crate::io::messages::{Talk, print_stdout};
 use crate::outcome::Outcome;
+use log::LevelFilter;
 use mayhap_server::config::{Config, ConfigError, Loaded, SETTINGS, Sources, hash_password};
 use settings::Settings;
 use std::io::{BufRead, IsTerminal, Read};
@@ -83,7 +84,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         print_stdout(&effective(&config))?;
         return Ok(Outcome::Done);
     }
-    messages::begin(config.log_level, config.log_format);
+    // Only errors, whatever a file says: the flag is nearer.
+    let level = if talk.is_quiet() { LevelFilter::Error } else { config.log_level };
+    messages::begin(level, config.log_format);
     for warning in warnings {
         log::warn!("{warning}");
     }

@@ -4,7 +4,7 @@ use crate::io::messages::Talk;
 use crate::io::progress::Progress as Bar;
 use mayhap_server::Event;
 use mayhap_server::durable::{Progress, Report};
-use mayhap_units::number::{format_bytes, format_count};
+use mayhap_units::number::{format_bytes, format_count, noun};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -62,9 +62,10 @@ impl Recovering {
 
 fn say_recovered(data: &Path, report: &Report, filters: usize, time: Duration) {
     let mut text = format!(
-        "opened {}: {} filters, {} of images, {} of log, in {:.2} s",
+        "opened {}: {} {}, {} of images, {} of log, in {:.2} s",
         data.display(),
         format_count(filters as u64),
+        noun(filters as u64, "filter"),
         format_bytes(report.image_bytes),
         format_bytes(report.log_bytes),
         time.as_secs_f64()

@@ -1,7 +1,7 @@
 //! Whether all keys of some input are in a filter: for `verify`.
 
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::{Talk, counted, grouped};
 use crate::io::progress::Progress;
 use crate::io::reader;
 use mayhap_keys::KeyOptions;
@@ -81,8 +81,9 @@ impl Presence {
         )];
         rows.extend(self.first_absent.iter().map(|line| ("absent", line.clone())));
         if self.lines_without_key > 0 {
-            let lines = grouped(self.lines_without_key);
-            rows.push(("", format!("{lines} lines have no key")));
+            let have = if self.lines_without_key == 1 { "has" } else { "have" };
+            let lines = counted(self.lines_without_key, "line");
+            rows.push(("", format!("{lines} {have} no key")));
         }
         rows
     }

@@ -10,7 +10,7 @@ use mayhap::{Digest, SecretKey};
 use mayhap_lists::Pause;
 use mayhap_sets::{KeySet, Refusal};
 use mayhap_store::{Found, Image, LogFound, Operation, Recovery, Session, SessionOptions};
-use mayhap_units::number::format_count;
+use mayhap_units::number::{format_count, noun};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -324,11 +324,12 @@ fn say_recovery(talk: Talk, name: &str, recovery: &Recovery, is_shared: bool) {
     if recovery.replayed_digests == 0 {
         return;
     }
-    let lines = format_count(recovery.replayed_digests);
+    let lines = recovery.replayed_digests;
+    let lines = format!("{} {}", format_count(lines), noun(lines, "line"));
     talk.say(&if is_shared {
-        format!("{name}: continues with {lines} lines recorded by other runs")
+        format!("{name}: continues with {lines} recorded by other runs")
     } else {
-        format!("{name}: recovered {lines} lines from the log of an interrupted run")
+        format!("{name}: recovered {lines} from the log of an interrupted run")
     });
 }
 
