@@ -9,31 +9,49 @@ use mayhap::native::{
 use mayhap_formats::{Error, ForeignFilter, Limits};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ptr;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Aborts, and so reports, when one allocation is larger than the limit in force on its thread.
+/// Aborts, and so reports, when one allocation is larger than the limit in force on its thread; or
+/// refuses it, which ends the process unless the caller can do without.
 struct Limited;
 
-thread_local! {
-    static LIMIT: Cell<usize> = const { Cell::new(usize::MAX) };
+#[derive(Clone, Copy)]
+struct Limit {
+    bytes: usize,
+    refuses: bool,
 }
 
-// SAFETY: every call goes to the system allocator unchanged, or the process ends.
+impl Limit {
+    const NONE: Self = Self { bytes: usize::MAX, refuses: false };
+}
+
+thread_local! {
+    static LIMIT: Cell<Limit> = const { Cell::new(Limit::NONE) };
+}
+
+// SAFETY: every call goes to the system allocator unchanged, gives none, or ends the process.
 unsafe impl GlobalAlloc for Limited {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        check(layout.size());
+        if is_refused(layout.size()) {
+            return ptr::null_mut();
+        }
         // SAFETY: the caller's promises are handed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        check(layout.size());
+        if is_refused(layout.size()) {
+            return ptr::null_mut();
+        }
         // SAFETY: the caller's promises are handed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        check(new_size);
+        if is_refused(new_size) {
+            return ptr::null_mut();
+        }
         // SAFETY: the caller's promises are handed on.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
@@ -47,21 +65,32 @@ unsafe impl GlobalAlloc for Limited {
 #[global_allocator]
 static ALLOCATOR: Limited = Limited;
 
-fn check(size: usize) {
+fn is_refused(size: usize) -> bool {
     let limit = LIMIT.get();
-    if size > limit {
-        // Printing allocates.
-        LIMIT.set(usize::MAX);
-        eprintln!("an allocation of {size} bytes, above the limit of {limit}");
-        std::process::abort();
+    if size <= limit.bytes || limit.refuses {
+        return size > limit.bytes;
     }
+    // Printing allocates.
+    LIMIT.set(Limit::NONE);
+    eprintln!("an allocation of {size} bytes, above the limit of {}", limit.bytes);
+    std::process::abort();
 }
 
 /// Runs `f`, in which no allocation may be larger than `bytes`.
 pub fn limited_to<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
-    LIMIT.set(bytes);
+    under(Limit { bytes, refuses: false }, f)
+}
+
+/// Runs `f`, in which larger allocations than `bytes` fail, as on a machine without that memory: an
+/// error of those who try, and the end of those who take it for granted.
+pub fn with_memory_of<T>(bytes: usize, f: impl FnOnce() -> T) -> T {
+    under(Limit { bytes, refuses: true }, f)
+}
+
+fn under<T>(limit: Limit, f: impl FnOnce() -> T) -> T {
+    LIMIT.set(limit);
     let result = f();
-    LIMIT.set(usize::MAX);
+    LIMIT.set(Limit::NONE);
     result
 }
 

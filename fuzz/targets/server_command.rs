@@ -21,11 +21,11 @@ const ALLOCATION: usize = MAX_MEMORY as usize + (16 << 20);
 
 fuzz_target!(|data: &[u8]| {
     let shared = shared();
-    let mut session = Session::new(1, None, shared.config.users.anonymous());
+    let mut session = Session::new(1, None, shared.config().users.anonymous());
     let mut turn = Turn { now: 1_780_000_000_000, ..Turn::default() };
     limited_to(ALLOCATION, || serve(data, shared, &mut session, &mut turn));
 
-    let mut other = Session::new(2, None, shared.config.users.anonymous());
+    let mut other = Session::new(2, None, shared.config().users.anonymous());
     for (request, answer) in [
         (&b"PING\r\n"[..], &b"+PONG\r\n"[..]),
         (b"FLUSHALL\r\n", b"+OK\r\n"),

@@ -3,12 +3,13 @@
 //!
 //! Checksums are put right, so that what is behind them is reached. Oracles: opening ends, with the
 //! filters or with an error that names what is wrong; what opened once opens again with the same
-//! filters, and nothing more is cut off; no allocation by a declared length.
+//! filters, and nothing more is cut off; memory that there is not is an error, and never taken for
+//! granted: filters come back at the sizes that the log has, whatever the limits are by now.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use mayhap::{DigestFunction, SecretKey};
-use mayhap_fuzz::limited_to;
+use mayhap_fuzz::with_memory_of;
 use mayhap_server::durable::{self, DataFolder, Log, Report};
 use mayhap_server::keyspace::{Keyspace, Options, Recovery, Shape, Spec};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ fn open(folder: &Path) -> Option<(Report, Vec<(Vec<u8>, u64, u64)>)> {
     let recovery = Recovery::new(Options::new(KEY));
     let options = durable::Options::new(DigestFunction::sip13(KEY));
     let data = DataFolder::open(folder).unwrap();
-    let opened = limited_to(ALLOCATION, || Log::open(data, options, &recovery, &|_| {}));
+    let opened = with_memory_of(ALLOCATION, || Log::open(data, options, &recovery, &|_| {}));
     match opened {
         Ok((_log, report)) => {
             let keyspace = match Keyspace::restored(recovery, report.next_id) {
