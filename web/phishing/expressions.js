@@ -1,19 +1,19 @@
 // A URL as the host suffixes and path prefixes under which a list may have it, by the rules of Safe
 // Browsing (developers.google.com/safe-browsing/reference, "URLs and hashing").
 
-/** Unescapes until nothing changes, as `%2541` is `%41` is `A`; bytes that are no text stay. */
+/** Unescapes until nothing changes, as `%2541` is `%41` is `A`; each letter is then a byte. */
 function unescapeAll(text) {
   for (let before = null; before !== text;) {
     before = text;
-    text = text.replace(/%([0-7][0-9a-f])/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
+    text = text.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(parseInt(hex, 16)));
   }
   return text;
 }
 
-/** Escapes what may not stand in a URL, and `#` and `%`, once. */
+/** Escapes bytes that may not stand in a URL, and `#` and `%`, once. */
 const escapeOnce = (text) =>
-  text.replace(/[\x00-\x20\x7f#%]/g, (letter) =>
-    `%${letter.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  text.replace(/[\x00-\x20\x7f-\xff#%]/g, (byte) =>
+    `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
 
 /** Host, path and query in one spelling; null for what is no URL of the web. */
 export function canonical(text) {

@@ -68,6 +68,11 @@ test('expressions are those of the rules', () => {
   assert.deepEqual([...new Set(long)], ['a.b.c.d.e.f.g', 'c.d.e.f.g', 'd.e.f.g', 'e.f.g', 'f.g']);
   assert.deepEqual(expressions('http://1.2.3.4/1/'), ['1.2.3.4/1/', '1.2.3.4/']);
   assert.deepEqual(expressions('http://0x7f.1/'), ['127.0.0.1/']);
+  // Bytes that are no ASCII are escaped once, however often they came escaped.
+  for (const path of ['é', '%C3%A9', '%c3%a9', '%25C3%25A9']) {
+    assert.deepEqual(expressions(`http://a.b/${path}`), ['a.b/%C3%A9', 'a.b/'], path);
+  }
+  assert.deepEqual(expressions('http://a.b/%ff?%80'), ['a.b/%FF?%80', 'a.b/%FF', 'a.b/']);
   assert.deepEqual(expressions('http://host.com/%25%32%35').slice(0, 1), ['host.com/%25']);
   assert.deepEqual(expressions('http://host/a/%2e%2e/b')[0], 'host/b');
   for (const none of ['', 'about:blank', 'javascript:alert(1)', 'file:///etc/passwd', 'http://']) {
