@@ -81,7 +81,7 @@ rates:
 
 # Commands on files and the server, killed 200 times each while they write; nothing may be lost.
 kills:
-	MAYHAP_SOAK=1 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
+	MAYHAP_SOAK=1 ROUNDS=200 $(CARGO) test --workspace $(POINTS) --locked --test it -- --nocapture rounds::
 	MAYHAP_SOAK=1 KILLS=200 $(CARGO) test --workspace $(POINTS) --locked --test serve -- --nocapture kill::
 
 # Only the ends of the server at points of its own.
