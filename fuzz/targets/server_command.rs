@@ -24,6 +24,7 @@ fuzz_target!(|data: &[u8]| {
     let mut session = Session::new(1, None, shared.config().users.anonymous());
     let mut turn = Turn { now: 1_780_000_000_000, ..Turn::default() };
     limited_to(ALLOCATION, || serve(data, shared, &mut session, &mut turn));
+    shared.reload(settings()).expect("the settings of the start");
 
     let mut other = Session::new(2, None, shared.config().users.anonymous());
     for (request, answer) in [
@@ -48,8 +49,12 @@ fn shared() -> &'static Shared {
         let mut options = Options::new(SecretKey::new([7; 16]));
         options.max_filter_bytes = MAX_FILTER_BYTES;
         options.max_memory = MAX_MEMORY;
-        Shared::new(Config::default(), Keyspace::new(options), None)
+        Shared::new(settings(), Keyspace::new(options), None)
     })
+}
+
+fn settings() -> Config {
+    Config { max_memory: Some(MAX_MEMORY), ..Config::default() }
 }
 
 /// Carries out what these bytes ask for; the last answer but those of long streams.
@@ -62,6 +67,10 @@ fn serve(mut input: &[u8], shared: &Shared, session: &mut Session, turn: &mut Tu
             let after = execute(words, session, shared, turn, &mut out);
             let shut = out.is_empty() && matches!(after, After::Shutdown { .. });
             assert!(shut || whole(&out) == Some(out.len()), "{}", out.escape_ascii());
+            if shared.config().max_memory != Some(MAX_MEMORY) {
+                // `CONFIG SET`, which lasts for this request.
+                shared.reload(settings()).expect("the settings of the start");
+            }
             let used = shared.keyspace.used_bytes();
             assert!(used <= MAX_MEMORY, "{used} bytes");
             answers.append(&mut out);
