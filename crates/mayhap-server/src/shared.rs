@@ -63,6 +63,12 @@ impl Shared {
         self.current.users_version()
     }
 
+    /// Whether a user has neither another password nor other rights since this version of the
+    /// users, and is still one.
+    pub(crate) fn is_same_user(&self, name: &str, version: u64) -> bool {
+        self.current.is_same(name, version)
+    }
+
     /// Takes the settings that can change while the server runs, and names those that cannot.
     ///
     /// A user whose password or rights have changed, or who is gone, is logged out at the next
@@ -100,22 +106,22 @@ impl Shared {
         // What it guards is whole at every moment.
         let _one = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let new = make(&self.config())?;
-        let (merged, reloaded) = self.current.merge(new).map_err(ReloadError::Config)?;
-        let files = merged.tls_cert.as_deref().zip(merged.tls_key.as_deref());
+        let merged = self.current.merge(new).map_err(ReloadError::Config)?;
+        let (config, changed) = (&merged.config, &merged.reloaded.changed);
+        let files = config.tls_cert.as_deref().zip(config.tls_key.as_deref());
         if let Some((certificate, (cert, key))) = self.certificate.get().zip(files) {
             certificate.read(cert, key).map_err(ReloadError::Tls)?;
         }
-        if reloaded.changed.contains(&"max_memory") {
-            self.keyspace.set_max_memory(merged.max_memory.unwrap_or(u64::MAX));
+        if changed.contains(&"max_memory") {
+            self.keyspace.set_max_memory(config.max_memory.unwrap_or(u64::MAX));
         }
-        if reloaded.changed.contains(&"log_level") {
-            log::set_max_level(merged.log_level);
+        if changed.contains(&"log_level") {
+            log::set_max_level(config.log_level);
         }
-        if merged.users.asks_password() {
+        if config.users.asks_password() {
             self.clients.expect_logins();
         }
-        self.current.store(merged, &reloaded);
-        Ok(reloaded)
+        Ok(self.current.store(merged))
     }
 
     /// The certificate that connections get, which a reload reads again.

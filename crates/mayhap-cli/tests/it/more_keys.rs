@@ -111,9 +111,9 @@ fn domains_and_folded_words_are_one_key_in_many_spellings() {
     let folder = folder();
     let folder = folder.path();
     build(folder, "d", &["--domain"], "Ann@Example.com\nhttps://bücher.example/a\n");
-    let asked = "http://www.example.com/\nhttp://example.com.:80/\nbob@BÜCHER.example\nx\n";
+    let lines = "http://www.example.com/\nhttp://example.com.:80/\nbob@BÜCHER.example\nx\n";
     let found = "http://example.com.:80/\nbob@BÜCHER.example\n";
-    assert_eq!(text(folder, &["check", "d"], asked), found);
+    assert_eq!(text(folder, &["check", "d"], lines), found);
     build(folder, "w", &["--fold"], "Straße\n");
     assert_eq!(text(folder, &["check", "w"], "STRASSE\nstraße\nstrase\n"), "STRASSE\nstraße\n");
     let talk = fail(folder, &["check", "w", "--domain"], b"");

@@ -112,10 +112,14 @@ fn set(call: &mut Call<'_, '_>) -> Outcome {
     }
     let pairs: Vec<(&[u8], &[u8])> =
         (2..call.words.len()).step_by(2).map(|at| (call.word(at), call.word(at + 1))).collect();
-    let set_all = |config: &Config| {
-        let mut config = config.clone();
+    let set_all = |before: &Config| {
+        let mut config = before.clone();
         for (name, value) in &pairs {
             set_one(&mut config, name, value).map_err(ReloadError::Config)?;
+        }
+        if config.tls_cert.is_some() != before.tls_cert.is_some() {
+            let problem = "TLS is switched on by a restart";
+            return Err(ReloadError::Config(ConfigError::whole(problem)));
         }
         Ok(config)
     };

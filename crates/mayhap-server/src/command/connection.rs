@@ -110,7 +110,7 @@ fn follow_to(call: &mut Call<'_, '_>, version: u64) -> Result<(), Fault> {
     let (config, session) = (call.shared.config(), &mut *call.session);
     let known_since = std::mem::replace(&mut session.users_version, version);
     match &session.user {
-        Some(name) if config.users.is_same(name, known_since) => Ok(()),
+        Some(name) if call.shared.is_same_user(name, known_since) => Ok(()),
         None => {
             session.rights = config.users.anonymous();
             Ok(())

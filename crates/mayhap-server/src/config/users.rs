@@ -41,8 +41,6 @@ struct User {
     secret: Secret,
     /// Its password is short; of a hash it is not known.
     is_short: bool,
-    /// The version of the users since which it is as it is: 0 for the first.
-    since: u64,
 }
 
 /// How a password is known.
@@ -89,7 +87,7 @@ impl Users {
         }
         let secret = Secret::Plain(self.tag(password));
         let is_short = password.len() < SHORT_BYTES;
-        self.push(User { name: name.into(), rights, secret, is_short, since: 0 })
+        self.push(User { name: name.into(), rights, secret, is_short })
     }
 
     /// Adds a user whose password is known as `$argon2id$…`.
@@ -111,7 +109,7 @@ impl Users {
             ));
         }
         let secret = Secret::Hashed { hash: Box::new(hash), seen: Mutex::new(None) };
-        self.push(User { name: name.into(), rights, secret, is_short: false, since: 0 })
+        self.push(User { name: name.into(), rights, secret, is_short: false })
     }
 
     fn push(&mut self, user: User) -> Result<(), String> {
@@ -122,31 +120,26 @@ impl Users {
         Ok(())
     }
 
-    /// Takes the place of those before: a user who has not changed keeps the time since which he is
-    /// the same, and the password that was right. All others are of this version. Whether anything
-    /// has changed.
-    pub(super) fn follow(&mut self, before: &Self, version: u64) -> bool {
-        let mut has_changed = before.asks_password() != self.asks_password();
-        for user in &mut self.list {
+    /// Takes the place of those before: a password that was right stays known. Who is new, has
+    /// another password or other rights, or is gone.
+    pub(super) fn follow(&self, before: &Self) -> Vec<String> {
+        let mut changed = Vec::new();
+        for user in &self.list {
             let same = before.list.iter().find(|old| {
                 old.name == user.name && old.rights == user.rights && old.secret.is(&user.secret)
             });
-            user.since = same.map_or(version, |old| old.since);
-            has_changed |= same.is_none();
-            if let (Some(Secret::Hashed { seen: old, .. }), Secret::Hashed { seen, .. }) =
-                (same.map(|old| &old.secret), &user.secret)
-            {
-                *lock(seen) = *lock(old);
+            match (same.map(|old| &old.secret), &user.secret) {
+                (None, _) => changed.push(user.name.clone()),
+                (Some(Secret::Hashed { seen: old, .. }), Secret::Hashed { seen, .. }) => {
+                    let known = *lock(old);
+                    *lock(seen) = known;
+                }
+                _ => {}
             }
         }
-        let is_gone = |old: &User| self.list.iter().all(|user| user.name != old.name);
-        has_changed || before.list.iter().any(is_gone)
-    }
-
-    /// Whether one who logged in under this name when the users had this version still is who he
-    /// was then.
-    pub(crate) fn is_same(&self, name: &str, version: u64) -> bool {
-        self.list.iter().any(|user| user.name == name && user.since <= version)
+        let is_gone = |old: &&User| self.list.iter().all(|user| user.name != old.name);
+        changed.extend(before.list.iter().filter(is_gone).map(|old| old.name.clone()));
+        changed
     }
 
     /// What they are called.
