@@ -16,17 +16,18 @@ export MAYHAP_REQUIRE_TOOLS
 TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes that .ci/run takes side by side: what is built into target/, and what
 # has folders of its own below it.
-LANE_1 = rates kills examples demo hostile-short package planted
+LANE_1 = rates kills valkey examples demo hostile-short package planted
 LANE_2 = portable neon pairs instructions loom shuttle miri fuzz test-interop
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
-.PHONY: help demo build test test-deep steps lint doc servers unit doctest rates kills points planted examples portable neon pairs instructions loom \
+.PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted examples portable neon pairs instructions loom \
 	shuttle miri sanitize fuzz package test-interop python web plots hostile hostile-short bench bench-cli bench-jvm bench-redis bench-server bench-truth chaos soak compare clean
 
 help:
 	@echo 'make demo       de-duplicate a real URL list, build and query a weak-password filter'
 	@echo 'make test       lint, tests and docs: what a change has to pass (15 minutes from nothing)'
 	@echo 'make test-deep  the long half: large rates, fuzzing, loom, shuttle, Miri, planted bugs, other systems'
+	@echo 'make valkey     the tests of filters on servers, on Valkey (2 minutes)'
 	@echo 'make soak       kill the server, its disk and its power, and commands on files, for an hour'
 	@echo 'make hostile    attack the release server and time its other clients (a minute)'
 	@echo 'make bench      measure against other filters and tools (25 minutes); writes bench/results/'
@@ -71,6 +72,14 @@ servers:
 
 unit: servers
 	CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh rates_large
+
+# The tests of filters on servers once more, with Valkey in the place of Redis.
+valkey:
+	@if [ '$(MAYHAP_REQUIRE_SERVERS)' = 0 ]; then echo 'SKIPPED valkey: it needs servers'; else \
+		sh crates/test-servers/install.sh valkey && export MAYHAP_REDIS_SERVER=valkey-server && \
+		ONLY='/(mayhap-redis|test-servers) ' CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh && \
+		ONLY='/mayhap-cli [^ ]* it$$' FILTERS='places:: remote:: remote_faults:: far:: mission:: cookbook::' \
+			CARGO='$(CARGO)' POINTS='$(POINTS)' .ci/tests.sh; fi
 
 doctest:
 	$(CARGO) test --workspace $(POINTS) --locked --doc

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Runs all tests of the workspace but those named, three programs at a time: .ci/tests.sh [EXCEPT]...
+# With ONLY, a pattern, the programs whose "folder program name" matches it; with FILTERS, of these
+# the tests whose names have one of these words.
 #
 # Cargo runs test programs one after another, and many of ours wait for servers most of the time.
 # Prints a line for each with its seconds, the longest first; all that a failing one printed.
@@ -9,7 +11,7 @@ cargo=${CARGO:-cargo}
 # To tests it is one program.
 unset CARGO
 target=${CARGO_TARGET_DIR:-$PWD/target}
-work=$target/tests
+work=$target/tests${ONLY:+-only}
 rm -rf "$work"
 mkdir -p "$work"
 
@@ -24,7 +26,13 @@ for except in "$@"; do
   grep -v " $except\$" "$work/programs" >"$work/rest"
   mv "$work/rest" "$work/programs"
 done
-[ "$(wc -l <"$work/programs")" -gt 10 ] || { echo "too few tests were built" >&2; exit 1; }
+least=11
+if [ -n "${ONLY:-}" ]; then
+  least=1
+  grep -E -e "$ONLY" "$work/programs" >"$work/rest" || true
+  mv "$work/rest" "$work/programs"
+fi
+[ "$(wc -l <"$work/programs")" -ge "$least" ] || { echo "too few tests were built" >&2; exit 1; }
 
 run_one() {
   folder=$1 program=$2
@@ -32,10 +40,13 @@ run_one() {
   log=$work/$(basename "$program").log
   start=$(date +%s)
   status=ok
-  (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program") >"$log" 2>&1 || status=FAILED
+  # shellcheck disable=SC2086 # a list of words
+  (cd "$folder" && CARGO_MANIFEST_DIR=$folder "$program" ${FILTERS:-}) >"$log" 2>&1 || status=FAILED
   passed=$(sed -n 's/^test result: [^.]*\. \([0-9]* passed\).*/\1/p' "$log" | tail -n 1)
   printf '%5d s  %-6s  %s: %s\n' "$(($(date +%s) - start))" "$status" "$name" "${passed:-no result}" \
     >>"$work/results"
+  # A word that no test has would pass unseen.
+  [ -z "${FILTERS:-}" ] || [ "${passed%% *}" != 0 ] || { echo "$name: no test has a name with: $FILTERS" >&2; return 1; }
   [ "$status" = ok ] || { cat "$log"; return 1; }
   ! grep SKIPPED "$log" || [ "${MAYHAP_REQUIRE_TOOLS:-1}" = 0 ]
 }

@@ -1,8 +1,9 @@
 #!/bin/sh
 # What command-line tools can do, found out by running each of them: prints docs/compare.md.
 #
-#   bench/compare.sh > docs/compare.md
+#   bench/compare.sh > docs/compare.md.new && mv docs/compare.md.new docs/compare.md
 #
+# The section "Mission" of the page, which a test runs, is printed as it stands there.
 # Peers that are missing are installed as by cli.sh. Who is missing anyhow has the cells "not run".
 # A cell is what happened here, not what a manual says: a feature that a tool does not have is tried
 # under the names that others give it. Takes about two minutes.
@@ -12,6 +13,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 [ -n "${MAYHAP:-}" ] || cargo build -q --release --manifest-path "$root/Cargo.toml" -p mayhap-cli
 mayhap=${MAYHAP:-$target/release/mayhap}
+mission=$(sed -n '/^## Mission$/,$p' "$root/docs/compare.md")
+[ -n "$mission" ] || { echo 'docs/compare.md has no section "Mission"' >&2; exit 1; }
 PATH=$(dirname "$mayhap"):$PATH:$target/peers/bin
 export PATH LC_ALL=C RUST_BACKTRACE=0
 for peer in huniq xuniq runiq anewer poppy-filters; do
@@ -162,3 +165,4 @@ END
 # Its tables, one level lower.
 sed -n '/^## First of equal lines/,/^## Targets/p' "$root/bench/results/tools.md" |
     sed '/^## Targets/d; s/^## /### /; s/^### First of equal lines/\n&, timed/' | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+printf '\n%s\n' "$mission"

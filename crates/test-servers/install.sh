@@ -1,6 +1,8 @@
 #!/bin/sh
 # Puts the servers that the tests start on this machine, if they are not. As root on Debian it
 # installs them; else it says what to install. No system service is started or left enabled.
+#
+#   sh crates/test-servers/install.sh [valkey]    (with Valkey as well)
 set -eu
 
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -16,6 +18,10 @@ have redis-cli && have redis-benchmark || need="$need redis-tools"
 have curl || need="$need curl"
 have_postgres || need="$need postgresql"
 have setpriv || [ "$(uname)" != Linux ] || need="$need util-linux"
+if [ "${1:-}" = valkey ]; then
+  have valkey-server || need="$need valkey-server"
+  have valkey-cli || need="$need valkey-tools"
+fi
 [ -n "$need" ] || exit 0
 
 if [ "$(id -u)" != 0 ] || ! have apt-get; then
@@ -33,11 +39,18 @@ if [ ! -e "$policy" ]; then
   printf '#!/bin/sh\nexit 101\n' >"$policy"
   chmod 755 "$policy"
 fi
+case $need in *valkey*)
+  # Debian 12 has it in its backports alone.
+  if ! apt-cache show valkey-server >/dev/null 2>&1; then
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
+    echo "deb http://deb.debian.org/debian $suite main" >/etc/apt/sources.list.d/backports.list
+  fi ;;
+esac
 apt-get update -qq
 # shellcheck disable=SC2086  # a list of words
 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $need
 # Nor is it to come with the next start of the machine.
-for service in redis-server postgresql; do
+for service in redis-server valkey-server postgresql; do
   case "$need " in *" $service "*) ;; *) continue ;; esac
   ! have systemctl || systemctl disable --quiet "$service" \
     || echo "The service $service could not be disabled; it may start with the machine." >&2

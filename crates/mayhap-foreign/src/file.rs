@@ -214,6 +214,7 @@ impl ForeignFile {
             estimate_spread: self.created_for.map_or(0, |(items, _)| estimate_spread(items)),
             fill_ratio: self.fill_ratio(),
             estimated_fpp: filter.estimated_fpp(),
+            fpp_caution: filter.fpp_caution(),
         }
     }
 

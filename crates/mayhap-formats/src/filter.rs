@@ -179,6 +179,11 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Removes all keys, where the system has an operation for that; returns whether it has.
+    fn clear(&mut self) -> bool {
+        false
+    }
+
     /// Queries many keys: bit `i` of `found` is the answer for `keys[i]`.
     fn contains_batch(&self, keys: &[&[u8]], found: &mut Bitmap);
 
@@ -194,6 +199,11 @@ pub trait ForeignFilter: fmt::Debug + Send + Sync {
 
     /// The current rate, by the system's own formula.
     fn estimated_fpp(&self) -> f64;
+
+    /// What the rate by the formula does not reflect, where that is much: a clause.
+    fn fpp_caution(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The number of keys, by the system's own formula; `None` if that fails.
     fn estimated_items(&self) -> Option<u64>;

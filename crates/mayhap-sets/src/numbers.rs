@@ -78,6 +78,9 @@ pub struct ByFormula {
     pub fill_ratio: f64,
     /// The rate, by its bits.
     pub estimated_fpp: f64,
+    /// What the rate does not reflect, where that is much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fpp_caution: Option<&'static str>,
 }
 
 impl ByFormula {
@@ -104,16 +107,17 @@ impl ByFormula {
         }
     }
 
-    /// In two lines.
+    /// In two lines, and one for what the rate does not reflect.
     pub fn text(&self) -> String {
         format!(
-            "{} filter of {}: {}, fill {:.1} %\nrate now {}{}",
+            "{} filter of {}: {}, fill {:.1} %\nrate now {}{}{}",
             self.format,
             format_bytes(self.num_bytes),
             self.estimated(),
             self.fill_ratio * 100.0,
             rate(self.estimated_fpp),
             self.target_fpp.map_or(String::new(), |target| format!(", target {}", rate(target))),
+            self.fpp_caution.map_or(String::new(), |caution| format!("\nwarning: {caution}")),
         )
     }
 

@@ -5,13 +5,15 @@ use crate::error::Error;
 use crate::io::messages::{Talk, grouped};
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
+use crate::set::foreign;
 #[cfg(feature = "redis")]
 use crate::set::remote::{self, Access};
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap_foreign::ForeignFile;
 use mayhap_lists::Stop;
 use mayhap_sets::Numbers;
-use mayhap_store::{LogFound, Snapshot};
+use mayhap_store::{FilterLock, LogFound, Snapshot};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,8 +26,8 @@ const NOTES: &str = "\
 The filter keeps its size, kind, digest and key options and, on a server, its expiry. A file is \
 replaced whole or not at all; a dedup that is using it ends with an error. On Redis, readers and \
 writers see either the old filter or the empty one; keys that others add meanwhile may be removed \
-too. Windows and filters with a seed on mayhap serve, and filters of RedisBloom and valkey-bloom, \
-cannot be cleared: delete and create them again.";
+too. Windows and filters with a seed on mayhap serve, filters of RedisBloom and valkey-bloom, and \
+files of other systems but BloomFileter cannot be cleared: delete and create them again.";
 
 /// Remove all keys from a filter
 #[derive(Debug, clap::Args)]
@@ -63,6 +65,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let name = args.file.display().to_string();
     let stop = Stop::on_signals()?;
     let lock = Waiting::new("clear", args.lock, talk, Some(&stop)).lock(&args.file)?;
+    if let Some(file) = foreign::open(&args.file, &args.open)? {
+        return clear_foreign(args, file, &lock, talk);
+    }
     let snapshot = Snapshot::open(&args.file)?;
     let mut set = mayhap_sets::load(snapshot.image(), args.open.secret_key()?)?;
     let options = snapshot.header().key_options().to_owned();
@@ -84,6 +89,26 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     let header = contents.header(&options);
     lock.save(&header, &contents.segments(), true)?;
     report(args, name, set.numbers(), talk)
+}
+
+/// Clears a file of another system, if that has an operation for it.
+fn clear_foreign(
+    args: &Args,
+    mut file: ForeignFile,
+    lock: &FilterLock,
+    talk: Talk,
+) -> Result<Outcome, Error> {
+    let (name, format) = (file.name().to_owned(), file.filter().format().name());
+    let items = file.filter().estimated_items().unwrap_or(1);
+    check_force(args.force, &name, items.max(u64::from(file.filter().count_ones() > 0)))?;
+    if !file.filter_mut().clear() {
+        return Err(Error::usage(
+            format!("{name} is a {format} filter, which its system cannot clear"),
+            format!("create it again: mayhap create --force {name} --format {format} -n COUNT"),
+        ));
+    }
+    file.save_back(lock)?;
+    report(args, name, Numbers::Foreign(file.numbers()), talk)
 }
 
 /// Refuses to forget keys that nobody said may be forgotten.

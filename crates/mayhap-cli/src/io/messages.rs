@@ -181,7 +181,7 @@ pub fn printable(line: &str) -> Cow<'_, str> {
 
 /// A row of a report: what, and what it is.
 pub fn row(name: &str, value: &str) -> String {
-    format!("{name:<12}{}\n", printable(value))
+    format!("{name:<11} {}\n", printable(value))
 }
 
 /// Writes to stderr; where that fails nothing can be reported any more.

@@ -215,3 +215,59 @@ fn a_column_is_only_of_a_table() {
     file(folder, "f#ids", &bytes("guava/union_a.bin"));
     succeed(folder, &["info", "f#ids"], b"");
 }
+
+#[test]
+fn a_bloomfileter_is_cleared_as_by_its_class_and_others_are_refused() {
+    let folder = folder();
+    let folder = folder.path();
+    for name in ["bloomfileter/bf_empty.obj", "bloomfileter/bf_cleared.obj"] {
+        file(folder, "f", &bytes(name));
+        succeed(folder, &["add", "-q", "f"], b"a\n");
+        let filled = std::fs::read(folder.join("f")).unwrap();
+        assert!(filled != bytes(name));
+        let talk = fail(folder, &["clear", "f"], b"");
+        assert!(talk.contains("f has 1 keys, which could not be recovered"), "{talk}");
+        assert!(std::fs::read(folder.join("f")).unwrap() == filled);
+        let output = run(folder, &["clear", "--force", "f"], b"");
+        assert!(output.status.success() && stderr(&output).starts_with("f: empty\n"));
+        let info = String::from_utf8(succeed(folder, &["info", "f"], b"")).unwrap();
+        assert!(info.contains("\nfill        0.00 %\n"), "{info}");
+        assert!(info.contains("\nuse count   0\n"), "{info}");
+        assert_eq!(run(folder, &["check", "f"], b"a\n").status.code(), Some(1), "{name}");
+    }
+    file(folder, "g", &bytes("guava/union_a.bin"));
+    let talk = fail(folder, &["clear", "--force", "g"], b"");
+    assert!(talk.contains("g is a guava filter, which its system cannot clear"), "{talk}");
+    assert!(talk.contains("hint: create it again: mayhap create --force g --format guava"));
+    assert!(std::fs::read(folder.join("g")).unwrap() == bytes("guava/union_a.bin"));
+}
+
+#[test]
+fn names_of_facts_are_set_apart_from_their_values() {
+    let folder = folder();
+    file(folder.path(), "f", &bytes("bloomfileter/bf_autoclear_0_5.obj"));
+    let info = String::from_utf8(succeed(folder.path(), &["info", "f"], b"")).unwrap();
+    assert!(info.contains("\nuse rate    0.5\nauto clear rate 0.5\n"), "{info}");
+}
+
+#[test]
+fn the_rate_of_a_bloomfileter_is_not_reported_without_a_warning() {
+    let folder = folder();
+    let folder = folder.path();
+    let create = ["--format", "bloomfileter", "-n", "1000", "-p", "1e-6"];
+    // Of 1,000 absent keys that are similar, hundreds are taken for present at a rate of nearly 0.
+    file(folder, "keys", &lines("in", 0..1000));
+    let warning = "its hash takes many short or similar keys for one another";
+    let output = run(folder, &[&["build", "-o", "f"], &create[..], &["keys"]].concat(), b"");
+    assert!(stderr(&output).contains(&format!("\nwarning: {warning}")), "{}", stderr(&output));
+    let found = run(folder, &["check", "-c", "f"], &lines("io", 0..1000)).stdout;
+    let found: u64 = String::from_utf8(found).unwrap().trim().parse().unwrap();
+    assert!(found > 400, "{found} of 1,000 at a rate of 1e-6");
+    for verb in ["info", "verify"] {
+        let text = String::from_utf8(run(folder, &[verb, "f"], b"").stdout).unwrap();
+        assert!(text.contains(&format!("\nwarning     {warning}")), "{verb}: {text}");
+    }
+    file(folder, "g", &bytes("guava/union_a.bin"));
+    let info = String::from_utf8(succeed(folder, &["info", "g"], b"")).unwrap();
+    assert!(!info.contains(warning), "{info}");
+}

@@ -26,6 +26,7 @@ mod lists;
 mod manners;
 mod matrix;
 mod merge;
+mod mission;
 mod more_keys;
 mod pages;
 mod paper_cuts;

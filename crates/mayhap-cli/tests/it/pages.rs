@@ -53,7 +53,7 @@ pub(crate) fn recipes(page: &str) -> Vec<Recipe> {
 }
 
 /// Whether a line is the expected one, where `...` stands for any text.
-fn line_matches(expected: &str, line: &str) -> bool {
+pub(crate) fn line_matches(expected: &str, line: &str) -> bool {
     let mut parts = expected.split("...");
     let Some(mut rest) = line.strip_prefix(parts.next().unwrap_or_default()) else { return false };
     let parts: Vec<&str> = parts.collect();

@@ -36,6 +36,10 @@ impl Serve {
     pub(crate) fn url(&self, name: &str) -> String {
         format!("redis://127.0.0.1:{}/0/{name}", self.port)
     }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
 }
 
 impl Drop for Serve {

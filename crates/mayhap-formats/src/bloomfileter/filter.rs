@@ -218,6 +218,11 @@ impl ForeignFilter for BloomFileter {
         Some((marks / f64::from(self.num_hashes())).ceil().max(0.0) as u64)
     }
 
+    fn clear(&mut self) -> bool {
+        Self::clear(self);
+        true
+    }
+
     fn union_with(&mut self, _other: &dyn ForeignFilter) -> Result<(), Error> {
         Err(Error::Unsupported {
             format: "bloomfileter",
@@ -230,6 +235,10 @@ impl ForeignFilter for BloomFileter {
     /// similar keys collide far more often.
     fn estimated_fpp(&self) -> f64 {
         expected_fpp(&self.inner.bits, self.num_hashes())
+    }
+
+    fn fpp_caution(&self) -> Option<&'static str> {
+        Some("its hash takes many short or similar keys for one another, whatever the rate says")
     }
 
     /// Use count / k: the keys marked since the last clearing.

@@ -26,6 +26,15 @@ fn a_server_answers_and_is_gone_after_the_drop() {
 }
 
 #[test]
+fn the_server_is_the_one_that_is_named() {
+    let Some(server) = start(&RedisOptions::default()) else { return };
+    let info = server.cli(&["INFO", "server"]).unwrap();
+    let named = env::var("MAYHAP_REDIS_SERVER").unwrap_or_default();
+    let is_valkey = named.contains("valkey");
+    assert_eq!(info.contains("\r\nserver_name:valkey\r\n"), is_valkey, "{info}");
+}
+
+#[test]
 fn an_appended_key_is_there_after_a_kill_and_a_restart() {
     let Some(server) = start(&RedisOptions { appendonly: true, ..Default::default() }) else {
         return;

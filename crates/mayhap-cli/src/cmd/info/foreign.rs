@@ -89,7 +89,8 @@ fn text(file: &ForeignFile, numbers: &ByFormula) -> String {
         }
     }
     row("checksums", "none in this format".into());
-    if let Some(problem) = numbers.overfilled() {
+    let caution = numbers.fpp_caution.map(str::to_owned);
+    for problem in numbers.overfilled().into_iter().chain(caution) {
         row("warning", problem);
     }
     rows.iter().map(|(name, value)| messages::row(name, value)).collect()

@@ -63,7 +63,9 @@ pub(super) fn rate_rows(found: &RateFound, numbers: &Numbers, key_type: Option<&
             let target = numbers.target_fpp.map(|target| format!(", target {}", rate(target)));
             let verdict = format!("{}{}", found.rate_verdict, target.unwrap_or_default());
             let queried = format!("keys ({})", key_type.unwrap_or_default());
-            found.rows("by its formula", &queried, verdict)
+            let mut rows = found.rows("by its formula", &queried, verdict);
+            rows.extend(numbers.fpp_caution.map(|caution| ("warning", caution.to_owned())));
+            rows
         }
     }
 }
