@@ -148,17 +148,17 @@ fn cpu(_call: &Call<'_, '_>, out: &mut String) {
 
 fn stats(call: &Call<'_, '_>, out: &mut String) {
     let clients = &call.shared.clients;
-    let found = call.shared.metrics.total(Counter::ItemsFound);
+    let metrics = &call.shared.metrics;
     lines!(out,
         "total_connections_received": clients.received(),
         "total_commands_processed": clients.requests(),
         "total_net_input_bytes": clients.bytes_in(),
         "total_net_output_bytes": clients.bytes_out(),
         "rejected_connections": clients.refused(),
-        "instantaneous_ops_per_sec": call.shared.metrics.rate_of(clients.requests()),
+        "instantaneous_ops_per_sec": metrics.rate_of(clients.requests()),
         // Items that may be in their filter, and those that surely are not.
-        "keyspace_hits": found,
-        "keyspace_misses": call.shared.metrics.total(Counter::ItemsChecked).saturating_sub(found),
+        "keyspace_hits": metrics.total(Counter::ItemsFound),
+        "keyspace_misses": metrics.total(Counter::ItemsAbsent),
         "expired_keys": call.shared.keyspace.expired(),
         "evicted_keys": 0,
         "unreadable_files": call.shared.keyspace.unreadable_files(),

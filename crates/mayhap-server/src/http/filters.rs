@@ -361,9 +361,9 @@ pub(super) async fn check(
         let mut turn = state.turn();
         let words = keys.words();
         turn.counts.add(Counter::Reads, 1);
-        turn.counts.add(Counter::ItemsChecked, words.len() as u64);
         entry.contains_many(words, &mut turn);
         entry.check_file()?;
+        turn.counts.checked(words.len(), turn.answers.count_ones());
         state.end(&mut turn)?;
         let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
         let found = present.iter().filter(|&&present| present).count();

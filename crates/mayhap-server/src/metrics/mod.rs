@@ -30,10 +30,10 @@ pub enum Counter {
     Others,
     /// Commands that were answered with an error.
     Errors,
-    /// Keys that were looked up.
-    ItemsChecked,
-    /// Of those, the ones that may be in their filter.
+    /// Keys that were looked up and may be in their filter.
     ItemsFound,
+    /// Keys that were looked up and surely are not.
+    ItemsAbsent,
     /// Keys that were given to be added.
     ItemsAdded,
     /// Logins that failed.
@@ -58,6 +58,16 @@ impl Counts {
     pub const fn add(&mut self, counter: Counter, n: u64) {
         let at = counter as usize;
         self.0[at] = self.0[at].wrapping_add(n);
+    }
+
+    /// Counts keys that were looked up, `found` of which may be there.
+    ///
+    /// Both answers are counted: the difference of two counters that other threads write would go
+    /// up and down.
+    #[inline]
+    pub const fn checked(&mut self, items: usize, found: usize) {
+        self.add(Counter::ItemsFound, found as u64);
+        self.add(Counter::ItemsAbsent, (items - found) as u64);
     }
 }
 

@@ -32,7 +32,6 @@ fn counters(shared: &Shared, out: &mut String) {
     }
     let plain = [
         ("errors", "Commands answered with an error", Counter::Errors),
-        ("items_checked", "Keys looked up", Counter::ItemsChecked),
         ("items_added", "Keys given to be added", Counter::ItemsAdded),
         ("login_failures", "Logins that failed", Counter::LoginsFailed),
         ("http_requests", "HTTP requests", Counter::HttpRequests),
@@ -43,6 +42,8 @@ fn counters(shared: &Shared, out: &mut String) {
         let name = format!("mayhap_{name}_total");
         one(out, &name, "counter", help, metrics.total(counter));
     }
+    let checked = metrics.total(Counter::ItemsFound) + metrics.total(Counter::ItemsAbsent);
+    one(out, "mayhap_items_checked_total", "counter", "Keys looked up", checked);
     let clients = &shared.clients;
     for (name, help, value) in [
         ("requests", "Requests of Redis clients", clients.requests()),

@@ -75,9 +75,14 @@ fn info_has_the_fields_that_exporters_read_and_they_are_true() {
     server.line("BF.MEXISTS f a b absent");
     server.line("BF.EXISTS f c");
     server.line("BF.EXISTS none c");
+    // However they are looked up.
+    server.line("BF.WHICH 1 f a absent");
+    server.line("BF.RESERVE g 0.01 100 KEYED no");
+    server.line("BF.MADDHASH g abcdefgh");
+    server.line("BF.MEXISTSHASH g abcdefghABCDEFGH");
     server.shared.metrics.lane(0).take(&mut server.turn.counts);
-    assert_eq!(field(&mut server, "stats", "keyspace_hits"), "3");
-    assert_eq!(field(&mut server, "stats", "keyspace_misses"), "2");
+    assert_eq!(field(&mut server, "stats", "keyspace_hits"), "5");
+    assert_eq!(field(&mut server, "stats", "keyspace_misses"), "4");
     assert_eq!(field(&mut server, "replication", "role"), "master");
     assert_eq!(field(&mut server, "replication", "connected_slaves"), "0");
     for name in ["rdb_bgsave_in_progress", "aof_rewrite_in_progress"] {

@@ -2,7 +2,6 @@
 
 use crate::command::call::{Call, Outcome};
 use crate::keyspace::Shape;
-use crate::metrics::Counter;
 
 /// The most bytes of an answer for an item: two integers in an array.
 pub(super) const AGE_BYTES: u64 = 48;
@@ -32,7 +31,6 @@ pub(in crate::command) fn age(call: &mut Call<'_, '_>) -> Outcome {
             }
         }
     }
-    call.turn.counts.add(Counter::ItemsChecked, items.len() as u64);
-    call.turn.counts.add(Counter::ItemsFound, found);
+    call.turn.counts.checked(items.len(), found);
     Ok(())
 }

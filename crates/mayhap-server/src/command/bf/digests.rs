@@ -41,7 +41,7 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let Turn { digests, answers, counts, now, .. } = &mut *call.turn;
     entry.contains_digests(digests, *now, answers);
     entry.check_file()?;
-    counts.add(Counter::ItemsChecked, answers.len() as u64);
+    counts.checked(answers.len(), answers.count_ones());
     write_answers(call);
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! `BF.EXISTS`, `BF.MEXISTS`.
 
 use crate::command::call::{Call, Outcome};
-use crate::metrics::Counter;
 use crate::resp::Reply;
 
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
@@ -11,9 +10,9 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
         entry.check_file_at(now).map(|()| found)
     });
     let found = found.transpose()?;
-    call.turn.counts.add(Counter::ItemsChecked, 1);
-    call.turn.counts.add(Counter::ItemsFound, found.unwrap_or(false).into());
-    call.reply().boolean(found.unwrap_or(false));
+    let found = found.unwrap_or(false);
+    call.turn.counts.checked(1, found.into());
+    call.reply().boolean(found);
     Ok(())
 }
 
@@ -28,8 +27,7 @@ pub(in crate::command) fn exists_many(call: &mut Call<'_, '_>) -> Outcome {
     if found.transpose()?.is_none() {
         call.turn.answers.clear_to(items.len());
     }
-    call.turn.counts.add(Counter::ItemsChecked, items.len() as u64);
-    call.turn.counts.add(Counter::ItemsFound, call.turn.answers.count_ones() as u64);
+    call.turn.counts.checked(items.len(), call.turn.answers.count_ones());
     let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(items.len());
     call.turn.answers.iter().for_each(|found| reply.boolean(found));

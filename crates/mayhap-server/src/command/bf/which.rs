@@ -4,7 +4,6 @@ use crate::command::bounds::ELEMENT_BYTES;
 use crate::command::call::{Call, Fault, NO_INTEGER, Outcome};
 use crate::command::number;
 use crate::keyspace::Entry;
-use crate::metrics::Counter;
 use mayhap::Bitmap;
 use std::sync::Arc;
 
@@ -35,8 +34,6 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
         call.within(name)?;
         filters.extend(call.entry(name).map(|entry| (name, entry)));
     }
-    let probes = (filters.len() * items.len()) as u64;
-    call.turn.counts.add(Counter::ItemsChecked, probes);
     // A bit for each pair, and of each item the bytes of its names.
     let mut found = vec![Bitmap::default(); filters.len()];
     let mut lists = vec![(0, 0); items.len()];
@@ -46,6 +43,7 @@ pub(in crate::command) fn which(call: &mut Call<'_, '_>) -> Outcome {
             let name = name.escape_ascii();
             Fault::from(format!("ERR {name}: {why}"))
         })?;
+        call.turn.counts.checked(items.len(), call.turn.answers.count_ones());
         std::mem::swap(found, &mut call.turn.answers);
         for item in found.iter_ones() {
             lists[item] = (lists[item].0 + 1, lists[item].1 + name.len() + ELEMENT_BYTES);

@@ -128,6 +128,7 @@ fn server(state: &State) -> Value {
             "checkpoint_failed": stats.checkpoint_error.is_some(),
         })
     });
+    let found = metrics.total(Counter::ItemsFound);
     json!({
         "at": unix_ms(),
         "uptime_seconds": metrics.uptime().as_secs(),
@@ -136,8 +137,8 @@ fn server(state: &State) -> Value {
         "max_bytes": shared.config().max_memory,
         "connections": shared.clients.connected(),
         "requests": shared.clients.requests() + metrics.total(Counter::HttpRequests),
-        "items_checked": metrics.total(Counter::ItemsChecked),
-        "items_found": metrics.total(Counter::ItemsFound),
+        "items_checked": found + metrics.total(Counter::ItemsAbsent),
+        "items_found": found,
         "items_added": metrics.total(Counter::ItemsAdded),
         "log": log,
     })
