@@ -16,7 +16,7 @@ export MAYHAP_REQUIRE_TOOLS
 TEST_STEPS = unit doctest lint doc
 # The long half, in two lanes that .ci/run takes side by side: what is built into target/, and what
 # has folders of its own below it.
-LANE_1 = rates kills valkey examples demo hostile-short package planted
+LANE_1 = rates kills examples demo hostile-short package planted
 LANE_2 = portable neon pairs instructions loom shuttle miri fuzz test-interop
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 

@@ -15,13 +15,21 @@ for tool in bloom:golang-github-dcso-bloom-cli npm:npm; do
 done
 python3 -c 'import ensurepip, venv' 2>/dev/null || need+=(python3-venv)
 [ -e /usr/share/java/guava.jar ] || need+=(libguava-java)
+if ! command -v valkey-cli >/dev/null; then
+  # Of Debian 12 in its backports.
+  if ! apt-cache show valkey-tools >/dev/null 2>&1; then
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)-backports
+    echo "deb http://deb.debian.org/debian $suite main" >/etc/apt/sources.list.d/backports.list
+  fi
+  need+=(valkey-tools)
+fi
 if [ "${#need[@]}" -gt 0 ]; then
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${need[@]}" \
     libc6-dev-arm64-cross
 fi
-# Redis, Valkey and PostgreSQL; `make test` and `make valkey` would do it too.
-sh crates/test-servers/install.sh valkey
+# Redis and PostgreSQL; `make test` would do it too.
+sh crates/test-servers/install.sh
 rustup toolchain install nightly --profile minimal --component miri,rust-src
 rustup target add aarch64-unknown-linux-gnu
 rustup component add rustfmt clippy
