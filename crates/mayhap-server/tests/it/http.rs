@@ -8,6 +8,7 @@ use mayhap_server::config::Config;
 use mayhap_server::durable::{self, DataFolder, Log, Policy};
 use mayhap_server::http::Http;
 use mayhap_server::keyspace::{Keyspace, Options, Recovery};
+use mayhap_server::metrics::Counter;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -141,6 +142,8 @@ fn a_filter_is_made_filled_asked_listed_and_removed() {
     let base64 = json!({ "items_base64": [STANDARD.encode(b"a"), STANDARD.encode(b"\xFF\0")] });
     let checked = server.send("POST /v1/filters/seen/check", &base64).json();
     assert_eq!(checked, json!({ "present": [true, false], "found": 1 }));
+    let total = |counter| server.shared.metrics.total(counter);
+    assert_eq!((total(Counter::ItemsFound), total(Counter::ItemsAbsent)), (1, 1));
     let info = server.get("/v1/filters/seen?measure=true").json();
     assert_eq!((&info["items"], &info["kind"]), (&json!(2), &json!("growing")));
     assert!(info["fill_ratio"].as_f64().unwrap() > 0.0, "{info}");
