@@ -2,7 +2,7 @@
 
 use crate::args::{LockArgs, OpenArgs};
 use crate::error::Error;
-use crate::io::messages::{Talk, grouped};
+use crate::io::messages::Talk;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
 use crate::set::foreign;
@@ -14,6 +14,7 @@ use mayhap_foreign::ForeignFile;
 use mayhap_lists::Stop;
 use mayhap_sets::Numbers;
 use mayhap_store::{FilterLock, LogFound, Snapshot};
+use mayhap_units::number::counted;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -117,7 +118,7 @@ fn check_force(force: bool, name: &str, items: u64) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::usage(
-        format!("{name} has {} keys, which could not be recovered", grouped(items)),
+        format!("{name} has {}, which could not be recovered", counted(items, "key")),
         "confirm with --force",
     ))
 }

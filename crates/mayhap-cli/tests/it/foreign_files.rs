@@ -226,7 +226,7 @@ fn a_bloomfileter_is_cleared_as_by_its_class_and_others_are_refused() {
         let filled = std::fs::read(folder.join("f")).unwrap();
         assert!(filled != bytes(name));
         let talk = fail(folder, &["clear", "f"], b"");
-        assert!(talk.contains("f has 1 keys, which could not be recovered"), "{talk}");
+        assert!(talk.contains("f has 1 key, which could not be recovered"), "{talk}");
         assert!(std::fs::read(folder.join("f")).unwrap() == filled);
         let output = run(folder, &["clear", "--force", "f"], b"");
         assert!(output.status.success() && stderr(&output).starts_with("f: empty\n"));
