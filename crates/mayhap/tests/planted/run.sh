@@ -53,7 +53,16 @@ run() {
 	grep -q "^test $name \.\.\. ok" "$log" || fail "$1: there is no test $name"
 }
 
-only=${ONLY:-*}
+# The patches, those that build the same one after another: a bug and its removal build all anew that
+# needs the file, and so would the next test of another crate.
+ordered() {
+	for patch in "$here"/${ONLY:-*}.patch; do
+		file=$(sed -n 's|^--- a/||p' "$patch" | head -n 1)
+		printf '%s|%s|%s|%s\n' "$(field Flags "$patch")" "$(echo "$file" | cut -d / -f 2)" \
+			"$(field Test "$patch")" "$(basename "$patch")"
+	done | sort | cut -d '|' -f 4
+}
+
 command -v patch >/dev/null || fail 'patch is missing'
 rm -rf "$copy"
 mkdir -p "$copy"
@@ -69,7 +78,8 @@ awk -v from="\"$version\"" -v to="\"$version-planted\"" '
 mv changed Cargo.lock
 
 # Each test once without a bug.
-for patch in "$here"/$only.patch; do
+for patch in $(ordered); do
+	patch=$here/$patch
 	same="$(field Flags "$patch") $(field Test "$patch")"
 	if ! grep -qxF "$same" sound 2>/dev/null; then
 		run "$patch" || fail "$patch: its test fails without the bug"
@@ -77,7 +87,8 @@ for patch in "$here"/$only.patch; do
 	fi
 done
 found=0
-for patch in "$here"/$only.patch; do
+for patch in $(ordered); do
+	patch=$here/$patch
 	patch -s -p1 <"$patch" || fail "$patch: does not fit any more"
 	if run "$patch"; then
 		fail "not found: $(field Bug "$patch")"
