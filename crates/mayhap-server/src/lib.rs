@@ -18,45 +18,45 @@
 #![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "checkers run a part of it"))]
 
 mod clock;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub mod command;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub mod config;
 mod count;
 pub mod durable;
 mod fail_point;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod guesses;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub mod http;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub mod keyspace;
 pub mod metrics;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub mod net;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod periodic;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub mod resp;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod server;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod session;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod shared;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod slow_log;
 mod sync;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod turn;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use config::Config;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use server::{Event, Running, Server, ShutdownError, StartError};
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use session::Session;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use shared::{ReloadError, Shared};
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use turn::Turn;

@@ -59,7 +59,7 @@ pub use backup::{Backup, back_up};
 pub use checkpoint::Saves;
 pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use folder::parse_key;
 pub use image::{Image, read_native, write_native};
 pub use log::Log;

@@ -5,12 +5,12 @@
 //! lanes up. `times.rs` is how long things took, `process.rs` what
 //! the system says of the process, `page.rs` writes all of it as Prometheus reads it.
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod page;
 mod process;
 mod times;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use page::page;
 pub use process::Process;
 pub use times::{Times, Took};
