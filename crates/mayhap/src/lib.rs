@@ -22,6 +22,7 @@
 //! | [`BlockedBloomFilter`] | the default: one cache line per key |
 //! | [`BloomFilter`] | the fewest bits, and rates below 2e-5 |
 //! | [`ConcurrentBlockedBloomFilter`], [`ConcurrentBloomFilter`] | inserts from many threads |
+//! | [`OnceFilter`] | inserts from many threads of which one alone is told that a key is new |
 //! | [`CountingBloomFilter`] | keys that are removed again |
 //! | [`ClearingFilter`] | endless streams: it starts over when it is full |
 //! | [`ScalableBloomFilter`], [`ConcurrentScalableBloomFilter`] | an unknown number of keys |
@@ -63,8 +64,8 @@ pub use filter::{
     Age, AnyFilter, BinaryFuse, BlockedBloomFilter, BloomFilter, BloomMatrix, Budget, Build,
     Builder, Charge, ClearingFilter, ConcurrentBlockedBloomFilter, ConcurrentBloomFilter,
     ConcurrentScalableBloomFilter, CounterBits, CountingBloomFilter, CountingBuilder, Estimate,
-    Filter, FuseParams, Health, MatrixBuilder, Preset, ScalableBloomFilter, Sets, Window,
-    WindowBloomFilter, WindowBuilder,
+    Filter, FuseParams, Health, MatrixBuilder, OnceFilter, Preset, ScalableBloomFilter, Sets,
+    Window, WindowBloomFilter, WindowBuilder,
 };
 pub use layout::{Blocked, Blocked64, Blocked128, Layout, LayoutKind, NarrowBlocked, Standard};
 pub use positions::positions;

@@ -84,6 +84,7 @@ macro_rules! for_both_layouts {
 
 for_both_layouts!(
     of_two_inserts_of_one_key_at_least_one_is_new,
+    of_two_that_insert_one_key_once_one_alone_hears_new,
     two_keys_that_share_bits_lose_none,
     a_published_insert_is_seen_whole,
     a_union_while_inserting_loses_nothing,
@@ -101,6 +102,23 @@ fn of_two_inserts_of_one_key_at_least_one_is_new<L: LayoutKind + 'static>() {
         assert!(mine || other, "a key that was not there is new to someone");
         assert!(filter.contains_digest(digest));
         assert!(!filter.insert_digest(digest), "now it is there");
+    });
+}
+
+/// Beside another key that shares bits with it, and may set one of them before either.
+fn of_two_that_insert_one_key_once_one_alone_hears_new<L: LayoutKind + 'static>() {
+    let (digest, sharing) = overlapping::<L>();
+    model(move || {
+        let filter = Arc::new(owned::<L>().into_concurrent().insert_once());
+        let theirs = filter.clone();
+        let other = thread::spawn(move || {
+            let new = theirs.insert_digest(digest);
+            theirs.insert_digest(sharing);
+            new
+        });
+        let mine = filter.insert_digest(digest);
+        assert!(mine != other.join().unwrap(), "one of them and not both");
+        assert!(filter.contains_digest(digest) && !filter.insert_digest(digest));
     });
 }
 

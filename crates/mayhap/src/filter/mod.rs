@@ -5,7 +5,7 @@
 //! built, `any.rs` the layout as a run-time value, `budget.rs` a limit on the memory of several.
 //!
 //! Each other kind is a file or folder of its own: `clearing.rs`, `counting/`, `fuse/`, `matrix/`,
-//! `scalable/` and `window/`.
+//! `once.rs`, `scalable/` and `window/`.
 
 /// The setters for the digest function, the same in every builder.
 macro_rules! digest_setters {
@@ -34,6 +34,7 @@ mod estimate;
 mod fuse;
 mod insert;
 mod matrix;
+mod once;
 mod preset;
 mod scalable;
 mod stats;
@@ -49,6 +50,7 @@ pub use counting::{CounterBits, CountingBloomFilter, CountingBuilder};
 pub use estimate::{Estimate, Health};
 pub use fuse::{BinaryFuse, FuseParams};
 pub use matrix::{BloomMatrix, MatrixBuilder, Sets};
+pub use once::OnceFilter;
 pub use preset::Preset;
 pub use scalable::{ConcurrentScalableBloomFilter, ScalableBloomFilter};
 pub use window::{Age, Window, WindowBloomFilter, WindowBuilder};

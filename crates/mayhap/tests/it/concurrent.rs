@@ -23,6 +23,44 @@ proptest! {
     }
 }
 
+/// Each key comes to all threads at once, again and again.
+#[test]
+fn of_all_that_insert_a_key_once_one_alone_hears_new() {
+    const THREADS: usize = 4;
+    const KEYS: u64 = 20_000;
+    let told = |insert: &(dyn Fn(u64) -> bool + Sync)| {
+        let (told, barrier) = (AtomicU64::new(0), std::sync::Barrier::new(THREADS));
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for start in (0..KEYS).step_by(100) {
+                        barrier.wait();
+                        let new = (start..start + 100).filter(|&key| insert(key)).count();
+                        told.fetch_add(new as u64, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        told.into_inner()
+    };
+    for layout in [Layout::Standard, Layout::Blocked] {
+        let params = mayhap::sizing::for_items(layout, KEYS, 1e-12).unwrap();
+        let new = if layout == Layout::Standard {
+            let once = empty::<mayhap::Standard>(params).into_concurrent().insert_once();
+            let new = told(&|key| once.insert(&key));
+            assert!((0..KEYS).all(|key| once.contains(&key)) && !once.contains(&KEYS));
+            new
+        } else {
+            let once = empty::<mayhap::Blocked>(params).into_concurrent().insert_once();
+            let new = told(&|key| once.insert(&key));
+            assert!((0..KEYS).all(|key| once.as_filter().contains(&key)));
+            assert!(!once.into_filter().insert(&7u64));
+            new
+        };
+        assert_eq!(new, KEYS, "{layout:?}");
+    }
+}
+
 fn threads_equal_one<L: LayoutKind>(
     params: FilterParams,
     digests: &[Digest],
