@@ -57,12 +57,11 @@ fn of_window(target_fpp: f64) -> Result<f64, Error> {
 
 /// A chain that has grown a thousandfold, its newest layer full.
 fn of_full_chain(target_fpp: f64) -> Result<f64, Error> {
-    const STEPS: u32 = 10;
-    let first = ITEMS / (scalable::GROWTH.pow(STEPS) - 1);
-    let (mut bits, mut items, mut promised) = (0, 0, 0.0);
-    for step in 0..STEPS {
-        let layer = scalable::chain_layer(first, target_fpp, step, promised)?;
-        promised += layer.expected_fpp(layer.expected_items());
+    const LAYERS: u32 = 10;
+    let first = ITEMS / (scalable::GROWTH.pow(LAYERS) - 1);
+    let (mut bits, mut items) = (0, 0);
+    for layer in scalable::chain(first, target_fpp).take(LAYERS as usize) {
+        let layer = layer?;
         bits += layer.num_bits();
         items += layer.expected_items();
     }

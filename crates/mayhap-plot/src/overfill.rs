@@ -75,13 +75,7 @@ pub(super) fn svg() -> Result<String, Error> {
 /// The layers of a growing filter whose first one was made for [`ITEMS`] keys: for 15 times as
 /// many.
 fn layers() -> Result<Vec<LayerParams>, Error> {
-    let (mut layers, mut promised) = (Vec::new(), 0.0);
-    for step in 0..4 {
-        let layer = scalable::chain_layer(ITEMS, FLAT_FPP, step, promised)?;
-        promised += layer.expected_fpp(layer.expected_items());
-        layers.push(layer);
-    }
-    Ok(layers)
+    scalable::chain(ITEMS, FLAT_FPP).take(4).collect()
 }
 
 /// The rate of these layers, filled one after the other.

@@ -159,15 +159,15 @@ fn geometric(ratio: f64) -> impl Fn(usize) -> f64 {
 
 /// The chain as the library grows it.
 fn ours(target: f64) -> Vec<Layer> {
-    let (mut layers, mut capacity, mut promised) = (Vec::new(), 0, 0.0);
-    while (capacity as f64) < TIMES[TIMES.len() - 1] * FIRST_ITEMS as f64 {
-        let step = layers.len() as u32;
-        let params = scalable::chain_layer(FIRST_ITEMS, target, step, promised)
-            .expect("a layer of moderate size");
-        let items = params.expected_items();
-        promised += params.expected_fpp(items);
-        capacity += items;
-        layers.push(Layer::parts(items as f64 / FIRST_ITEMS as f64, &params));
+    let most = (TIMES[TIMES.len() - 1] * FIRST_ITEMS as f64) as u64;
+    let (mut layers, mut capacity) = (Vec::new(), 0);
+    for params in scalable::chain(FIRST_ITEMS, target) {
+        let params = params.expect("a layer of moderate size");
+        capacity += params.expected_items();
+        layers.push(Layer::parts(params.expected_items() as f64 / FIRST_ITEMS as f64, &params));
+        if capacity >= most {
+            break;
+        }
     }
     layers
 }

@@ -94,10 +94,9 @@ fn of_time_window(target_fpp: f64) -> f64 {
 
 /// Bits per key of ten full layers.
 fn of_chain(target_fpp: f64) -> f64 {
-    let (mut bits, mut items, mut promised) = (0, 0, 0.0);
-    for step in 0..10 {
-        let layer = scalable::chain_layer(ITEMS / 1023, target_fpp, step, promised).unwrap();
-        promised += layer.expected_fpp(layer.expected_items());
+    let (mut bits, mut items) = (0, 0);
+    for layer in scalable::chain(ITEMS / 1023, target_fpp).take(10) {
+        let layer = layer.unwrap();
         (bits, items) = (bits + layer.num_bits(), items + layer.expected_items());
     }
     bits as f64 / items as f64

@@ -125,6 +125,29 @@ fn states_of_0_1_open_with_their_logs_and_become_states_of_today() {
     check_state_of_0_1::<WindowBloomFilter>("window", (50..90).chain(0..10).chain(90..92));
 }
 
+/// After a small first guess, today's chains skip steps, and those of 0.1 did not.
+#[test]
+fn a_chain_of_0_1_grows_on_as_those_of_today_and_unites_with_them() {
+    let (_folder, path) = &state_of_0_1("scalable");
+    let decode = |bytes: &[u8]| native::decode_as::<ScalableBloomFilter>(bytes, None).unwrap().0;
+    let mut old = decode(&fs::read(path).unwrap());
+    let sizes = |filter: &ScalableBloomFilter| -> Vec<u64> {
+        filter.layers().map(|(params, _)| params.expected_items()).collect()
+    };
+    assert_eq!(sizes(&old), [16, 32, 64]);
+    let function = *old.digest_function();
+    let mut new = ScalableBloomFilter::new(16, old.target_fpp(), function).unwrap();
+    let insert = |filter: &mut ScalableBloomFilter, from: u64| {
+        (from..from + 100).for_each(|key| assert!(filter.insert(&key).unwrap()));
+    };
+    (insert(&mut old, 0), insert(&mut new, 5_000));
+    assert_eq!((sizes(&old), sizes(&new)), (vec![16, 32, 64, 2_048], vec![16, 2_048]));
+    new.union_with(&old).unwrap();
+    let copy = decode(&native::encode(&new, ""));
+    assert!((0..100).chain(5_000..5_100).all(|key: u64| copy.contains(&key)));
+    assert!((0..50).all(|i| copy.contains(&format!("key-{i}"))));
+}
+
 #[test]
 fn a_log_of_0_1_is_of_no_file_of_today() {
     let (folder, path) = &state_of_0_1("plain");

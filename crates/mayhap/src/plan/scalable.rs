@@ -3,7 +3,7 @@
 use super::wish::Wish;
 use super::{CacheLines, Candidate, KindName, Reason};
 use crate::native::Kind;
-use crate::sizing::scalable::{LayerParams, MAX_LAYERS, chain_layer};
+use crate::sizing::scalable::{LayerParams, chain, chain_layer};
 
 /// A chain whose first layer is for the wish: its bits are those at the first guess.
 pub(super) fn candidate(wish: &Wish) -> Result<Candidate, Reason> {
@@ -45,17 +45,12 @@ fn for_each_layer(
     items: u64,
     mut visit: impl FnMut(&LayerParams, u64),
 ) -> bool {
-    let (mut rest, mut promised, mut absent) = (items, 0.0, 1.0);
-    for step in 0..MAX_LAYERS as u32 {
-        let Ok(layer) = chain_layer(candidate.items, candidate.target_fpp, step, promised) else {
-            return false;
-        };
+    let (mut rest, mut absent) = (items, 1.0);
+    for layer in chain(candidate.items, candidate.target_fpp).map_while(Result::ok) {
         let most = libm::round(layer.expected_items() as f64 / absent) as u64;
         let come = rest.min(most);
         visit(&layer, libm::round(come as f64 * absent) as u64);
-        let full = layer.expected_fpp(layer.expected_items());
-        promised += full;
-        absent *= 1.0 - full;
+        absent *= 1.0 - layer.expected_fpp(layer.expected_items());
         rest -= come;
         if rest == 0 {
             return true;

@@ -2,7 +2,8 @@
 //! how each layer is divided into parts.
 //!
 //! A query looks into every layer, so the rate of the chain is at most the sum of the layers'
-//! rates. Layer `i` holds n₀ · 2^i keys and gets a sixth of the part of p that the layers before it
+//! rates. Layer `i` holds n₀ · 2^i keys (after a small first guess, no layer but the first holds fewer
+//! than 2,048: their steps are skipped) and gets a sixth of the part of p that the layers before it
 //! left: shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p for any number of layers. Both numbers are
 //! the result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example
 //! scalable_cost`).
@@ -22,6 +23,10 @@ use crate::{Error, Layout};
 
 /// Each layer holds this many times the keys of the previous one.
 pub const GROWTH: u64 = 2;
+
+/// No layer but the first holds fewer keys: it takes 4 KiB, and a chain that would grow through many
+/// smaller ones has to look each key up in all of them. (Models of a few keys grow step by step.)
+pub const LEAST_GROWN_ITEMS: u64 = if cfg!(any(loom, shuttle)) { 1 } else { 2_048 };
 
 /// The share of the remaining rate that the next layer gets.
 pub const SHARE: f64 = 1.0 / 6.0;
@@ -225,6 +230,54 @@ pub fn left_fpp(target_fpp: f64, step: u32, promised_fpp: f64) -> f64 {
     (target_fpp - promised_fpp).max(planned * LEAST_LEFT)
 }
 
+/// The step of the layer after that of `step`: the next one, or after a first guess of few keys the
+/// first whose layer holds [`LEAST_GROWN_ITEMS`].
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::scalable::next_step;
+/// assert_eq!(next_step(10_000, 0), 1);
+/// assert_eq!(next_step(100, 0), 5); // 3,200 keys
+/// assert_eq!(next_step(100, 5), 6);
+/// ```
+pub const fn next_step(first_items: u64, step: u32) -> u32 {
+    let mut next = step + 1;
+    while next < u64::BITS && first_items.saturating_mul(1 << next) < LEAST_GROWN_ITEMS {
+        next += 1;
+    }
+    next
+}
+
+/// The layers of a chain from the first to the last that is possible, each for a chain whose layers
+/// before it are full; the error that ends it is the last item.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::sizing::scalable;
+/// let sizes: Result<Vec<u64>, mayhap::Error> =
+///     scalable::chain(100, 0.01).take(3).map(|layer| Ok(layer?.expected_items())).collect();
+/// assert_eq!(sizes?, [100, 3_200, 6_400]);
+/// # Ok::<(), mayhap::Error>(())
+/// ```
+pub fn chain(
+    first_items: u64,
+    target_fpp: f64,
+) -> impl Iterator<Item = Result<LayerParams, Error>> {
+    let (mut next, mut promised) = (Some(0), 0.0);
+    let layers = core::iter::from_fn(move || {
+        let step = next.take()?;
+        let layer = chain_layer(first_items, target_fpp, step, promised);
+        if let Ok(layer) = &layer {
+            promised += layer.expected_fpp(layer.expected_items());
+            next = Some(next_step(first_items, step));
+        }
+        Some(layer)
+    });
+    layers.take(MAX_LAYERS)
+}
+
 /// The layer of `step`, counted from 0, of a chain that starts with `first_items` and whose
 /// previous layers promise `promised_fpp` in total.
 ///
@@ -272,10 +325,10 @@ mod tests {
     fn shares_sum_to_less_than_the_target_however_many_layers_come() {
         for target in [0.5, 0.01, 1e-6] {
             let mut promised = 0.0;
-            for step in 0..30 {
-                let layer = chain_layer(10, target, step, promised).unwrap();
+            for (i, layer) in chain(10, target).take(23).enumerate() {
+                let layer = layer.unwrap();
                 promised += layer.expected_fpp(layer.expected_items());
-                assert!(promised < target, "step {step}: {promised} of {target}");
+                assert!(promised < target, "layer {i}: {promised} of {target}");
             }
             assert!(promised > 0.98 * target, "{promised} of {target} is used");
         }
@@ -304,6 +357,24 @@ mod tests {
         assert!(LayerParams::new(512, 8, 5, 1).is_err());
         assert!(LayerParams::new(513, 8, 1, 1).is_err());
         assert!(LayerParams::new(512, 8, 1, u64::MAX).is_ok()); // p is 1, and it says so
+    }
+
+    #[test]
+    fn steps_of_few_keys_are_skipped_and_a_chain_ends_with_what_ends_it() {
+        for (first_items, step, next) in
+            [(1, 0, 11), (1, 3, 11), (1, 11, 12), (1_023, 0, 2), (1_024, 0, 1), (1 << 60, 0, 1)]
+        {
+            assert_eq!(next_step(first_items, step), next, "{first_items} {step}");
+        }
+        assert_eq!(next_step(u64::MAX, 70), 71);
+        let all: Vec<_> = chain(1 << 20, 0.01).collect();
+        let (last, layers) = all.split_last().unwrap();
+        assert!(matches!(last, Err(Error::TooLarge { .. } | Error::FppUnreachable { .. })));
+        let grown = |(i, layer): (usize, &Result<LayerParams, Error>)| {
+            layer.as_ref().unwrap().expected_items() == 1 << (20 + i)
+        };
+        assert!(layers.len() > 20 && layers.iter().enumerate().all(grown));
+        assert_eq!(chain(0, 0.01).collect::<Vec<_>>(), [Err(Error::ZeroItems)]);
     }
 
     #[test]

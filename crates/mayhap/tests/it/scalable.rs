@@ -31,13 +31,18 @@ fn holds(filter: &ScalableBloomFilter, digests: &[Digest]) -> bool {
     one_at_a_time
 }
 
+/// Of few keys, after which steps are skipped, and of so many that none is or one.
+fn first_guesses() -> impl Strategy<Value = u64> {
+    prop_oneof![1u64..60, 900u64..1_100]
+}
+
 proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
     fn batches_answer_as_one_at_a_time(
-        batches in proptest::collection::vec(digests(300), 1..6),
-        first_items in 1u64..60, exponent in 1i32..10,
+        batches in proptest::collection::vec(digests(1_500), 1..6),
+        first_items in first_guesses(), exponent in 1i32..10,
     ) {
         let target = 10f64.powi(-exponent);
         let (mut one, mut batch) = (chain(first_items, target), chain(first_items, target));
@@ -60,8 +65,8 @@ proptest! {
 
     #[test]
     fn a_union_holds_the_keys_of_both_and_goes_on(
-        left in digests(400), right in digests(400), more in digests(300),
-        first_items in 1u64..60,
+        left in digests(4_000), right in digests(4_000), more in digests(3_000),
+        first_items in first_guesses(),
     ) {
         let (mut ours, mut theirs) = (chain(first_items, 0.01), chain(first_items, 0.01));
         insert(&mut ours, &left);
@@ -79,8 +84,8 @@ proptest! {
 
     #[test]
     fn a_file_brings_back_the_same_chain_and_it_grows_on_identically(
-        before in digests(500), other in digests(200), after in digests(500),
-        first_items in 1u64..60, exponent in 1i32..10,
+        before in digests(4_000), other in digests(2_000), after in digests(4_000),
+        first_items in first_guesses(), exponent in 1i32..10,
     ) {
         let mut filter = chain(first_items, 10f64.powi(-exponent));
         insert(&mut filter, &before);
@@ -136,17 +141,17 @@ fn keys_that_are_there_never_make_it_grow() {
 fn growth_stops_at_the_limit_and_says_so() {
     let mut filter = chain(100, 0.01);
     assert_eq!(filter.health(), Health::Ok);
-    filter.set_max_bytes(2000);
-    let refused = (0..10_000u64).find_map(|key| filter.insert(&key).err()).unwrap();
-    assert!(matches!(refused, Error::TooLarge { limit: 2000, .. }), "{refused}");
-    assert!(filter.num_bytes() <= 2000);
+    filter.set_max_bytes(20_000);
+    let refused = (0..100_000u64).find_map(|key| filter.insert(&key).err()).unwrap();
+    assert!(matches!(refused, Error::TooLarge { limit: 20_000, .. }), "{refused}");
+    assert!(filter.num_bytes() <= 20_000);
     assert_eq!(filter.health(), Health::NearCapacity);
     let count = filter.inserted_items();
     assert!(count >= 100 && (0..count).all(|key| filter.contains(&key)));
     assert!(!filter.insert(&0u64).unwrap(), "a key that is there needs no room");
-    filter.set_max_bytes(20_000);
+    filter.set_max_bytes(200_000);
     assert_eq!(filter.health(), Health::Ok);
-    assert!(filter.insert_batch(&(10_000..10_010u64).collect::<Vec<_>>()).is_ok());
+    assert!(filter.insert_batch(&(100_000..100_010u64).collect::<Vec<_>>()).is_ok());
 }
 
 #[test]
@@ -190,7 +195,7 @@ fn a_union_that_breaks_the_promise_says_so_and_one_that_does_not_keeps_it() {
     insert(&mut short, &keys(1000..100_000));
     assert!(short.expected_fpp() <= 0.01 && short.health() == Health::Ok);
     // Ten layers each: nearly the whole rate twice.
-    let long = union(100_000);
+    let long = union(1_000_000);
     assert_eq!(long.health(), Health::OverCapacity);
     assert!(long.expected_fpp() > 0.015 && long.promised_fpp() < 0.021);
     let between = union(350);
@@ -218,7 +223,8 @@ fn a_union_that_is_filled_further_comes_back_from_its_file() {
 #[test]
 fn what_cannot_be_united_is_refused_and_nothing_changed() {
     let mut filter = chain(100, 0.01);
-    insert(&mut filter, &keys(0..1_000));
+    // Two layers that are nearly full.
+    insert(&mut filter, &keys(0..3_200));
     let before = native::encode(&filter, "");
     let other = |first, target, seed| {
         let function = DigestFunction::xxh3(seed);
@@ -247,7 +253,8 @@ fn what_cannot_be_united_is_refused_and_nothing_changed() {
 #[test]
 fn forged_headers_are_refused() {
     let mut filter = chain(100, 1e-4);
-    insert(&mut filter, &keys(0..1_000));
+    insert(&mut filter, &keys(0..15_000));
+    assert_eq!(filter.num_layers(), 4);
     let bytes = native::encode(&filter, "");
     let forged = |offset: usize, value: u64| {
         let mut bytes = bytes.clone();
@@ -367,15 +374,15 @@ fn at_least_one_thread_that_inserts_a_key_during_growth_gets_new() {
 #[test]
 fn a_shared_chain_stops_at_its_limit() {
     let mut filter = chain(100, 0.01);
-    filter.set_max_bytes(2_000);
+    filter.set_max_bytes(20_000);
     let shared = filter.into_concurrent();
-    let refused = shared.insert_batch(&(0..10_000u64).collect::<Vec<_>>());
-    assert!(matches!(refused, Err(Error::TooLarge { limit: 2000, .. })), "{refused:?}");
-    assert!(shared.num_bytes() <= 2_000 && shared.inserted_items() >= 100);
+    let refused = shared.insert_batch(&(0..100_000u64).collect::<Vec<_>>());
+    assert!(matches!(refused, Err(Error::TooLarge { limit: 20_000, .. })), "{refused:?}");
+    assert!(shared.num_bytes() <= 20_000 && shared.inserted_items() >= 100);
     assert!((0..100u64).all(|key| shared.contains(&key)));
     let mut filter = shared.into_exclusive();
-    assert_eq!(filter.max_bytes(), 2_000);
-    assert!(filter.insert_digest(keys(20_000..20_001)[0]).is_err());
+    assert_eq!(filter.max_bytes(), 20_000);
+    assert!(filter.insert_digest(keys(200_000..200_001)[0]).is_err());
 }
 
 /// What a thread had inserted when the copy was begun is in the copy, whatever the others do.
@@ -467,6 +474,27 @@ fn filters_of_one_budget_never_take_more_however_many_threads_grow_them() {
     assert!(budget.left() == 0 && charge.add(1).is_err() && budget.charge(1).is_err());
     drop(charge);
     assert_eq!(budget.left(), 400_000);
+}
+
+/// A guess that is a thousand times too low costs two layers more than one that is right for 2,000.
+#[test]
+fn a_small_first_guess_does_not_become_a_long_chain() {
+    for (first_items, sizes) in
+        [(1, [1, 2_048, 4_096]), (100, [100, 3_200, 6_400]), (2_000, [2_000, 4_000, 8_000])]
+    {
+        let mut filter = chain(first_items, 0.01);
+        let shared = chain(first_items, 0.01).into_concurrent();
+        let all = keys(0..sizes.iter().sum::<u64>() - 100);
+        insert(&mut filter, &all);
+        shared.insert_digests_into(&all, &mut Bitmap::new()).unwrap();
+        let grown: Vec<u64> = filter.layers().map(|(params, _)| params.expected_items()).collect();
+        assert_eq!(grown, sizes);
+        assert!(filter.expected_fpp() <= 0.01 && holds(&filter, &all));
+        let bytes = native::encode(&filter, "");
+        let (copy, _) = native::decode_as::<ScalableBloomFilter>(&bytes, None).unwrap();
+        assert!(native::encode(&copy, "") == bytes);
+        assert!(native::encode(&shared.into_exclusive(), "") == bytes);
+    }
 }
 
 #[test]

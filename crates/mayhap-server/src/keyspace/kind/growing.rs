@@ -2,7 +2,7 @@
 
 use super::contents::same_kind;
 use super::unordered::{self, Unordered};
-use super::{Contents, FEWEST_ITEMS, Filter, Home, Plan, Target};
+use super::{Contents, Filter, Home, Plan, Target};
 use crate::Turn;
 use crate::durable::{Answered, Snapshot, write_native};
 use crate::fail_point::fail_point;
@@ -22,17 +22,16 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(in crate::keyspace) struct Growing {
     filter: ConcurrentScalableBloomFilter,
-    /// The capacity and the `EXPANSION` of its creation; `None` for a file.
-    reserved: Option<(u64, u32)>,
+    /// The `EXPANSION` of its creation; `None` for a file.
+    expansion: Option<u32>,
     growth: Arc<Growth>,
 }
 
-/// Sizes an empty one.
+/// Sizes an empty one: for few keys if it is so reserved, since it grows.
 pub(super) fn plan(capacity: u64, target_fpp: f64) -> Result<Plan, Error> {
-    let first = capacity.max(FEWEST_ITEMS);
-    let layer = sizing::scalable::chain_layer(first, target_fpp, 0, 0.0)?;
+    let layer = sizing::scalable::chain_layer(capacity, target_fpp, 0, 0.0)?;
     Ok(Plan::new(layer.num_bytes(), move |function| {
-        ScalableBloomFilter::with_first_layer(layer, first, target_fpp, function)
+        ScalableBloomFilter::with_first_layer(layer, capacity, target_fpp, function)
     }))
 }
 
@@ -46,11 +45,11 @@ impl Growing {
         filter.set_max_bytes(home.options.max_filter_bytes);
         let mut filter = filter.into_concurrent();
         filter.set_charge(charge);
-        let reserved = spec.and_then(|spec| match spec.shape {
-            Shape::Growing { capacity, expansion, .. } => Some((capacity, expansion)),
+        let expansion = spec.and_then(|spec| match spec.shape {
+            Shape::Growing { expansion, .. } => Some(expansion),
             _ => None,
         });
-        Self { filter, reserved, growth: home.growth.clone() }
+        Self { filter, expansion, growth: home.growth.clone() }
     }
 
     /// Queues it for the thread that allocates layers, if it needs one soon.
@@ -136,14 +135,10 @@ impl Filter for Growing {
     fn info(&self) -> Info {
         let filter = &self.filter;
         let base = Info::new("growing", self.items(), self.num_bytes());
-        let capacity = match self.reserved {
-            Some((capacity, _)) if base.items <= capacity => capacity,
-            _ => filter.capacity(),
-        };
         Info {
-            capacity,
+            capacity: filter.capacity(),
             layers: filter.num_layers() as u64,
-            expansion: self.reserved.map(|(_, expansion)| expansion),
+            expansion: self.expansion,
             distinct_items: filter.distinct_items().rounded(),
             target_fpp: filter.target_fpp(),
             expected_fpp: filter.expected_fpp(),

@@ -10,7 +10,6 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 
 /// [`ScalableBloomFilter`] with `insert(&self)`, lock-free except while a layer is added.
 ///
@@ -40,13 +39,14 @@ use alloc::vec::Vec;
 ///     }
 /// });
 /// assert!((0..10_000u64).all(|i| seen.contains(&i)));
-/// assert!(seen.num_layers() >= 10 && seen.into_exclusive().expected_fpp() < 1e-4);
+/// assert!(seen.num_layers() >= 3 && seen.into_exclusive().expected_fpp() < 1e-4);
 /// # Ok::<(), mayhap::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct ConcurrentScalableBloomFilter {
-    /// Filled from the front. `Arc`, since the contents of a slot cannot be taken out again.
-    layers: [Slot<Arc<SharedLayer>>; MAX_LAYERS],
+    first: Arc<SharedLayer>,
+    /// The layers after it, made when there is a second one. Most filters of a server have none.
+    later: Slot<Later>,
     /// A lower bound for the number of published layers, from which to look for more.
     num_layers: AtomicU64,
     pub(super) limits: Limits,
@@ -56,6 +56,9 @@ pub struct ConcurrentScalableBloomFilter {
     /// Held while a layer is created or published.
     pub(super) growing: Lock,
 }
+
+/// Filled from the front. `Arc`, since the contents of a slot cannot be taken out again.
+type Later = [Slot<Arc<SharedLayer>>; MAX_LAYERS - 1];
 
 #[derive(Debug)]
 pub(super) struct SharedLayer {
@@ -69,6 +72,15 @@ pub(super) struct SharedLayer {
     pub(super) ahead: Slot<Arc<SharedLayer>>,
     /// Whether a thread was notified that it is time to create it.
     pub(super) notified: AtomicBool,
+}
+
+/// A chain has at most [`MAX_LAYERS`] layers, so all of them find a slot.
+fn later_of(layers: impl IntoIterator<Item = Arc<SharedLayer>>) -> Box<Later> {
+    let mut layers = layers.into_iter();
+    Box::new(core::array::from_fn(|_| match layers.next() {
+        Some(layer) => Slot::with_value(Box::new(layer)),
+        None => Slot::new(),
+    }))
 }
 
 impl SharedLayer {
@@ -136,24 +148,26 @@ impl ConcurrentScalableBloomFilter {
 
     pub(super) fn from_exclusive(filter: ScalableBloomFilter) -> Self {
         let limits = filter.limits();
-        let ScalableBloomFilter { layers, digest_function, .. } = filter;
+        let ScalableBloomFilter { mut layers, digest_function, .. } = filter;
         let num_layers = AtomicU64::new(layers.len() as u64);
-        let mut layers = layers.into_iter();
-        // A chain has at most `MAX_LAYERS` layers, so all of them find a slot.
-        let slots = core::array::from_fn(|_| match layers.next() {
-            Some(layer) => Slot::with_value(Box::new(SharedLayer::new(layer))),
-            None => Slot::new(),
-        });
+        // It is never empty.
+        let first = SharedLayer::new(layers.remove(0));
+        let later = if layers.is_empty() {
+            Slot::new()
+        } else {
+            Slot::with_value(later_of(layers.into_iter().map(SharedLayer::new)))
+        };
         let growing = Lock::new();
-        Self { layers: slots, num_layers, limits, digest_function, charge: None, growing }
+        Self { first, later, num_layers, limits, digest_function, charge: None, growing }
     }
 
     /// The same filter for one owner, without copying its bits.
     pub fn into_exclusive(self) -> ScalableBloomFilter {
-        let Self { layers, limits, digest_function, .. } = self;
-        let shared: Vec<Arc<SharedLayer>> =
-            layers.iter().filter_map(|slot| slot.get().cloned()).collect();
-        drop(layers);
+        let Self { first, later, limits, digest_function, .. } = self;
+        let mut shared = alloc::vec![first];
+        let slots = later.get().into_iter().flatten();
+        shared.extend(slots.filter_map(|slot| slot.get().cloned()));
+        drop(later);
         // The slots are gone, and with each layer its reference to the next, so these are the only
         // references.
         let owned = shared.into_iter().filter_map(Arc::into_inner).map(|shared| {
@@ -343,10 +357,19 @@ impl ConcurrentScalableBloomFilter {
         // layer that is not counted yet but that this thread must see, since a key was put into it
         // before, is found by looking further.
         let mut count = self.num_layers.load(Ordering::Acquire) as usize;
-        while count < MAX_LAYERS && self.layers[count].get().is_some() {
+        while self.layer(count).is_some() {
             count += 1;
         }
         count
+    }
+
+    /// The layer of this index, if it is published.
+    #[inline]
+    fn layer(&self, index: usize) -> Option<&SharedLayer> {
+        match index {
+            0 => Some(&self.first),
+            _ => self.later.get()?.get(index - 1)?.get().map(|shared| &**shared),
+        }
     }
 
     pub(super) const fn limits(&self) -> Limits {
@@ -364,13 +387,12 @@ impl ConcurrentScalableBloomFilter {
         from: usize,
         to: usize,
     ) -> impl DoubleEndedIterator<Item = &SharedLayer> + Clone {
-        self.layers[from..to].iter().filter_map(|slot| slot.get().map(|shared| &**shared))
+        (from..to).filter_map(|index| self.layer(index))
     }
 
     /// The last of `count` layers; there is always at least one.
     pub(super) fn newest(&self, count: usize) -> &SharedLayer {
-        let newest = self.layers[count - 1].get();
-        newest.expect("layers are counted after they are published")
+        self.layer(count - 1).expect("layers are counted after they are published")
     }
 
     /// The number of layers, after adding one if there are no more than `count`.
@@ -387,8 +409,12 @@ impl ConcurrentScalableBloomFilter {
     fn grow_to(&self, count: usize) -> Result<(), Error> {
         if self.num_layers() < count {
             let layer = self.layer_after(count - 1)?.clone();
-            // No other thread fills it.
-            let _ = self.layers[count - 1].set(Box::new(layer));
+            // No other thread fills either.
+            if let Some(later) = self.later.get() {
+                let _ = later[count - 2].set(Box::new(layer));
+            } else {
+                let _ = self.later.set(later_of([layer]));
+            }
             // ORDERING: Release, with the Acquire of `num_layers`: a thread that sees the count
             // sees the layer.
             self.num_layers.fetch_max(count as u64, Ordering::Release);

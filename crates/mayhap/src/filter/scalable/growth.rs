@@ -101,7 +101,8 @@ impl ConcurrentScalableBloomFilter {
         check_num_layers(count + 1)?;
         self.limits.check_bytes(self.num_bytes().saturating_add(params.num_bytes()))?;
         self.charge.as_ref().map_or(Ok(()), |charge| charge.add(params.num_bytes()))?;
-        match Layer::empty(params, newest.layer.step + 1, self.digest_function) {
+        match Layer::empty(params, self.limits.step_after(newest.layer.step), self.digest_function)
+        {
             Ok(layer) => {
                 let _ = newest.ahead.set(Box::new(SharedLayer::new(layer)));
             }
@@ -121,7 +122,7 @@ impl ConcurrentScalableBloomFilter {
         }
         let promised = self.slice(0, count).map(SharedLayer::promised_fpp).sum();
         let Limits { first_items, target_fpp, .. } = self.limits;
-        let step = newest.layer.step + 1;
+        let step = self.limits.step_after(newest.layer.step);
         let params = scalable::chain_layer(first_items, target_fpp, step, promised)?;
         let _ = newest.next.set(Box::new(params));
         Ok(params)

@@ -85,7 +85,8 @@ impl ScalableBloomFilter {
     /// It is the sum of the layers' rates when full and of the share of further layers.
     pub fn promised_fpp(&self) -> f64 {
         let promised: f64 = self.layers.iter().map(OwnedLayer::promised_fpp).sum();
-        let left = left_fpp(self.target_fpp, self.newest().step + 1, promised);
+        let step = self.limits().step_after(self.newest().step);
+        let left = left_fpp(self.target_fpp, step, promised);
         // The sum of both is the target except for rounding, unless the floor applies.
         if promised + left <= self.target_fpp * (1.0 + 1e-12) {
             self.target_fpp
@@ -146,7 +147,7 @@ impl ScalableBloomFilter {
         let last = || {
             let promised = self.layers.iter().map(OwnedLayer::promised_fpp).sum();
             let (count, bytes) = (self.layers.len(), self.num_bytes());
-            self.limits().next_layer(newest.step + 1, promised, count, bytes).is_err()
+            self.limits().next_layer(Some(newest.step), promised, count, bytes).is_err()
         };
         if self.promised_fpp() > bound || nearly_full && last() {
             return Health::NearCapacity;

@@ -99,7 +99,7 @@ fn what_grows_is_the_chain_and_keeps_the_rate() {
         assert_eq!(chain.target_fpp, target_fpp);
         // Grown as it says, to the size and the rate it says.
         let mut keys = 0..u64::MAX;
-        for (come, num_layers) in [(1_000, 1), (2_000, 2), (10_000, 4)] {
+        for (come, num_layers) in [(1_000, 1), (2_000, 2), (10_000, 3)] {
             while keys.start < come {
                 filter.insert(&keys.next().unwrap()).unwrap();
             }
