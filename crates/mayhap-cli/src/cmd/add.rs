@@ -18,6 +18,7 @@ use mayhap_foreign::ForeignSet;
 use mayhap_keys::KeyOptions;
 use mayhap_lists::{LineReader, Reading, Stop};
 use mayhap_sets::KeySet;
+use mayhap_units::number::parse_fpp;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,9 @@ capacity accepts none, as too many new keys would be taken for old ones. The key
 saved, as after Ctrl-C. The file is replaced at the end, whole or not at all. How keys are \
 extracted (-0, --field, --lower ...) is recorded in the file. Lines without a key, for example \
 with too few fields, are skipped and counted.
+
+--clear-at forgets all keys at once, each time that so many bits are set (looked at after each \
+64th of the keys that the filter is for), and says so.
 
 Keys added to the state of a dedup are recorded as they come, and survive kill -9.
 
@@ -72,6 +76,9 @@ pub struct Args {
     /// Continue when the filter is full
     #[arg(long)]
     overfill: bool,
+    /// Forget all keys whenever this share of the filter's bits is set: 50%
+    #[arg(long, value_name = "SHARE", value_parser = parse_fpp, conflicts_with = "overfill")]
+    clear_at: Option<f64>,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -98,6 +105,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         None => in_file(args, access.key, total_bytes.is_none(), talk)?,
     };
     let Target { name, inserter, options, advice } = target;
+    let inserter = inserter.clearing_at(args.clear_at)?;
     let reading = Reading { gathers: inserter.set().is_shared(), ..args.lines.reading() };
     let reader = reader::open(sources, &options, reading, Some(stop), talk)?;
     let mut adding = Adding { inserter, reader, talk, total_bytes, json: args.json };

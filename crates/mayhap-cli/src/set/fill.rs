@@ -60,6 +60,10 @@ pub fn fill(
             counts.without_key += not_keys.partition_point(|&line| line < count) as u64;
             from += count;
             inserter.warn(talk, || progress.clear());
+            if let Some(fill) = inserter.due_to_clear() {
+                progress.clear();
+                inserter.clear(fill, talk)?;
+            }
         }
         let due = inserter.due();
         inserter.settle(due)?;

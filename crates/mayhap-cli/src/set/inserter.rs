@@ -1,9 +1,10 @@
 //! Inserting into a set with an eye on its capacity.
 
+use super::clearing::Clearing;
 use super::open;
 use super::session::{Due, Writer};
 use crate::error::{End, Error, Full, Limit, WhenFull};
-use crate::io::messages::{Talk, rate};
+use crate::io::messages::{Talk, counted, rate};
 use mayhap::{Bitmap, Digest, DigestFunction, Estimate};
 use mayhap_lists::Batch;
 use mayhap_measure::{Lost, RateSum};
@@ -36,6 +37,9 @@ pub struct Inserter {
     first: Option<(Estimate, u64)>,
     /// What others lost of theirs since.
     others: Lost,
+    /// What was lost until the filter was last cleared.
+    earlier: Lost,
+    clearing: Option<Clearing>,
     /// Keys that were forgotten early before.
     forgotten: u64,
     /// Why a filter that grows does not any more.
@@ -69,6 +73,8 @@ impl Inserter {
             counted: items,
             first: None,
             others: Lost::default(),
+            earlier: Lost::default(),
+            clearing: None,
             forgotten: set.forgotten().map_or(0, |forgotten| forgotten.keys),
             no_memory: None,
             digests: Vec::new(),
@@ -115,6 +121,19 @@ impl Inserter {
         self
     }
 
+    /// Clears the filter whenever this share of its bits is set, and does not stop when it is full.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Clearing::new`].
+    pub fn clearing_at(mut self, share: Option<f64>) -> Result<Self, Error> {
+        if let Some(share) = share {
+            self.clearing = Some(Clearing::new(&mut *self.set, share)?);
+            (self.overfill, self.warn_at) = (true, u64::MAX);
+        }
+        Ok(self)
+    }
+
     /// Keeps the file of the filter in step with it, in turns with others.
     #[must_use]
     pub fn with_writer(mut self, writer: Writer) -> Self {
@@ -136,10 +155,42 @@ impl Inserter {
     pub fn lost(&mut self) -> Lost {
         let came = self.set.distinct_items_by_all(self.absent_only);
         if let (Some(first), Some(came)) = (self.first, came) {
-            return Lost::between(first, (came, self.counted)).without(self.others);
+            let mut lost = Lost::between(first, (came, self.counted)).without(self.others);
+            lost += self.earlier;
+            return lost;
         }
         self.rates.advance(self.counted, self.set.expected_fpp());
         self.rates.lost()
+    }
+
+    /// How often it was cleared, if it is.
+    pub fn times_cleared(&self) -> Option<u64> {
+        self.clearing.as_ref().map(Clearing::times)
+    }
+
+    /// The share of set bits, if the filter is to be cleared by now.
+    pub fn due_to_clear(&mut self) -> Option<f64> {
+        self.clearing.as_mut()?.due(&mut *self.set)
+    }
+
+    /// Forgets all keys, in the file too, and says so. To be called when everything inserted is out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn clear(&mut self, fill: f64, talk: Talk) -> Result<(), Error> {
+        let (keys, percent) = (counted(self.set.items(), "key"), fill * 100.0);
+        self.earlier = self.lost();
+        self.others = Lost::default();
+        self.set.clear()?;
+        if let Some(writer) = &mut self.writer {
+            writer.save(&mut *self.set)?;
+        }
+        self.first = self.look();
+        self.rates.go_on_at(self.counted, self.set.expected_fpp());
+        self.clearing.iter_mut().for_each(Clearing::cleared);
+        talk.say(&format!("cleared with {percent:.1} % of its bits set: {keys} forgotten"));
+        Ok(())
     }
 
     /// What was forgotten before its time since the start, by what does so.
@@ -231,6 +282,9 @@ impl Inserter {
             let part = if items < capacity { capacity / RATE_LOOKS } else { 0 };
             count = count.min(usize::try_from(part).unwrap_or(usize::MAX).max(OVERFILLED_BATCH));
         }
+        if let Some(clearing) = &self.clearing {
+            count = count.min(usize::try_from(clearing.most_lines()).unwrap_or(usize::MAX));
+        }
         let (set, batch) = (&mut self.set, (keys, digests));
         let inserted = put(&mut **set, batch, (count, self.absent_only), &mut self.new);
         if by_key {
@@ -272,7 +326,9 @@ impl Inserter {
 
     /// Counts what was new of so many lines, and looks at the rate if it is time.
     fn count_new(&mut self, lines: u64) {
-        self.counted = self.counted.saturating_add(self.new.count_ones() as u64);
+        let new = self.new.count_ones() as u64;
+        self.counted = self.counted.saturating_add(new);
+        self.clearing.iter_mut().for_each(|clearing| clearing.advance(new));
         if self.set.is_shared() {
             // Between two new keys of one that is overfilled the rate rises.
             self.lines_since += lines;

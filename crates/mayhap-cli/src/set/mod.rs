@@ -10,6 +10,7 @@
 //! reports at its end.
 
 pub mod aged;
+pub mod clearing;
 pub mod confirm;
 pub mod create;
 pub mod expressions;

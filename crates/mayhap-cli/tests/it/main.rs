@@ -3,6 +3,7 @@
 mod bench;
 mod changed;
 mod check;
+mod clear_at;
 mod completions;
 mod cookbook;
 mod crash;

@@ -17,6 +17,7 @@ use crate::set::summary::warn_of_unsure;
 use mayhap::DigestFunction;
 use mayhap_lists::{Reading, Stop};
 use mayhap_sets::{ExactSet, LayoutName};
+use mayhap_units::number::parse_fpp;
 use pump::{Run, Set};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,7 @@ Examples:
   crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
   mayhap dedup -d mail.txt                                 # the repeats instead
   tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
+  tail -f log | mayhap dedup --clear-at 50% -n 1M          # forgets all when half of the bits are set
   mayhap dedup --csv --field 2,5 orders.csv                # the first of each pair of fields
   mayhap dedup --exact list.txt                            # loses none, takes more memory";
 
@@ -67,6 +69,10 @@ Time is this machine's clock, read once per batch. If the clock is set back, the
 still until it catches up, and forgets nothing; if it is set ahead, whatever is older by the new \
 time is forgotten. The log records times too: after kill -9, a line is forgotten at its original \
 time. (Entries in a log of mayhap 0.1, which has no times, count from the next run.)
+
+--clear-at forgets all lines at once, each time that so many bits are set (looked at after each \
+64th of -n new lines), and says so: every line is new again then. With --state the file is cleared, \
+too. A window forgets a part at a time, and takes more memory.
 
 --exact stores the lines themselves, loses none, and reports the cost: their bytes and 11 to 23 \
 more for each, briefly 33 while the table grows. At --max-memory it stops (exit code 2).";
@@ -108,6 +114,14 @@ pub struct Args {
     /// Continue when the filter is full
     #[arg(long)]
     overfill: bool,
+    /// Forget all lines whenever this share of the filter's bits is set: 50%
+    #[arg(
+        long,
+        value_name = "SHARE",
+        value_parser = parse_fpp,
+        conflicts_with_all = ["exact", "window", "overfill"]
+    )]
+    clear_at: Option<f64>,
     /// Print the summary as JSON, on stderr
     #[arg(long)]
     json: bool,
@@ -151,6 +165,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         (Set::Exact(set), args.lines.key_options())
     } else {
         let (inserter, options) = open::open(args, &sources, &stop, talk)?;
+        let inserter = inserter.clearing_at(args.clear_at)?;
         (Set::Filter(Box::new(inserter)), options)
     };
     // What is recorded and not yet printed is lost by kill -9: no more of it than is needed.

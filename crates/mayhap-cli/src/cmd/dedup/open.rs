@@ -28,6 +28,7 @@ pub(super) fn open(
     talk: Talk,
 ) -> Result<(Inserter, KeyOptions), Error> {
     let size = args.size();
+    check_clearing(args, &size)?;
     #[cfg(feature = "redis")]
     if let Some(url) = args.state.as_ref().filter(|path| crate::args::url::is_url(path)) {
         let (place, given) = (remote::Place::of(url)?, args.lines.key_options());
@@ -111,6 +112,19 @@ fn in_memory(
     }
     let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
     growing(fpp, args.digest.function()?, size.max_bytes())
+}
+
+/// Refuses to clear what is no plain filter, before a file of it is made.
+fn check_clearing(args: &Args, size: &SizeArgs) -> Result<(), Error> {
+    let is_there = args.state.as_ref().is_some_and(|path| path.exists());
+    let is_plain = size.layout.is_none_or(|layout| layout.layout().is_some());
+    if args.clear_at.is_none() || is_there || is_plain && size.is_fixed() {
+        return Ok(());
+    }
+    Err(Error::usage(
+        "--clear-at is for plain filters, and this one would grow or be of another kind",
+        "give -n or --mem, and no --layout but blocked or standard",
+    ))
 }
 
 /// Creates the filter that `--state` names: of the requested size, or growing.

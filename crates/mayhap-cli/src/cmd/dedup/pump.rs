@@ -84,6 +84,11 @@ impl Run<'_> {
                 })?;
                 from += count;
                 inserter.warn(self.talk, || progress.clear());
+                if let Some(fill) = inserter.due_to_clear() {
+                    output.flush()?;
+                    progress.clear();
+                    inserter.clear(fill, self.talk)?;
+                }
             }
             // What is on a server is recorded already.
             let is_recorded = inserter.set().is_shared();

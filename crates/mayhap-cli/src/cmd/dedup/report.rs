@@ -32,6 +32,8 @@ struct Summary {
     #[serde(flatten)]
     forgotten: Option<Forgotten>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    times_cleared: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     instead: Option<Instead>,
     complete: bool,
 }
@@ -54,7 +56,7 @@ impl Run<'_> {
         match &mut self.set {
             Set::Filter(inserter) => {
                 let lost = inserter.lost().of_dropped(dropped);
-                let forgotten = inserter.forgotten();
+                let (forgotten, times_cleared) = (inserter.forgotten(), inserter.times_cleared());
                 let set = inserter.set();
                 Summary {
                     expected_lost_lines: lost.lines,
@@ -68,6 +70,7 @@ impl Run<'_> {
                     // A server may not report it.
                     fill_ratio: Some(set.state().fill_ratio).filter(|fill| !fill.is_nan()),
                     forgotten,
+                    times_cleared,
                     ..counted
                 }
             }

@@ -232,6 +232,21 @@ impl Writer {
         }
     }
 
+    /// Saves the filter as it is, in the place of what was recorded of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn save(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
+        self.recorded = Instant::now();
+        let session = match &mut self.file {
+            File::Logged(session) => session,
+            File::Whole(whole) => return whole.release(set),
+        };
+        let saved = session.checkpoint(&mut OfFile::of(set, self.key)?);
+        saved.map_err(|error| self.waiting.error(error))
+    }
+
     /// Records what was noted.
     fn record(&mut self, set: &mut dyn KeySet) -> Result<(), Error> {
         self.recorded = Instant::now();

@@ -1,0 +1,67 @@
+//! Clearing a plain filter whenever so many of its bits are set (`--clear-at`).
+
+use crate::error::Error;
+use mayhap_sets::{KeySet, RATE_STEPS};
+
+/// When a filter is cleared, and how often it was.
+#[derive(Debug)]
+pub struct Clearing {
+    /// The share of set bits.
+    share: f64,
+    /// New keys between two looks at the bits.
+    step: u64,
+    /// New keys until the next look.
+    left: u64,
+    times: u64,
+}
+
+impl Clearing {
+    /// At this share of set bits.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] for sets other than plain filters in memory.
+    pub fn new(set: &mut dyn KeySet, share: f64) -> Result<Self, Error> {
+        let step = (set.expected_items() / RATE_STEPS).max(1);
+        let kind = set.name();
+        if set.as_plain().is_none() {
+            return Err(Error::usage(
+                format!("--clear-at is for plain filters in memory and in files, not for {kind}"),
+                "omit it; or give -n or --mem, which make a plain filter",
+            ));
+        }
+        Ok(Self { share, step, left: 0, times: 0 })
+    }
+
+    /// The most lines before the bits are looked at.
+    pub fn most_lines(&self) -> u64 {
+        self.left.max(1)
+    }
+
+    /// Counts new keys.
+    pub fn advance(&mut self, new: u64) {
+        self.left = self.left.saturating_sub(new);
+    }
+
+    /// The share of set bits if it is so high that the filter is to be cleared. Reads all bits, once
+    /// in a 64th of its keys.
+    pub fn due(&mut self, set: &mut dyn KeySet) -> Option<f64> {
+        if self.left > 0 {
+            return None;
+        }
+        self.left = self.step;
+        let filter = set.as_plain()?;
+        let fill = filter.count_ones() as f64 / filter.params().num_bits() as f64;
+        (fill >= self.share).then_some(fill)
+    }
+
+    /// Counts that it was cleared.
+    pub fn cleared(&mut self) {
+        self.times += 1;
+    }
+
+    /// How often it was.
+    pub const fn times(&self) -> u64 {
+        self.times
+    }
+}
