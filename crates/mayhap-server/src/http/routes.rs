@@ -1,6 +1,6 @@
 //! Which path does what.
 
-use super::{Failure, State, file, filters, guard, ui};
+use super::{Failure, State, file, filters, guard, items, ui};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
@@ -28,8 +28,8 @@ pub(super) fn router(state: State) -> Router {
             "/v1/filters/{name}",
             get(filters::info).put(filters::create).delete(filters::delete),
         )
-        .route("/v1/filters/{name}/add", post(filters::add))
-        .route("/v1/filters/{name}/check", post(filters::check))
+        .route("/v1/filters/{name}/add", post(items::add))
+        .route("/v1/filters/{name}/check", post(items::check))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
         .merge(ui::router())

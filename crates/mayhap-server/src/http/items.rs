@@ -1,0 +1,67 @@
+//! What is done with the items of a filter: add, check.
+
+use super::body::{Items, Json};
+use super::filters::{Answer, blocking, json, need_on};
+use super::name::Name;
+use super::{Failure, State};
+use crate::config::Rights;
+use crate::metrics::Counter;
+use axum::extract::{Extension, State as From};
+use axum::http::StatusCode;
+
+/// `POST /v1/filters/{name}/add`
+pub(super) async fn add(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: items, charge }: Json<Items>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        state.check_writable()?;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        let words = keys.words();
+        turn.counts.add(Counter::Writes, 1);
+        turn.counts.add(Counter::ItemsAdded, words.len() as u64);
+        let done = entry.insert_many(words, &mut turn);
+        // Those before the one that failed are in, so their record is written too.
+        state.end(&mut turn)?;
+        if let Err((done, error)) = done {
+            let failure = Failure::from(error);
+            return Err(failure.after(done));
+        }
+        let new: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
+        let added = new.iter().filter(|&&new| new).count();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/check`
+pub(super) async fn check(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: items, charge }: Json<Items>,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        let words = keys.words();
+        turn.counts.add(Counter::Reads, 1);
+        entry.contains_many(words, &mut turn);
+        entry.check_file()?;
+        turn.counts.checked(words.len(), turn.answers.count_ones());
+        state.end(&mut turn)?;
+        let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
+        let found = present.iter().filter(|&&present| present).count();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
+    })
+    .await
+}
