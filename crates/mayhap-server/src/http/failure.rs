@@ -1,7 +1,7 @@
 //! What goes wrong, as an HTTP answer: `{"error": "…"}`.
 
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable};
+use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WrongKind};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -49,6 +49,12 @@ impl IntoResponse for Failure {
 impl From<Refused> for Failure {
     fn from(Refused(why): Refused) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, why)
+    }
+}
+
+impl From<WrongKind> for Failure {
+    fn from(why: WrongKind) -> Self {
+        Self::new(StatusCode::CONFLICT, why.to_string())
     }
 }
 

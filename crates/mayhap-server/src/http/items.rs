@@ -1,4 +1,4 @@
-//! What is done with the items of a filter: add, check.
+//! What is done with the items of a filter: add, check, remove.
 
 use super::body::{Items, Json};
 use super::filters::{Answer, blocking, json, need_on};
@@ -62,6 +62,30 @@ pub(super) async fn check(
         let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
         let found = present.iter().filter(|&&present| present).count();
         Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/remove`
+pub(super) async fn remove(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: items, charge }: Json<Items>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        state.check_writable()?;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        turn.counts.add(Counter::Writes, 1);
+        entry.remove_many(keys.words(), &mut turn)?;
+        state.end(&mut turn)?;
+        let present: Vec<bool> = turn.answers.iter().collect();
+        let removed = turn.answers.count_ones();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "removed": removed })))
     })
     .await
 }

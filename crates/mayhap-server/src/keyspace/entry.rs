@@ -3,7 +3,7 @@
 use super::growth::Growth;
 use super::kind::{Contents, Filter, Home, Target};
 use super::outgoing::Outgoing;
-use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unreadable};
+use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unreadable, WrongKind};
 use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
@@ -191,14 +191,18 @@ impl Entry {
         self.filter.insert_many(self.target(), turn)
     }
 
-    /// Removes a key, once; `false` if it is surely not there.
+    /// Removes many keys in order, each once; the answers are in [`Turn::answers`], `false` for one
+    /// that is surely not there.
     ///
     /// # Errors
     ///
-    /// [`InsertError::ReadOnly`] for all but counting filters.
-    pub fn remove(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
-        let function = self.digest_function.ok_or(InsertError::ReadOnly)?;
-        self.filter.remove(function.digest(key), self.target(), turn)
+    /// [`WrongKind::NotCounting`] for all but counting filters; nothing is removed then.
+    pub fn remove_many(&self, keys: Words<'_>, turn: &mut Turn) -> Result<(), WrongKind> {
+        turn.digests.clear();
+        if let Some(function) = &self.digest_function {
+            turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+        }
+        self.filter.remove_many(self.target(), turn)
     }
 
     const fn target(&self) -> Target<'_> {

@@ -102,6 +102,15 @@ pub enum InsertError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable(pub(super) Changed);
 
+/// Something that only filters of another kind can do; with the kind of this one, as
+/// [`Info::kind`](super::Info::kind) has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WrongKind {
+    /// Items cannot be removed from it.
+    NotCounting(&'static str),
+}
+
 /// Why something that is no insertion was not done.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 
 use super::{
     BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable,
+    RecoveryError, SpecError, TooLarge, Unreadable, WrongKind,
 };
 use std::error::Error;
 use std::fmt::{Display, Formatter, Result};
@@ -85,6 +85,18 @@ impl Display for InsertError {
                  new filter"
             ),
             Self::Log(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl Display for WrongKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NotCounting(kind) => write!(
+                f,
+                "this filter is {kind}; items can be removed from counting filters only (option \
+                 counting)"
+            ),
         }
     }
 }
@@ -203,6 +215,7 @@ impl Error for LongName {}
 impl Error for SpecError {}
 impl Error for CreateError {}
 impl Error for InsertError {}
+impl Error for WrongKind {}
 impl Error for ChangeError {}
 impl Error for BadFilter {}
 impl Error for RecoveryError {}

@@ -38,7 +38,7 @@ mod watched;
 pub use entry::Entry;
 pub use error::{
     BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable,
+    RecoveryError, SpecError, TooLarge, Unreadable, WrongKind,
 };
 pub use glob::matches;
 pub use growth::Growing;

@@ -20,6 +20,7 @@ mod http;
 mod http_guard;
 mod http_limits;
 mod http_metrics;
+mod http_parity;
 mod http_tls;
 mod http_ui;
 mod keyspace;

@@ -2,7 +2,7 @@
 
 use crate::command::call::Fault;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable};
+use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WrongKind};
 
 pub(super) const NOT_FOUND: &str = "ERR not found";
 
@@ -35,6 +35,12 @@ impl From<ChangeError> for Fault {
             ChangeError::Log(refused) => refused.into(),
             other => format!("ERR {other}").into(),
         }
+    }
+}
+
+impl From<WrongKind> for Fault {
+    fn from(why: WrongKind) -> Self {
+        format!("ERR {why}").into()
     }
 }
 

@@ -102,6 +102,10 @@ impl Unordered for Growing {
 }
 
 impl Filter for Growing {
+    fn kind(&self) -> &'static str {
+        "growing"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         Some(*self.filter.digest_function())
     }
@@ -135,7 +139,7 @@ impl Filter for Growing {
 
     fn info(&self) -> Info {
         let filter = &self.filter;
-        let base = Info::new("growing", self.items(), self.num_bytes());
+        let base = Info::new(self.kind(), self.items(), self.num_bytes());
         let capacity = match self.reserved {
             Some((capacity, _)) if base.items <= capacity => capacity,
             _ => filter.capacity(),
