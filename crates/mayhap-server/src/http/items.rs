@@ -1,13 +1,16 @@
-//! What is done with the items of a filter: add, check, remove.
+//! What is done with the items of a filter: add, check, remove, and how old they are.
 
 use super::body::{Items, Json};
 use super::filters::{Answer, blocking, json, need_on};
 use super::name::Name;
 use super::{Failure, State};
 use crate::config::Rights;
+use crate::keyspace::Shape;
 use crate::metrics::Counter;
 use axum::extract::{Extension, State as From};
 use axum::http::StatusCode;
+use mayhap::Age;
+use serde::Serialize;
 
 /// `POST /v1/filters/{name}/add`
 pub(super) async fn add(
@@ -88,4 +91,47 @@ pub(super) async fn remove(
         Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "removed": removed })))
     })
     .await
+}
+
+/// `POST /v1/filters/{name}/age`
+pub(super) async fn age(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: items, charge }: Json<Items>,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        let words = keys.words();
+        turn.counts.add(Counter::Reads, 1);
+        let ages = entry.ages(words, turn.now)?.map(|age| age.map(Bounds::from));
+        let ages: Vec<Option<Bounds>> = ages.collect();
+        let found = ages.iter().flatten().count();
+        turn.counts.checked(words.len(), found);
+        state.end(&mut turn)?;
+        let unit = match entry.spec.shape {
+            Shape::Window { time_ms: 1.., .. } => "ms",
+            _ => "items",
+        };
+        let answer = serde_json::json!({ "ages": ages, "found": found, "unit": unit });
+        Ok(json(StatusCode::OK, &answer))
+    })
+    .await
+}
+
+/// The bounds of an age.
+#[derive(Serialize)]
+struct Bounds {
+    at_least: u64,
+    at_most: u64,
+}
+
+impl std::convert::From<Age> for Bounds {
+    fn from(Age { at_least, at_most, .. }: Age) -> Self {
+        Self { at_least, at_most }
+    }
 }

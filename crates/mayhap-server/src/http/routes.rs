@@ -31,6 +31,7 @@ pub(super) fn router(state: State) -> Router {
         .route("/v1/filters/{name}/add", post(items::add))
         .route("/v1/filters/{name}/check", post(items::check))
         .route("/v1/filters/{name}/remove", post(items::remove))
+        .route("/v1/filters/{name}/age", post(items::age))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
         .merge(ui::router())

@@ -94,10 +94,21 @@ impl Entry {
         }
     }
 
-    /// How long ago the key came, if it may be in a window; `None` for other kinds too.
-    pub fn age(&self, key: &[u8], now: u64) -> Option<Age> {
-        let function = self.digest_function.as_ref()?;
-        self.filter.age(function.digest(key), now)
+    /// How long before `now` each of these keys came, in items or milliseconds as the window is;
+    /// `None` for one that is surely not in it.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongKind::NotWindow`] for all but windows.
+    pub fn ages(
+        &self,
+        keys: Words<'_>,
+        now: u64,
+    ) -> Result<impl Iterator<Item = Option<Age>>, WrongKind> {
+        let (Shape::Window { .. }, Some(function)) = (self.spec.shape, self.digest_function) else {
+            return Err(WrongKind::NotWindow(self.filter.kind()));
+        };
+        Ok(keys.iter().map(move |key| self.filter.age(function.digest(key), now)))
     }
 
     /// [`Entry::contains`] for a key that is already a digest; `false` for schemes of others.

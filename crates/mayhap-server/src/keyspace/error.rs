@@ -109,6 +109,8 @@ pub struct Unreadable(pub(super) Changed);
 pub enum WrongKind {
     /// Items cannot be removed from it.
     NotCounting(&'static str),
+    /// It does not know when items came.
+    NotWindow(&'static str),
 }
 
 /// Why something that is no insertion was not done.

@@ -97,6 +97,10 @@ impl Display for WrongKind {
                 "this filter is {kind}; items can be removed from counting filters only (option \
                  counting)"
             ),
+            Self::NotWindow(kind) => write!(
+                f,
+                "this filter is {kind}; only window filters know when items arrived (option window)"
+            ),
         }
     }
 }

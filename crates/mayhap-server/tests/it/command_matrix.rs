@@ -249,7 +249,7 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
         for name in ["other", "shop", "Shop:1", "shop%3"] {
             let line = line.replace("{name}", name);
             let body = match line.rsplit('/').next().unwrap() {
-                "add" | "check" | "remove" => r#"{"items":[]}"#,
+                "add" | "check" | "remove" | "age" => r#"{"items":[]}"#,
                 "merge" => r#"{"from":["shop:1"]}"#,
                 _ => "{}",
             };
@@ -266,7 +266,7 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 23] = [
+const PATHS: [(Needs, &str); 24] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
@@ -285,6 +285,7 @@ const PATHS: [(Needs, &str); 23] = [
     (Needs::Write, "POST /v1/filters/{name}/add"),
     (Needs::Read, "POST /v1/filters/{name}/check"),
     (Needs::Write, "POST /v1/filters/{name}/remove"),
+    (Needs::Read, "POST /v1/filters/{name}/age"),
     (Needs::ReadAndWrite, "POST /v1/filters/{name}/merge"),
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),
@@ -320,7 +321,7 @@ fn every_path_asks_for_its_right_of_every_sort_of_user() {
             let all = [("Content-Type", kind), ("Authorization", &*login)];
             let headers = if user.is_empty() { &all[..1] } else { &all[..] };
             let body: &[u8] = match line.rsplit('/').next().unwrap() {
-                "add" | "check" | "remove" => br#"{"items":[]}"#,
+                "add" | "check" | "remove" | "age" => br#"{"items":[]}"#,
                 "merge" => br#"{"from":["f"]}"#,
                 _ => b"{}",
             };

@@ -42,6 +42,12 @@ const PAIRS: &[Pair] = &[
     (Error(409), "BF.REM fixed a", "POST fixed/remove", r#"{"items":["a"]}"#),
     (Error(409), "BF.REM recent a", "POST recent/remove", r#"{"items":["a"]}"#),
     (Refusal(404), "BF.REM none a", "POST none/remove", r#"{"items":["a"]}"#),
+    // Ages, of windows alone.
+    (Answer("new"), "BF.MADD recent a b c", "POST recent/add", r#"{"items":["a","b","c"]}"#),
+    (Answer("ages"), "BF.AGE recent a c x", "POST recent/age", r#"{"items":["a","c","x"]}"#),
+    (Error(409), "BF.AGE plain a", "POST plain/age", r#"{"items":["a"]}"#),
+    (Error(409), "BF.AGE counts a", "POST counts/age", r#"{"items":["a"]}"#),
+    (Refusal(404), "BF.AGE none a", "POST none/age", r#"{"items":["a"]}"#),
 ];
 
 /// A filter of each kind.
@@ -79,6 +85,15 @@ fn value(answer: &mut &str) -> Value {
     }
 }
 
+/// Objects as lists of their values, which is what commands answer.
+fn bare(value: &Value) -> Value {
+    match value {
+        Value::Array(values) => values.iter().map(bare).collect(),
+        Value::Object(members) => members.values().map(bare).collect(),
+        value => value.clone(),
+    }
+}
+
 /// `GET NAME` as `GET /v1/filters/NAME`; what begins with a slash stays.
 fn full(line: &str) -> String {
     let (method, path) = line.split_once(' ').unwrap();
@@ -99,7 +114,8 @@ fn both_answer_alike() {
         let (status, found) = (found.status, found.json());
         match same {
             Answer(member) => {
-                assert_eq!((status, &found[member]), (200, &answer), "{command}, {line}: {found}");
+                let member = bare(&found[member]);
+                assert_eq!((status, &member), (200, &answer), "{command}, {line}: {found}");
             }
             Error(expected) => {
                 assert_eq!((status, &found), (expected, &answer), "{command}, {line}");
@@ -132,6 +148,7 @@ const RIGHTS: &[(&str, &str, &str)] = &[
     ("BF.MADD @ a", "POST @/add", r#"{"items":["a"]}"#),
     ("BF.MEXISTS @ a", "POST @/check", r#"{"items":["a"]}"#),
     ("BF.REM @ a", "POST @/remove", r#"{"items":["a"]}"#),
+    ("BF.AGE @ a", "POST @/age", r#"{"items":["a"]}"#),
     ("BF.INFO @", "GET @", ""),
     ("DEL @", "DELETE @", ""),
 ];
@@ -182,4 +199,24 @@ fn what_was_removed_is_not_there_after_a_restart() {
     let found =
         server.send("POST /v1/filters/c/check", &json!({ "items": ["a", "b", "c"] })).json();
     assert_eq!(found["present"], json!([false, true, false]));
+}
+
+#[test]
+fn ages_have_their_unit_and_are_counted_as_queries() {
+    let server = Server::plain();
+    for (name, time_ms, unit) in [("items", 0, "items"), ("time", 60_000, "ms")] {
+        let shape = Shape::Window { items: 1_000, time_ms, error: 1e-6 };
+        let spec = Spec { shape, hash: Hash::Keyed };
+        server.shared.keyspace.create(name.as_bytes(), spec, 1, None).unwrap();
+        let line = |verb| format!("POST /v1/filters/{name}/{verb}");
+        server.send(&line("add"), &json!({ "items": ["a"] }));
+        let ages = server.send(&line("age"), &json!({ "items": ["a", "b", "c"] })).json();
+        assert_eq!((&ages["unit"], &ages["found"]), (&json!(unit), &json!(1)), "{ages}");
+        let age = &ages["ages"][0];
+        assert!(age["at_least"].as_u64() <= age["at_most"].as_u64(), "{ages}");
+        assert_eq!(ages["ages"][1], Value::Null);
+    }
+    let total = |counter| server.shared.metrics.total(counter);
+    assert_eq!((total(Counter::Reads), total(Counter::ItemsFound)), (2, 2));
+    assert_eq!(total(Counter::ItemsAbsent), 4);
 }
