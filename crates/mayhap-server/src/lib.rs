@@ -17,6 +17,8 @@
 //! that flag too, and do without sockets.
 #![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "checkers run a part of it"))]
 
+#[cfg(not(loom))]
+mod answer;
 mod clock;
 #[cfg(not(loom))]
 pub mod command;

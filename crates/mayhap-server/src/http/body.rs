@@ -219,7 +219,7 @@ impl Keys {
 
     fn push(&mut self, key: &[u8], limit: u32) -> Result<(), Failure> {
         if key.len() > limit as usize {
-            let problem = format!("an item has {} bytes, above the limit of {limit}", key.len());
+            let problem = format!("a text has {} bytes, above the limit of {limit}", key.len());
             return Err(Failure::bad(problem + " (max_word_bytes)"));
         }
         // Bodies are far below 4 GiB.
@@ -233,30 +233,46 @@ impl Keys {
 impl Items {
     /// # Errors
     ///
-    /// 400 without exactly one list, for too many or too long items, and for bad base64.
+    /// Those of [`Keys::read`].
     pub(super) fn keys(self, state: &State) -> Result<Keys, Failure> {
+        Keys::read("items", self.items, self.items_base64, state)
+    }
+}
+
+impl Keys {
+    /// The keys of one of two lists, `what` and that with `_base64` behind its name.
+    ///
+    /// # Errors
+    ///
+    /// 400 without exactly one list, for too many or too long keys, and for bad base64.
+    pub(super) fn read(
+        what: &str,
+        texts: Option<Vec<String>>,
+        base64: Option<Vec<String>>,
+        state: &State,
+    ) -> Result<Self, Failure> {
         let config = &state.shared.config();
-        let (items, is_base64) = match (self.items, self.items_base64) {
-            (Some(items), None) => (items, false),
-            (None, Some(items)) => (items, true),
-            _ => return Err(Failure::bad("give either items or items_base64")),
+        let (texts, is_base64) = match (texts, base64) {
+            (Some(texts), None) => (texts, false),
+            (None, Some(texts)) => (texts, true),
+            _ => return Err(Failure::bad(format!("give either {what} or {what}_base64"))),
         };
-        if items.len() > config.max_words as usize {
-            let (found, limit) = (items.len(), config.max_words);
+        if texts.len() > config.max_words as usize {
+            let (found, limit) = (texts.len(), config.max_words);
             return Err(Failure::bad(format!(
-                "{found} items, above the limit of {limit} (max_words)"
+                "{found} {what}, above the limit of {limit} (max_words)"
             )));
         }
-        let mut keys = Keys::default();
-        for (i, item) in items.iter().enumerate() {
+        let mut keys = Self::default();
+        for (i, text) in texts.iter().enumerate() {
             if is_base64 {
-                let key = STANDARD.decode(item);
+                let key = STANDARD.decode(text);
                 let key = key.map_err(|error| {
-                    Failure::bad(format!("items_base64[{i}] is not base64: {error}"))
+                    Failure::bad(format!("{what}_base64[{i}] is not base64: {error}"))
                 })?;
                 keys.push(&key, config.max_word_bytes)?;
             } else {
-                keys.push(item.as_bytes(), config.max_word_bytes)?;
+                keys.push(text.as_bytes(), config.max_word_bytes)?;
             }
         }
         Ok(keys)

@@ -1,7 +1,8 @@
 //! What goes wrong, as an HTTP answer: `{"error": "…"}`.
 
+use crate::answer::NoRoom;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WrongKind};
+use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WhichError, WrongKind};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -55,6 +56,26 @@ impl From<Refused> for Failure {
 impl From<WrongKind> for Failure {
     fn from(why: WrongKind) -> Self {
         Self::new(StatusCode::CONFLICT, why.to_string())
+    }
+}
+
+impl From<WhichError> for Failure {
+    fn from(why: WhichError) -> Self {
+        let status = match why {
+            WhichError::Unreadable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Self::new(status, why.to_string())
+    }
+}
+
+impl From<NoRoom> for Failure {
+    fn from(why: NoRoom) -> Self {
+        let status = match why {
+            NoRoom::TooLarge { .. } => StatusCode::BAD_REQUEST,
+            NoRoom::Buffers { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, why.to_string())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which path does what.
 
-use super::{Failure, State, file, filters, guard, items, ui};
+use super::{Failure, State, file, filters, guard, items, ui, which};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
@@ -34,6 +34,7 @@ pub(super) fn router(state: State) -> Router {
         .route("/v1/filters/{name}/age", post(items::age))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
+        .route("/v1/which", post(which::which))
         .merge(ui::router())
         .fallback(|| async {
             Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")

@@ -2,7 +2,7 @@
 
 use super::{
     BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable, WrongKind,
+    RecoveryError, SpecError, TooLarge, Unreadable, WhichError, WrongKind,
 };
 use std::error::Error;
 use std::fmt::{Display, Formatter, Result};
@@ -101,6 +101,17 @@ impl Display for WrongKind {
                 f,
                 "this filter is {kind}; only window filters know when items arrived (option window)"
             ),
+        }
+    }
+}
+
+impl Display for WhichError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::TooMany => {
+                write!(f, "filters times items must be at most {}", super::MAX_PROBES)
+            }
+            Self::Unreadable { name, why } => write!(f, "{}: {why}", name.escape_ascii()),
         }
     }
 }
@@ -220,6 +231,7 @@ impl Error for SpecError {}
 impl Error for CreateError {}
 impl Error for InsertError {}
 impl Error for WrongKind {}
+impl Error for WhichError {}
 impl Error for ChangeError {}
 impl Error for BadFilter {}
 impl Error for RecoveryError {}

@@ -262,11 +262,16 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
         let status = ask("POST /v1/filters/shop:2/merge", &format!(r#"{{"from":{from}}}"#));
         assert_eq!(status, 403, "{from}");
     }
+    for names in [r#"["other"]"#, r#"["shop:1","other"]"#, r#"["none","shop:1"]"#] {
+        let status = ask("POST /v1/which", &format!(r#"{{"names":{names},"items":["a"]}}"#));
+        assert_eq!(status, 403, "{names}");
+    }
+    assert_eq!(ask("POST /v1/which", r#"{"names":["shop:1"],"items":["a"]}"#), 200);
     assert_eq!(ask("POST /v1/filters/shop:2/merge", r#"{"from":["shop:1"]}"#), 201);
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 24] = [
+const PATHS: [(Needs, &str); 25] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
@@ -287,6 +292,7 @@ const PATHS: [(Needs, &str); 24] = [
     (Needs::Write, "POST /v1/filters/{name}/remove"),
     (Needs::Read, "POST /v1/filters/{name}/age"),
     (Needs::ReadAndWrite, "POST /v1/filters/{name}/merge"),
+    (Needs::Read, "POST /v1/which"),
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),
     // Nothing of ours, so it is not told to strangers either.
@@ -323,6 +329,7 @@ fn every_path_asks_for_its_right_of_every_sort_of_user() {
             let body: &[u8] = match line.rsplit('/').next().unwrap() {
                 "add" | "check" | "remove" | "age" => br#"{"items":[]}"#,
                 "merge" => br#"{"from":["f"]}"#,
+                "which" => br#"{"names":["f"],"items":[]}"#,
                 _ => b"{}",
             };
             let status = server.ask(&line, headers, body).status;

@@ -48,6 +48,20 @@ const PAIRS: &[Pair] = &[
     (Error(409), "BF.AGE plain a", "POST plain/age", r#"{"items":["a"]}"#),
     (Error(409), "BF.AGE counts a", "POST counts/age", r#"{"items":["a"]}"#),
     (Refusal(404), "BF.AGE none a", "POST none/age", r#"{"items":["a"]}"#),
+    // Several filters; one that is not there has nothing, one that is named twice has it twice.
+    (Answer("new"), "BF.MADD plain a x", "POST plain/add", r#"{"items":["a","x"]}"#),
+    (
+        Answer("which"),
+        "BF.WHICH 5 recent none plain counts plain a x z",
+        "POST /v1/which",
+        r#"{"names":["recent","none","plain","counts","plain"],"items":["a","x","z"]}"#,
+    ),
+    (
+        Answer("which"),
+        "BF.WHICH 3 fixed plain recent a b",
+        "POST /v1/which",
+        r#"{"match":"[fpr]*","items":["a","b"]}"#,
+    ),
 ];
 
 /// A filter of each kind.
@@ -149,6 +163,7 @@ const RIGHTS: &[(&str, &str, &str)] = &[
     ("BF.MEXISTS @ a", "POST @/check", r#"{"items":["a"]}"#),
     ("BF.REM @ a", "POST @/remove", r#"{"items":["a"]}"#),
     ("BF.AGE @ a", "POST @/age", r#"{"items":["a"]}"#),
+    ("BF.WHICH 1 @ a", "POST /v1/which", r#"{"names":["@"],"items":["a"]}"#),
     ("BF.INFO @", "GET @", ""),
     ("DEL @", "DELETE @", ""),
 ];

@@ -23,6 +23,7 @@ mod http_metrics;
 mod http_parity;
 mod http_tls;
 mod http_ui;
+mod http_which;
 mod keyspace;
 mod keyspace_counts;
 mod keyspace_dump;

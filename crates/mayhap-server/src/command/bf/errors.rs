@@ -2,7 +2,7 @@
 
 use crate::command::call::Fault;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WrongKind};
+use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WhichError, WrongKind};
 
 pub(super) const NOT_FOUND: &str = "ERR not found";
 
@@ -40,6 +40,12 @@ impl From<ChangeError> for Fault {
 
 impl From<WrongKind> for Fault {
     fn from(why: WrongKind) -> Self {
+        format!("ERR {why}").into()
+    }
+}
+
+impl From<WhichError> for Fault {
+    fn from(why: WhichError) -> Self {
         format!("ERR {why}").into()
     }
 }
