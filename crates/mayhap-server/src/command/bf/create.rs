@@ -1,13 +1,12 @@
 //! `BF.RESERVE`, `BF.INSERT`: filters are made.
 
 use super::errors::NOT_FOUND;
-use super::growth_limit::room_within;
 use super::options::{For, Reservation, capacity, error_rate};
 use crate::command::bounds::{CREATE_NS, copying};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
 use crate::config::Config;
-use crate::keyspace::{Entry, Shape, Spec};
+use crate::keyspace::{Entry, Shape, Spec, room_within};
 use crate::resp::Words;
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,10 +1,9 @@
 //! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what a filter says of itself.
 
-use super::growth_limit::room_within;
 use crate::command::bounds;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
-use crate::keyspace::{Entry, Info, LayerInfo, Shape};
+use crate::keyspace::{Entry, Info, LayerInfo, Shape, room_within};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
 

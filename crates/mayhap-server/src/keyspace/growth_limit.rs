@@ -1,12 +1,12 @@
 //! How far a filter can grow.
 
-use crate::keyspace::FEWEST_ITEMS;
+use super::FEWEST_ITEMS;
 use mayhap::sizing::scalable::{MAX_LAYERS, chain_layer};
 
 /// The keys for which a growing filter has room before it would take more than `limit` bytes.
 ///
 /// Every layer is sized as the filter itself does it.
-pub(super) fn room_within(limit: u64, capacity: u64, error: f64) -> u64 {
+pub(crate) fn room_within(limit: u64, capacity: u64, error: f64) -> u64 {
     let first_items = capacity.max(FEWEST_ITEMS);
     let (mut room, mut bytes, mut promised) = (0u64, 0u64, 0.0);
     for step in 0..MAX_LAYERS as u32 {
