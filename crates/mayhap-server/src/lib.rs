@@ -39,6 +39,8 @@ pub mod net;
 #[cfg(not(loom))]
 mod periodic;
 #[cfg(not(loom))]
+mod reservation;
+#[cfg(not(loom))]
 pub mod resp;
 #[cfg(not(loom))]
 mod server;
