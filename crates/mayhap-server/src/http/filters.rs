@@ -1,4 +1,4 @@
-//! What is done with filters: list, create, look, merge, delete.
+//! What is done with filters: list, look, merge, delete.
 
 use super::body::Json;
 use super::name::{Name, encode};
@@ -6,7 +6,7 @@ use super::{Failure, State};
 use crate::Turn;
 use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::keyspace::{Entry, Hash, Info, Shape, Spec};
+use crate::keyspace::{Entry, Info};
 use axum::extract::{Extension, Query, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -230,61 +230,6 @@ pub(super) async fn info(
             described.fill_alarm = measured.fill_alarm;
         }
         Ok(json(StatusCode::OK, &described))
-    })
-    .await
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Create {
-    capacity: Option<u64>,
-    target_fpp: Option<f64>,
-    expansion: Option<u32>,
-    #[serde(default)]
-    fixed: bool,
-    #[serde(default = "yes")]
-    keyed: bool,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-impl Create {
-    fn spec(&self, state: &State) -> Result<Spec, Failure> {
-        let config = &state.shared.config();
-        let capacity = self.capacity.unwrap_or(config.default_capacity);
-        let error = self.target_fpp.unwrap_or(config.default_error);
-        let shape = match (self.fixed, self.expansion) {
-            (true, Some(_)) => return Err(Failure::bad("a fixed filter has no expansion")),
-            (true, None) => Shape::Fixed { capacity, error, layout: None },
-            (false, expansion) => {
-                let expansion = expansion.unwrap_or(config.default_expansion.max(1));
-                if !(1..=32_768).contains(&expansion) {
-                    return Err(Failure::bad("expansion is not within 1 to 32768"));
-                }
-                Shape::Growing { capacity, error, expansion }
-            }
-        };
-        let hash = if self.keyed { Hash::Keyed } else { Hash::Plain { seed: 0 } };
-        Ok(Spec { shape, hash })
-    }
-}
-
-/// `PUT /v1/filters/{name}`
-pub(super) async fn create(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: create, charge: _ }: Json<Create>,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let spec = create.spec(&state)?;
-    blocking(move || {
-        state.check_writable()?;
-        let log = state.shared.log.as_deref();
-        let entry = state.shared.keyspace.create(&name, spec, unix_ms(), log)?;
-        created(&state, &name, &entry)
     })
     .await
 }

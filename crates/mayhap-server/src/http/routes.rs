@@ -1,6 +1,6 @@
 //! Which path does what.
 
-use super::{Failure, State, file, filters, guard, items, ui, which};
+use super::{Failure, State, create, file, filters, guard, items, ui, which};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
@@ -24,10 +24,7 @@ pub(super) fn router(state: State) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/v1/filters", get(filters::list))
-        .route(
-            "/v1/filters/{name}",
-            get(filters::info).put(filters::create).delete(filters::delete),
-        )
+        .route("/v1/filters/{name}", get(filters::info).put(create::create).delete(filters::delete))
         .route("/v1/filters/{name}/add", post(items::add))
         .route("/v1/filters/{name}/check", post(items::check))
         .route("/v1/filters/{name}/remove", post(items::remove))

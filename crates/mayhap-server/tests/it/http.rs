@@ -292,7 +292,6 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
         json!({ "target_fpp": -0.1 }),
         json!({ "target_fpp": "1%" }),
         json!({ "fixed": true, "expansion": 2 }),
-        json!({ "expansion": 0 }),
         json!({ "expansion": 32_769 }),
         json!({ "capcity": 1 }),
     ] {

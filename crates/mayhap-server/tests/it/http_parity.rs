@@ -16,12 +16,14 @@ use std::sync::Arc;
 enum Same {
     /// The answer, which over HTTP is this member of the JSON.
     Answer(&'static str),
+    /// A new filter: `OK`, and its description.
+    Made,
     /// The error; over HTTP it has this status.
     Error(u16),
     /// Only that there is an error: the words are those of `RedisBloom`.
     Refusal(u16),
 }
-use Same::{Answer, Error, Refusal};
+use Same::{Answer, Error, Made, Refusal};
 
 type Pair = (Same, &'static str, &'static str, &'static str);
 
@@ -62,6 +64,138 @@ const PAIRS: &[Pair] = &[
         "POST /v1/which",
         r#"{"match":"[fpr]*","items":["a","b"]}"#,
     ),
+];
+
+/// The most bytes of a filter.
+const LIMIT: u64 = 64 << 20;
+
+/// Every option of a new filter, and all that contradict each other.
+const NEW: &[Pair] = &[
+    (Made, "BF.RESERVE new 0.01 100", "PUT new", r#"{"target_fpp":0.01,"capacity":100}"#),
+    (Error(409), "BF.RESERVE new 0.01 100", "PUT new", r#"{"target_fpp":0.01,"capacity":100}"#),
+    (
+        Made,
+        "BF.RESERVE grow 0.001 5000 EXPANSION 4",
+        "PUT grow",
+        r#"{"target_fpp":0.001,"capacity":5000,"expansion":4}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE scale 0.01 100 VALIDATESCALETO 1000000",
+        "PUT scale",
+        r#"{"target_fpp":0.01,"capacity":100,"scale_to":1000000}"#,
+    ),
+    (
+        Refusal(507),
+        "BF.RESERVE no 0.01 100 VALIDATESCALETO 1000000000",
+        "PUT no",
+        r#"{"target_fpp":0.01,"capacity":100,"scale_to":1000000000}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE fix 0.01 100 NONSCALING",
+        "PUT fix",
+        r#"{"target_fpp":0.01,"capacity":100,"fixed":true}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE zero 0.01 100 EXPANSION 0",
+        "PUT zero",
+        r#"{"target_fpp":0.01,"capacity":100,"expansion":0}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE auto 0.01 100 NONSCALING LAYOUT auto",
+        "PUT auto",
+        r#"{"target_fpp":0.01,"capacity":100,"fixed":true,"layout":"auto"}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE blocked 0.01 100 NONSCALING LAYOUT blocked",
+        "PUT blocked",
+        r#"{"target_fpp":0.01,"capacity":100,"fixed":true,"layout":"blocked"}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE standard 0.01 100 EXPANSION 0 LAYOUT standard",
+        "PUT standard",
+        r#"{"target_fpp":0.01,"capacity":100,"expansion":0,"layout":"standard"}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE count 0.01 100 COUNTING",
+        "PUT count",
+        r#"{"target_fpp":0.01,"capacity":100,"counting":true}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE last 0.01 100 WINDOW 1400",
+        "PUT last",
+        r#"{"target_fpp":0.01,"capacity":100,"window":1400}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE week 0.01 100 WINDOW 7d",
+        "PUT week",
+        r#"{"target_fpp":0.01,"capacity":100,"window":"7d"}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE open 0.01 100 KEYED no",
+        "PUT open",
+        r#"{"target_fpp":0.01,"capacity":100,"keyed":false}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE seed 0.01 100 SEED 0123456789abcdef0123456789abcdef",
+        "PUT seed",
+        r#"{"target_fpp":0.01,"capacity":100,"seed":"0123456789abcdef0123456789abcdef"}"#,
+    ),
+    (
+        Made,
+        "BF.RESERVE seed64 0.01 100 SEED 0123456789abcdef0123456789abcdef KEYED no",
+        "PUT seed64",
+        r#"{"target_fpp":0.01,"capacity":100,"keyed":false,
+            "seed_base64":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}"#,
+    ),
+    // What contradicts itself.
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 NONSCALING VALIDATESCALETO 10",
+        "PUT no",
+        r#"{"fixed":true,"scale_to":10}"#,
+    ),
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 NONSCALING EXPANSION 2",
+        "PUT no",
+        r#"{"fixed":true,"expansion":2}"#,
+    ),
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 KEYED yes SEED 0123456789abcdef0123456789abcdef",
+        "PUT no",
+        r#"{"keyed":true,"seed":"0123456789abcdef0123456789abcdef"}"#,
+    ),
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 COUNTING WINDOW 5",
+        "PUT no",
+        r#"{"counting":true,"window":5}"#,
+    ),
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 COUNTING NONSCALING",
+        "PUT no",
+        r#"{"counting":true,"fixed":true}"#,
+    ),
+    (
+        Refusal(400),
+        "BF.RESERVE no 0.1 9 WINDOW 5 NONSCALING",
+        "PUT no",
+        r#"{"window":5,"fixed":true}"#,
+    ),
+    (Refusal(400), "BF.RESERVE no 0.1 9 LAYOUT blocked", "PUT no", r#"{"layout":"blocked"}"#),
 ];
 
 /// A filter of each kind.
@@ -117,11 +251,12 @@ fn full(line: &str) -> String {
 
 #[test]
 fn both_answer_alike() {
-    let (mut commands, http) = (Commands::new(), Server::plain());
+    let mut commands = Commands::with(Config::default(), |limits| limits.max_filter_bytes = LIMIT);
+    let http = Server::limited(LIMIT);
     commands.session.resp3 = true;
     fill(&commands.shared.keyspace);
     fill(&http.shared.keyspace);
-    for &(same, command, line, body) in PAIRS {
+    for &(same, command, line, body) in PAIRS.iter().chain(NEW) {
         let answer = commands.line(command);
         let answer = value(&mut &*answer);
         let found = http.ask(&full(line), &[("Content-Type", "application/json")], body.as_bytes());
@@ -130,6 +265,9 @@ fn both_answer_alike() {
             Answer(member) => {
                 let member = bare(&found[member]);
                 assert_eq!((status, &member), (200, &answer), "{command}, {line}: {found}");
+            }
+            Made => {
+                assert_eq!((status, &answer), (201, &json!("OK")), "{command}, {line}: {found}");
             }
             Error(expected) => {
                 assert_eq!((status, &found), (expected, &answer), "{command}, {line}");
@@ -140,6 +278,26 @@ fn both_answer_alike() {
             }
         }
     }
+}
+
+#[test]
+fn both_create_the_same_filters() {
+    let mut commands = Commands::with(Config::default(), |limits| limits.max_filter_bytes = LIMIT);
+    let http = Server::limited(LIMIT);
+    for &(same, command, line, body) in NEW {
+        let made = commands.line(command) == "+OK\r\n";
+        let json_type = [("Content-Type", "application/json")];
+        let status = http.ask(&full(line), &json_type, body.as_bytes()).status;
+        assert_eq!((made, status == 201), (matches!(same, Made), made), "{command}, {line}");
+    }
+    let specs = |keyspace: &Keyspace| -> Vec<(Arc<[u8]>, Spec)> {
+        keyspace.all().into_iter().map(|(name, entry)| (name, entry.spec)).collect()
+    };
+    let made = specs(&http.shared.keyspace);
+    assert_eq!(specs(&commands.shared.keyspace), made);
+    let spec = |name: &str| made.iter().find(|(other, _)| **other == *name.as_bytes()).unwrap().1;
+    assert_eq!(spec("fix"), spec("zero"));
+    assert_eq!(spec("seed"), spec("seed64"));
 }
 
 /// Users of every sort, each with its password.
@@ -234,4 +392,38 @@ fn ages_have_their_unit_and_are_counted_as_queries() {
     let total = |counter| server.shared.metrics.total(counter);
     assert_eq!((total(Counter::Reads), total(Counter::ItemsFound)), (2, 2));
     assert_eq!(total(Counter::ItemsAbsent), 4);
+}
+
+#[test]
+fn an_option_that_is_not_as_it_should_be_is_named() {
+    let server = Server::plain();
+    for (option, values) in [
+        ("capacity", vec![json!(0), json!(-1), json!(1.5), json!("1"), json!(true), json!([1])]),
+        ("target_fpp", vec![json!(0), json!(1), json!(-0.1), json!("1%"), json!({})]),
+        ("expansion", vec![json!(-1), json!(32_769), json!(1u64 << 40), json!("2")]),
+        ("fixed", vec![json!(1), json!("true")]),
+        ("scale_to", vec![json!(0), json!(-1), json!("9")]),
+        ("keyed", vec![json!(0), json!("yes")]),
+        ("seed", vec![json!(-1), json!("short"), json!("x".repeat(33)), json!(["x"])]),
+        ("seed_base64", vec![json!("*"), json!("AAAA"), json!(0)]),
+        ("counting", vec![json!(1), json!([])]),
+        (
+            "window",
+            vec![json!(0), json!("0s"), json!("30m"), json!("soon"), json!(1.5), json!("5")],
+        ),
+        ("layout", vec![json!("Blocked"), json!("narrow"), json!(1)]),
+    ] {
+        for value in values {
+            let refused = server.send("PUT /v1/filters/no", &json!({ option: value }));
+            let problem = refused.json()["error"].as_str().unwrap().to_owned();
+            assert_eq!(refused.status, 400, "{option} {value}: {problem}");
+            assert!(problem.starts_with(&format!("{option} must be ")), "{value}: {problem}");
+        }
+        // Nothing is said by it.
+        let name = format!("PUT /v1/filters/{option}");
+        assert_eq!(server.send(&name, &json!({ option: null })).status, 201, "{option}");
+    }
+    let seeds = json!({ "seed": "x".repeat(32), "seed_base64": "AAAA" });
+    assert!(server.send("PUT /v1/filters/no", &seeds).text().contains("either seed or"));
+    assert_eq!(server.get("/v1/filters/no").status, 404);
 }
