@@ -88,7 +88,7 @@ impl From<Unreadable> for Failure {
 impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         let status = match error {
-            CreateError::Exists => StatusCode::CONFLICT,
+            CreateError::Exists | CreateError::ReadOnly => StatusCode::CONFLICT,
             CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }

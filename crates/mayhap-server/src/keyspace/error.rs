@@ -60,6 +60,8 @@ pub enum CreateError {
     Spec(SpecError),
     /// There is no such filter, or no such union.
     Filter(mayhap::Error),
+    /// It would replace a file.
+    ReadOnly,
     /// A union of files.
     OfFiles,
     /// A union of nothing.

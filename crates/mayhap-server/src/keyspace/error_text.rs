@@ -63,6 +63,7 @@ impl Display for CreateError {
             Self::Name(name) => name.fmt(f),
             Self::Spec(number) => number.fmt(f),
             Self::Filter(error) => core(error, f),
+            Self::ReadOnly => f.write_str(READ_ONLY),
             Self::OfFiles => f.write_str("files cannot be merged"),
             Self::OfNothing => f.write_str("nothing to unite"),
             Self::Log(refused) => refused.fmt(f),

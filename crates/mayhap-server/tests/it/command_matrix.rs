@@ -271,7 +271,7 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 25] = [
+const PATHS: [(Needs, &str); 26] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
@@ -295,6 +295,7 @@ const PATHS: [(Needs, &str); 25] = [
     (Needs::Read, "POST /v1/which"),
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),
+    (Needs::Write, "PUT /v1/filters/{name}/file?replace=true"),
     // Nothing of ours, so it is not told to strangers either.
     (Needs::Any, "GET /none"),
     (Needs::Any, "GET /v1/filters/{name}/none"),

@@ -21,6 +21,7 @@ mod http_guard;
 mod http_limits;
 mod http_metrics;
 mod http_parity;
+mod http_replace;
 mod http_tls;
 mod http_ui;
 mod http_which;
