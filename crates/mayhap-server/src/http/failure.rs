@@ -112,7 +112,8 @@ impl From<InsertError> for Failure {
 impl From<ChangeError> for Failure {
     fn from(error: ChangeError) -> Self {
         let status = match error {
-            ChangeError::NotFound => StatusCode::NOT_FOUND,
+            ChangeError::NotFound => return Self::not_found(),
+            ChangeError::Name(_) => StatusCode::BAD_REQUEST,
             ChangeError::TooLarge(_) | ChangeError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }

@@ -6,15 +6,17 @@
 //! ```
 //!
 //! `server.rs` accepts connections, `guard.rs` checks who may do what, `routes.rs` maps paths to
-//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs` and `file.rs` are the handlers.
-//! `body.rs` reads what requests bring, within limits, `option.rs` options in it, `door.rs` has
-//! places for all, `name.rs` the filter's name from the path, `failure.rs` is what goes wrong,
-//! `ui/` the dashboard. Work on filters is done on threads of its own, since an answer may have to
-//! wait for a disk. `openapi.json` is the description for programs.
+//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs` and
+//! `rename.rs` are the handlers. `body.rs` reads what requests bring, within limits, `option.rs`
+//! options in it, `door.rs` has places for all, `name.rs` the filter's name from the path,
+//! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
+//! own, since an answer may have to wait for a disk. `openapi.json` is the description for
+//! programs.
 
 mod body;
 mod create;
 mod door;
+mod expiry;
 mod failure;
 mod file;
 mod filters;
@@ -22,6 +24,7 @@ mod guard;
 mod items;
 mod name;
 mod option;
+mod rename;
 mod routes;
 mod server;
 mod ui;

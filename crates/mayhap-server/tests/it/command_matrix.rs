@@ -267,11 +267,14 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
         assert_eq!(status, 403, "{names}");
     }
     assert_eq!(ask("POST /v1/which", r#"{"names":["shop:1"],"items":["a"]}"#), 200);
+    for to in [r#""to":"other""#, r#""to":"shop""#, r#""to_base64":"b3RoZXI=""#] {
+        assert_eq!(ask("POST /v1/filters/shop:1/rename", &format!("{{{to}}}")), 403, "{to}");
+    }
     assert_eq!(ask("POST /v1/filters/shop:2/merge", r#"{"from":["shop:1"]}"#), 201);
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 26] = [
+const PATHS: [(Needs, &str); 29] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
@@ -292,6 +295,9 @@ const PATHS: [(Needs, &str); 26] = [
     (Needs::Write, "POST /v1/filters/{name}/remove"),
     (Needs::Read, "POST /v1/filters/{name}/age"),
     (Needs::ReadAndWrite, "POST /v1/filters/{name}/merge"),
+    (Needs::Write, "PUT /v1/filters/{name}/expiry"),
+    (Needs::Write, "DELETE /v1/filters/{name}/expiry"),
+    (Needs::Write, "POST /v1/filters/{name}/rename"),
     (Needs::Read, "POST /v1/which"),
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),

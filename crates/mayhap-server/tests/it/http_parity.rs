@@ -18,12 +18,14 @@ enum Same {
     Answer(&'static str),
     /// A new filter: `OK`, and its description.
     Made,
+    /// Done by both: 1 or `OK`, and this status.
+    Done(u16),
     /// The error; over HTTP it has this status.
     Error(u16),
     /// Only that there is an error: the words are those of `RedisBloom`.
     Refusal(u16),
 }
-use Same::{Answer, Error, Made, Refusal};
+use Same::{Answer, Done, Error, Made, Refusal};
 
 type Pair = (Same, &'static str, &'static str, &'static str);
 
@@ -64,6 +66,24 @@ const PAIRS: &[Pair] = &[
         "POST /v1/which",
         r#"{"match":"[fpr]*","items":["a","b"]}"#,
     ),
+    // Ends.
+    (
+        Done(200),
+        "PEXPIREAT plain 4000000000000",
+        "PUT plain/expiry",
+        r#"{"expires_at":4000000000000}"#,
+    ),
+    (Answer("expires_at"), "PEXPIRETIME plain", "GET plain", ""),
+    (Done(200), "EXPIRE counts 100", "PUT counts/expiry", r#"{"expires_in":"100s"}"#),
+    (Done(200), "PERSIST counts", "DELETE counts/expiry", ""),
+    (Done(204), "PEXPIREAT fixed 1", "PUT fixed/expiry", r#"{"expires_at":1}"#),
+    (Refusal(404), "BF.INFO fixed", "GET fixed", ""),
+    // Names.
+    (Done(200), "RENAMENX counts other", "POST counts/rename", r#"{"to":"other"}"#),
+    (Refusal(404), "RENAME counts other", "POST counts/rename", r#"{"to":"other"}"#),
+    (Done(200), "RENAME recent other", "POST recent/rename", r#"{"to":"other","replace":true}"#),
+    (Refusal(404), "BF.INFO recent", "GET recent", ""),
+    (Answer("items"), "BF.CARD other", "GET other", ""),
 ];
 
 /// The most bytes of a filter.
@@ -243,7 +263,7 @@ fn bare(value: &Value) -> Value {
 }
 
 /// `GET NAME` as `GET /v1/filters/NAME`; what begins with a slash stays.
-fn full(line: &str) -> String {
+pub(crate) fn full(line: &str) -> String {
     let (method, path) = line.split_once(' ').unwrap();
     let root = if path.starts_with('/') { "" } else { "/v1/filters/" };
     format!("{method} {root}{path}")
@@ -260,11 +280,18 @@ fn both_answer_alike() {
         let answer = commands.line(command);
         let answer = value(&mut &*answer);
         let found = http.ask(&full(line), &[("Content-Type", "application/json")], body.as_bytes());
-        let (status, found) = (found.status, found.json());
+        let (status, found) = match found.status {
+            204 => (204, Value::Null),
+            status => (status, found.json()),
+        };
         match same {
             Answer(member) => {
                 let member = bare(&found[member]);
                 assert_eq!((status, &member), (200, &answer), "{command}, {line}: {found}");
+            }
+            Done(expected) => {
+                assert!(answer == json!(1) || answer == json!("OK"), "{command}: {answer}");
+                assert_eq!(status, expected, "{line}: {found}");
             }
             Made => {
                 assert_eq!((status, &answer), (201, &json!("OK")), "{command}, {line}: {found}");
@@ -323,6 +350,10 @@ const RIGHTS: &[(&str, &str, &str)] = &[
     ("BF.AGE @ a", "POST @/age", r#"{"items":["a"]}"#),
     ("BF.WHICH 1 @ a", "POST /v1/which", r#"{"names":["@"],"items":["a"]}"#),
     ("BF.INFO @", "GET @", ""),
+    ("EXPIRE @ 100", "PUT @/expiry", r#"{"expires_in":"100s"}"#),
+    ("PERSIST @", "DELETE @/expiry", ""),
+    ("RENAME @ shop:2", "POST @/rename", r#"{"to":"shop:2"}"#),
+    ("RENAME shop:2 @", "POST shop:2/rename", r#"{"to":"@"}"#),
     ("DEL @", "DELETE @", ""),
 ];
 

@@ -20,6 +20,7 @@ mod http;
 mod http_guard;
 mod http_limits;
 mod http_metrics;
+mod http_names;
 mod http_parity;
 mod http_replace;
 mod http_tls;
