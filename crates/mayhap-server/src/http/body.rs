@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{Stream, StreamExt};
+use mayhap::Digest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -203,6 +204,59 @@ async fn read(
 pub(super) struct Items {
     items: Option<Vec<String>>,
     items_base64: Option<Vec<String>>,
+}
+
+/// [`Items`], or `{"digests_base64": "H06WHrYyxuY="}`: 8 bytes each, least significant first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Batch {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+    digests_base64: Option<String>,
+}
+
+/// What is added or looked up.
+#[derive(Debug)]
+pub(super) enum Sent {
+    Keys(Keys),
+    Digests(Vec<Digest>),
+}
+
+impl Sent {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Keys(keys) => keys.words().len(),
+            Self::Digests(digests) => digests.len(),
+        }
+    }
+}
+
+impl Batch {
+    /// # Errors
+    ///
+    /// Those of [`Keys::read`], and 400 for too many or bad digests.
+    pub(super) fn read(self, state: &State) -> Result<Sent, Failure> {
+        let Some(text) = self.digests_base64 else {
+            return Keys::read("items", self.items, self.items_base64, state).map(Sent::Keys);
+        };
+        if self.items.is_some() || self.items_base64.is_some() {
+            return Err(Failure::bad("give either items or digests_base64"));
+        }
+        let bytes = STANDARD.decode(text);
+        let bytes = bytes
+            .map_err(|error| Failure::bad(format!("digests_base64 is not base64: {error}")))?;
+        let (found, limit) = (bytes.len(), state.shared.config().max_word_bytes);
+        if found > limit as usize {
+            let problem = format!("the digests have {found} bytes, above the limit of {limit}");
+            return Err(Failure::bad(problem + " (max_word_bytes)"));
+        }
+        let (digests, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(Failure::bad("digests are 8 bytes each"));
+        }
+        let digests = digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes)));
+        Ok(Sent::Digests(digests.collect()))
+    }
 }
 
 /// Keys one after the other, and where each is.

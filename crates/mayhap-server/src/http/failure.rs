@@ -2,7 +2,9 @@
 
 use crate::answer::NoRoom;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WhichError, WrongKind};
+use crate::keyspace::{
+    ChangeError, CreateError, DigestError, InsertError, Unreadable, WhichError, WrongKind,
+};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -56,6 +58,16 @@ impl From<Refused> for Failure {
 impl From<WrongKind> for Failure {
     fn from(why: WrongKind) -> Self {
         Self::new(StatusCode::CONFLICT, why.to_string())
+    }
+}
+
+impl From<DigestError> for Failure {
+    fn from(why: DigestError) -> Self {
+        let status = match why {
+            DigestError::Keyed => StatusCode::FORBIDDEN,
+            _ => StatusCode::CONFLICT,
+        };
+        Self::new(status, why.to_string())
     }
 }
 

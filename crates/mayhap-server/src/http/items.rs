@@ -1,6 +1,6 @@
 //! What is done with the items of a filter: add, check, remove, and how old they are.
 
-use super::body::{Items, Json};
+use super::body::{Batch, Items, Json, Sent};
 use super::filters::{Answer, blocking, json, need_on};
 use super::name::Name;
 use super::{Failure, State};
@@ -17,26 +17,32 @@ pub(super) async fn add(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json { value: items, charge }: Json<Items>,
+    Json { value: batch, charge }: Json<Batch>,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
-    let keys = items.keys(&state)?;
+    let sent = batch.read(&state)?;
     blocking(move || {
         let _charge = charge;
         state.check_writable()?;
         let entry = state.filter(&name)?;
         let mut turn = state.turn();
-        let words = keys.words();
+        if let Sent::Digests(digests) = &sent {
+            entry.check_new_digests(rights.admin)?;
+            turn.digests.extend_from_slice(digests);
+        }
         turn.counts.add(Counter::Writes, 1);
-        turn.counts.add(Counter::ItemsAdded, words.len() as u64);
-        let done = entry.insert_many(words, &mut turn);
+        turn.counts.add(Counter::ItemsAdded, sent.len() as u64);
+        let done = match &sent {
+            Sent::Keys(keys) => entry.insert_many(keys.words(), &mut turn),
+            Sent::Digests(_) => entry.insert_digests(&mut turn),
+        };
         // Those before the one that failed are in, so their record is written too.
         state.end(&mut turn)?;
         if let Err((done, error)) = done {
             let failure = Failure::from(error);
             return Err(failure.after(done));
         }
-        let new: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
+        let new: Vec<bool> = (0..sent.len()).map(|i| turn.answers.get(i)).collect();
         let added = new.iter().filter(|&&new| new).count();
         Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
     })
@@ -48,21 +54,26 @@ pub(super) async fn check(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
-    Json { value: items, charge }: Json<Items>,
+    Json { value: batch, charge }: Json<Batch>,
 ) -> Answer {
     need_on(rights.read, "read", &rights, &name)?;
-    let keys = items.keys(&state)?;
+    let sent = batch.read(&state)?;
     blocking(move || {
         let _charge = charge;
         let entry = state.filter(&name)?;
         let mut turn = state.turn();
-        let words = keys.words();
         turn.counts.add(Counter::Reads, 1);
-        entry.contains_many(words, &mut turn);
+        match &sent {
+            Sent::Keys(keys) => entry.contains_many(keys.words(), &mut turn),
+            Sent::Digests(digests) => {
+                entry.check_digests()?;
+                entry.contains_digests(digests, turn.now, &mut turn.answers);
+            }
+        }
         entry.check_file()?;
-        turn.counts.checked(words.len(), turn.answers.count_ones());
+        turn.counts.checked(sent.len(), turn.answers.count_ones());
         state.end(&mut turn)?;
-        let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
+        let present: Vec<bool> = (0..sent.len()).map(|i| turn.answers.get(i)).collect();
         let found = present.iter().filter(|&&present| present).count();
         Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
     })

@@ -3,7 +3,8 @@
 use super::growth::Growth;
 use super::kind::{Contents, Filter, Home, Target};
 use super::outgoing::Outgoing;
-use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unreadable, WrongKind};
+use super::{DigestError, Hash, Info, InsertError, LayerInfo, Measured, Options, Shape, Spec};
+use super::{Unreadable, WrongKind};
 use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
@@ -82,6 +83,31 @@ impl Entry {
     /// How keys become digests; `None` for schemes of other systems, which take keys.
     pub const fn digest_function(&self) -> Option<&DigestFunction> {
         self.digest_function.as_ref()
+    }
+
+    /// Its digest function in words: `xxh3:` and the seed, or `sip13:` and the id of the key.
+    pub fn digest_name(&self) -> Option<String> {
+        let function = self.digest_function.as_ref()?;
+        Some(format!("{}:{:016x}", function.name(), function.parameter()))
+    }
+
+    /// That digests can be looked up in it.
+    ///
+    /// # Errors
+    ///
+    /// [`DigestError::NoDigests`].
+    pub fn check_digests(&self) -> Result<(), DigestError> {
+        self.digest_function.map(|_| ()).ok_or(DigestError::NoDigests)
+    }
+
+    /// That digests can be inserted by a user, who is an admin or not.
+    ///
+    /// # Errors
+    ///
+    /// [`DigestError`].
+    pub fn check_new_digests(&self, is_admin: bool) -> Result<(), DigestError> {
+        self.check_digests()?;
+        if self.spec.hash == Hash::Keyed && !is_admin { Err(DigestError::Keyed) } else { Ok(()) }
     }
 
     /// Whether the key may be in it; a window answers for the time `now`. For a file the answer

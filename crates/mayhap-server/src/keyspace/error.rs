@@ -115,6 +115,16 @@ pub enum WrongKind {
     NotWindow(&'static str),
 }
 
+/// Why a filter takes no digests in place of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// It hashes in another system's way.
+    NoDigests,
+    /// Whoever sends digests chooses the bits, which its key is there to prevent.
+    Keyed,
+}
+
 /// Why something that is no insertion was not done.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -1,8 +1,8 @@
 //! The errors of the keyspace as text.
 
 use super::{
-    BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable, WhichError, WrongKind,
+    BadFilter, ChangeError, CreateError, DigestError, FileError, FileProblem, InsertError,
+    LongName, RecoveryError, SpecError, TooLarge, Unreadable, WhichError, WrongKind,
 };
 use std::error::Error;
 use std::fmt::{Display, Formatter, Result};
@@ -103,6 +103,18 @@ impl Display for WrongKind {
                 "this filter is {kind}; only window filters know when items arrived (option window)"
             ),
         }
+    }
+}
+
+impl Display for DigestError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::NoDigests => "the filter has no digests of 64 bits; send the items",
+            Self::Keyed => {
+                "digests are added to a keyed filter by users with the right admin only; send the \
+                 items, or create an unkeyed filter"
+            }
+        })
     }
 }
 
@@ -232,6 +244,7 @@ impl Error for SpecError {}
 impl Error for CreateError {}
 impl Error for InsertError {}
 impl Error for WrongKind {}
+impl Error for DigestError {}
 impl Error for WhichError {}
 impl Error for ChangeError {}
 impl Error for BadFilter {}

@@ -39,8 +39,8 @@ mod which;
 
 pub use entry::Entry;
 pub use error::{
-    BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable, WrongKind,
+    BadFilter, ChangeError, CreateError, DigestError, FileError, FileProblem, InsertError,
+    LongName, RecoveryError, SpecError, TooLarge, Unreadable, WrongKind,
 };
 pub use glob::matches;
 pub use growth::Growing;

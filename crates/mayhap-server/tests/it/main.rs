@@ -17,6 +17,7 @@ mod config;
 mod embed;
 mod hostile_names;
 mod http;
+mod http_digests;
 mod http_guard;
 mod http_limits;
 mod http_metrics;

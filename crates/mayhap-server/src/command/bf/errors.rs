@@ -2,7 +2,9 @@
 
 use crate::command::call::Fault;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable, WhichError, WrongKind};
+use crate::keyspace::{
+    ChangeError, CreateError, DigestError, InsertError, Unreadable, WhichError, WrongKind,
+};
 
 pub(super) const NOT_FOUND: &str = "ERR not found";
 
@@ -41,6 +43,15 @@ impl From<ChangeError> for Fault {
 impl From<WrongKind> for Fault {
     fn from(why: WrongKind) -> Self {
         format!("ERR {why}").into()
+    }
+}
+
+impl From<DigestError> for Fault {
+    fn from(why: DigestError) -> Self {
+        match why {
+            DigestError::Keyed => format!("NOPERM {why}").into(),
+            _ => format!("ERR {why}").into(),
+        }
     }
 }
 

@@ -130,11 +130,8 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             None => reply.null(),
         },
         Field::Kind => reply.bulk(info.kind.as_bytes()),
-        Field::Digest => match entry.digest_function() {
-            Some(function) => {
-                let text = format!("{}:{:016x}", function.name(), function.parameter());
-                reply.bulk(text.as_bytes());
-            }
+        Field::Digest => match entry.digest_name() {
+            Some(name) => reply.bulk(name.as_bytes()),
             None => reply.null(),
         },
         Field::Reserved => match entry.spec.shape {
