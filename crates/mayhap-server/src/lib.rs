@@ -17,6 +17,8 @@
 //! that flag too, and do without sockets.
 #![cfg_attr(any(loom, shuttle), allow(dead_code, reason = "checkers run a part of it"))]
 
+#[cfg(not(any(loom, shuttle)))]
+mod answer;
 mod clock;
 #[cfg(not(any(loom, shuttle)))]
 pub mod command;
@@ -36,6 +38,8 @@ pub mod metrics;
 pub mod net;
 #[cfg(not(any(loom, shuttle)))]
 mod periodic;
+#[cfg(not(any(loom, shuttle)))]
+mod reservation;
 #[cfg(not(any(loom, shuttle)))]
 pub mod resp;
 #[cfg(not(any(loom, shuttle)))]

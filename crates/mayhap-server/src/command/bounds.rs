@@ -5,9 +5,8 @@
 //! it is built.
 
 use super::call::{Call, Fault};
+use crate::answer::check_room;
 
-/// The largest answer, and all answers of a transaction.
-pub(super) const MAX_ANSWER_BYTES: u64 = 64 << 20;
 /// Work that one connection may bring into one turn, and one request into a loop: a millisecond.
 pub(crate) const SHARE_NS: u64 = 1_000_000;
 /// Looking a name up, and other small things, for each word of a request.
@@ -97,23 +96,7 @@ impl Call<'_, '_> {
 
     #[cold]
     fn large_answer(&self, bytes: u64) -> Result<(), Fault> {
-        if bytes > MAX_ANSWER_BYTES {
-            let text = format!(
-                "ERR the answer would have {bytes} bytes, above the limit of {MAX_ANSWER_BYTES}; \
-                 request less at a time"
-            );
-            return Err(text.into());
-        }
-        let most = self.shared.config().buffer_bytes();
-        let taken = self.shared.clients.buffered_bytes() as u64;
-        if taken.saturating_add(bytes) > most {
-            let text = format!(
-                "ERR the answer would have {bytes} bytes and {taken} of {most} for buffers are in \
-                 use (max_buffer_bytes); read your answers, or try again later"
-            );
-            return Err(text.into());
-        }
-        Ok(())
+        check_room(self.shared, bytes).map_err(|why| format!("ERR {why}").into())
     }
 
     /// That a list of these words may be built, as one array.

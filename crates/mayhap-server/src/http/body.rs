@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{Stream, StreamExt};
+use mayhap::Digest;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -205,6 +206,59 @@ pub(super) struct Items {
     items_base64: Option<Vec<String>>,
 }
 
+/// [`Items`], or `{"digests_base64": "H06WHrYyxuY="}`: 8 bytes each, least significant first.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Batch {
+    items: Option<Vec<String>>,
+    items_base64: Option<Vec<String>>,
+    digests_base64: Option<String>,
+}
+
+/// What is added or looked up.
+#[derive(Debug)]
+pub(super) enum Sent {
+    Keys(Keys),
+    Digests(Vec<Digest>),
+}
+
+impl Sent {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Keys(keys) => keys.words().len(),
+            Self::Digests(digests) => digests.len(),
+        }
+    }
+}
+
+impl Batch {
+    /// # Errors
+    ///
+    /// Those of [`Keys::read`], and 400 for too many or bad digests.
+    pub(super) fn read(self, state: &State) -> Result<Sent, Failure> {
+        let Some(text) = self.digests_base64 else {
+            return Keys::read("items", self.items, self.items_base64, state).map(Sent::Keys);
+        };
+        if self.items.is_some() || self.items_base64.is_some() {
+            return Err(Failure::bad("give either items or digests_base64"));
+        }
+        let bytes = STANDARD.decode(text);
+        let bytes = bytes
+            .map_err(|error| Failure::bad(format!("digests_base64 is not base64: {error}")))?;
+        let (found, limit) = (bytes.len(), state.shared.config().max_word_bytes);
+        if found > limit as usize {
+            let problem = format!("the digests have {found} bytes, above the limit of {limit}");
+            return Err(Failure::bad(problem + " (max_word_bytes)"));
+        }
+        let (digests, rest) = bytes.as_chunks::<8>();
+        if !rest.is_empty() {
+            return Err(Failure::bad("digests are 8 bytes each"));
+        }
+        let digests = digests.iter().map(|&bytes| Digest::new(u64::from_le_bytes(bytes)));
+        Ok(Sent::Digests(digests.collect()))
+    }
+}
+
 /// Keys one after the other, and where each is.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
@@ -219,7 +273,7 @@ impl Keys {
 
     fn push(&mut self, key: &[u8], limit: u32) -> Result<(), Failure> {
         if key.len() > limit as usize {
-            let problem = format!("an item has {} bytes, above the limit of {limit}", key.len());
+            let problem = format!("a text has {} bytes, above the limit of {limit}", key.len());
             return Err(Failure::bad(problem + " (max_word_bytes)"));
         }
         // Bodies are far below 4 GiB.
@@ -233,30 +287,46 @@ impl Keys {
 impl Items {
     /// # Errors
     ///
-    /// 400 without exactly one list, for too many or too long items, and for bad base64.
+    /// Those of [`Keys::read`].
     pub(super) fn keys(self, state: &State) -> Result<Keys, Failure> {
+        Keys::read("items", self.items, self.items_base64, state)
+    }
+}
+
+impl Keys {
+    /// The keys of one of two lists, `what` and that with `_base64` behind its name.
+    ///
+    /// # Errors
+    ///
+    /// 400 without exactly one list, for too many or too long keys, and for bad base64.
+    pub(super) fn read(
+        what: &str,
+        texts: Option<Vec<String>>,
+        base64: Option<Vec<String>>,
+        state: &State,
+    ) -> Result<Self, Failure> {
         let config = &state.shared.config();
-        let (items, is_base64) = match (self.items, self.items_base64) {
-            (Some(items), None) => (items, false),
-            (None, Some(items)) => (items, true),
-            _ => return Err(Failure::bad("give either items or items_base64")),
+        let (texts, is_base64) = match (texts, base64) {
+            (Some(texts), None) => (texts, false),
+            (None, Some(texts)) => (texts, true),
+            _ => return Err(Failure::bad(format!("give either {what} or {what}_base64"))),
         };
-        if items.len() > config.max_words as usize {
-            let (found, limit) = (items.len(), config.max_words);
+        if texts.len() > config.max_words as usize {
+            let (found, limit) = (texts.len(), config.max_words);
             return Err(Failure::bad(format!(
-                "{found} items, above the limit of {limit} (max_words)"
+                "{found} {what}, above the limit of {limit} (max_words)"
             )));
         }
-        let mut keys = Keys::default();
-        for (i, item) in items.iter().enumerate() {
+        let mut keys = Self::default();
+        for (i, text) in texts.iter().enumerate() {
             if is_base64 {
-                let key = STANDARD.decode(item);
+                let key = STANDARD.decode(text);
                 let key = key.map_err(|error| {
-                    Failure::bad(format!("items_base64[{i}] is not base64: {error}"))
+                    Failure::bad(format!("{what}_base64[{i}] is not base64: {error}"))
                 })?;
                 keys.push(&key, config.max_word_bytes)?;
             } else {
-                keys.push(item.as_bytes(), config.max_word_bytes)?;
+                keys.push(text.as_bytes(), config.max_word_bytes)?;
             }
         }
         Ok(keys)

@@ -1,7 +1,10 @@
 //! What goes wrong, as an HTTP answer: `{"error": "…"}`.
 
+use crate::answer::NoRoom;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable};
+use crate::keyspace::{
+    ChangeError, CreateError, DigestError, InsertError, Unreadable, WhichError, WrongKind,
+};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -52,6 +55,42 @@ impl From<Refused> for Failure {
     }
 }
 
+impl From<WrongKind> for Failure {
+    fn from(why: WrongKind) -> Self {
+        Self::new(StatusCode::CONFLICT, why.to_string())
+    }
+}
+
+impl From<DigestError> for Failure {
+    fn from(why: DigestError) -> Self {
+        let status = match why {
+            DigestError::Keyed => StatusCode::FORBIDDEN,
+            _ => StatusCode::CONFLICT,
+        };
+        Self::new(status, why.to_string())
+    }
+}
+
+impl From<WhichError> for Failure {
+    fn from(why: WhichError) -> Self {
+        let status = match why {
+            WhichError::Unreadable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        Self::new(status, why.to_string())
+    }
+}
+
+impl From<NoRoom> for Failure {
+    fn from(why: NoRoom) -> Self {
+        let status = match why {
+            NoRoom::TooLarge { .. } => StatusCode::BAD_REQUEST,
+            NoRoom::Buffers { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, why.to_string())
+    }
+}
+
 impl From<Unreadable> for Failure {
     fn from(why: Unreadable) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string())
@@ -61,7 +100,7 @@ impl From<Unreadable> for Failure {
 impl From<CreateError> for Failure {
     fn from(error: CreateError) -> Self {
         let status = match error {
-            CreateError::Exists => StatusCode::CONFLICT,
+            CreateError::Exists | CreateError::ReadOnly => StatusCode::CONFLICT,
             CreateError::TooLarge(_) | CreateError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }
@@ -85,7 +124,8 @@ impl From<InsertError> for Failure {
 impl From<ChangeError> for Failure {
     fn from(error: ChangeError) -> Self {
         let status = match error {
-            ChangeError::NotFound => StatusCode::NOT_FOUND,
+            ChangeError::NotFound => return Self::not_found(),
+            ChangeError::Name(_) => StatusCode::BAD_REQUEST,
             ChangeError::TooLarge(_) | ChangeError::OutOfMemory { .. } => {
                 StatusCode::INSUFFICIENT_STORAGE
             }

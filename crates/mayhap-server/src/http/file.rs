@@ -8,11 +8,12 @@ use crate::clock::unix_ms;
 use crate::config::Rights;
 use crate::keyspace::LoadError;
 use axum::body::{Body, Bytes};
-use axum::extract::{Extension, Request, State as From};
+use axum::extract::{Extension, Query, Request, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use mayhap::native::HEADER_BYTES;
+use serde::Deserialize;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -54,13 +55,23 @@ pub(super) async fn download(
     .await
 }
 
-/// `PUT /v1/filters/{name}/file`
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct How {
+    /// In place of the filter of this name.
+    #[serde(default)]
+    replace: bool,
+}
+
+/// `PUT /v1/filters/{name}/file?replace=true`
 ///
 /// Memory grows with what has arrived; the filter is there once all of it is, and was found sound.
+/// A replacement removes and creates, for both of which `write` is the right.
 pub(super) async fn upload(
     From(state): From<State>,
     Extension(rights): Extension<Rights>,
     Name(name): Name,
+    Query(How { replace }): Query<How>,
     request: Request,
 ) -> Answer {
     need_on(rights.write, "write", &rights, &name)?;
@@ -71,7 +82,7 @@ pub(super) async fn upload(
     let mut body = request.into_body().into_data_stream();
     let charge = Buffered::new(&state);
     let waiting = Vec::new();
-    let mut upload = Upload { state, name, given: 0, waiting, charge, has_header: false };
+    let mut upload = Upload { state, name, replace, given: 0, waiting, charge, has_header: false };
     while let Some(piece) = pace.next(&mut body).await? {
         upload.charge.add(piece.len())?;
         upload.waiting.extend_from_slice(&piece);
@@ -98,6 +109,7 @@ pub(super) async fn upload(
 struct Upload {
     state: State,
     name: Vec<u8>,
+    replace: bool,
     /// Bytes after the header that the keyspace has.
     given: usize,
     /// What it has not.
@@ -121,12 +133,16 @@ impl Upload {
         }
         self.has_header = true;
         let cursor = (self.given as u64).saturating_add(1).cast_signed();
-        let (state, name) = (self.state.clone(), self.name.clone());
+        let (state, name, replace) = (self.state.clone(), self.name.clone(), self.replace);
         let (done, answer) = tokio::sync::oneshot::channel();
         blocking(move || {
             let shared = &state.shared;
-            let log = shared.log.as_deref();
-            let loaded = shared.keyspace.load_chunk(&name, cursor, &piece, unix_ms(), log);
+            let (keyspace, log, now) = (&shared.keyspace, shared.log.as_deref(), unix_ms());
+            let loaded = if replace {
+                keyspace.replace_by_chunk(&name, cursor, &piece, now, log)
+            } else {
+                keyspace.load_chunk(&name, cursor, &piece, now, log)
+            };
             let made = loaded.map_err(Failure::from)?.map(|entry| created(&state, &name, &entry));
             // Nobody waits if the client has gone.
             let _ = done.send(made.transpose()?);

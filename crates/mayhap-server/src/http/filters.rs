@@ -1,13 +1,12 @@
-//! What is done with filters: list, create, look, add, check, merge, delete.
+//! What is done with filters: list, look, merge, delete.
 
-use super::body::{Items, Json};
+use super::body::Json;
 use super::name::{Name, encode};
 use super::{Failure, State};
 use crate::Turn;
 use crate::clock::unix_ms;
 use crate::config::Rights;
-use crate::keyspace::{Entry, Hash, Info, Shape, Spec};
-use crate::metrics::Counter;
+use crate::keyspace::{Entry, Info};
 use axum::extract::{Extension, Query, State as From};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -17,7 +16,7 @@ use std::sync::Arc;
 /// Filters of one page of the list, unless the request has a lower limit.
 const MAX_PAGE: usize = 1000;
 
-type Answer = Result<Response, Failure>;
+pub(super) type Answer = Result<Response, Failure>;
 
 /// Runs what may wait for a disk, or takes long, on a thread of its own.
 pub(super) async fn blocking(work: impl FnOnce() -> Answer + Send + 'static) -> Answer {
@@ -64,7 +63,7 @@ impl State {
     }
 
     /// What a request works with, as a turn of a loop has it.
-    fn turn(&self) -> Turn {
+    pub(super) fn turn(&self) -> Turn {
         Turn {
             recorder: self.shared.log.as_ref().map(crate::durable::Log::recorder),
             now: unix_ms(),
@@ -73,7 +72,7 @@ impl State {
     }
 
     /// Ends what [`State::turn`] began: only then may be answered what depends on it.
-    fn end(&self, turn: &mut Turn) -> Result<(), Failure> {
+    pub(super) fn end(&self, turn: &mut Turn) -> Result<(), Failure> {
         self.shared.metrics.http().take(&mut turn.counts);
         let Some(recorder) = &mut turn.recorder else { return Ok(()) };
         if let Some(ticket) = recorder.commit()? {
@@ -125,6 +124,7 @@ pub(super) struct Described {
     named: Named,
     kind: &'static str,
     keyed: bool,
+    digest: Option<String>,
     capacity: u64,
     items: u64,
     distinct_items: u64,
@@ -155,6 +155,7 @@ pub(super) fn describe(name: &[u8], entry: &Entry) -> Described {
         named: Named::new(name),
         kind,
         keyed,
+        digest: entry.digest_name(),
         capacity,
         items,
         distinct_items,
@@ -235,61 +236,6 @@ pub(super) async fn info(
     .await
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Create {
-    capacity: Option<u64>,
-    target_fpp: Option<f64>,
-    expansion: Option<u32>,
-    #[serde(default)]
-    fixed: bool,
-    #[serde(default = "yes")]
-    keyed: bool,
-}
-
-const fn yes() -> bool {
-    true
-}
-
-impl Create {
-    fn spec(&self, state: &State) -> Result<Spec, Failure> {
-        let config = &state.shared.config();
-        let capacity = self.capacity.unwrap_or(config.default_capacity);
-        let error = self.target_fpp.unwrap_or(config.default_error);
-        let shape = match (self.fixed, self.expansion) {
-            (true, Some(_)) => return Err(Failure::bad("a fixed filter has no expansion")),
-            (true, None) => Shape::Fixed { capacity, error, layout: None },
-            (false, expansion) => {
-                let expansion = expansion.unwrap_or(config.default_expansion.max(1));
-                if !(1..=32_768).contains(&expansion) {
-                    return Err(Failure::bad("expansion is not within 1 to 32768"));
-                }
-                Shape::Growing { capacity, error, expansion }
-            }
-        };
-        let hash = if self.keyed { Hash::Keyed } else { Hash::Plain { seed: 0 } };
-        Ok(Spec { shape, hash })
-    }
-}
-
-/// `PUT /v1/filters/{name}`
-pub(super) async fn create(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: create, charge: _ }: Json<Create>,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let spec = create.spec(&state)?;
-    blocking(move || {
-        state.check_writable()?;
-        let log = state.shared.log.as_deref();
-        let entry = state.shared.keyspace.create(&name, spec, unix_ms(), log)?;
-        created(&state, &name, &entry)
-    })
-    .await
-}
-
 /// The answer that a filter was made, once that is safe.
 pub(super) fn created(state: &State, name: &[u8], entry: &Entry) -> Answer {
     state.settle()?;
@@ -311,63 +257,6 @@ pub(super) async fn delete(
         }
         state.settle()?;
         Ok(StatusCode::NO_CONTENT.into_response())
-    })
-    .await
-}
-
-/// `POST /v1/filters/{name}/add`
-pub(super) async fn add(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: items, charge }: Json<Items>,
-) -> Answer {
-    need_on(rights.write, "write", &rights, &name)?;
-    let keys = items.keys(&state)?;
-    blocking(move || {
-        let _charge = charge;
-        state.check_writable()?;
-        let entry = state.filter(&name)?;
-        let mut turn = state.turn();
-        let words = keys.words();
-        turn.counts.add(Counter::Writes, 1);
-        turn.counts.add(Counter::ItemsAdded, words.len() as u64);
-        let done = entry.insert_many(words, &mut turn);
-        // Those before the one that failed are in, so their record is written too.
-        state.end(&mut turn)?;
-        if let Err((done, error)) = done {
-            let failure = Failure::from(error);
-            return Err(failure.after(done));
-        }
-        let new: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
-        let added = new.iter().filter(|&&new| new).count();
-        Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
-    })
-    .await
-}
-
-/// `POST /v1/filters/{name}/check`
-pub(super) async fn check(
-    From(state): From<State>,
-    Extension(rights): Extension<Rights>,
-    Name(name): Name,
-    Json { value: items, charge }: Json<Items>,
-) -> Answer {
-    need_on(rights.read, "read", &rights, &name)?;
-    let keys = items.keys(&state)?;
-    blocking(move || {
-        let _charge = charge;
-        let entry = state.filter(&name)?;
-        let mut turn = state.turn();
-        let words = keys.words();
-        turn.counts.add(Counter::Reads, 1);
-        entry.contains_many(words, &mut turn);
-        entry.check_file()?;
-        turn.counts.checked(words.len(), turn.answers.count_ones());
-        state.end(&mut turn)?;
-        let present: Vec<bool> = (0..words.len()).map(|i| turn.answers.get(i)).collect();
-        let found = present.iter().filter(|&&present| present).count();
-        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
     })
     .await
 }

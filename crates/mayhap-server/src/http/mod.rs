@@ -1,27 +1,34 @@
 //! The same filters for people: REST, metrics, health, a page.
 //!
 //! ```text
-//! server.rs ─► guard.rs ─► routes.rs ─► filters.rs, file.rs ─► keyspace, log
+//! server.rs ─► guard.rs ─► routes.rs ─► filters.rs and others ─► keyspace, log
 //! sockets      who asks    which path    what to do
 //! ```
 //!
 //! `server.rs` accepts connections, `guard.rs` checks who may do what, `routes.rs` maps paths to
-//! handlers, `filters.rs` and `file.rs` are the handlers. `body.rs` reads what requests bring,
-//! within limits, `door.rs` has places for all, `name.rs` the filter's name from the path,
+//! handlers, `filters.rs`, `create.rs`, `items.rs`, `which.rs`, `file.rs`, `expiry.rs` and
+//! `rename.rs` are the handlers. `body.rs` reads what requests bring, within limits, `option.rs`
+//! options in it, `door.rs` has places for all, `name.rs` the filter's name from the path,
 //! `failure.rs` is what goes wrong, `ui/` the dashboard. Work on filters is done on threads of its
 //! own, since an answer may have to wait for a disk. `openapi.json` is the description for
 //! programs.
 
 mod body;
+mod create;
 mod door;
+mod expiry;
 mod failure;
 mod file;
 mod filters;
 mod guard;
+mod items;
 mod name;
+mod option;
+mod rename;
 mod routes;
 mod server;
 mod ui;
+mod which;
 
 pub(crate) use name::encode;
 pub use server::Http;

@@ -1,13 +1,13 @@
 //! Which path does what.
 
-use super::{Failure, State, file, filters, guard, ui};
+use super::{Failure, State, create, expiry, file, filters, guard, items, rename, ui, which};
 use crate::config::Rights;
 use axum::Router;
 use axum::extract::{Extension, State as From};
 use axum::http::{StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{MethodRouter, get, post, put};
 
 const PAGE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
@@ -24,14 +24,16 @@ pub(super) fn router(state: State) -> Router {
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route("/v1/filters", get(filters::list))
-        .route(
-            "/v1/filters/{name}",
-            get(filters::info).put(filters::create).delete(filters::delete),
-        )
-        .route("/v1/filters/{name}/add", post(filters::add))
-        .route("/v1/filters/{name}/check", post(filters::check))
+        .route("/v1/filters/{name}", get(filters::info).put(create::create).delete(filters::delete))
+        .route("/v1/filters/{name}/add", post(items::add))
+        .route("/v1/filters/{name}/check", post(items::check))
+        .route("/v1/filters/{name}/remove", post(items::remove))
+        .route("/v1/filters/{name}/age", post(items::age))
         .route("/v1/filters/{name}/merge", post(filters::merge))
         .route("/v1/filters/{name}/file", get(file::download).put(file::upload))
+        .route("/v1/filters/{name}/expiry", put(expiry::set).delete(expiry::remove))
+        .route("/v1/filters/{name}/rename", post(rename::rename))
+        .route("/v1/which", post(which::which))
         .merge(ui::router())
         .fallback(|| async {
             Failure::new(StatusCode::NOT_FOUND, "no such path; see /openapi.json")

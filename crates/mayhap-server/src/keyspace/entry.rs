@@ -3,7 +3,8 @@
 use super::growth::Growth;
 use super::kind::{Contents, Filter, Home, Target};
 use super::outgoing::Outgoing;
-use super::{Info, InsertError, LayerInfo, Measured, Options, Shape, Spec, Unreadable};
+use super::{DigestError, Hash, Info, InsertError, LayerInfo, Measured, Options, Shape, Spec};
+use super::{Unreadable, WrongKind};
 use crate::Turn;
 use crate::count::Count;
 use crate::durable::Tally;
@@ -84,6 +85,31 @@ impl Entry {
         self.digest_function.as_ref()
     }
 
+    /// Its digest function in words: `xxh3:` and the seed, or `sip13:` and the id of the key.
+    pub fn digest_name(&self) -> Option<String> {
+        let function = self.digest_function.as_ref()?;
+        Some(format!("{}:{:016x}", function.name(), function.parameter()))
+    }
+
+    /// That digests can be looked up in it.
+    ///
+    /// # Errors
+    ///
+    /// [`DigestError::NoDigests`].
+    pub fn check_digests(&self) -> Result<(), DigestError> {
+        self.digest_function.map(|_| ()).ok_or(DigestError::NoDigests)
+    }
+
+    /// That digests can be inserted by a user, who is an admin or not.
+    ///
+    /// # Errors
+    ///
+    /// [`DigestError`].
+    pub fn check_new_digests(&self, is_admin: bool) -> Result<(), DigestError> {
+        self.check_digests()?;
+        if self.spec.hash == Hash::Keyed && !is_admin { Err(DigestError::Keyed) } else { Ok(()) }
+    }
+
     /// Whether the key may be in it; a window answers for the time `now`. For a file the answer
     /// holds if [`Entry::check_file`] says so afterwards.
     #[inline]
@@ -94,10 +120,21 @@ impl Entry {
         }
     }
 
-    /// How long ago the key came, if it may be in a window; `None` for other kinds too.
-    pub fn age(&self, key: &[u8], now: u64) -> Option<Age> {
-        let function = self.digest_function.as_ref()?;
-        self.filter.age(function.digest(key), now)
+    /// How long before `now` each of these keys came, in items or milliseconds as the window is;
+    /// `None` for one that is surely not in it.
+    ///
+    /// # Errors
+    ///
+    /// [`WrongKind::NotWindow`] for all but windows.
+    pub fn ages(
+        &self,
+        keys: Words<'_>,
+        now: u64,
+    ) -> Result<impl Iterator<Item = Option<Age>>, WrongKind> {
+        let (Shape::Window { .. }, Some(function)) = (self.spec.shape, self.digest_function) else {
+            return Err(WrongKind::NotWindow(self.filter.kind()));
+        };
+        Ok(keys.iter().map(move |key| self.filter.age(function.digest(key), now)))
     }
 
     /// [`Entry::contains`] for a key that is already a digest; `false` for schemes of others.
@@ -191,14 +228,18 @@ impl Entry {
         self.filter.insert_many(self.target(), turn)
     }
 
-    /// Removes a key, once; `false` if it is surely not there.
+    /// Removes many keys in order, each once; the answers are in [`Turn::answers`], `false` for one
+    /// that is surely not there.
     ///
     /// # Errors
     ///
-    /// [`InsertError::ReadOnly`] for all but counting filters.
-    pub fn remove(&self, key: &[u8], turn: &mut Turn) -> Result<bool, InsertError> {
-        let function = self.digest_function.ok_or(InsertError::ReadOnly)?;
-        self.filter.remove(function.digest(key), self.target(), turn)
+    /// [`WrongKind::NotCounting`] for all but counting filters; nothing is removed then.
+    pub fn remove_many(&self, keys: Words<'_>, turn: &mut Turn) -> Result<(), WrongKind> {
+        turn.digests.clear();
+        if let Some(function) = &self.digest_function {
+            turn.digests.extend(keys.iter().map(|key| function.digest(key)));
+        }
+        self.filter.remove_many(self.target(), turn)
     }
 
     const fn target(&self) -> Target<'_> {

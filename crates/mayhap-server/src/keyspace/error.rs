@@ -60,6 +60,8 @@ pub enum CreateError {
     Spec(SpecError),
     /// There is no such filter, or no such union.
     Filter(mayhap::Error),
+    /// It would replace a file.
+    ReadOnly,
     /// A union of files.
     OfFiles,
     /// A union of nothing.
@@ -101,6 +103,27 @@ pub enum InsertError {
 /// Why a filter that is a file does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unreadable(pub(super) Changed);
+
+/// Something that only filters of another kind can do; with the kind of this one, as
+/// [`Info::kind`](super::Info::kind) has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WrongKind {
+    /// Items cannot be removed from it.
+    NotCounting(&'static str),
+    /// It does not know when items came.
+    NotWindow(&'static str),
+}
+
+/// Why a filter takes no digests in place of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// It hashes in another system's way.
+    NoDigests,
+    /// Whoever sends digests chooses the bits, which its key is there to prevent.
+    Keyed,
+}
 
 /// Why something that is no insertion was not done.
 #[derive(Debug, Clone, PartialEq)]

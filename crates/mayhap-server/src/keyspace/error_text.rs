@@ -1,8 +1,8 @@
 //! The errors of the keyspace as text.
 
 use super::{
-    BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable,
+    BadFilter, ChangeError, CreateError, DigestError, FileError, FileProblem, InsertError,
+    LongName, RecoveryError, SpecError, TooLarge, Unreadable, WhichError, WrongKind,
 };
 use std::error::Error;
 use std::fmt::{Display, Formatter, Result};
@@ -63,6 +63,7 @@ impl Display for CreateError {
             Self::Name(name) => name.fmt(f),
             Self::Spec(number) => number.fmt(f),
             Self::Filter(error) => core(error, f),
+            Self::ReadOnly => f.write_str(READ_ONLY),
             Self::OfFiles => f.write_str("files cannot be merged"),
             Self::OfNothing => f.write_str("nothing to unite"),
             Self::Log(refused) => refused.fmt(f),
@@ -85,6 +86,45 @@ impl Display for InsertError {
                  new filter"
             ),
             Self::Log(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl Display for WrongKind {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NotCounting(kind) => write!(
+                f,
+                "this filter is {kind}; items can be removed from counting filters only (option \
+                 counting)"
+            ),
+            Self::NotWindow(kind) => write!(
+                f,
+                "this filter is {kind}; only window filters know when items arrived (option window)"
+            ),
+        }
+    }
+}
+
+impl Display for DigestError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::NoDigests => "the filter has no digests of 64 bits; send the items",
+            Self::Keyed => {
+                "digests are added to a keyed filter by users with the right admin only; send the \
+                 items, or create an unkeyed filter"
+            }
+        })
+    }
+}
+
+impl Display for WhichError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::TooMany => {
+                write!(f, "filters times items must be at most {}", super::MAX_PROBES)
+            }
+            Self::Unreadable { name, why } => write!(f, "{}: {why}", name.escape_ascii()),
         }
     }
 }
@@ -203,6 +243,9 @@ impl Error for LongName {}
 impl Error for SpecError {}
 impl Error for CreateError {}
 impl Error for InsertError {}
+impl Error for WrongKind {}
+impl Error for DigestError {}
+impl Error for WhichError {}
 impl Error for ChangeError {}
 impl Error for BadFilter {}
 impl Error for RecoveryError {}

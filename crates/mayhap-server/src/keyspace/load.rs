@@ -8,7 +8,7 @@ use super::incoming::Incoming;
 use super::kind::Contents;
 use super::loading::Loading;
 use super::lock::locked;
-use super::names::Record;
+use super::names::{Ready, Record};
 use super::outgoing::Outgoing;
 use super::{BadFilter, ChangeError, CreateError, Entry, Keyspace, TooLarge};
 use crate::durable::Log;
@@ -43,6 +43,15 @@ pub enum LoadError {
     Bad(BadFilter),
     /// As for any new filter.
     Create(CreateError),
+}
+
+impl From<CreateError> for LoadError {
+    fn from(error: CreateError) -> Self {
+        match error {
+            CreateError::Exists => Self::Exists,
+            error => Self::Create(error),
+        }
+    }
 }
 
 impl Keyspace {
@@ -122,9 +131,39 @@ impl Keyspace {
         now: u64,
         log: Option<&Log>,
     ) -> Result<Option<Arc<Entry>>, LoadError> {
-        if self.get(name, now).is_some() {
-            return Err(LoadError::Exists);
-        }
+        self.take_chunk(name, cursor, bytes, false, now, log)
+    }
+
+    /// [`Keyspace::load_chunk`] in place of the filter that may have the name, which answers until
+    /// the last chunk was found sound: everybody sees all of the old one or all of the new one, and
+    /// so does a restart whenever it comes. Both are in memory until then. The new one never
+    /// expires.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keyspace::load_chunk`], and [`CreateError::ReadOnly`] if a file has the name; the old
+    /// filter stays.
+    pub fn replace_by_chunk(
+        &self,
+        name: &[u8],
+        cursor: i64,
+        bytes: &[u8],
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Option<Arc<Entry>>, LoadError> {
+        self.take_chunk(name, cursor, bytes, true, now, log)
+    }
+
+    fn take_chunk(
+        &self,
+        name: &[u8],
+        cursor: i64,
+        bytes: &[u8],
+        replaces: bool,
+        now: u64,
+        log: Option<&Log>,
+    ) -> Result<Option<Arc<Entry>>, LoadError> {
+        self.check_free(name, replaces, now)?;
         self.check_name(name).map_err(|name| LoadError::Create(name.into()))?;
         let mut all = locked(&self.loading);
         if cursor == 1 {
@@ -163,7 +202,7 @@ impl Keyspace {
             return Ok(None);
         }
         drop(all);
-        self.load_whole(name, &incoming.loading, now, log).map(Some)
+        self.load_whole(name, &incoming.loading, replaces, now, log).map(Some)
     }
 
     /// Bytes of the filter whose last chunk this is; none if others follow.
@@ -178,6 +217,7 @@ impl Keyspace {
         &self,
         name: &[u8],
         loading: &Loading,
+        replaces: bool,
         now: u64,
         log: Option<&Log>,
     ) -> Result<Arc<Entry>, LoadError> {
@@ -186,13 +226,8 @@ impl Keyspace {
         // Without the padding of the file.
         charge.give_back(charge.bytes().saturating_sub(contents.num_bytes()));
         let filter = self.filter(contents, &spec, charge);
-        let log = log.map(|log| (log, Record::Now));
-        self.publish(name, spec, filter, now, log, Some(loading.bytes())).map_err(|error| {
-            match error {
-                CreateError::Exists => LoadError::Exists,
-                error => LoadError::Create(error),
-            }
-        })
+        let ready = Ready { name, spec, filter, dump: Some(loading.bytes()), replaces };
+        Ok(self.publish(ready, now, log.map(|log| (log, Record::Now)))?)
     }
 
     /// Makes a filter that holds the keys of all of these, which stay as they are.
@@ -226,9 +261,10 @@ impl Keyspace {
             let bytes = union.num_bytes();
             union.write(&mut dump).map_err(|_| CreateError::OutOfMemory { bytes })?;
         }
-        let filter = self.filter(union, &first.spec, charge);
-        let log = log.map(|log| (log, Record::Now));
-        self.publish(name, first.spec, filter, now, log, Some(&dump))
+        let spec = first.spec;
+        let filter = self.filter(union, &spec, charge);
+        let ready = Ready { name, spec, filter, dump: Some(&dump), replaces: false };
+        self.publish(ready, now, log.map(|log| (log, Record::Now)))
     }
 
     /// Forgets dumps that nobody went on with for a minute.

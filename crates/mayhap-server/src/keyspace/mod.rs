@@ -1,14 +1,14 @@
 //! The filters by name.
 //!
-//! `names.rs` is names to filters, `scan.rs` goes over all of them, `upkeep.rs` is what they need
-//! now and then. `entry.rs` is one filter with what belongs to it, `spec.rs` what it was created to
-//! be, `info.rs` what it says of itself; the kinds are in `kind/`. `sizes.rs` keeps sizes that were
-//! worked out, `overhead.rs` says what a filter costs beside its bits, `growth.rs` allocates layers
-//! before they are needed. `load.rs` is dumps that go out (`outgoing.rs`) and come in
-//! (`incoming.rs`, `loading.rs`), `files.rs` filters that lie in the data folder (`watched.rs`),
-//! `recovery.rs` those that come back at start. `options.rs` is the limits, `glob.rs` the patterns
-//! of scans, `lock.rs` locks that go on after a panic, `error.rs` and `error_text.rs` what can go
-//! wrong.
+//! `names.rs` is names to filters, `scan.rs` goes over all of them, `which.rs` queries several,
+//! `upkeep.rs` is what they need now and then. `entry.rs` is one filter with what belongs to it,
+//! `spec.rs` what it was created to be, `info.rs` what it says of itself; the kinds are in `kind/`.
+//! `sizes.rs` keeps sizes that were worked out, `overhead.rs` says what a filter costs beside its
+//! bits, `growth.rs` allocates layers before they are needed, `growth_limit.rs` says how far a
+//! filter may grow. `load.rs` is dumps that go out (`outgoing.rs`) and come in (`incoming.rs`,
+//! `loading.rs`), `files.rs` filters that lie in the data folder (`watched.rs`), `recovery.rs`
+//! those that come back at start. `options.rs` is the limits, `glob.rs` the patterns of scans,
+//! `lock.rs` locks that go on after a panic, `error.rs` and `error_text.rs` what can go wrong.
 
 mod entry;
 mod error;
@@ -16,6 +16,7 @@ mod error_text;
 mod files;
 mod glob;
 mod growth;
+mod growth_limit;
 mod incoming;
 mod info;
 mod kind;
@@ -34,14 +35,16 @@ mod spec;
 mod tests;
 mod upkeep;
 mod watched;
+mod which;
 
 pub use entry::Entry;
 pub use error::{
-    BadFilter, ChangeError, CreateError, FileError, FileProblem, InsertError, LongName,
-    RecoveryError, SpecError, TooLarge, Unreadable,
+    BadFilter, ChangeError, CreateError, DigestError, FileError, FileProblem, InsertError,
+    LongName, RecoveryError, SpecError, TooLarge, Unreadable, WrongKind,
 };
 pub use glob::matches;
 pub use growth::Growing;
+pub(crate) use growth_limit::room_within;
 pub use info::{Info, LayerInfo, Measured};
 pub use kind::FEWEST_ITEMS;
 pub use load::{CHUNK_BYTES, LoadError};
@@ -52,3 +55,4 @@ pub use recovery::Recovery;
 pub use scan::{MAX_PATTERN_BYTES, Page};
 pub use spec::{Hash, MAX_EXPANSION, SPEC_BYTES, Shape, Spec};
 pub use upkeep::Upkeep;
+pub use which::{MAX_PROBES, Which, WhichError};

@@ -164,7 +164,7 @@ impl Keyspace {
         let charge = plan.charge(&self.options, &self.budget)?;
         let contents = plan.build(self.options.digest_function(spec.hash))?;
         let filter = self.filter(contents, &spec, charge);
-        self.publish(name, spec, filter, now, log, None)
+        self.publish(Ready { name, spec, filter, dump: None, replaces: false }, now, log)
     }
 
     /// The filter of this name, or a new one, whose record is written with what the turn commits
@@ -191,27 +191,37 @@ impl Keyspace {
         }
     }
 
-    /// Gives a filter that is ready an id and a name.
-    ///
-    /// `dump` is what is in it, if anything is. It is in the log before the name is, so that a
-    /// restart, whenever it comes, finds the filter whole or not at all.
-    pub(super) fn publish(
+    /// That a new filter can have this name: that there is none, or one that it may replace.
+    pub(super) fn check_free(
         &self,
         name: &[u8],
-        spec: Spec,
-        filter: Box<dyn Filter>,
+        replaces: bool,
+        now: u64,
+    ) -> Result<(), CreateError> {
+        match self.get(name, now) {
+            Some(entry) if replaces && entry.is_read_only() => Err(CreateError::ReadOnly),
+            Some(_) if !replaces => Err(CreateError::Exists),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives a filter that is ready an id and a name.
+    ///
+    /// What is in it is in the log before the name is, so that a restart, whenever it comes, finds
+    /// the filter whole, or the one that it replaces, or none.
+    pub(super) fn publish(
+        &self,
+        ready: Ready<'_>,
         now: u64,
         log: Option<(&Log, Record)>,
-        dump: Option<&[u8]>,
     ) -> Result<Arc<Entry>, CreateError> {
+        let Ready { name, spec, filter, dump, replaces } = ready;
         // Before anything is written.
         let overhead = self.charge_overhead(name)?;
         let id = {
             let mut next_id = locked(&self.changing);
             // Before anything is written for a name that is taken.
-            if self.get(name, now).is_some() {
-                return Err(CreateError::Exists);
-            }
+            self.check_free(name, replaces, now)?;
             *next_id += 1;
             *next_id - 1
         };
@@ -221,12 +231,12 @@ impl Keyspace {
         fail_point("create.contents");
         let _changing = locked(&self.changing);
         // One that has expired is replaced by what follows, in the log too.
-        if self.get(name, now).is_some() {
+        if let Err(taken) = self.check_free(name, replaces, now) {
             if let Some((log, _)) = log.filter(|_| contents.is_some()) {
                 // So that the next start need not keep contents to its end that nobody wants.
                 let _ = log.now(&Operation::Remove { id });
             }
-            return Err(CreateError::Exists);
+            return Err(taken);
         }
         let entry = Arc::new(Entry::new(id, spec, 0, filter, (overhead, self.expiring.clone())));
         let name: Arc<[u8]> = name.into();
@@ -254,9 +264,15 @@ impl Keyspace {
         contents.into_filter(spec, home(&self.options, &self.growth), charge)
     }
 
+    /// With `changing` held. A name is in the index once, also while [`Keyspace::put`] follows.
     pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {
         let named = Named { name: name.clone(), entry: entry.clone() };
-        write(&self.by_id).insert(entry.id, named);
+        let replaced = self.names.pin().get(name).map(|entry| entry.id);
+        let mut by_id = write(&self.by_id);
+        if let Some(id) = replaced {
+            by_id.remove(&id);
+        }
+        by_id.insert(entry.id, named);
     }
 
     /// Publishes, in place of the one that may have the name.
@@ -412,6 +428,17 @@ impl Keyspace {
         let (found, limit) = (name.len(), self.options.max_name_bytes);
         if found > limit { Err(LongName { found, limit }) } else { Ok(()) }
     }
+}
+
+/// A filter that is ready to be seen.
+pub(super) struct Ready<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) spec: Spec,
+    pub(super) filter: Box<dyn Filter>,
+    /// What is in it, if anything is.
+    pub(super) dump: Option<&'a [u8]>,
+    /// The one that has the name gives way.
+    pub(super) replaces: bool,
 }
 
 /// When the record of a creation is written.

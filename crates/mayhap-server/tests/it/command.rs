@@ -350,5 +350,5 @@ fn which_refuses_more_work_than_a_request_may_make() {
     let mut request = words("BF.WHICH 2000");
     request.resize(2 + 2_000 + 600, b"x".to_vec());
     let answer = String::from_utf8(server.ask(&request)).unwrap();
-    assert_eq!(answer, "-ERR keys times items must be at most 1048576\r\n");
+    assert_eq!(answer, "-ERR filters times items must be at most 1048576\r\n");
 }

@@ -249,7 +249,7 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
         for name in ["other", "shop", "Shop:1", "shop%3"] {
             let line = line.replace("{name}", name);
             let body = match line.rsplit('/').next().unwrap() {
-                "add" | "check" => r#"{"items":[]}"#,
+                "add" | "check" | "remove" | "age" => r#"{"items":[]}"#,
                 "merge" => r#"{"from":["shop:1"]}"#,
                 _ => "{}",
             };
@@ -262,11 +262,19 @@ fn every_name_over_http_is_held_to_the_prefix_of_the_user() {
         let status = ask("POST /v1/filters/shop:2/merge", &format!(r#"{{"from":{from}}}"#));
         assert_eq!(status, 403, "{from}");
     }
+    for names in [r#"["other"]"#, r#"["shop:1","other"]"#, r#"["none","shop:1"]"#] {
+        let status = ask("POST /v1/which", &format!(r#"{{"names":{names},"items":["a"]}}"#));
+        assert_eq!(status, 403, "{names}");
+    }
+    assert_eq!(ask("POST /v1/which", r#"{"names":["shop:1"],"items":["a"]}"#), 200);
+    for to in [r#""to":"other""#, r#""to":"shop""#, r#""to_base64":"b3RoZXI=""#] {
+        assert_eq!(ask("POST /v1/filters/shop:1/rename", &format!("{{{to}}}")), 403, "{to}");
+    }
     assert_eq!(ask("POST /v1/filters/shop:2/merge", r#"{"from":["shop:1"]}"#), 201);
     assert_eq!(server.shared.keyspace.len(), 2);
 }
 
-const PATHS: [(Needs, &str); 22] = [
+const PATHS: [(Needs, &str); 29] = [
     (Needs::Nothing, "GET /"),
     (Needs::Nothing, "GET /style.css"),
     (Needs::Nothing, "GET /healthz"),
@@ -284,9 +292,16 @@ const PATHS: [(Needs, &str); 22] = [
     (Needs::Write, "DELETE /v1/filters/{name}"),
     (Needs::Write, "POST /v1/filters/{name}/add"),
     (Needs::Read, "POST /v1/filters/{name}/check"),
+    (Needs::Write, "POST /v1/filters/{name}/remove"),
+    (Needs::Read, "POST /v1/filters/{name}/age"),
     (Needs::ReadAndWrite, "POST /v1/filters/{name}/merge"),
+    (Needs::Write, "PUT /v1/filters/{name}/expiry"),
+    (Needs::Write, "DELETE /v1/filters/{name}/expiry"),
+    (Needs::Write, "POST /v1/filters/{name}/rename"),
+    (Needs::Read, "POST /v1/which"),
     (Needs::Read, "GET /v1/filters/{name}/file"),
     (Needs::Write, "PUT /v1/filters/{name}/file"),
+    (Needs::Write, "PUT /v1/filters/{name}/file?replace=true"),
     // Nothing of ours, so it is not told to strangers either.
     (Needs::Any, "GET /none"),
     (Needs::Any, "GET /v1/filters/{name}/none"),
@@ -319,8 +334,9 @@ fn every_path_asks_for_its_right_of_every_sort_of_user() {
             let all = [("Content-Type", kind), ("Authorization", &*login)];
             let headers = if user.is_empty() { &all[..1] } else { &all[..] };
             let body: &[u8] = match line.rsplit('/').next().unwrap() {
-                "add" | "check" => br#"{"items":[]}"#,
+                "add" | "check" | "remove" | "age" => br#"{"items":[]}"#,
                 "merge" => br#"{"from":["f"]}"#,
+                "which" => br#"{"names":["f"],"items":[]}"#,
                 _ => b"{}",
             };
             let status = server.ask(&line, headers, body).status;

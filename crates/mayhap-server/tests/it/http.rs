@@ -292,7 +292,6 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
         json!({ "target_fpp": -0.1 }),
         json!({ "target_fpp": "1%" }),
         json!({ "fixed": true, "expansion": 2 }),
-        json!({ "expansion": 0 }),
         json!({ "expansion": 32_769 }),
         json!({ "capcity": 1 }),
     ] {
@@ -311,7 +310,7 @@ fn bodies_that_are_not_as_they_should_be_are_refused_and_change_nothing() {
 }
 
 /// A server that keeps its filters in this folder.
-fn kept(folder: &Path, policy: Policy) -> Server {
+pub(crate) fn kept(folder: &Path, policy: Policy) -> Server {
     let options = Options::new(KEY);
     let recovery = Recovery::new(options);
     let mut settings = durable::Options::new(DigestFunction::sip13(KEY));

@@ -3,8 +3,9 @@
 
 use super::keyspace::{KEY, keyspace, numbered, turn, with_words};
 use mayhap_server::keyspace::{
-    CreateError, Hash, InsertError, Keyspace, Options, Shape, Spec, TooLarge,
+    CreateError, Hash, InsertError, Keyspace, Options, Shape, Spec, TooLarge, WrongKind,
 };
+use mayhap_server::resp::Words;
 use proptest::prelude::*;
 
 #[test]
@@ -140,8 +141,9 @@ fn a_counting_filter_forgets_what_is_removed_and_a_window_what_is_old() {
     let counting = spec(Shape::Counting { capacity: 1_000, error: 1e-4 });
     let counting = keyspace.create(b"counting", counting, 1, None).unwrap();
     assert!(counting.insert(b"a", &mut turn).unwrap() && counting.insert(b"b", &mut turn).unwrap());
-    assert_eq!(counting.remove(b"a", &mut turn), Ok(true));
-    assert_eq!(counting.remove(b"a", &mut turn), Ok(false));
+    let two = Words::new(b"aa", &[(0, 1), (1, 2)]);
+    counting.remove_many(two, &mut turn).unwrap();
+    assert_eq!(turn.answers.iter().collect::<Vec<_>>(), [true, false]);
     assert!(!counting.contains(b"a", 1) && counting.contains(b"b", 1));
     assert_eq!(counting.info().items, 1);
     let shape = Shape::Window { items: 1_000, time_ms: 60_000, error: 1e-6 };
@@ -149,5 +151,5 @@ fn a_counting_filter_forgets_what_is_removed_and_a_window_what_is_old() {
     turn.now = 1_000_000;
     assert!(window.insert(b"a", &mut turn).unwrap());
     assert!(window.contains(b"a", 1_060_000) && !window.contains(b"a", 1_065_000));
-    assert_eq!(window.remove(b"a", &mut turn), Err(InsertError::ReadOnly));
+    assert_eq!(window.remove_many(two, &mut turn), Err(WrongKind::NotCounting("window")));
 }

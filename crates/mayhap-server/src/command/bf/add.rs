@@ -1,7 +1,7 @@
 //! `BF.ADD`, `BF.MADD`, `BF.REM`.
 
 use crate::command::call::{Call, Fault, Outcome};
-use crate::keyspace::{Entry, InsertError, Shape};
+use crate::keyspace::{Entry, InsertError};
 use crate::metrics::Counter;
 use crate::resp::{Reply, Words};
 
@@ -62,18 +62,11 @@ fn write_answers(call: &mut Call<'_, '_>, len: usize, outcome: Result<(), (usize
 /// `BF.REM key item [item …]`: takes items away again, each once.
 pub(in crate::command) fn remove(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
-    let entry = call.known(call.word(1))?;
-    if !matches!(entry.spec.shape, Shape::Counting { .. }) {
-        let text = "ERR items can only be removed from COUNTING filters; reserve the filter with \
-                    COUNTING";
-        return Err(text.into());
-    }
-    let items = call.words.from(2);
+    let (entry, items) = (call.known(call.word(1))?, call.words.from(2));
+    entry.remove_many(items, call.turn)?;
+    call.turn.wrote = true;
     let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(items.len());
-    call.turn.wrote = true;
-    for item in items.iter() {
-        reply.boolean(entry.remove(item, call.turn)?);
-    }
+    call.turn.answers.iter().for_each(|was_there| reply.boolean(was_there));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `BF.AGE`: how long ago items of a window came.
 
 use crate::command::call::{Call, Outcome};
-use crate::keyspace::Shape;
+use crate::resp::Reply;
 
 /// The most bytes of an answer for an item: two integers in an array.
 pub(super) const AGE_BYTES: u64 = 48;
@@ -9,18 +9,13 @@ pub(super) const AGE_BYTES: u64 = 48;
 /// `BF.AGE key item [item …]`: for each item the bounds of its age, in items or in milliseconds as
 /// the window is; null for one that is surely not in it.
 pub(in crate::command) fn age(call: &mut Call<'_, '_>) -> Outcome {
-    let entry = call.known(call.word(1))?;
-    if !matches!(entry.spec.shape, Shape::Window { .. }) {
-        let text =
-            "ERR only WINDOW filters know when items arrived; reserve the filter with WINDOW";
-        return Err(text.into());
-    }
-    let (items, now) = (call.words.from(2), call.turn.now);
-    let mut reply = call.reply();
+    let (entry, items) = (call.known(call.word(1))?, call.words.from(2));
+    let ages = entry.ages(items, call.turn.now)?;
+    let mut reply = Reply::new(call.out, call.session.resp3);
     reply.array(items.len());
     let mut found = 0;
-    for item in items.iter() {
-        match entry.age(item, now) {
+    for age in ages {
+        match age {
             None => reply.null(),
             Some(age) => {
                 found += 1;

@@ -1,13 +1,13 @@
 //! `BF.RESERVE`, `BF.INSERT`: filters are made.
 
 use super::errors::NOT_FOUND;
-use super::growth_limit::room_within;
-use super::options::{For, Reservation, capacity, error_rate};
+use super::options::{For, capacity, error_rate, finish, take};
 use crate::command::bounds::{CREATE_NS, copying};
 use crate::command::call::{Call, Fault, Outcome};
 use crate::command::word::is;
 use crate::config::Config;
-use crate::keyspace::{Entry, Shape, Spec};
+use crate::keyspace::Entry;
+use crate::reservation::Reservation;
 use crate::resp::Words;
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,17 +28,17 @@ fn reserve_filter(call: &mut Call<'_, '_>) -> Outcome {
     reservation.capacity = capacity(call.words.get(3), For::Reserve)?;
     let mut rest = call.words.from(4).iter();
     while let Some(word) = rest.next() {
-        if !reservation.take(word, &mut rest, For::Reserve)? {
+        if !take(&mut reservation, word, &mut rest, For::Reserve)? {
             return Err("ERR unknown argument received".into());
         }
     }
-    let reservation = reservation.finish(config, For::Reserve)?;
+    let reservation = finish(reservation, config, For::Reserve)?;
     call.writable()?;
     if call.entry(call.word(1)).is_some() {
         return Err("ERR item exists".into());
     }
     let spec = reservation.spec(config);
-    check_scale(call, &reservation, &spec)?;
+    reservation.check_scale(&call.shared.keyspace, &spec)?;
     call.turn.wrote = true;
     call.shared.keyspace.create(call.word(1), spec, call.turn.now, call.log())?;
     call.ok()
@@ -119,14 +119,14 @@ impl<'a> Insert<'a> {
                 reservation.error = error_rate(rest.next(), For::Insert)?;
             } else if is(word, "nocreate") {
                 create = false;
-            } else if !reservation.take(word, &mut rest, For::Insert)? {
+            } else if !take(&mut reservation, word, &mut rest, For::Insert)? {
                 return Err("Unknown argument received".into());
             }
         }
         if items.is_some_and(|items| items.is_empty()) {
             return Err(Call::arity("bf.insert"));
         }
-        Ok(Self { reservation: reservation.finish(config, For::Insert)?, create, items })
+        Ok(Self { reservation: finish(reservation, config, For::Insert)?, create, items })
     }
 }
 
@@ -149,7 +149,7 @@ pub(in crate::command) fn insert(call: &mut Call<'_, '_>) -> Outcome {
 #[cold]
 pub(super) fn by_default(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
     let config = &call.shared.config();
-    let reservation = Reservation::by_default(config).finish(config, For::Insert)?;
+    let reservation = finish(Reservation::by_default(config), config, For::Insert)?;
     find_or_create(call, &reservation)
 }
 
@@ -158,24 +158,9 @@ pub(super) fn by_default(call: &mut Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
 fn find_or_create(call: &mut Call<'_, '_>, reservation: &Reservation) -> Result<Arc<Entry>, Fault> {
     let (shared, now) = (call.shared, call.turn.now);
     let spec = reservation.spec(&shared.config());
-    check_scale(call, reservation, &spec)?;
+    reservation.check_scale(&shared.keyspace, &spec)?;
     call.turn.wrote = true;
     // Unlike `BF.RESERVE` its row does not know of it.
     call.turn.work = call.turn.work.saturating_add(CREATE_NS);
     Ok(shared.keyspace.get_or_create(call.word(1), spec, now, call.log())?)
-}
-
-/// That a growing filter can take as many keys as `VALIDATESCALETO` says.
-fn check_scale(call: &Call<'_, '_>, reservation: &Reservation, spec: &Spec) -> Result<(), Fault> {
-    let (Some(keys), Shape::Growing { capacity, error, .. }) = (reservation.scale_to, spec.shape)
-    else {
-        return Ok(());
-    };
-    let keyspace = &call.shared.keyspace;
-    let limit = keyspace.options().max_filter_bytes.min(keyspace.max_memory());
-    if room_within(limit, capacity, error) < keys {
-        let text = "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit";
-        return Err(text.into());
-    }
-    Ok(())
 }

@@ -7,7 +7,7 @@ use super::errors::NOT_FOUND;
 use crate::Turn;
 use crate::command::bounds;
 use crate::command::call::{Call, Fault, Outcome};
-use crate::keyspace::{Entry, Hash};
+use crate::keyspace::Entry;
 use crate::metrics::Counter;
 use crate::resp::Reply;
 use mayhap::Digest;
@@ -21,12 +21,7 @@ pub(in crate::command) fn work(call: &Call<'_, '_>) -> u64 {
 pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
     call.writable()?;
     let entry = find(call)?;
-    // Whoever sends digests chooses the bits, which the key of a keyed filter is there to prevent.
-    if entry.spec.hash == Hash::Keyed && !call.session.rights.admin {
-        let text = "NOPERM digests are added to a keyed filter by users with the right admin only; \
-            send the items, or reserve the filter with KEYED no";
-        return Err(text.into());
-    }
+    entry.check_new_digests(call.session.rights.admin)?;
     read_digests(call)?;
     entry.insert_digests(call.turn).map_err(|(_, error)| error)?;
     call.turn.wrote = true;
@@ -37,6 +32,7 @@ pub(in crate::command) fn add(call: &mut Call<'_, '_>) -> Outcome {
 
 pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
     let entry = find(call)?;
+    entry.check_digests()?;
     read_digests(call)?;
     let Turn { digests, answers, counts, now, .. } = &mut *call.turn;
     entry.contains_digests(digests, *now, answers);
@@ -47,11 +43,7 @@ pub(in crate::command) fn exists(call: &mut Call<'_, '_>) -> Outcome {
 }
 
 fn find(call: &Call<'_, '_>) -> Result<Arc<Entry>, Fault> {
-    let entry = call.entry(call.word(1)).ok_or(NOT_FOUND)?;
-    if entry.digest_function().is_none() {
-        return Err("ERR the filter has no digests of 64 bits; send the items".into());
-    }
-    Ok(entry)
+    call.entry(call.word(1)).ok_or_else(|| NOT_FOUND.into())
 }
 
 /// Puts the digests of the request into the turn's.

@@ -2,7 +2,9 @@
 
 use crate::command::call::Fault;
 use crate::durable::Refused;
-use crate::keyspace::{ChangeError, CreateError, InsertError, Unreadable};
+use crate::keyspace::{
+    ChangeError, CreateError, DigestError, InsertError, Unreadable, WhichError, WrongKind,
+};
 
 pub(super) const NOT_FOUND: &str = "ERR not found";
 
@@ -35,6 +37,27 @@ impl From<ChangeError> for Fault {
             ChangeError::Log(refused) => refused.into(),
             other => format!("ERR {other}").into(),
         }
+    }
+}
+
+impl From<WrongKind> for Fault {
+    fn from(why: WrongKind) -> Self {
+        format!("ERR {why}").into()
+    }
+}
+
+impl From<DigestError> for Fault {
+    fn from(why: DigestError) -> Self {
+        match why {
+            DigestError::Keyed => format!("NOPERM {why}").into(),
+            _ => format!("ERR {why}").into(),
+        }
+    }
+}
+
+impl From<WhichError> for Fault {
+    fn from(why: WhichError) -> Self {
+        format!("ERR {why}").into()
     }
 }
 

@@ -1,10 +1,9 @@
 //! `BF.CARD`, `BF.INFO`, `BF.DEBUG`: what a filter says of itself.
 
-use super::growth_limit::room_within;
 use crate::command::bounds;
 use crate::command::call::{Call, Outcome};
 use crate::command::word::one_of;
-use crate::keyspace::{Entry, Info, LayerInfo, Shape};
+use crate::keyspace::{Entry, Info, LayerInfo, Shape, room_within};
 use crate::resp::Reply;
 use mayhap::sizing::scalable::SHARE;
 
@@ -131,11 +130,8 @@ fn write_field(reply: &mut Reply<'_>, field: Field, entry: &Entry, info: &Info, 
             None => reply.null(),
         },
         Field::Kind => reply.bulk(info.kind.as_bytes()),
-        Field::Digest => match entry.digest_function() {
-            Some(function) => {
-                let text = format!("{}:{:016x}", function.name(), function.parameter());
-                reply.bulk(text.as_bytes());
-            }
+        Field::Digest => match entry.digest_name() {
+            Some(name) => reply.bulk(name.as_bytes()),
             None => reply.null(),
         },
         Field::Reserved => match entry.spec.shape {

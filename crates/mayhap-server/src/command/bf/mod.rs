@@ -3,7 +3,7 @@
 //! `options.rs` reads what a filter is to be and `create.rs` creates it; `add.rs`, `exists.rs`,
 //! `age.rs`, `digests.rs` and `which.rs` are the data path, `info.rs` what a filter says of itself,
 //! `dump.rs` how filters move, `merge.rs` how they are united. `errors.rs` has the texts of their
-//! errors, `growth_limit.rs` how far a filter may grow.
+//! errors.
 
 mod add;
 mod age;
@@ -12,7 +12,6 @@ mod digests;
 mod dump;
 mod errors;
 mod exists;
-mod growth_limit;
 mod info;
 mod merge;
 mod options;

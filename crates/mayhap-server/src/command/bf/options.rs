@@ -7,40 +7,9 @@ use crate::command::call::Fault;
 use crate::command::number;
 use crate::command::word::one_of;
 use crate::config::Config;
-use crate::keyspace::{Hash, Shape, Spec};
-use mayhap::{DigestFunction, Layout};
-use mayhap_units::span::parse_millis;
-
-/// What `RedisBloom` takes as `EXPANSION`.
-const MAX_EXPANSION: u64 = 32_768;
-/// The bytes of a valkey-bloom seed.
-const SEED_BYTES: usize = 32;
-
-/// What a filter is to be.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reservation {
-    pub(super) capacity: u64,
-    pub(super) error: f64,
-    /// `None` unless said.
-    pub(super) expansion: Option<u32>,
-    pub(super) fixed: bool,
-    /// `VALIDATESCALETO`: keys that it must be able to grow to.
-    pub(super) scale_to: Option<u64>,
-    /// `SEED`: the digest seed of a filter that is not keyed.
-    pub(super) seed: Option<[u8; SEED_BYTES]>,
-    pub(super) keyed: Option<bool>,
-    pub(super) counting: bool,
-    pub(super) window: Option<Window>,
-    /// `None` where the server chooses.
-    pub(super) layout: Option<Layout>,
-}
-
-/// What a window holds: the last keys, or those of the last time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Window {
-    Items(u64),
-    Millis(u64),
-}
+use crate::keyspace::MAX_EXPANSION;
+use crate::reservation::{Contradiction, LAYOUTS, Reservation, Window};
+use mayhap::Layout;
 
 /// The command whose texts are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,98 +54,66 @@ const OPTIONS: [(&str, Name); 9] = [
     ("layout", Name::Layout),
 ];
 
-impl Reservation {
-    /// What a filter is that is made by an add.
-    pub(super) fn by_default(config: &Config) -> Self {
-        Self {
-            capacity: config.default_capacity,
-            error: config.default_error,
-            expansion: None,
-            fixed: false,
-            scale_to: None,
-            seed: None,
-            keyed: None,
-            counting: false,
-            window: None,
-            layout: None,
+/// Takes one option that both commands have, with its value from `rest`.
+///
+/// `Ok(false)` if the word is none of them.
+pub(super) fn take<'a>(
+    reservation: &mut Reservation,
+    word: &'a [u8],
+    rest: &mut impl Iterator<Item = &'a [u8]>,
+    of: For,
+) -> Result<bool, Fault> {
+    let Some(option) = one_of(word, &OPTIONS) else {
+        return Ok(false);
+    };
+    match option {
+        Name::NonScaling => reservation.fixed = true,
+        Name::Counting => reservation.counting = true,
+        Name::Expansion => reservation.expansion = Some(expansion(rest.next(), of)?),
+        Name::Tightening => tightening(rest.next())?,
+        Name::Seed => {
+            let seed = rest.next().and_then(|seed| seed.try_into().ok());
+            reservation.seed = Some(seed.ok_or("ERR invalid seed")?);
         }
+        Name::ScaleTo => {
+            let keys = rest.next().and_then(number::count).filter(|&keys| keys > 0);
+            reservation.scale_to = Some(keys.ok_or("ERR bad validatescaleto")?);
+        }
+        Name::Keyed => reservation.keyed = Some(yes_or_no(rest.next())?),
+        Name::Window => reservation.window = Some(window(rest.next())?),
+        Name::Layout => reservation.layout = layout(rest.next())?,
     }
+    Ok(true)
+}
 
-    /// Takes one option that both commands have, with its value from `rest`.
-    ///
-    /// `Ok(false)` if the word is none of them.
-    pub(super) fn take<'a>(
-        &mut self,
-        word: &'a [u8],
-        rest: &mut impl Iterator<Item = &'a [u8]>,
-        of: For,
-    ) -> Result<bool, Fault> {
-        let Some(option) = one_of(word, &OPTIONS) else {
-            return Ok(false);
-        };
-        match option {
-            Name::NonScaling => self.fixed = true,
-            Name::Counting => self.counting = true,
-            Name::Expansion => self.expansion = Some(expansion(rest.next(), of)?),
-            Name::Tightening => tightening(rest.next())?,
-            Name::Seed => {
-                let seed = rest.next().and_then(|seed| seed.try_into().ok());
-                self.seed = Some(seed.ok_or("ERR invalid seed")?);
-            }
-            Name::ScaleTo => {
-                let keys = rest.next().and_then(number::count).filter(|&keys| keys > 0);
-                self.scale_to = Some(keys.ok_or("ERR bad validatescaleto")?);
-            }
-            Name::Keyed => self.keyed = Some(yes_or_no(rest.next())?),
-            Name::Window => self.window = Some(window(rest.next())?),
-            Name::Layout => self.layout = layout(rest.next())?,
-        }
-        Ok(true)
+/// Looks at the options together.
+pub(super) fn finish(
+    mut reservation: Reservation,
+    config: &Config,
+    of: For,
+) -> Result<Reservation, Fault> {
+    if of == For::Insert && reservation.fixed {
+        // `RedisBloom` takes any with it, and the filter does not grow.
+        reservation.expansion = None;
     }
+    Ok(reservation.finish(config)?)
+}
 
-    /// Looks at the options together.
-    pub(super) fn finish(mut self, config: &Config, of: For) -> Result<Self, Fault> {
-        if self.fixed && self.scale_to.is_some() {
-            return Err("ERR cannot use NONSCALING and VALIDATESCALETO options together".into());
-        }
-        if of == For::Reserve && self.fixed && self.expansion.is_some_and(|by| by > 0) {
-            return Err("Nonscaling filters cannot expand".into());
-        }
-        if self.seed.is_some() && self.keyed == Some(true) {
-            let text = "ERR SEED is for unkeyed filters; omit it, or add KEYED no";
-            return Err(text.into());
-        }
-        let shapes = [self.counting, self.window.is_some(), self.fixed];
-        if shapes.iter().filter(|&&is| is).count() > 1 {
-            return Err("ERR use one of COUNTING, WINDOW and NONSCALING".into());
-        }
-        self.fixed |= self.expansion.unwrap_or(config.default_expansion) == 0;
-        if self.layout.is_some() && !self.fixed {
-            return Err("ERR LAYOUT is for NONSCALING filters".into());
-        }
-        Ok(self)
-    }
-
-    /// What the keyspace is to create.
-    pub(super) fn spec(&self, config: &Config) -> Spec {
-        let &Self { capacity, error, layout, .. } = self;
-        let shape = match self.window {
-            Some(Window::Items(items)) => Shape::Window { items, time_ms: 0, error },
-            Some(Window::Millis(time_ms)) => Shape::Window { items: capacity, time_ms, error },
-            None if self.counting => Shape::Counting { capacity, error },
-            None if self.fixed => Shape::Fixed { capacity, error, layout },
-            None => {
-                let expansion = self.expansion.unwrap_or(config.default_expansion);
-                Shape::Growing { capacity, error, expansion }
+impl From<Contradiction> for Fault {
+    fn from(why: Contradiction) -> Self {
+        match why {
+            Contradiction::FixedScaleTo => {
+                "ERR cannot use NONSCALING and VALIDATESCALETO options together"
             }
-        };
-        let hash = match (&self.seed, self.keyed) {
-            // valkey-bloom's 32 bytes become the 64 bits that seed a digest which is not keyed.
-            (Some(seed), _) => Hash::Plain { seed: DigestFunction::xxh3(0).digest(seed).get() },
-            (None, Some(false)) => Hash::Plain { seed: 0 },
-            (None, _) => Hash::Keyed,
-        };
-        Spec { shape, hash }
+            Contradiction::FixedExpansion => "Nonscaling filters cannot expand",
+            Contradiction::KeyedSeed => "ERR SEED is for unkeyed filters; omit it, or add KEYED no",
+            Contradiction::Kinds => "ERR use one of COUNTING, WINDOW and NONSCALING",
+            Contradiction::GrowingLayout => "ERR LAYOUT is for NONSCALING filters",
+            Contradiction::ScaleTo => {
+                "ERR provided VALIDATESCALETO causes bloom object to exceed memory limit"
+            }
+        }
+        .into()
     }
 }
 
@@ -206,8 +143,8 @@ fn expansion(word: Option<&[u8]>, of: For) -> Result<u32, Fault> {
     const BAD: &str = "Bad expansion";
     let word = word.ok_or(of.text("ERR no expansion", BAD))?;
     let by = number::integer(word).ok_or(of.text("ERR bad expansion", BAD))?;
-    match u64::try_from(by) {
-        Ok(by @ 0..=MAX_EXPANSION) => Ok(by as u32),
+    match u32::try_from(by) {
+        Ok(by @ 0..=MAX_EXPANSION) => Ok(by),
         _ => Err(of.text("ERR expansion must be in the range [0, 32768]", BAD).into()),
     }
 }
@@ -227,24 +164,19 @@ fn yes_or_no(word: Option<&[u8]>) -> Result<bool, Fault> {
     found.ok_or_else(|| "ERR KEYED must be yes or no".into())
 }
 
-/// A number of items, or a time in the grammar of all settings. `30m` is neither: elsewhere it
-/// would be 30 million.
+/// A number of items, or a time.
 fn window(word: Option<&[u8]>) -> Result<Window, Fault> {
     const BAD: &str = "ERR WINDOW must be a number of items or a time such as 90s, 30min, 12h, 7d";
     let word = word.ok_or(BAD)?;
-    let window = if let Some(items) = number::count(word) {
-        (items > 0).then_some(Window::Items(items))
-    } else {
-        let millis = std::str::from_utf8(word).ok().and_then(parse_millis);
-        millis.filter(|&millis| millis > 0).map(Window::Millis)
+    let window = match number::count(word) {
+        Some(items) => Window::of_items(items),
+        None => std::str::from_utf8(word).ok().and_then(Window::of_time),
     };
     window.ok_or_else(|| BAD.into())
 }
 
 /// What a filter that does not grow is made of; the server chooses where it may.
 fn layout(word: Option<&[u8]>) -> Result<Option<Layout>, Fault> {
-    let layouts =
-        [("auto", None), ("blocked", Some(Layout::Blocked)), ("standard", Some(Layout::Standard))];
-    let found = word.and_then(|word| one_of(word, &layouts));
+    let found = word.and_then(|word| one_of(word, &LAYOUTS));
     found.ok_or_else(|| "ERR LAYOUT must be auto, blocked or standard".into())
 }

@@ -6,7 +6,7 @@ use super::{Contents, FEWEST_ITEMS, Filter, Home, Plan, Target};
 use crate::Turn;
 use crate::keyspace::lock::locked;
 use crate::keyspace::spec::hash_of;
-use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec};
+use crate::keyspace::{Info, InsertError, Measured, RecoveryError, Shape, Spec, WrongKind};
 use mayhap::native::Kind;
 use mayhap::{Bitmap, Charge, CountingBloomFilter, Digest, DigestFunction, Error};
 use std::slice::from_ref;
@@ -34,6 +34,10 @@ pub(super) fn plan(capacity: u64, target_fpp: f64) -> Result<Plan, Error> {
 }
 
 impl Filter for Counting {
+    fn kind(&self) -> &'static str {
+        "counting"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         Some(self.digest_function)
     }
@@ -66,23 +70,21 @@ impl Filter for Counting {
         Ok(())
     }
 
-    fn remove(
-        &self,
-        digest: Digest,
-        target: Target<'_>,
-        turn: &mut Turn,
-    ) -> Result<bool, InsertError> {
+    fn remove_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), WrongKind> {
+        let Turn { recorder, digests, answers, .. } = turn;
         let mut ordered = locked(&self.ordered);
-        let removed = ordered.filter.remove_digest(digest);
-        if removed {
-            ordered.record(&mut turn.recorder, target, REMOVAL, from_ref(&digest));
+        ordered.filter.remove_digests_into(digests, answers);
+        // The others changed nothing.
+        let removed: Vec<Digest> = answers.iter_ones().map(|at| digests[at]).collect();
+        if !removed.is_empty() {
+            ordered.record(recorder, target, REMOVAL, &removed);
         }
-        Ok(removed)
+        Ok(())
     }
 
     fn info(&self) -> Info {
         let filter = &locked(&self.ordered).filter;
-        let base = Info::new("counting", filter.inserted_items(), self.num_bytes());
+        let base = Info::new(self.kind(), filter.inserted_items(), self.num_bytes());
         Info {
             capacity: self.capacity,
             target_fpp: filter.params().target_fpp(),

@@ -4,7 +4,7 @@ use super::Contents;
 use crate::Turn;
 use crate::durable::Tally;
 use crate::keyspace::growth::Growth;
-use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options};
+use crate::keyspace::{Info, InsertError, LayerInfo, Measured, Options, WrongKind};
 use mayhap::{Age, Bitmap, Digest, DigestFunction, Error};
 use mayhap_store::Changed;
 use std::fmt::Debug;
@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// [`Filter::digest_function`] and take keys ([`Filter::contains_key`], [`Filter::insert_key`]).
 /// What a kind does not say about insertions is that it is read only.
 pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
+    /// Its kind as [`Info::kind`] has it.
+    fn kind(&self) -> &'static str;
+
     /// How keys become digests; `None` for filters that take keys.
     fn digest_function(&self) -> Option<DigestFunction>;
 
@@ -74,15 +77,11 @@ pub(in crate::keyspace) trait Filter: Debug + Send + Sync {
         Err(InsertError::ReadOnly)
     }
 
-    /// Takes a digest out again, once; `false` if it is surely not there.
-    fn remove(
-        &self,
-        digest: Digest,
-        target: Target<'_>,
-        turn: &mut Turn,
-    ) -> Result<bool, InsertError> {
-        let _ = (digest, target, turn);
-        Err(InsertError::ReadOnly)
+    /// Takes [`Turn::digests`] out again in their order, each once; the answers are in
+    /// [`Turn::answers`], `false` for one that is surely not there.
+    fn remove_many(&self, target: Target<'_>, turn: &mut Turn) -> Result<(), WrongKind> {
+        let _ = (target, turn);
+        Err(WrongKind::NotCounting(self.kind()))
     }
 
     /// What is known of it without reading its bits.

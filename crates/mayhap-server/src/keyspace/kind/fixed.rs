@@ -106,6 +106,10 @@ impl Unordered for Fixed {
 }
 
 impl Filter for Fixed {
+    fn kind(&self) -> &'static str {
+        "fixed"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         Some(*self.filter.digest_function())
     }
@@ -132,7 +136,7 @@ impl Filter for Fixed {
     }
 
     fn info(&self) -> Info {
-        let base = Info::plain("fixed", self.filter.params(), self.items(), self.num_bytes());
+        let base = Info::plain(self.kind(), self.filter.params(), self.items(), self.num_bytes());
         Info { capacity: self.capacity, ..base }
     }
 

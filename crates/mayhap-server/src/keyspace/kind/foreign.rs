@@ -13,6 +13,10 @@ pub(in crate::keyspace) struct Foreign {
 }
 
 impl Filter for Foreign {
+    fn kind(&self) -> &'static str {
+        self.filter.format().name()
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         None
     }
@@ -23,7 +27,7 @@ impl Filter for Foreign {
 
     fn info(&self) -> Info {
         let (items, fpp) = (self.items(), self.filter.estimated_fpp());
-        let base = Info::new(self.filter.format().name(), items, self.num_bytes());
+        let base = Info::new(self.kind(), items, self.num_bytes());
         Info { capacity: items, target_fpp: fpp, expected_fpp: fpp, ..base }
     }
 

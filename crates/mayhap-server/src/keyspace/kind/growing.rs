@@ -101,6 +101,10 @@ impl Unordered for Growing {
 }
 
 impl Filter for Growing {
+    fn kind(&self) -> &'static str {
+        "growing"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         Some(*self.filter.digest_function())
     }
@@ -134,7 +138,7 @@ impl Filter for Growing {
 
     fn info(&self) -> Info {
         let filter = &self.filter;
-        let base = Info::new("growing", self.items(), self.num_bytes());
+        let base = Info::new(self.kind(), self.items(), self.num_bytes());
         Info {
             capacity: filter.capacity(),
             layers: filter.num_layers() as u64,

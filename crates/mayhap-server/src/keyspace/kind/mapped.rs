@@ -10,6 +10,10 @@ use mayhap_store::{Changed, MappedFilter};
 pub(in crate::keyspace) struct Mapped(pub(in crate::keyspace) MappedFilter);
 
 impl Filter for Mapped {
+    fn kind(&self) -> &'static str {
+        "mapped"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         Some(*self.0.filter().digest_function())
     }
@@ -23,7 +27,7 @@ impl Filter for Mapped {
     }
 
     fn info(&self) -> Info {
-        Info::plain("mapped", self.0.filter().params(), self.items(), self.num_bytes())
+        Info::plain(self.kind(), self.0.filter().params(), self.items(), self.num_bytes())
     }
 
     fn items(&self) -> u64 {

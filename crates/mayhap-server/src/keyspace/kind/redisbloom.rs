@@ -76,6 +76,10 @@ impl RedisBloom {
 }
 
 impl Filter for RedisBloom {
+    fn kind(&self) -> &'static str {
+        "redisbloom"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         None
     }
@@ -114,7 +118,7 @@ impl Filter for RedisBloom {
             expansion: filter.growth(),
             target_fpp: filter.error_rate(),
             expected_fpp: filter.estimated_fpp(),
-            ..Info::new("redisbloom", filter.num_items(), self.num_bytes())
+            ..Info::new(self.kind(), filter.num_items(), self.num_bytes())
         }
     }
 

@@ -42,6 +42,10 @@ impl Window {
 }
 
 impl Filter for Window {
+    fn kind(&self) -> &'static str {
+        "window"
+    }
+
     fn digest_function(&self) -> Option<DigestFunction> {
         Some(self.digest_function)
     }
@@ -81,7 +85,7 @@ impl Filter for Window {
             capacity: filter.expected_items(),
             target_fpp: filter.target_fpp(),
             expected_fpp: filter.expected_fpp_now(),
-            ..Info::new("window", filter.inserted_items(), self.num_bytes())
+            ..Info::new(self.kind(), filter.inserted_items(), self.num_bytes())
         }
     }
 

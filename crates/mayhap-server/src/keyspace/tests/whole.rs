@@ -174,3 +174,84 @@ fn a_log_that_ends_at_any_byte_leaves_filters_that_are_whole() {
         files.apply(event);
     }
 }
+
+/// A filter with the keys of source 1, replaced by one with those of source 0; whether that was
+/// acknowledged, and the events before it began.
+fn replace(disk: &MemoryDisk, failing: Option<Failing>, checkpoints: bool) -> (bool, usize) {
+    let (keyspace, log) = open(disk);
+    let chunks = filled(&keyspace, &log, b"a", 0);
+    filled(&keyspace, &log, b"set", 1);
+    if checkpoints {
+        log.checkpoint(&keyspace).unwrap();
+    }
+    let before = {
+        let mut state = disk.state();
+        (state.calls, state.failing) = (0, failing);
+        state.events.len()
+    };
+    let replaced = chunks.iter().all(|(cursor, bytes)| {
+        keyspace.replace_by_chunk(b"set", *cursor, bytes, 1, Some(&log)).is_ok()
+    });
+    assert_eq!(source(&keyspace), u64::from(!replaced));
+    assert_eq!(keyspace.len(), 2);
+    disk.state().failing = None;
+    if checkpoints {
+        log.tick();
+        log.checkpoint(&keyspace).unwrap();
+    }
+    (replaced, before)
+}
+
+/// The source whose keys the filter `set` has: all of one, and none of the other.
+fn source(keyspace: &Keyspace) -> u64 {
+    assert_eq!(whole(keyspace, b"set", 1), Some(KEYS));
+    let (bytes, places) = keys(0);
+    let mut turn = Turn { now: 1, ..Turn::default() };
+    let entry = keyspace.get(b"set", 1).unwrap();
+    entry.contains_many(Words::new(&bytes, &places), &mut turn);
+    u64::from(turn.answers.count_ones() == 0)
+}
+
+fn source_after(files: Files) -> u64 {
+    let (keyspace, _log) = open(&MemoryDisk::of(files));
+    assert_eq!(keyspace.len(), 2);
+    source(&keyspace)
+}
+
+#[test]
+fn a_kill_while_a_filter_is_replaced_leaves_the_old_one_or_the_new_one() {
+    for checkpoints in [false, true] {
+        let disk = MemoryDisk::default();
+        let (replaced, before) = replace(&disk, None, checkpoints);
+        assert!(replaced);
+        let (mut files, mut seen) = (Files::default(), Vec::new());
+        let events = disk.state().events.clone();
+        for (at, event) in events.iter().enumerate() {
+            files.apply(event);
+            if at >= before {
+                seen.push(source_after(files.clone()));
+            }
+        }
+        // The old one, from some event on the new one, and never the old one again.
+        let old = seen.iter().filter(|&&source| source == 1).count();
+        println!("checkpoints {checkpoints}: {} states, the old one in {old}", seen.len());
+        assert!(seen.is_sorted_by(|a, b| a >= b), "{seen:?}");
+        assert!(old > 1 && old < seen.len(), "{seen:?}");
+    }
+}
+
+#[test]
+fn a_filter_whose_replacement_the_log_refused_is_the_old_one_after_a_restart_too() {
+    let mut refused = 0;
+    for fault in [Fault::NoSpace, Fault::Full, Fault::Io] {
+        for (from, all) in (0..20).flat_map(|from| [(from, false), (from, true)]) {
+            let disk = MemoryDisk::default();
+            let (replaced, _) = replace(&disk, Some(Failing { fault, from, all }), false);
+            let found = source_after(disk.files());
+            assert_eq!(found, u64::from(!replaced), "{fault:?} at call {from}, all {all}");
+            refused += usize::from(!replaced);
+        }
+    }
+    println!("{refused} refused");
+    assert!(refused > 20, "{refused}");
+}

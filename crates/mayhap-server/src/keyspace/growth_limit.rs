@@ -5,7 +5,7 @@ use mayhap::sizing::scalable::chain;
 /// The keys for which a growing filter has room before it would take more than `limit` bytes.
 ///
 /// Every layer is sized as the filter itself does it.
-pub(super) fn room_within(limit: u64, capacity: u64, error: f64) -> u64 {
+pub(crate) fn room_within(limit: u64, capacity: u64, error: f64) -> u64 {
     let (mut room, mut bytes) = (0u64, 0u64);
     for layer in chain(capacity, error).map_while(Result::ok) {
         bytes = bytes.saturating_add(layer.num_bytes());

@@ -1,0 +1,148 @@
+//! What is done with the items of a filter: add, check, remove, and how old they are.
+
+use super::body::{Batch, Items, Json, Sent};
+use super::filters::{Answer, blocking, json, need_on};
+use super::name::Name;
+use super::{Failure, State};
+use crate::config::Rights;
+use crate::keyspace::Shape;
+use crate::metrics::Counter;
+use axum::extract::{Extension, State as From};
+use axum::http::StatusCode;
+use mayhap::Age;
+use serde::Serialize;
+
+/// `POST /v1/filters/{name}/add`
+pub(super) async fn add(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: batch, charge }: Json<Batch>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    let sent = batch.read(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        state.check_writable()?;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        if let Sent::Digests(digests) = &sent {
+            entry.check_new_digests(rights.admin)?;
+            turn.digests.extend_from_slice(digests);
+        }
+        turn.counts.add(Counter::Writes, 1);
+        turn.counts.add(Counter::ItemsAdded, sent.len() as u64);
+        let done = match &sent {
+            Sent::Keys(keys) => entry.insert_many(keys.words(), &mut turn),
+            Sent::Digests(_) => entry.insert_digests(&mut turn),
+        };
+        // Those before the one that failed are in, so their record is written too.
+        state.end(&mut turn)?;
+        if let Err((done, error)) = done {
+            let failure = Failure::from(error);
+            return Err(failure.after(done));
+        }
+        let new: Vec<bool> = (0..sent.len()).map(|i| turn.answers.get(i)).collect();
+        let added = new.iter().filter(|&&new| new).count();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "new": new, "added": added })))
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/check`
+pub(super) async fn check(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: batch, charge }: Json<Batch>,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    let sent = batch.read(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        turn.counts.add(Counter::Reads, 1);
+        match &sent {
+            Sent::Keys(keys) => entry.contains_many(keys.words(), &mut turn),
+            Sent::Digests(digests) => {
+                entry.check_digests()?;
+                entry.contains_digests(digests, turn.now, &mut turn.answers);
+            }
+        }
+        entry.check_file()?;
+        turn.counts.checked(sent.len(), turn.answers.count_ones());
+        state.end(&mut turn)?;
+        let present: Vec<bool> = (0..sent.len()).map(|i| turn.answers.get(i)).collect();
+        let found = present.iter().filter(|&&present| present).count();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "found": found })))
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/remove`
+pub(super) async fn remove(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: items, charge }: Json<Items>,
+) -> Answer {
+    need_on(rights.write, "write", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        state.check_writable()?;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        turn.counts.add(Counter::Writes, 1);
+        entry.remove_many(keys.words(), &mut turn)?;
+        state.end(&mut turn)?;
+        let present: Vec<bool> = turn.answers.iter().collect();
+        let removed = turn.answers.count_ones();
+        Ok(json(StatusCode::OK, &serde_json::json!({ "present": present, "removed": removed })))
+    })
+    .await
+}
+
+/// `POST /v1/filters/{name}/age`
+pub(super) async fn age(
+    From(state): From<State>,
+    Extension(rights): Extension<Rights>,
+    Name(name): Name,
+    Json { value: items, charge }: Json<Items>,
+) -> Answer {
+    need_on(rights.read, "read", &rights, &name)?;
+    let keys = items.keys(&state)?;
+    blocking(move || {
+        let _charge = charge;
+        let entry = state.filter(&name)?;
+        let mut turn = state.turn();
+        let words = keys.words();
+        turn.counts.add(Counter::Reads, 1);
+        let ages = entry.ages(words, turn.now)?.map(|age| age.map(Bounds::from));
+        let ages: Vec<Option<Bounds>> = ages.collect();
+        let found = ages.iter().flatten().count();
+        turn.counts.checked(words.len(), found);
+        state.end(&mut turn)?;
+        let unit = match entry.spec.shape {
+            Shape::Window { time_ms: 1.., .. } => "ms",
+            _ => "items",
+        };
+        let answer = serde_json::json!({ "ages": ages, "found": found, "unit": unit });
+        Ok(json(StatusCode::OK, &answer))
+    })
+    .await
+}
+
+/// The bounds of an age.
+#[derive(Serialize)]
+struct Bounds {
+    at_least: u64,
+    at_most: u64,
+}
+
+impl std::convert::From<Age> for Bounds {
+    fn from(Age { at_least, at_most, .. }: Age) -> Self {
+        Self { at_least, at_most }
+    }
+}
