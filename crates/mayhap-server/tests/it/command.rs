@@ -345,6 +345,22 @@ fn an_answer_that_depends_on_the_log_is_marked() {
 }
 
 #[test]
+fn a_kind_has_the_name_that_the_command_gives_it() {
+    let mut server = Server::new();
+    for (options, kind) in [
+        ("", "scalable"),
+        ("NONSCALING", "blocked"),
+        ("NONSCALING LAYOUT standard", "standard"),
+        ("COUNTING", "counting"),
+        ("WINDOW 100", "window"),
+    ] {
+        assert_eq!(server.line(&format!("BF.RESERVE {kind} 0.01 100 {options}")), "+OK\r\n");
+        let answer = format!("*1\r\n${}\r\n{kind}\r\n", kind.len());
+        assert_eq!(server.line(&format!("BF.INFO {kind} KIND")), answer);
+    }
+}
+
+#[test]
 fn which_refuses_more_work_than_a_request_may_make() {
     let mut server = Server::new();
     let mut request = words("BF.WHICH 2000");

@@ -132,7 +132,8 @@ impl Filter for Fixed {
     }
 
     fn info(&self) -> Info {
-        let base = Info::plain("fixed", self.filter.params(), self.items(), self.num_bytes());
+        let (params, items) = (self.filter.params(), self.items());
+        let base = Info::plain(params.layout().name(), params, items, self.num_bytes());
         Info { capacity: self.capacity, ..base }
     }
 

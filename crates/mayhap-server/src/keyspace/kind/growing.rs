@@ -135,7 +135,7 @@ impl Filter for Growing {
 
     fn info(&self) -> Info {
         let filter = &self.filter;
-        let base = Info::new("growing", self.items(), self.num_bytes());
+        let base = Info::new("scalable", self.items(), self.num_bytes());
         let capacity = match self.reserved {
             Some((capacity, _)) if base.items <= capacity => capacity,
             _ => filter.capacity(),
