@@ -37,6 +37,13 @@ impl Server {
         Self { shared, session, turn, after: After::Go }
     }
 
+    /// Another client of the same server.
+    pub(crate) fn another(shared: &Arc<Shared>) -> Self {
+        let session = Session::new(8, None, shared.config().users.anonymous());
+        let turn = Turn { now: NOW, ..Turn::default() };
+        Self { shared: shared.clone(), session, turn, after: After::Go }
+    }
+
     pub(crate) fn ask(&mut self, request: &[Vec<u8>]) -> Vec<u8> {
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         for word in request {
