@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod backup;
 mod bf;
 mod bitfield;
 pub mod blocking;
@@ -34,6 +35,7 @@ mod server;
 mod string;
 mod trouble;
 
+pub use backup::RemoteBackup;
 pub use bf::{BfChunk, BfGrowth, BfKind, BfOptions, RemoteBf};
 pub use error::Error;
 pub use filter::{FilterInfo, Inserted, InsertedBatch, RemoteFilter};

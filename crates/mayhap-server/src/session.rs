@@ -2,6 +2,7 @@
 
 use crate::command::Queue;
 use crate::config::Rights;
+use crate::durable::Lease;
 use std::net::SocketAddr;
 
 /// What the server knows of one connection.
@@ -27,6 +28,8 @@ pub struct Session {
     pub failed_logins: u32,
     /// The requests since `MULTI`.
     pub(crate) queue: Option<Box<Queue>>,
+    /// The backup that it makes.
+    pub(crate) lease: Option<Lease>,
 }
 
 impl Session {
@@ -43,6 +46,7 @@ impl Session {
             users_version: 0,
             failed_logins: 0,
             queue: None,
+            lease: None,
         }
     }
 

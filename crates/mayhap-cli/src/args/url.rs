@@ -74,6 +74,7 @@ fn is_taken(verb: &str, id: &str, position: usize, has_filters: bool) -> bool {
             | ("merge", "files" | "output")
             | ("dedup", "state")
             | ("push" | "pull" | "ttl", "url")
+            | ("backup", "data")
     ) || (verb, id) == ("check", "files") && position == 0 && !has_filters
 }
 
@@ -88,6 +89,7 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
         ("push", "file") => {
             ("but push needs a file first", "in the other direction: mayhap pull URL FILE")
         }
+        ("backup" | "restore", _) => ("but a backup is a folder", "name a folder"),
         ("pull", "file") => {
             ("but pull writes a file", "to copy between servers, pull to a file, then push it")
         }

@@ -30,11 +30,27 @@ fn restored(backup: &Path) -> tempfile::TempDir {
     folder
 }
 
-/// Clients write, and others save all the time, so that images and segments come and go.
 #[test]
 fn a_backup_under_load_has_all_that_was_acknowledged_before_it_began() {
+    under_load(|_| vec!["data".into()]);
+}
+
+/// Over a connection, by the same server.
+#[test]
+fn a_backup_by_url_under_load_has_all_that_was_acknowledged_before_it_began() {
+    under_load(|server| vec![url(server), "--with-key".into()]);
+}
+
+fn url(server: &Server) -> String {
+    format!("redis://127.0.0.1:{}", server.port("Redis clients: 127.0.0.1:"))
+}
+
+/// Clients write, and others save all the time, so that images and segments come and go.
+fn under_load(from: impl Fn(&Server) -> Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(folder.path(), &ARGUMENTS);
+    let from = from(&server);
+    let from: Vec<&str> = from.iter().map(String::as_str).collect();
     let is_over = AtomicBool::new(false);
     let acknowledged: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
     let filter = |writer: u64, key: u64| format!("f{writer}-{}", key % 50);
@@ -66,7 +82,7 @@ fn a_backup_under_load_has_all_that_was_acknowledged_before_it_began() {
             let name = format!("backup-{round}");
             let before: Vec<u64> =
                 acknowledged.iter().map(|keys| keys.load(Ordering::Acquire)).collect();
-            let output = mayhap(folder.path(), &["backup", "data", "-o", &name]);
+            let output = mayhap(folder.path(), &[&["backup", "-o", &name], &from[..]].concat());
             assert!(output.status.success(), "{}", text(&output));
             assert!(text(&output).contains("everything verified"), "{}", text(&output));
             backups.push((folder.path().join(name), before));
@@ -90,6 +106,55 @@ fn a_backup_under_load_has_all_that_was_acknowledged_before_it_began() {
     }
     println!("{} backups, {keys} keys acknowledged before them, 0 missing", backups.len());
     assert!(keys > 100);
+}
+
+#[test]
+fn the_key_crosses_a_connection_without_tls_only_if_that_is_wanted() {
+    let folder = damage::folder();
+    let server = Server::start(folder.path(), &ARGUMENTS);
+    let url = url(&server);
+    let key = fs::read(folder.path().join("data/key")).unwrap();
+    let hint = "--with-key";
+    for (name, options, has_key, is_hinted) in [
+        ("plain", &[][..], false, true),
+        ("none", &["--no-key"], false, false),
+        ("with", &["--with-key"], true, false),
+    ] {
+        let output = mayhap(folder.path(), &[&["backup", &url, "-o", name], options].concat());
+        let said = text(&output);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("without a secret key"), !has_key, "{said}");
+        assert_eq!(said.contains(hint), is_hinted, "{said}");
+        let copied = fs::read(folder.path().join(name).join("key")).ok();
+        assert_eq!(copied, has_key.then(|| key.clone()), "{name}");
+    }
+    server.stop();
+    let restored = restored(&folder.path().join("with"));
+    let server = Server::start(restored.path(), &ARGUMENTS);
+    for (filter, key) in [("saved", "saved-key"), ("logged", "99")] {
+        assert!(damage::has(&server, filter, key), "{filter}");
+    }
+}
+
+#[test]
+fn a_backup_by_url_says_why_there_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::start(folder.path(), &ARGUMENTS);
+    let url = url(&server);
+    for (from, to, words) in [
+        ("redis://127.0.0.1:1", "copy", "127.0.0.1:1"),
+        (&format!("{url}/0/seen"), "copy", "names a filter, not the server alone"),
+        ("redis+cluster://127.0.0.1:1", "copy", "is a cluster, not a server"),
+        (&url, "data", "data"),
+        (&url, &url, "but a backup is a folder"),
+    ] {
+        let output = mayhap(folder.path(), &["backup", from, "-o", to, "--timeout", "2s"]);
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words), "{said}");
+        assert!(!folder.path().join("copy").exists());
+    }
+    server.stop();
 }
 
 #[test]

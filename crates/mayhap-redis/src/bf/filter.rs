@@ -122,7 +122,7 @@ impl RemoteBf {
         (self.kind, self.digest) = (info.kind.map(Into::into), info.digest.map(Into::into));
     }
 
-    /// The kind by the names of `mayhap serve`: `growing`, `fixed`, `counting` and so on; `None`
+    /// The kind by the names of `mayhap serve`: `scalable`, `blocked`, `counting` and so on; `None`
     /// on other servers.
     pub fn kind(&self) -> Option<&str> {
         self.kind.as_deref()

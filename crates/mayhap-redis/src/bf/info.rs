@@ -47,10 +47,20 @@ pub(super) fn number(value: &Value) -> Option<f64> {
 pub(super) const FIELDS: [&str; 4] = ["ERROR", "REQUESTED", "KIND", "DIGEST"];
 
 impl BfKind {
-    /// The kinds as `mayhap serve` names them.
+    /// The kinds as `mayhap serve` names them; `growing` and `fixed` are of its version 0.1.
     fn names(self) -> &'static [&'static str] {
         match self {
-            Self::Bloom => &["growing", "fixed", "redisbloom", "mapped"],
+            Self::Bloom => &[
+                "scalable",
+                "blocked",
+                "standard",
+                "blocked128",
+                "blocked64",
+                "redisbloom",
+                "mapped",
+                "growing",
+                "fixed",
+            ],
             Self::Counting => &["counting"],
             Self::WindowItems(_) | Self::WindowMillis(_) => &["window"],
         }

@@ -102,7 +102,8 @@ impl RemoteBf {
         let capacity = info.requested.unwrap_or(info.capacity);
         reserve.arg(&empty).arg(rate.to_string()).arg(capacity).arg("KEYED").arg(keyed);
         match (kind, info.expansion) {
-            ("growing", Some(times)) => reserve.arg("EXPANSION").arg(times),
+            ("scalable" | "growing", Some(times)) => reserve.arg("EXPANSION").arg(times),
+            ("blocked" | "standard", _) => reserve.arg("NONSCALING").arg("LAYOUT").arg(kind),
             ("fixed", _) => reserve.arg("NONSCALING"),
             ("counting", _) => reserve.arg("COUNTING"),
             _ => return Err(refuse(next)),

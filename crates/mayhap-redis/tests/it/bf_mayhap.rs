@@ -1,11 +1,11 @@
 //! `BF.*`, against mayhap's own server on a real socket.
 
 use crate::common::{connect, keys, slices};
-use mayhap::SecretKey;
+use mayhap::{Layout, SecretKey};
 use mayhap_redis::{
     BfGrowth, BfKind, BfOptions, Error, Found, Inserted, RemoteBf, RemoteFilter, Server, find,
 };
-use mayhap_server::keyspace::{Keyspace, Options};
+use mayhap_server::keyspace::{Hash, Keyspace, Options, Shape, Spec};
 use mayhap_server::net::{self, Listen, Live, Loops};
 use mayhap_server::{Config, Shared};
 use std::net::SocketAddr;
@@ -15,7 +15,11 @@ use std::sync::Arc;
 async fn start(max_filter_bytes: u64) -> (Loops, Server) {
     let mut options = Options::new(SecretKey::new(*b"0123456789abcdef"));
     options.max_filter_bytes = max_filter_bytes;
-    let shared = Shared::new(Config::default(), Keyspace::new(options), None);
+    let keyspace = Keyspace::new(options);
+    // Of a layout that `BfOptions` has no word for.
+    let shape = Shape::Fixed { capacity: 1000, error: 0.01, layout: Some(Layout::Standard) };
+    keyspace.create(b"standard", Spec { shape, hash: Hash::Keyed }, 1, None).unwrap();
+    let shared = Shared::new(Config::default(), keyspace, None);
     let listen = vec![Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0)))];
     let options = net::Options { listen, threads: 1, ..net::Options::default() };
     let at = Loops::start(options, Arc::new(Live(shared))).unwrap();
@@ -139,6 +143,12 @@ async fn what_is_emptied_keeps_its_numbers_and_its_expiry() {
         filter.expire(None).await.unwrap();
         assert_eq!(filter.info().await.unwrap().ttl_ms, None);
     }
+    let attach = async || RemoteBf::attach(&server, "standard").await.unwrap();
+    let filter = attach().await;
+    filter.insert(b"a").await.unwrap();
+    filter.clear().await.unwrap();
+    assert!(!filter.contains(b"a").await.unwrap());
+    assert_eq!((filter.kind(), attach().await.kind()), (Some("standard"), Some("standard")));
     let window = BfOptions { kind: BfKind::WindowItems(100), ..BfOptions::new(100, 0.01) };
     let (window, _) = RemoteBf::reserve(&server, "window", window).await.unwrap();
     window.insert(b"a").await.unwrap();
@@ -157,7 +167,7 @@ async fn a_name_is_found_out_and_a_dump_takes_its_place() {
     let (filter, _) = RemoteBf::reserve(&server, "x", options).await.unwrap();
     filter.insert_batch(&[b"a", b"b"]).await.unwrap();
     let found = find(&server, "x", None).await.unwrap();
-    assert!(matches!(&found, Found::Bf(it) if it.kind() == Some("growing")), "{found:?}");
+    assert!(matches!(&found, Found::Bf(it) if it.kind() == Some("scalable")), "{found:?}");
     let chunks = filter.dump(1 << 20).await.unwrap();
     assert!(matches!(filter.dump(100).await, Err(Error::Layout { .. })));
     let taken = RemoteBf::load(&server, "x", &chunks).await;

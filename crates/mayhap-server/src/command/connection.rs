@@ -250,6 +250,7 @@ fn reset(call: &mut Call<'_, '_>) -> Outcome {
     session.resp3 = false;
     session.name.clear();
     session.queue = None;
+    session.lease = None;
     session.user = None;
     session.rights = call.shared.config().users.anonymous();
     call.reply().simple("RESET");

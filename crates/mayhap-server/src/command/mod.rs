@@ -4,12 +4,13 @@
 //! calls the handler with a `call.rs`, once `bounds.rs` has said what that may cost. Each family of
 //! commands has a file or a folder: `bf/` the filters, `keys.rs` and `expire.rs` names,
 //! `connection.rs` and `client.rs` the client itself, `transaction.rs` with `queue.rs` requests
-//! kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the server, `tools.rs`
-//! what tools ask at their start. `number.rs` and `word.rs` read arguments. docs/commands.md is the
-//! description for users.
+//! kept for `EXEC`, `server.rs`, `describe.rs`, `config.rs` and `info.rs` the server, `backup.rs`
+//! its files, `tools.rs` what tools ask at their start. `number.rs` and `word.rs` read arguments.
+//! docs/commands.md is the description for users.
 
 #![expect(clippy::unnecessary_wraps, reason = "a row of the table has handlers of one type")]
 
+mod backup;
 mod bf;
 mod bounds;
 mod call;

@@ -36,7 +36,8 @@ pub(super) const COMMANDS: &[Command] = &[
     row("time", 1, Right::Known, Places::NONE, "Returns the time of the server.", time),
 ];
 
-const NO_FOLDER: &str = "ERR there is no data folder; start the server with --data FOLDER";
+pub(super) const NO_FOLDER: &str =
+    "ERR there is no data folder; start the server with --data FOLDER";
 
 fn save(call: &mut Call<'_, '_>) -> Outcome {
     let log = call.shared.log.as_ref().ok_or(NO_FOLDER)?;

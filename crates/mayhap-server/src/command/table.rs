@@ -2,17 +2,19 @@
 
 use super::row::Command;
 use super::{
-    bf, client, config, connection, describe, expire, info, keys, server, tools, transaction,
+    backup, bf, client, config, connection, describe, expire, info, keys, server, tools,
+    transaction,
 };
 
 /// The families, each with its group for `COMMAND DOCS`.
-static FAMILIES: [(&str, &[Command]); 11] = [
+static FAMILIES: [(&str, &[Command]); 12] = [
     ("bf", bf::COMMANDS),
     ("generic", keys::COMMANDS),
     ("generic", expire::COMMANDS),
     ("connection", connection::COMMANDS),
     ("connection", client::COMMANDS),
     ("server", server::COMMANDS),
+    ("server", backup::COMMANDS),
     ("server", describe::COMMANDS),
     ("server", config::COMMANDS),
     ("server", info::COMMANDS),

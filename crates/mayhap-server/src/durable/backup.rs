@@ -1,4 +1,4 @@
-//! A copy of a data folder, also of one that a server writes to meanwhile.
+//! A copy of a data folder, also of one that a server writes to meanwhile, or has elsewhere.
 //!
 //! Images and lists never change, and no number is given twice; the manifest is replaced as a
 //! whole; the log only grows at its end. So a manifest, the lists that it names, their images, and
@@ -13,10 +13,11 @@ use super::manifest::Manifest;
 use super::recover::replay_log;
 use super::repair::Nobody;
 use super::segment;
+use super::source::{InFolder, Source};
 use super::store::{FILTERS, IMPORT, KEY, LOG, MANIFEST, segment_path};
 use super::{DataFolder, Error, Report, Store, pack};
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -71,6 +72,15 @@ pub struct Backup {
 /// there are files where the copy is to be, [`Error::Damaged`] for a copy that is not sound.
 /// Whatever is there then has no manifest and is no data folder.
 pub fn back_up(from: &Path, to: &Path, with_key: bool) -> Result<Backup, Error> {
+    back_up_from(&mut InFolder(from), to, with_key)
+}
+
+/// [`back_up`] from anywhere.
+///
+/// # Errors
+///
+/// As [`back_up`].
+pub fn back_up_from(from: &mut dyn Source, to: &Path, with_key: bool) -> Result<Backup, Error> {
     if fs::read_dir(to).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Error::io("copy into", to.into())(io::ErrorKind::AlreadyExists.into()));
     }
@@ -120,9 +130,9 @@ fn no_key(error: Error) -> Result<bool, Error> {
     if is_gone(&error) { Ok(false) } else { Err(error) }
 }
 
-fn read_manifest(from: &Path) -> Result<(Vec<u8>, Manifest), Error> {
-    let path = from.join(MANIFEST);
-    let bytes = fs::read(&path).map_err(|error| match error.kind() {
+fn read_manifest(from: &mut dyn Source) -> Result<(Vec<u8>, Manifest), Error> {
+    let path = from.path(MANIFEST);
+    let bytes = from.manifest().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
             Error::Missing { path: path.clone(), why: "every data folder has one" }
         }
@@ -134,14 +144,15 @@ fn read_manifest(from: &Path) -> Result<(Vec<u8>, Manifest), Error> {
 
 /// Copies the log, the lists and the images of a manifest, and reads the lists.
 fn copy_of(
-    from: &Path,
+    from: &mut dyn Source,
     store: &Store,
     manifest: &mut Manifest,
     copied: &mut BTreeSet<String>,
 ) -> Result<(), Error> {
     // The log first: its segments are shorter lived than images, and what is in it is what was
     // acknowledged when this began.
-    let lengths = segment_lengths(from, manifest.first_segment)?;
+    let lengths = from.segments(manifest.first_segment);
+    let lengths = lengths.map_err(Error::io("look at", from.path(LOG)))?;
     for number in store.numbers(LOG, ".log")? {
         // Of an attempt before this one.
         store.remove(&segment_path(number))?;
@@ -163,32 +174,15 @@ fn copy_of(
     paths.into_iter().try_for_each(copy_once)
 }
 
-/// How much of each segment is to be copied: a beginning of the log, at least as long as it was
-/// when this was called.
-///
-/// From the last segment to the first: where one has records, the one before it takes no more, so
-/// that its length is the last one.
-fn segment_lengths(from: &Path, first: u64) -> Result<Vec<(u64, u64)>, Error> {
-    let length = |number: u64| {
-        let path = from.join(segment_path(number));
-        path.metadata().map(|found| found.len()).map_err(Error::io("look at", path))
-    };
-    let mut last = first;
-    while from.join(segment_path(last + 1)).exists() {
-        last += 1;
-    }
-    let mut lengths = (first..=last)
-        .rev()
-        .map(|number| Ok((number, length(number)?)))
-        .collect::<Result<Vec<_>, Error>>()?;
-    lengths.reverse();
-    Ok(lengths)
-}
-
 /// Copies a file, or so many bytes of its beginning, onto the disk.
-fn copy(from: &Path, store: &Store, path: &str, bytes: Option<u64>) -> Result<u64, Error> {
-    let source = from.join(path);
-    let file = File::open(&source).map_err(Error::io("open", source.clone()))?;
+fn copy(
+    from: &mut dyn Source,
+    store: &Store,
+    path: &str,
+    bytes: Option<u64>,
+) -> Result<u64, Error> {
+    let source = from.path(path);
+    let file = from.open(path).map_err(Error::io("open", source.clone()))?;
     let mut input = file.take(bytes.unwrap_or(u64::MAX));
     let to = store.disk.create(path).map_err(store.error("create", path))?;
     let mut buffer = vec![0; COPY_BYTES];

@@ -349,13 +349,22 @@ impl Log {
         self.remove_garbage(checkpoints);
     }
 
-    fn remove_garbage(&self, checkpoints: &mut Checkpoints) {
+    /// Removes what is needed no longer, but for what leases keep.
+    pub(super) fn remove_garbage(&self, checkpoints: &mut Checkpoints) {
+        // Who gets a lease has the checkpoints locked: there is none more before the end.
+        let leased = self.leases().kept(self.options.clock.now());
+        let mut kept_back = false;
         checkpoints.garbage.retain(|path| {
+            if leased.is_some_and(|kept| kept.has(path)) {
+                kept_back = true;
+                return true;
+            }
             fail_point_of("checkpoint.removing", path);
             let removed = self.store.disk.remove(path);
             fail_point_of("checkpoint.removed", path);
             removed.is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
         });
+        self.leases().kept_back = kept_back;
     }
 
     /// Requests a checkpoint from the thread that makes them.

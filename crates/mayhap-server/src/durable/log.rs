@@ -87,6 +87,8 @@ pub struct Log {
     on_progress: RwLock<Vec<OnProgress>>,
     pub(super) checkpoints: Mutex<super::previous::Checkpoints>,
     pub(super) checkpoint_requested: AtomicBool,
+    /// After `checkpoints`.
+    pub(super) leases: Mutex<super::lease::Leases>,
     pub(super) saved: RwLock<super::stats::LastSaved>,
     pub(super) closed: AtomicBool,
     pub(super) sync_times: Times,
@@ -124,6 +126,7 @@ impl Log {
             on_progress: RwLock::new(Vec::new()),
             checkpoints: Mutex::new(checkpoints),
             checkpoint_requested: AtomicBool::new(false),
+            leases: Mutex::new(super::lease::Leases::default()),
             saved,
             closed: AtomicBool::new(false),
             sync_times: Times::default(),

@@ -9,12 +9,13 @@
 //! `recorder.rs` is what a turn of a thread writes at once, `tally.rs` what of a filter's keys is
 //! safe and what counts; `log.rs` puts records in order and writes them, `trouble.rs` refuses what
 //! cannot be written, `ticket.rs` is what may be acknowledged, `sync.rs` gets records onto the
-//! disk, `threads.rs` does so each second, `place.rs` notices when files are gone.
-//! `announced.rs` lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes
-//! images by `images.rs` and lists by `lists.rs`, and drops the log before them; `previous.rs` is
-//! what it leaves to the next one. `recover.rs` opens a folder, `load.rs` reads its images and
-//! `replay.rs` is what they give the keyspace, `repair.rs` cuts out what is damaged, `backup.rs`
-//! copies a folder that is in use. What stands in files: `store.rs` and `folder.rs` (the folder),
+//! disk, `threads.rs` does so each second, `place.rs` notices when files are gone. `announced.rs`
+//! lets a checkpoint wait for insertions that are under way. `checkpoint.rs` makes images by
+//! `images.rs` and lists by `lists.rs`, and drops the log before them; `previous.rs` is what it
+//! leaves to the next one. `recover.rs` opens a folder, `load.rs` reads its images and `replay.rs`
+//! is what they give the keyspace, `repair.rs` cuts out what is damaged, `backup.rs` copies a
+//! folder that is in use, from where `source.rs` says, and `lease.rs` keeps its files for those who
+//! copy them over a connection. What stands in files: `store.rs` and `folder.rs` (the folder),
 //! `segment.rs`, `frame.rs`, `operation.rs` and `item.rs` (the log), `manifest.rs`, `list.rs`
 //! (filters and their images), `image.rs`, `pack.rs` (images of small filters together).
 //! `options.rs`, `stats.rs` and `error.rs` are for callers. Everything goes through `disk.rs`, so
@@ -30,6 +31,7 @@ mod frame;
 mod image;
 mod images;
 mod item;
+mod lease;
 mod list;
 mod lists;
 mod load;
@@ -45,6 +47,7 @@ mod recover;
 mod repair;
 mod replay;
 mod segment;
+mod source;
 mod stats;
 mod store;
 mod sync;
@@ -55,13 +58,14 @@ mod threads;
 mod ticket;
 mod trouble;
 
-pub use backup::{Backup, back_up};
+pub use backup::{Backup, back_up, back_up_from};
 pub use checkpoint::Saves;
 pub use error::{Error, ImageError, Refused, ReplayError};
 pub use folder::DataFolder;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use folder::parse_key;
 pub use image::{Image, read_native, write_native};
+pub use lease::{Lease, LeaseError};
 pub use log::Log;
 pub use operation::Operation;
 pub use options::{Options, Policy};
@@ -69,6 +73,7 @@ pub use recorder::Recorder;
 pub use recover::{Dropped, Progress, Report};
 pub use repair::{Repaired, repair};
 pub use replay::{Answered, Filters, Replay, Saved, Snapshot};
+pub use source::Source;
 pub use stats::Stats;
 pub use tally::Tally;
 pub use threads::Threads;

@@ -217,6 +217,7 @@ impl Log {
                 last = Instant::now();
                 not_before = last + PAUSE;
             }
+            self.remove_released();
             let inner = self.lock();
             if !self.is_closed() {
                 drop(

@@ -22,7 +22,8 @@ pub struct Info {
     pub target_fpp: f64,
     /// The rate now, as predicted from the number of distinct keys.
     pub expected_fpp: f64,
-    /// `growing`, `fixed`, `counting`, `window`, `redisbloom`, `mapped`, or the name of a format.
+    /// `scalable`, `blocked` or `standard` (one that does not grow, by its layout), `counting`,
+    /// `window`, `redisbloom`, `mapped`, or the name of a format.
     pub kind: &'static str,
     /// Whether a secret key is needed to create its digests.
     pub keyed: bool,
@@ -38,7 +39,7 @@ pub struct Measured {
     /// The rate now. Far above [`Info::expected_fpp`], the keys were chosen to fill the filter.
     pub estimated_fpp: f64,
     /// Whether more bits are set than its keys explain, by more than five standard deviations: the
-    /// keys were chosen. Growing and fixed filters only; what others forget, take back or hash in
+    /// keys were chosen. Scalable and plain filters only; what others forget, take back or hash in
     /// their own way is not explained by a number of keys.
     pub fill_alarm: Option<bool>,
 }

@@ -1,9 +1,9 @@
 //! Names to filters.
 //!
-//! Asking takes no lock. Whatever changes names takes one, `changing`, over looking, writing to the
-//! log and publishing, so that what is seen comes in the order of the log. The index by id is what
-//! checkpoints and scans go over; a filter is in it, and has its name, once the log has its
-//! creation.
+//! Asking takes no lock (`table.rs`). Whatever changes names takes one, `changing`, over looking,
+//! writing to the log and publishing, so that what is seen comes in the order of the log. The index
+//! by id is what checkpoints and scans go over; a filter is in it, and has its name, once the log
+//! has its creation.
 
 use super::entry::home;
 use super::growth::Growth;
@@ -12,13 +12,13 @@ use super::kind::{Contents, Filter};
 use super::lock::{locked, read, write};
 use super::overhead::overhead_bytes;
 use super::sizes::Sizes;
+use super::table::Table;
 use super::watched::Files;
 use super::{ChangeError, CreateError, Entry, LongName, Options, Shape, Spec};
 use crate::count::Count;
 use crate::durable::{self, Log, Logged, Operation, Refused};
 use crate::fail_point::fail_point;
 use mayhap::{Budget, Charge};
-use papaya::Guard;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -32,7 +32,7 @@ pub(super) struct Named {
 /// The filters by name. Asking takes no lock.
 #[derive(Debug)]
 pub struct Keyspace {
-    names: papaya::HashMap<Arc<[u8]>, Arc<Entry>>,
+    names: Table<Entry>,
     pub(super) by_id: RwLock<BTreeMap<u64, Named>>,
     /// The id of the next filter.
     pub(super) changing: Mutex<u64>,
@@ -58,7 +58,7 @@ impl Keyspace {
     /// The same with room for the names of so many filters.
     pub(super) fn with_room(options: Options, filters: usize) -> Self {
         Self {
-            names: papaya::HashMap::with_capacity(filters),
+            names: Table::with_room(filters),
             by_id: RwLock::default(),
             changing: Mutex::new(1),
             options,
@@ -80,8 +80,7 @@ impl Keyspace {
     /// The filter of this name, if there is one that has not expired.
     #[inline]
     pub fn get(&self, name: &[u8], now: u64) -> Option<Arc<Entry>> {
-        let names = self.names.pin();
-        names.get(name).filter(|entry| !entry.is_expired(now)).cloned()
+        self.names.get(name).filter(|entry| !entry.is_expired(now))
     }
 
     /// Calls `f` with the filter of this name, if there is one that has not expired: as
@@ -89,8 +88,7 @@ impl Keyspace {
     /// all write to.
     #[inline]
     pub fn with<R>(&self, name: &[u8], now: u64, f: impl FnOnce(&Entry) -> R) -> Option<R> {
-        let names = self.names.pin();
-        names.get(name).filter(|entry| !entry.is_expired(now)).map(|entry| f(entry))
+        self.names.with(name, |entry| (!entry.is_expired(now)).then(|| f(entry))).flatten()
     }
 
     /// How many filters there are; those that expired count until they are swept.
@@ -267,7 +265,7 @@ impl Keyspace {
     /// With `changing` held. A name is in the index once, also while [`Keyspace::put`] follows.
     pub(super) fn add_to_index(&self, name: &Arc<[u8]>, entry: &Arc<Entry>) {
         let named = Named { name: name.clone(), entry: entry.clone() };
-        let replaced = self.names.pin().get(name).map(|entry| entry.id);
+        let replaced = self.names.with(name, |entry| entry.id);
         let mut by_id = write(&self.by_id);
         if let Some(id) = replaced {
             by_id.remove(&id);
@@ -277,10 +275,8 @@ impl Keyspace {
 
     /// Publishes, in place of the one that may have the name.
     pub(super) fn put(&self, name: Arc<[u8]>, entry: Arc<Entry>) {
-        let guard = self.names.guard();
-        if let Some(replaced) = self.names.insert(name, entry, &guard) {
+        if let Some(replaced) = self.names.insert(name, entry) {
             write(&self.by_id).remove(&replaced.id);
-            guard.flush();
         }
     }
 
@@ -309,11 +305,7 @@ impl Keyspace {
         let _logged = now_in(log, &Operation::Remove { id: entry.id })?;
         fail_point("remove.logged");
         write(&self.by_id).remove(&entry.id);
-        let guard = self.names.guard();
-        self.names.remove(name, &guard);
-        // So that the memory of a large filter is free when the last one asks no more, and not
-        // when many others are removed.
-        guard.flush();
+        self.names.remove(name);
         fail_point("remove.done");
         Ok(())
     }
@@ -362,7 +354,7 @@ impl Keyspace {
         // For a moment it has both names, rather than none.
         self.put(to, entry);
         fail_point("rename.both");
-        self.names.pin().remove(from);
+        self.names.remove(from);
         fail_point("rename.done");
         Ok(())
     }
@@ -403,16 +395,13 @@ impl Keyspace {
     pub fn clear(&self, log: Option<&Log>) -> Result<(), ChangeError> {
         let _changing = locked(&self.changing);
         let _logged = now_in(log, &Operation::Clear)?;
-        let guard = self.names.guard();
-        let mut by_id = write(&self.by_id);
-        by_id.retain(|_, Named { name, entry }| {
+        write(&self.by_id).retain(|_, Named { name, entry }| {
             let stays = entry.spec.shape == Shape::File;
             if !stays {
-                self.names.remove(name, &guard);
+                self.names.remove(name);
             }
             stays
         });
-        guard.flush();
         Ok(())
     }
 

@@ -37,6 +37,13 @@ impl Server {
         Self { shared, session, turn, after: After::Go }
     }
 
+    /// Another client of the same server.
+    pub(crate) fn another(shared: &Arc<Shared>) -> Self {
+        let session = Session::new(8, None, shared.config().users.anonymous());
+        let turn = Turn { now: NOW, ..Turn::default() };
+        Self { shared: shared.clone(), session, turn, after: After::Go }
+    }
+
     pub(crate) fn ask(&mut self, request: &[Vec<u8>]) -> Vec<u8> {
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
         for word in request {
@@ -341,6 +348,22 @@ fn an_answer_that_depends_on_the_log_is_marked() {
         let answer = server.line(line);
         assert!(!answer.starts_with('-'), "{line}: {answer}");
         assert_eq!(server.turn.wrote, wrote, "{line}");
+    }
+}
+
+#[test]
+fn a_kind_has_the_name_that_the_command_gives_it() {
+    let mut server = Server::new();
+    for (options, kind) in [
+        ("", "scalable"),
+        ("NONSCALING", "blocked"),
+        ("NONSCALING LAYOUT standard", "standard"),
+        ("COUNTING", "counting"),
+        ("WINDOW 100", "window"),
+    ] {
+        assert_eq!(server.line(&format!("BF.RESERVE {kind} 0.01 100 {options}")), "+OK\r\n");
+        let answer = format!("*1\r\n${}\r\n{kind}\r\n", kind.len());
+        assert_eq!(server.line(&format!("BF.INFO {kind} KIND")), answer);
     }
 }
 

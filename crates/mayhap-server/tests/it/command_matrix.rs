@@ -54,7 +54,7 @@ const COMMANDS: &[(Needs, &str)] = &[
          expireat persist pexpire pexpireat rename renamenx unlink",
     ),
     (Needs::ReadAndWrite, "bf.merge copy"),
-    (Needs::Admin, "bgsave config flushall flushdb latency save shutdown slowlog"),
+    (Needs::Admin, "bf.backup bgsave config flushall flushdb latency save shutdown slowlog"),
     // By their second word.
     (Needs::Admin, "client|list client|kill acl|list acl|users acl|getuser"),
 ];
@@ -161,8 +161,8 @@ const PLACES: &[&str] = &[
 ];
 
 /// And those that take none.
-const WITHOUT_NAMES: &str = "acl auth bgsave client cluster command config dbsize discard \
-    echo exec flushall flushdb hello info keys lastsave latency \
+const WITHOUT_NAMES: &str = "acl auth bf.backup bgsave client cluster command config dbsize \
+    discard echo exec flushall flushdb hello info keys lastsave latency \
     module multi ping quit randomkey reset role save scan select \
     shutdown slowlog time wait";
 

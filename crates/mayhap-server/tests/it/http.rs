@@ -145,7 +145,7 @@ fn a_filter_is_made_filled_asked_listed_and_removed() {
     let total = |counter| server.shared.metrics.total(counter);
     assert_eq!((total(Counter::ItemsFound), total(Counter::ItemsAbsent)), (1, 1));
     let info = server.get("/v1/filters/seen?measure=true").json();
-    assert_eq!((&info["items"], &info["kind"]), (&json!(2), &json!("growing")));
+    assert_eq!((&info["items"], &info["kind"]), (&json!(2), &json!("scalable")));
     assert!(info["fill_ratio"].as_f64().unwrap() > 0.0, "{info}");
     assert_eq!(server.get("/v1/filters").json()["filters"][0]["path"], "/v1/filters/seen");
     assert_eq!(server.ask("DELETE /v1/filters/seen", &[], b"").status, 204);

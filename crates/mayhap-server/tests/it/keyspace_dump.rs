@@ -310,7 +310,7 @@ fn files_are_served_by_name_and_take_no_keys() {
     assert_eq!((go.info().kind, go.info().num_bytes), ("bits-and-blooms", 8));
     std::fs::write(path("theirs.rb"), theirs.encode()).unwrap();
     for (file, kind) in
-        [("plain.mayhap", "mapped"), ("chain.mayhap", "growing"), ("theirs.rb", "redisbloom")]
+        [("plain.mayhap", "mapped"), ("chain.mayhap", "scalable"), ("theirs.rb", "redisbloom")]
     {
         let entry = keyspace.serve_file(&path(file)).unwrap();
         let name = file.split('.').next().unwrap().as_bytes();

@@ -5,6 +5,7 @@ mod attack_limits;
 mod attack_loads;
 mod attack_murmur;
 mod attack_promise;
+mod backup;
 mod command;
 mod command_bounds;
 mod command_dump;

@@ -8,6 +8,7 @@ use rustls::version::TLS13;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 #[test]
 fn what_config_set_changes_holds_for_the_next_request() {
@@ -131,6 +132,75 @@ fn a_reload_logs_those_out_who_changed_and_nobody_else() {
     assert!(server.line("PING").starts_with("-NOAUTH"));
     server.shared.reload(Config::default()).unwrap();
     assert_eq!(server.line("PING"), "+PONG\r\n");
+}
+
+/// Clients of several threads log in and go on while one reload follows the other, each with
+/// another password for one of two users.
+#[test]
+fn reloads_beside_logins_log_out_who_changed_and_nobody_else() {
+    const RELOADS: u64 = 500;
+    let users = |password: u64| {
+        config(&[("stays", "one", Rights::ALL), ("changes", &password.to_string(), Rights::ALL)])
+    };
+    let shared = Caller::with(users(0), |_| {}).shared;
+    // The password of the last reload that was begun, and of the last one that was done.
+    let (begun, done) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (logged_in, logged_out) = (AtomicU64::new(0), AtomicU64::new(0));
+    let (pong, mut changed) = ("+PONG\r\n", 0);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (shared, done) = (&shared, &done);
+            scope.spawn(move || {
+                let mut all = [Caller::another(shared), Caller::another(shared)];
+                assert_eq!(all[0].line("AUTH stays one"), "+OK\r\n");
+                while done.load(Ordering::Acquire) < RELOADS {
+                    assert_eq!(all[0].line("PING"), pong, "nothing was changed for it");
+                    assert_eq!(all[1].line("AUTH stays one"), "+OK\r\n");
+                    assert_eq!(all[1].line("PING"), pong);
+                }
+            });
+        }
+        for _ in 0..2 {
+            let (shared, begun, done) = (&shared, &begun, &done);
+            let (logged_in, logged_out) = (&logged_in, &logged_out);
+            scope.spawn(move || {
+                while done.load(Ordering::Acquire) < RELOADS {
+                    let mut caller = Caller::another(shared);
+                    let password = done.load(Ordering::Acquire);
+                    let answer = caller.line(&format!("AUTH changes {password}"));
+                    if answer != "+OK\r\n" {
+                        assert!(begun.load(Ordering::Acquire) > password, "{answer}");
+                        continue;
+                    }
+                    logged_in.fetch_add(1, Ordering::Relaxed);
+                    loop {
+                        let is_old = done.load(Ordering::Acquire) > password;
+                        let is_in = caller.line("PING") == pong;
+                        assert!(!(is_old && is_in), "{password} is no password any more");
+                        if !is_in {
+                            assert!(begun.load(Ordering::Acquire) > password);
+                            logged_out.fetch_add(1, Ordering::Relaxed);
+                            break;
+                        }
+                        if password == RELOADS {
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+        for password in 1..=RELOADS {
+            begun.store(password, Ordering::Release);
+            let reloaded = shared.reload(users(password));
+            changed += usize::from(reloaded.is_ok_and(|reloaded| reloaded.changed == ["user"]));
+            done.store(password, Ordering::Release);
+            std::thread::yield_now();
+        }
+    });
+    let (logged_in, logged_out) = (logged_in.into_inner(), logged_out.into_inner());
+    println!("{logged_in} logins beside {RELOADS} reloads, {logged_out} ended by one");
+    assert_eq!(changed as u64, RELOADS);
+    assert!(logged_out > 10, "{logged_out}");
 }
 
 #[test]

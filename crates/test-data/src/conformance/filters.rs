@@ -271,7 +271,7 @@ pub(super) const INFO: &[Case] = &[
     each("BF.INFO f ERROR", "*1|$5|0.001", "%1|+Error rate|,0.001"),
     each("BF.INFO f TIGHTENING", "*1|$?|?", "%1|+Tightening ratio|,0.83..."),
     each("BF.INFO f MAXSCALEDCAPACITY", "*1|?", "%1|+Max scaled capacity|?"),
-    each("BF.INFO f KIND", "*1|$7|growing", "%1|+Kind|$7|growing"),
+    each("BF.INFO f KIND", "*1|$8|scalable", "%1|+Kind|$8|scalable"),
     each("BF.INFO f REQUESTED", "*1|:1000", "%1|+Requested capacity|:1000"),
     both("BF.INFO f ASKED", "-Invalid information value"),
     each("BF.INFO f DIGEST", "*1|$22|sip13:...", "%1|+Digest|$22|sip13:..."),

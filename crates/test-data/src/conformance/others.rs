@@ -27,7 +27,7 @@ pub(super) const DIGESTS: &[Case] = &[
     both("BF.REM g a", "-ERR not found"),
     both(
         "BF.REM f a",
-        "-ERR this filter is growing; items can be removed from counting filters only (...",
+        "-ERR this filter is scalable; items can be removed from counting filters only (...",
     ),
     both("BF.RESERVE c 0.000001 100 COUNTING", "+OK"),
     each("BF.MADD c a b", "*2|:1|:1", "*2|#t|#t"),

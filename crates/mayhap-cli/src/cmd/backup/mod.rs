@@ -1,9 +1,15 @@
-//! `mayhap backup` and `mayhap restore`: a copy of a server's data folder, made while it runs.
+//! `mayhap backup` and `mayhap restore`: a copy of a server's data folder, made while it runs; over
+//! a connection by `remote.rs`.
 
+#[cfg(feature = "redis")]
+mod remote;
+
+#[cfg(feature = "redis")]
+use crate::args::ServerArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
 use crate::outcome::Outcome;
-use mayhap_server::durable::{Backup, back_up};
+use mayhap_server::durable::{self, Backup, back_up};
 use mayhap_units::number::format_bytes;
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,19 +17,22 @@ use std::path::Path;
 const EXAMPLES: &str = "\
 Examples:
   mayhap backup /var/lib/mayhap -o /backup/monday
-  mayhap backup filters -o monday --no-key      # the key is kept elsewhere";
+  mayhap backup filters -o monday --no-key      # the key is kept elsewhere
+  mayhap backup rediss://admin@10.0.0.1:6379 -o monday    # from another machine";
 
 const NOTES: &str = "\
 The server keeps running: the copy has everything that was acknowledged before the command began. \
 Every byte of the copy is verified before the command exits with 0; an incomplete copy has no \
 manifest, and no server starts from it. Files in import/ are not copied. A copy without the key \
-needs the same key to open (--key-file). Run the command as the user of the server.";
+needs the same key to open (--key-file). Run the command as the user of the server, or by its URL \
+as a user with the right admin, with the password in REDISCLI_AUTH; the secret key crosses a \
+connection without TLS (redis://) only with --with-key.";
 
 /// Copy the data folder of a server, which may be running
 #[derive(Debug, clap::Args)]
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 pub struct Args {
-    /// The data folder, as given to mayhap serve --data
+    /// The data folder, as given to mayhap serve --data, or the URL of the server
     #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     data: OsString,
     /// The folder to create
@@ -32,6 +41,13 @@ pub struct Args {
     /// Leave the secret key out
     #[arg(long)]
     no_key: bool,
+    /// Include the secret key also over a connection without TLS
+    #[cfg(feature = "redis")]
+    #[arg(long, conflicts_with = "no_key")]
+    with_key: bool,
+    #[cfg(feature = "redis")]
+    #[command(flatten)]
+    server: ServerArgs,
 }
 
 const RESTORE_EXAMPLES: &str = "\
@@ -61,6 +77,10 @@ pub struct RestoreArgs {
 ///
 /// Any of [`Error`].
 pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    #[cfg(feature = "redis")]
+    if crate::args::url::is_meant(&args.data) {
+        return remote::run(args, talk);
+    }
     copy(&args.data, &args.output, !args.no_key, talk)
 }
 
@@ -75,10 +95,13 @@ pub fn restore(args: &RestoreArgs, talk: Talk) -> Result<Outcome, Error> {
 
 fn copy(from: &OsString, to: &OsString, with_key: bool, talk: Talk) -> Result<Outcome, Error> {
     let (from, to) = (Path::new(from), Path::new(to));
-    let Backup { filters, image_bytes, log_bytes, has_key, .. } = back_up(from, to, with_key)
-        .map_err(|error| {
-            Error::usage(error.to_string(), "docs/operations.md has a section on backups")
-        })?;
+    report(to, back_up(from, to, with_key), talk)
+}
+
+fn report(to: &Path, backup: Result<Backup, durable::Error>, talk: Talk) -> Result<Outcome, Error> {
+    let Backup { filters, image_bytes, log_bytes, has_key, .. } = backup.map_err(|error| {
+        Error::usage(error.to_string(), "docs/operations.md has a section on backups")
+    })?;
     let key = if has_key { "with the secret key" } else { "without a secret key" };
     let (images, log) = (format_bytes(image_bytes), format_bytes(log_bytes));
     talk.say(&format!(

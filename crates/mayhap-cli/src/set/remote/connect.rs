@@ -31,27 +31,14 @@ pub struct Place {
 }
 
 impl Place {
-    /// Reads a URL. Where it has no password, that of the environment is taken.
+    /// Reads the URL of a filter.
     ///
     /// # Errors
     ///
     /// [`Error::Usage`] if it is none, or names no filter.
     pub fn of(path: &Path) -> Result<Self, Error> {
         let example = "for example: redis://127.0.0.1:6379/0/seen";
-        let url = path.to_str().ok_or_else(|| {
-            Error::usage(format!("{} is not UTF-8", redacted(&path.to_string_lossy())), example)
-        })?;
-        if !crate::args::url::is_url(path) {
-            return Err(Error::usage(
-                format!("{} is not the URL of a server", redacted(url)),
-                example,
-            ));
-        }
-        let address = Address::parse(url).map_err(|error| Error::usage(error.to_string(), ""))?;
-        let address = match std::env::var("REDISCLI_AUTH") {
-            Ok(password) if !password.is_empty() => address.or_password(&password),
-            _ => address,
-        };
+        let address = parse(path, example)?;
         let name = address.to_string();
         let Some(filter) = address.name().map(str::to_owned) else {
             return Err(Error::usage(
@@ -61,6 +48,45 @@ impl Place {
         };
         Ok(Self { address, name, filter })
     }
+
+    /// Reads a URL of one server as a whole.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if it is none, or names a cluster or a filter.
+    #[cfg(feature = "server")]
+    pub fn of_server(path: &Path) -> Result<Self, Error> {
+        let example = "for example: redis://127.0.0.1:6379";
+        let address = parse(path, example)?;
+        let name = address.to_string();
+        let problem = match (address.is_cluster(), address.name()) {
+            (true, _) => "is a cluster, not a server",
+            (_, Some(_)) => "names a filter, not the server alone",
+            (false, None) => return Ok(Self { address, name, filter: String::new() }),
+        };
+        Err(Error::usage(format!("{name} {problem}"), example))
+    }
+
+    /// Whether the connection is encrypted.
+    #[cfg(feature = "server")]
+    pub fn is_tls(&self) -> bool {
+        self.address.is_tls()
+    }
+}
+
+/// The address that a URL stands for. Where it has no password, that of the environment is taken.
+fn parse(path: &Path, example: &str) -> Result<Address, Error> {
+    let url = path.to_str().ok_or_else(|| {
+        Error::usage(format!("{} is not UTF-8", redacted(&path.to_string_lossy())), example)
+    })?;
+    if !crate::args::url::is_url(path) {
+        return Err(Error::usage(format!("{} is not the URL of a server", redacted(url)), example));
+    }
+    let address = Address::parse(url).map_err(|error| Error::usage(error.to_string(), ""))?;
+    Ok(match std::env::var("REDISCLI_AUTH") {
+        Ok(password) if !password.is_empty() => address.or_password(&password),
+        _ => address,
+    })
 }
 
 /// A connection, for calls that wait.

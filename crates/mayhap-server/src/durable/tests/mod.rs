@@ -5,8 +5,8 @@
 //! `crash.rs` cuts the power at every operation, `errors.rs` fails every call, `damage.rs` flips
 //! every byte, `packs.rs` has many small filters and `lists.rs` their names, `harness.rs` the runs
 //! by which planted bugs are found, `refused.rs` the replies to clients, `real.rs` the file system,
-//! `displaced.rs` what is taken away. `schedules.rs` is for model checkers, which try the orders of
-//! threads.
+//! `displaced.rs` what is taken away, `leases.rs` what is copied meanwhile. `schedules.rs` is for
+//! model checkers, which try the orders of threads.
 
 mod cache;
 pub(crate) mod disk;
@@ -26,6 +26,8 @@ mod displaced;
 mod errors;
 #[cfg(not(any(loom, shuttle)))]
 mod harness;
+#[cfg(not(any(loom, shuttle)))]
+mod leases;
 #[cfg(not(any(loom, shuttle)))]
 mod lists;
 #[cfg(not(any(loom, shuttle)))]

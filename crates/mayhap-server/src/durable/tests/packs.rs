@@ -9,6 +9,7 @@ use crate::durable::{
 };
 use mayhap::Digest;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// A log of many filters.
 pub(super) struct Many {
@@ -21,8 +22,14 @@ pub(super) struct Many {
 
 impl Many {
     pub(super) fn new(filters: u64) -> Self {
+        Self::at(filters, &Arc::default())
+    }
+
+    /// The same with a clock.
+    pub(super) fn at(filters: u64, time: &Arc<AtomicU64>) -> Self {
         let (disk, model) = (MemoryDisk::default(), Model::default());
-        let log = open(&disk, &model, usize::MAX).unwrap().0;
+        let options = Options { packed_bytes: usize::MAX, ..options(Policy::No, time) };
+        let log = Log::open(folder(&disk), options, &model, &|_| {}).unwrap().0;
         let mut many = Self { disk, model, recorder: log.recorder(), log, digest: 0 };
         for id in 1..=filters {
             let name = format!("f{id}").into_bytes();

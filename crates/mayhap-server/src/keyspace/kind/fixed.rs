@@ -107,7 +107,7 @@ impl Unordered for Fixed {
 
 impl Filter for Fixed {
     fn kind(&self) -> &'static str {
-        "fixed"
+        self.filter.params().layout().name()
     }
 
     fn digest_function(&self) -> Option<DigestFunction> {

@@ -102,7 +102,7 @@ impl Unordered for Growing {
 
 impl Filter for Growing {
     fn kind(&self) -> &'static str {
-        "growing"
+        "scalable"
     }
 
     fn digest_function(&self) -> Option<DigestFunction> {

@@ -1,0 +1,85 @@
+//! `BF.BACKUP` of `mayhap serve`: the files of its data folder, while it keeps running.
+
+use crate::server::Command;
+use crate::{Error, Server};
+use redis::{Value, cmd};
+
+const BACKUP: &str = "BF.BACKUP";
+/// Bytes per reply; the server allows no more.
+const READ_BYTES: usize = 1 << 20;
+
+/// The files of the data folder of `mayhap serve` that together are a backup.
+///
+/// The server keeps them until [`RemoteBackup::end`], until the connection is closed, or until
+/// nothing was read for a minute. All that was acknowledged before [`RemoteBackup::begin`] is in
+/// them.
+#[derive(Debug)]
+pub struct RemoteBackup {
+    server: Server,
+    segments: Vec<(u64, u64)>,
+}
+
+impl RemoteBackup {
+    /// Begins a backup; a previous one of this connection is over. Requires the right `admin`.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call; [`Error::Refused`] by servers without data folder or without the command.
+    pub async fn begin(server: &Server) -> Result<Self, Error> {
+        let mut begin = cmd(BACKUP);
+        begin.arg("BEGIN");
+        let reply = server.one(Command::write("", begin)).await?;
+        let strange = |value: &Value| Error::strange(BACKUP, value);
+        let number = |value: &Value| match value {
+            Value::Int(number) => u64::try_from(*number).map_err(|_| strange(value)),
+            _ => Err(strange(value)),
+        };
+        let segments = match reply.of("", BACKUP)? {
+            Value::Array(flat) if flat.len() % 2 == 0 => {
+                let pairs = flat.as_chunks::<2>().0.iter();
+                pairs.map(|[of, bytes]| Ok((number(of)?, number(bytes)?))).collect::<Result<_, _>>()
+            }
+            other => Err(strange(&other)),
+        };
+        Ok(Self { server: server.clone(), segments: segments? })
+    }
+
+    /// The segments of the log: the number of each, and how many bytes of it belong to the backup.
+    pub fn segments(&self) -> &[(u64, u64)] {
+        &self.segments
+    }
+
+    /// Reads a part of a file, at most 1 MiB: less only at its end. `None` if there is no such
+    /// file.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call; [`Error::Refused`] if the backup is over.
+    pub async fn read(&self, path: &str, offset: u64) -> Result<Option<Vec<u8>>, Error> {
+        let mut read = cmd(BACKUP);
+        read.arg("READ").arg(path).arg(offset).arg(READ_BYTES);
+        let reply = self.server.one(Command::write("", read)).await?;
+        match reply.of("", BACKUP)? {
+            Value::BulkString(bytes) if bytes.len() <= READ_BYTES => Ok(Some(bytes)),
+            Value::Nil => Ok(None),
+            other => Err(Error::strange(BACKUP, &other)),
+        }
+    }
+
+    /// Whether a part of a file is its last one.
+    pub const fn is_last(part: &[u8]) -> bool {
+        part.len() < READ_BYTES
+    }
+
+    /// Ends the backup: the server may remove the files.
+    ///
+    /// # Errors
+    ///
+    /// Those of a call.
+    pub async fn end(self) -> Result<(), Error> {
+        let mut end = cmd(BACKUP);
+        end.arg("END");
+        let reply = self.server.one(Command::write("", end)).await?;
+        reply.of("", BACKUP).map(drop)
+    }
+}
