@@ -1,5 +1,6 @@
 //! Inserting into a set with an eye on its capacity.
 
+use super::kept::Kept;
 use super::open;
 use super::session::{Due, Writer};
 use crate::error::{End, Error, Full, Limit, WhenFull};
@@ -24,6 +25,8 @@ const RATE_LOOKS: u64 = 8;
 pub struct Inserter {
     set: Box<dyn KeySet>,
     writer: Option<Writer>,
+    /// The digests of all lines, if they are to be kept.
+    kept: Option<Kept>,
     overfill: bool,
     absent_only: bool,
     /// The [`KeySet::items`] at which it is full.
@@ -63,6 +66,7 @@ impl Inserter {
             // A filter that is past it already warns with its first new key.
             warn_at: set.warn_at().unwrap_or(u64::MAX),
             writer: None,
+            kept: None,
             overfill,
             absent_only: false,
             full_at: None,
@@ -120,6 +124,18 @@ impl Inserter {
     pub fn with_writer(mut self, writer: Writer) -> Self {
         self.writer = Some(writer);
         self
+    }
+
+    /// Keeps the digests of all lines.
+    #[must_use]
+    pub fn with_digests(mut self, kept: Kept) -> Self {
+        self.kept = Some(kept);
+        self
+    }
+
+    /// The digests of all lines that were dealt with, if they were to be kept.
+    pub fn take_digests(&mut self) -> Option<Vec<Digest>> {
+        self.kept.take().map(Kept::into_digests)
     }
 
     /// What remembers the keys.
@@ -192,7 +208,8 @@ impl Inserter {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
+    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it;
+    /// [`Error::Store`] and [`Error::TooMuchMemory`] where digests are kept.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let by_key = self.set.takes_keys();
         let (texts, first_line) = if by_key { self.keys.from(from) } else { (Vec::new(), None) };
@@ -254,10 +271,14 @@ impl Inserter {
                 _ => {}
             }
         }
+        if let Some(kept) = &mut self.kept {
+            // Those too that are not new: it may be another key that is there.
+            kept.extend(&digests[..count])?;
+        }
         // No log has keys but as digests.
         if let (Some(writer), false) = (&mut self.writer, by_key) {
             let time = self.set.now();
-            if self.set.repeats_change_it(self.absent_only) {
+            if self.set.repeats_change_it(self.absent_only) || writer.keeps_digests() {
                 writer.note(Operation::Insert, time, digests[..count].iter().copied());
             } else {
                 // Most lines are new, or most are not: both are few runs.
@@ -265,6 +286,7 @@ impl Inserter {
                     writer.note(Operation::Insert, time, digests[run].iter().copied());
                 }
             }
+            writer.spill_digests()?;
         }
         self.count_new(count as u64);
         Ok((count, &self.new))
