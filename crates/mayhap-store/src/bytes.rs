@@ -1,8 +1,7 @@
 //! Files of other systems: bytes, read whole and replaced atomically.
 
 use crate::disk::{How, Real, open_regular, read_exact_at, write_all_at};
-use crate::save::{begin, replaced};
-use crate::state::remove_log_of;
+use crate::save::{begin, remove_companions, replaced};
 use crate::{Error, FilterLock, LockOptions};
 use std::path::Path;
 
@@ -74,6 +73,6 @@ impl FilterLock {
         let temporary = begin(self, false, replace)?;
         write_all_at(temporary.file(), bytes, 0).map_err(Error::write(path, bytes.len() as u64))?;
         temporary.commit(replace)?;
-        remove_log_of(&**self.disk(), path, replaced.as_ref())
+        remove_companions(self, replaced.as_ref())
     }
 }

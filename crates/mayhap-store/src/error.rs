@@ -161,6 +161,27 @@ pub enum Error {
         /// The offset of the next sound record.
         next_sound_offset: u64,
     },
+    /// The digests beside a filter lack keys of it, or belong to another one.
+    DigestsBehind {
+        /// The file of digests.
+        path: PathBuf,
+        /// The filter.
+        filter: PathBuf,
+    },
+    /// A filter has its digests beside it, and this program would not keep them.
+    DigestsNotKept {
+        /// The file of digests.
+        path: PathBuf,
+        /// The filter.
+        filter: PathBuf,
+    },
+    /// The digests beside a filter are damaged.
+    DigestsDamaged {
+        /// The file of digests.
+        path: PathBuf,
+        /// The offset of the damaged record.
+        offset: u64,
+    },
     /// After a disk failure the contents of the log on disk are unknown; nothing more is recorded.
     Poisoned {
         /// The log.
@@ -240,6 +261,9 @@ impl Error {
             | Self::Busy { path }
             | Self::LogMismatch { path, .. }
             | Self::LogDamaged { path, .. }
+            | Self::DigestsBehind { path, .. }
+            | Self::DigestsNotKept { path, .. }
+            | Self::DigestsDamaged { path, .. }
             | Self::Poisoned { path }
             | Self::Unlike { path, .. }
             | Self::Unsupported { path, .. } => path,
@@ -288,6 +312,9 @@ impl fmt::Display for Error {
             | Self::Replaced { .. }
             | Self::LogLost { .. }
             | Self::Busy { .. } => self.fmt_of_state(f),
+            Self::DigestsBehind { .. }
+            | Self::DigestsNotKept { .. }
+            | Self::DigestsDamaged { .. } => self.fmt_of_digests(f),
             Self::NotALog { .. }
             | Self::OrphanLog { .. }
             | Self::ForeignLog { .. }
@@ -363,6 +390,31 @@ impl Error {
                 f,
                 "{path}: an earlier write or sync failed, so nothing more is recorded; check the \
                  disk and start again"
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn fmt_of_digests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path().display();
+        match self {
+            Self::DigestsBehind { filter, .. } => write!(
+                f,
+                "{path}: lacks keys of {}, or belongs to another filter: a program that does not \
+                 keep it has changed the filter. Build both again from the keys, or remove {path} \
+                 to continue without it",
+                filter.display()
+            ),
+            Self::DigestsNotKept { filter, .. } => write!(
+                f,
+                "{path}: has the digests of {}, which this program would not keep; change the \
+                 filter with mayhap add, or remove {path} to continue without it",
+                filter.display()
+            ),
+            Self::DigestsDamaged { offset, .. } => write!(
+                f,
+                "{path}: is damaged in its record at byte {offset}; restore it with its filter \
+                 from a backup, or build both again from the keys"
             ),
             _ => Ok(()),
         }

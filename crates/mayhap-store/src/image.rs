@@ -1,7 +1,9 @@
 //! An image: an open filter file, whatever its name refers to by now.
 
 use crate::body::{Body, verify_body};
-use crate::disk::{self, Disk, DiskFile, How, open_regular, read_up_to, write_all_at};
+use crate::disk::{
+    self, Disk, DiskFile, How, open_regular, read_exact_at, read_up_to, write_all_at,
+};
 use crate::{Error, sniff};
 use mayhap::native::{self, HEADER_BYTES, Header, IDENTITY_OFFSET, Identity, MAGIC, Native};
 use mayhap::{OwnedBlocks, SecretKey};
@@ -38,6 +40,15 @@ impl Image {
     /// The name by which it was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The checksum of the header, which covers all of the file but its identity: two images with
+    /// the same fingerprint hold the same filter.
+    pub(crate) fn fingerprint(&self) -> Result<u64, Error> {
+        let mut bytes = [0; 8];
+        read_exact_at(&*self.file, &mut bytes, (HEADER_BYTES - 8) as u64)
+            .map_err(Error::io("read", &self.path))?;
+        Ok(u64::from_le_bytes(bytes))
     }
 
     pub(crate) fn file(&self) -> &dyn DiskFile {

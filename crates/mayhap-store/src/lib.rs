@@ -35,6 +35,7 @@
 //! | keep a filter that survives kill -9 | [`LiveFilter`] | all, and its log | the filter, once |
 //! | add to a filter from many processes | [`Session`] | all, and its log | the filter, once |
 //! | keep others from changing a file | [`FilterLock`] | – | – |
+//! | read the digests of all keys, where they are kept | [`KeptDigests`] | all of them | 64 KiB |
 //!
 //! # Guarantees
 //!
@@ -57,6 +58,9 @@
 //!   a power cut if it was synced. See [`Session`] and [`LiveFilter`]. A write-ahead log is only
 //!   replayed into the image for which it was begun: a file that was replaced, copied or put back
 //!   never receives the keys of another one, and a missing log is reported.
+//! * **Digests**: where the digests of all keys are kept beside a filter, they are never fewer than
+//!   those of the filter that is there, also after a crash; if another program has changed the
+//!   filter without them, that is reported ([`KeptDigests::covers`], [`Error::DigestsBehind`]).
 //!
 //! A file is never changed in place, except for 32 bytes of its header that record that a log was
 //! begun (`docs/native-format.md`, "States"), so any number of processes may map or load a file
@@ -64,6 +68,7 @@
 
 mod body;
 mod bytes;
+mod digests;
 mod disk;
 mod error;
 mod file;
@@ -87,6 +92,7 @@ mod state;
 mod temporary;
 
 pub use bytes::{read_bytes, save_bytes};
+pub use digests::{KeptDigests, digests_path};
 pub use error::Error;
 pub use holder::Holder;
 pub use image::Image;

@@ -2,8 +2,7 @@
 
 use crate::body::{Body, CHUNK_BYTES, check_bits_past_end};
 use crate::disk::{DiskFile, Writer};
-use crate::save::{begin, replaced};
-use crate::state::remove_log_of;
+use crate::save::{begin, remove_companions, replaced};
 use crate::{Error, FilterLock, Image, LockOptions, LogFound, Snapshot, apply};
 use mayhap::native::{self, HEADER_BYTES, Header, Kind, PAGE_BYTES};
 use mayhap::sizing::estimated_fpp;
@@ -188,7 +187,7 @@ impl FilterLock {
         let merged = Merged { header, inserted_items, estimated_items, fill_ratio, estimated_fpp };
         if accept(&merged) {
             temporary.commit(options.replace)?;
-            remove_log_of(&**self.disk(), output, replaced.as_ref())?;
+            remove_companions(self, replaced.as_ref())?;
         }
         Ok(merged)
     }

@@ -1,11 +1,13 @@
 //! Filter → file, atomically.
 
+use crate::digests::{Keeper, remove_digests_of};
 use crate::disk::{DiskFile, Writer, look_for};
+use crate::log::Meaning;
 use crate::state::remove_log_of;
 use crate::temporary::Temporary;
 use crate::{Error, FilterLock, Image, LockOptions};
-use mayhap::Block;
 use mayhap::native::{self, HEADER_BYTES, Header, MAX_KEY_OPTIONS_BYTES, Native, PAGE_BYTES};
+use mayhap::{Block, Digest};
 use std::io::{self, Seek, Write};
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
@@ -90,8 +92,52 @@ impl FilterLock {
     pub fn save(&self, header: &Header, segments: &[&[Block]], replace: bool) -> Result<(), Error> {
         let header = header.clone().with_identity(None).map_err(Error::format(self.path()))?;
         let replaced = replaced(self, replace);
-        save_image(self, &header, segments, replace)?;
+        save_image(self, &header, segments, replace, None)?;
+        remove_companions(self, replaced.as_ref())
+    }
+
+    /// [`FilterLock::save`] that also writes the digests of all keys of the filter, in any order,
+    /// to a file beside it ([`crate::digests_path`]), from which [`crate::KeptDigests`] reads them.
+    /// Digests beside a replaced filter are replaced.
+    ///
+    /// # Errors
+    ///
+    /// As [`FilterLock::save`]; [`Error::Exists`] if another file has the name of the digests, even
+    /// if `replace`. After another error the digests may already be the new ones; then they do not
+    /// belong to the filter, which every later change of it reports.
+    pub fn save_with_digests(
+        &self,
+        header: &Header,
+        segments: &[&[Block]],
+        digests: Vec<Digest>,
+        replace: bool,
+    ) -> Result<(), Error> {
+        let header = header.clone().with_identity(None).map_err(Error::format(self.path()))?;
+        if !replace && look_for(&**self.disk(), self.path(), true)?.is_some() {
+            return Err(Error::Exists { path: self.path().into() });
+        }
+        let replaced = replaced(self, replace);
+        let meaning =
+            Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
+        let mut keeper = Keeper::create(self, meaning, replace)?;
+        keeper.note_all(digests);
+        let saved = save_image(self, &header, segments, replace, Some(&mut keeper));
+        if saved.is_err() && look_for(&**self.disk(), self.path(), true)?.is_none() {
+            // Best effort: beside no filter they are refused by the next one.
+            let _ = remove_digests_of(&**self.disk(), self.path());
+        }
+        saved?;
         remove_log_of(&**self.disk(), self.path(), replaced.as_ref())
+    }
+
+    /// Removes the digests beside the filter, which is gone or continues without them; `false` if
+    /// there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn remove_digests(&self) -> Result<bool, Error> {
+        remove_digests_of(&**self.disk(), self.path())
     }
 }
 
@@ -101,16 +147,29 @@ pub(crate) fn replaced(lock: &FilterLock, replace: bool) -> Option<Header> {
     image.ok().map(|image| image.header().clone())
 }
 
-/// Saves a filter with its identity at the path of the lock, regardless of any log.
+/// Removes what belonged to the filter at the path of the lock and not to the one that replaced it.
+pub(crate) fn remove_companions(lock: &FilterLock, replaced: Option<&Header>) -> Result<(), Error> {
+    if replaced.is_some() {
+        remove_digests_of(&**lock.disk(), lock.path())?;
+    }
+    remove_log_of(&**lock.disk(), lock.path(), replaced)
+}
+
+/// Saves a filter with its identity at the path of the lock, regardless of any log. What a keeper
+/// has noted is on disk before the filter gets its name.
 pub(crate) fn save_image(
     lock: &FilterLock,
     header: &Header,
     segments: &[&[Block]],
     replace: bool,
+    keeper: Option<&mut Keeper>,
 ) -> Result<(), Error> {
     let temporary = begin(lock, header.digest_id() != 1, replace)?;
-    write_filter(temporary.file(), header, segments)
+    let fingerprint = write_filter(temporary.file(), header, segments)
         .map_err(Error::write(lock.path(), header.file_bytes()))?;
+    if let Some(keeper) = keeper {
+        keeper.cover(fingerprint)?;
+    }
     temporary.commit(replace)
 }
 
@@ -131,8 +190,9 @@ pub(crate) fn begin(lock: &FilterLock, keyed: bool, replace: bool) -> Result<Tem
     Ok(temporary)
 }
 
-/// Writes body and table, then the header in front of them, in one pass over the memory.
-fn write_filter(file: &dyn DiskFile, header: &Header, segments: &[&[Block]]) -> io::Result<()> {
+/// Writes body and table, then the header in front of them, in one pass over the memory; returns
+/// the checksum of the header ([`Image::fingerprint`]).
+fn write_filter(file: &dyn DiskFile, header: &Header, segments: &[&[Block]]) -> io::Result<u64> {
     let mut out = Writer::new(file);
     let mut table: Vec<u8> = Vec::new();
     table.try_reserve_exact(header.num_pages() as usize * 8)?;
@@ -148,5 +208,7 @@ fn write_filter(file: &dyn DiskFile, header: &Header, segments: &[&[Block]]) -> 
     }
     out.write_all(&table)?;
     out.rewind()?;
-    out.write_all(&header.encode(xxh3_64(&table)))
+    let bytes = header.encode(xxh3_64(&table));
+    out.write_all(&bytes)?;
+    Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[HEADER_BYTES - 8 + i])))
 }

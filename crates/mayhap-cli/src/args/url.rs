@@ -90,6 +90,10 @@ fn refusal(verb: &str, id: &str, url: &str) -> Error {
             ("but push needs a file first", "in the other direction: mayhap pull URL FILE")
         }
         ("backup" | "restore", _) => ("but a backup is a folder", "name a folder"),
+        ("grow", "file" | "output") => (
+            "but digests are kept beside files",
+            "build a larger file from the keys and send it: mayhap push --force FILE URL",
+        ),
         ("pull", "file") => {
             ("but pull writes a file", "to copy between servers, pull to a file, then push it")
         }

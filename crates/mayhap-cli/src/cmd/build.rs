@@ -11,12 +11,15 @@ use crate::set::create::{self, Create, NewSystemFile};
 use crate::set::fill::{self, Counts};
 use crate::set::foreign::{say_guess, say_options};
 use crate::set::inserter::Inserter;
+use crate::set::kept::Kept;
 use crate::set::session::Waiting;
 use crate::set::summary::Summary;
+use mayhap::Digest;
 use mayhap::native::{Header, Native};
 use mayhap_lists::{Source, Stop};
 use mayhap_sets::{Forgotten, KeySet, LayoutName, Numbers, matrix_state};
-use mayhap_units::number::{format_count, noun};
+use mayhap_store::KeptDigests;
+use mayhap_units::number::{counted, format_count, noun};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +30,7 @@ Examples:
   sort -u a b | mayhap build -o ab.mayhap -n 20M         # a pipe needs -n
   mayhap build -o urls.mayhap --mem 512M -p 0.1% urls.txt.zst
   mayhap build -o pw.mayhap --layout fuse passwords.txt.gz   # smaller, immutable
+  mayhap build -o seen.mayhap --keep-digests urls.txt    # can grow later
   mayhap build -o shards.mayhap --layout matrix -p 1% a.txt b.txt   # a set for each file
   mayhap build -o ids.guava --format guava -p 1% ids.txt   # for a program with Guava";
 
@@ -43,6 +47,11 @@ A matrix has a set for each file, under the file's name, and mayhap which prints
 sets that may contain a line. All sets have the same size: -n is the capacity of each, by default \
 the length of the longest list. It takes the memory of 512 sets even for fewer.
 
+With --keep-digests the file FILTER.digests has the digests of all keys, also of those that were \
+taken for repeats. mayhap add and dedup keep it in step, because it is there; mayhap grow rebuilds \
+the filter from it, at any size. While the filter is built they take 8 to 16 bytes of memory per \
+distinct key. A filter that is replaced (build --force, clear, merge) loses its digests.
+
 With --format the file is one of another system, of the size that this system computes from the \
 keys and -p: it opens the file, and so do the other commands. --key-type says how it encodes keys. \
 See mayhap create --help, and for what each system has docs/formats.md.
@@ -55,6 +64,7 @@ the same. Lines without a key, for example with too few fields, are skipped and 
 #[command(before_help = EXAMPLES, after_help = NOTES)]
 #[command(mut_arg("format", |arg| arg.help(NEW_FORMAT)))]
 #[command(mut_arg("bitmaps", |arg| arg.hide(true)))]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct Args {
     /// Input files, or - for standard input, the default
     #[arg(value_name = "INPUT")]
@@ -68,6 +78,10 @@ pub struct Args {
     /// Continue when the filter is full
     #[arg(long)]
     overfill: bool,
+    /// Keep the digests of all keys in a file beside the filter, for mayhap grow: 5 to 6 bytes per
+    /// key
+    #[arg(long)]
+    keep_digests: bool,
     /// Print the summary as JSON, on stdout
     #[arg(long)]
     json: bool,
@@ -98,9 +112,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     if args.size.layout == Some(LayoutName::Matrix) {
         let (files, options, stop) = (&*args.files, &options, &stop);
         let lists = Lists { files, options, reading, stop, talk };
+        kept(args, false)?;
         return build_matrix(args, &lists, &waiting);
     }
     let reader_stop = Some(Arc::clone(&stop));
+    let kept = kept(args, system.is_some())?;
     let mut reader = reader::open(sources.clone(), &options, reading, reader_stop, talk)?;
     let mut progress = Progress::new(talk, total_bytes);
     if args.size.layout == Some(LayoutName::Fuse) {
@@ -113,7 +129,8 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         progress.clear();
         reader::warn_of_keyless(&reader, talk);
         stop.check()?;
-        return finish(args, &mut filter, (counts, None), &mut progress, &waiting, talk);
+        let built = Built { counts, forgotten: None, digests: None };
+        return finish(args, &mut filter, built, &mut progress, &waiting, talk);
     }
     let is_sized = args.size.is_fixed() || system.is_some_and(|new| new.has_shape());
     let counted = !is_sized && !args.size.grows_or_forgets();
@@ -129,6 +146,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     // The estimate by which one of another system is full says no more than the count.
     let overfill = args.overfill || counted && system.is_some();
     let mut inserter = Inserter::new(set, overfill).without_warning(counted);
+    if let Some(kept) = kept {
+        inserter = inserter.with_digests(kept);
+    }
     progress = Progress::new(talk, total_bytes);
     let mut counts = Counts::default();
     let advice = WhenFull {
@@ -139,10 +159,11 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     progress.clear();
     reader::warn_of_keyless(&reader, talk);
     filled?;
-    let forgotten = inserter.forgotten();
+    let (forgotten, digests) = (inserter.forgotten(), inserter.take_digests());
     // One that comes later finds the file being written, which is then finished.
     stop.check()?;
-    finish(args, inserter.set_mut(), (counts, forgotten), &mut progress, &waiting, talk)?;
+    let built = Built { counts, forgotten, digests };
+    finish(args, inserter.set_mut(), built, &mut progress, &waiting, talk)?;
     talk.say_all(&notes);
     Ok(Outcome::Done)
 }
@@ -201,19 +222,63 @@ fn build_matrix(args: &Args, lists: &Lists<'_>, waiting: &Waiting) -> Result<Out
     Ok(Outcome::Done)
 }
 
+/// Where digests are kept, if they are to be: only of kinds that have all their keys for good.
+fn kept(args: &Args, is_foreign: bool) -> Result<Option<Kept>, Error> {
+    if !args.keep_digests {
+        return Ok(None);
+    }
+    let name = match args.size.layout {
+        _ if is_foreign => "the filter of another system",
+        None | Some(LayoutName::Blocked | LayoutName::Standard | LayoutName::Scalable) => {
+            return Ok(Some(Kept::new(args.size.max_bytes())));
+        }
+        Some(layout) => layout.name(),
+    };
+    Err(Error::usage(
+        format!(
+            "--keep-digests is given, but not for --layout blocked, standard or scalable: \
+                 {name} does not keep them"
+        ),
+        "omit --keep-digests, or choose one of these layouts",
+    ))
+}
+
+/// Says how many digests were kept, and where.
+fn say_kept(args: &Args, talk: Talk) -> Result<(), Error> {
+    if let Some(kept) = KeptDigests::open(&args.output)? {
+        let (name, digests) = (kept.path().display(), counted(kept.digests(), "digest"));
+        let per_digest = kept.bytes() as f64 / kept.digests().max(1) as f64;
+        talk.say(&format!("{name}: {digests}, {per_digest:.1} bytes each"));
+    }
+    Ok(())
+}
+
+/// What came of the input.
+struct Built {
+    counts: Counts,
+    forgotten: Option<Forgotten>,
+    digests: Option<Vec<Digest>>,
+}
+
 /// Saves the filter and reports what it is.
 fn finish(
     args: &Args,
     filter: &mut dyn KeySet,
-    (counts, forgotten): (Counts, Option<Forgotten>),
+    Built { counts, forgotten, digests }: Built,
     progress: &mut Progress,
     waiting: &Waiting,
     talk: Talk,
 ) -> Result<Outcome, Error> {
     let seconds = progress.elapsed();
     progress.clear();
-    let options = filter.key_options(args.lines.key_options());
-    waiting.save_set(&args.output, (filter, &options.to_header()), args.force)?;
+    let options = filter.key_options(args.lines.key_options()).to_header();
+    match digests {
+        Some(digests) => {
+            waiting.save_with_digests(&args.output, (filter, &options), digests, args.force)?;
+            say_kept(args, talk)?;
+        }
+        None => waiting.save_set(&args.output, (filter, &options), args.force)?,
+    }
     if let Some(not_keys) = filter.all_not_keys() {
         talk.warn(&not_keys.text);
     }

@@ -6,6 +6,7 @@ use crate::io::messages::Talk;
 use crate::outcome::Outcome;
 use crate::set::fill::Counts;
 use crate::set::foreign;
+use crate::set::kept::ReplacedDigests;
 #[cfg(feature = "redis")]
 use crate::set::remote::{self, Access};
 use crate::set::session::Waiting;
@@ -25,10 +26,11 @@ Examples:
 
 const NOTES: &str = "\
 The filter keeps its size, kind, digest and key options and, on a server, its expiry. A file is \
-replaced whole or not at all; a dedup that is using it ends with an error. On Redis, readers and \
-writers see either the old filter or the empty one; keys that others add meanwhile may be removed \
-too. Windows and filters with a seed on mayhap serve, filters of RedisBloom and valkey-bloom, and \
-files of other systems but BloomFileter cannot be cleared: delete and create them again.";
+replaced whole or not at all, and its digests are removed; a dedup that is using it ends with an \
+error. On Redis, readers and writers see either the old filter or the empty one; keys that others \
+add meanwhile may be removed too. Windows and filters with a seed on mayhap serve, filters of \
+RedisBloom and valkey-bloom, and files of other systems but BloomFileter cannot be cleared: \
+delete and create them again.";
 
 /// Remove all keys from a filter
 #[derive(Debug, clap::Args)]
@@ -88,7 +90,9 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     }
     let Some(contents) = set.contents() else { return Err(not_this()) };
     let header = contents.header(&options);
+    let digests = ReplacedDigests::of(&args.file);
     lock.save(&header, &contents.segments(), true)?;
+    digests.say(talk);
     report(args, name, set.numbers(), talk)
 }
 

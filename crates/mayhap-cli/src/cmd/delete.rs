@@ -15,14 +15,14 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
-  mayhap delete --force seen.mayhap    # with its log
+  mayhap delete --force seen.mayhap    # with its log and digests
   mayhap delete --force redis://127.0.0.1:6379/0/seen    # all its keys on a server";
 
 const NOTES: &str = "\
 Only filters are deleted, so a wrong name does no harm: the header of a file is checked first. \
-The log of a file is deleted with it; on a server all keys of the filter are deleted, whatever \
-its system (see docs/redis.md). Exit codes: 0 deleted, 2 after an error, including a missing \
-filter.";
+The log of a file and its digests are deleted with it; on a server all keys of the filter are \
+deleted, whatever its system (see docs/redis.md). Exit codes: 0 deleted, 2 after an error, \
+including a missing filter.";
 
 /// Delete a filter, in a file or on a server
 #[derive(Debug, clap::Args)]
@@ -78,6 +78,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
         }
         _ => {}
     }
+    lock.remove_digests()?;
     drop(lock);
     report(args, name, true, talk)
 }

@@ -15,6 +15,7 @@ pub mod delete;
 pub mod detect;
 pub mod explain;
 pub mod filter;
+pub mod grow;
 pub mod info;
 pub mod man;
 pub mod merge;
@@ -92,6 +93,7 @@ enum Verb {
     Create(create::Args),
     Add(add::Args),
     Remove(remove::Args),
+    Grow(grow::Args),
     Clear(clear::Args),
     Delete(delete::Args),
     Check(check::Args),
@@ -126,7 +128,7 @@ impl Verb {
     /// Whether nothing was written where a signal ended it.
     fn writes_whole_or_nothing(&self) -> bool {
         match self {
-            Self::Build(_) => true,
+            Self::Build(_) | Self::Grow(_) => true,
             #[cfg(feature = "redis")]
             Self::Push(args) => !args.merge,
             #[cfg(feature = "redis")]
@@ -159,6 +161,7 @@ pub fn main() -> ExitCode {
         Verb::Create(args) => create::run(&args, talk),
         Verb::Add(args) => add::run(&args, talk),
         Verb::Remove(args) => remove::run(&args, talk),
+        Verb::Grow(args) => grow::run(&args, talk),
         Verb::Clear(args) => clear::run(&args, talk),
         Verb::Delete(args) => delete::run(&args, talk),
         Verb::Check(args) => check::run(&args, talk),

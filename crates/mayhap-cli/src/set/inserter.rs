@@ -1,6 +1,8 @@
 //! Inserting into a set with an eye on its capacity.
 
+use super::batch_keys::BatchKeys;
 use super::clearing::Clearing;
+use super::kept::Kept;
 use super::open;
 use super::session::{Due, Writer};
 use crate::error::{End, Error, Full, Limit, WhenFull};
@@ -25,6 +27,8 @@ const RATE_LOOKS: u64 = 8;
 pub struct Inserter {
     set: Box<dyn KeySet>,
     writer: Option<Writer>,
+    /// The digests of all lines, if they are to be kept.
+    kept: Option<Kept>,
     overfill: bool,
     absent_only: bool,
     /// The [`KeySet::items`] at which it is full.
@@ -51,7 +55,7 @@ pub struct Inserter {
     digest_function: DigestFunction,
     digests: Vec<Digest>,
     /// The keys instead, of a set that takes these.
-    keys: KeptKeys,
+    keys: BatchKeys,
     new: Bitmap,
 }
 
@@ -67,6 +71,7 @@ impl Inserter {
             // A filter that is past it already warns with its first new key.
             warn_at: set.warn_at().unwrap_or(u64::MAX),
             writer: None,
+            kept: None,
             overfill,
             absent_only: false,
             full_at: None,
@@ -78,7 +83,7 @@ impl Inserter {
             forgotten: set.forgotten().map_or(0, |forgotten| forgotten.keys),
             no_memory: None,
             digests: Vec::new(),
-            keys: KeptKeys::default(),
+            keys: BatchKeys::default(),
             new: Bitmap::new(),
             set,
         };
@@ -128,6 +133,13 @@ impl Inserter {
     /// Those of [`Clearing::new`].
     pub fn clearing_at(mut self, share: Option<f64>) -> Result<Self, Error> {
         if let Some(share) = share {
+            if self.writer.as_ref().is_some_and(Writer::keeps_digests) {
+                return Err(Error::usage(
+                    "the digests of all keys are kept beside the filter, and would bring back what \
+                     --clear-at forgets",
+                    "omit it, or remove the file of the digests first",
+                ));
+            }
             self.clearing = Some(Clearing::new(&mut *self.set, share)?);
             (self.overfill, self.warn_at) = (true, u64::MAX);
         }
@@ -139,6 +151,18 @@ impl Inserter {
     pub fn with_writer(mut self, writer: Writer) -> Self {
         self.writer = Some(writer);
         self
+    }
+
+    /// Keeps the digests of all lines.
+    #[must_use]
+    pub fn with_digests(mut self, kept: Kept) -> Self {
+        self.kept = Some(kept);
+        self
+    }
+
+    /// The digests of all lines that were dealt with, if they were to be kept.
+    pub fn take_digests(&mut self) -> Option<Vec<Digest>> {
+        self.kept.take().map(Kept::into_digests)
     }
 
     /// What remembers the keys.
@@ -243,7 +267,8 @@ impl Inserter {
     ///
     /// # Errors
     ///
-    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it.
+    /// [`Error::Filter`]; [`Error::Remote`], after which any of the lines may be in it;
+    /// [`Error::Store`] and [`Error::TooMuchMemory`] where digests are kept.
     pub fn insert(&mut self, from: usize) -> Result<(usize, &Bitmap), Error> {
         let by_key = self.set.takes_keys();
         let (texts, first_line) = if by_key { self.keys.from(from) } else { (Vec::new(), None) };
@@ -308,10 +333,14 @@ impl Inserter {
                 _ => {}
             }
         }
+        if let Some(kept) = &mut self.kept {
+            // Those too that are not new: it may be another key that is there.
+            kept.extend(&digests[..count])?;
+        }
         // No log has keys but as digests.
         if let (Some(writer), false) = (&mut self.writer, by_key) {
             let time = self.set.now();
-            if self.set.repeats_change_it(self.absent_only) {
+            if self.set.repeats_change_it(self.absent_only) || writer.keeps_digests() {
                 writer.note(Operation::Insert, time, digests[..count].iter().copied());
             } else {
                 // Most lines are new, or most are not: both are few runs.
@@ -319,6 +348,7 @@ impl Inserter {
                     writer.note(Operation::Insert, time, digests[run].iter().copied());
                 }
             }
+            writer.spill_digests()?;
         }
         self.count_new(count as u64);
         Ok((count, &self.new))
@@ -430,34 +460,6 @@ impl Inserter {
             Some(writer) => writer.finish(&mut *self.set),
             None => Ok(self.set.refresh()?),
         }
-    }
-}
-
-/// The keys of a batch, one after another.
-#[derive(Debug, Default)]
-struct KeptKeys {
-    bytes: Vec<u8>,
-    /// Where each ends.
-    ends: Vec<usize>,
-    first_line: u64,
-}
-
-impl KeptKeys {
-    fn keep(&mut self, batch: &Batch<'_>) {
-        self.bytes.clear();
-        self.ends.clear();
-        self.first_line = batch.first_line();
-        for key in batch.keys() {
-            self.bytes.extend_from_slice(key);
-            self.ends.push(self.bytes.len());
-        }
-    }
-
-    /// Those from this one on, and the line of the first.
-    fn from(&self, first: usize) -> (Vec<&[u8]>, Option<u64>) {
-        let starts = [0].into_iter().chain(self.ends.iter().copied());
-        let keys = starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end]);
-        (keys.skip(first).collect(), Some(self.first_line + first as u64))
     }
 }
 

@@ -6,10 +6,11 @@
 //! `file.rs` opens files that are read, `session/` changes them in turns with others, `open.rs`
 //! opens any of them to be queried. `inserter.rs` fills one with an eye on its room, `fill.rs` from
 //! input; `sieve.rs` and `named.rs` query many, `aged.rs` one for ages. `expressions.rs` is for
-//! lines of many keys, `confirm.rs` knows what filters only may know. `summary.rs` is what a verb
-//! reports at its end.
+//! lines of many keys, `confirm.rs` knows what filters only may know. `kept.rs` has the digests of
+//! the keys of a new filter, `batch_keys.rs` the keys of lines. `clearing.rs` says when one forgets all. `summary.rs` is what a verb reports at its end.
 
 pub mod aged;
+mod batch_keys;
 pub mod clearing;
 pub mod confirm;
 pub mod create;
@@ -18,6 +19,7 @@ pub mod file;
 pub mod fill;
 pub mod foreign;
 pub mod inserter;
+pub mod kept;
 pub mod named;
 pub mod open;
 pub mod remote;

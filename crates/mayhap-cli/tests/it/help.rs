@@ -180,6 +180,9 @@ fn make_filter(folder: &Path, name: &str, command: &str) {
     if command.contains("--sha1") {
         made.push("--sha1");
     }
+    if command.contains("mayhap grow") {
+        made.push("--keep-digests");
+    }
     succeed(folder, &made, &lines("key", 0..100));
 }
 

@@ -59,6 +59,7 @@ const ROWS: Rows = &[
     ),
     ("clear", &[], &[KEY, ("file", "", Changes, "plain")]),
     ("delete", &[], &[KEY, ("file", "", Changes, "plain")]),
+    ("grow", &[], &[KEY, ("file", "", Changes, "plain"), ("output", "-o", Writes, "plain")]),
     ("ttl", &["redis://127.0.0.1:1/0/x"], &[KEY]),
     ("info", &[], &[KEY, ("file", "", Reads, "plain")]),
     ("verify", &[], &[KEY, ("file", "", Reads, "plain"), ("keys", "", Reads, "list")]),

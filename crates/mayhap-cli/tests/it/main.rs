@@ -17,6 +17,7 @@ mod files;
 mod filter;
 mod foreign;
 mod foreign_files;
+mod grow;
 mod help;
 mod hostile;
 mod identity;

@@ -36,7 +36,7 @@ pub(crate) fn numbered(range: std::ops::Range<u64>) -> Vec<Vec<u8>> {
 fn what_is_inserted_is_found_one_at_a_time_and_in_batches() {
     let (keyspace, mut turn) = (keyspace(), turn());
     for (name, spec) in
-        [("scalable", Spec::growing(100, 1e-6, 2)), ("blocked", Spec::fixed(20_000, 1e-6))]
+        [("scalable", Spec::growing(100, 1e-6, 2)), ("standard", Spec::fixed(20_000, 1e-6))]
     {
         let entry = keyspace.create(name.as_bytes(), spec, 1, None).unwrap();
         assert!(entry.insert(b"a", &mut turn).unwrap());

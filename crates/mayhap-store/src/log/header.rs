@@ -14,9 +14,9 @@ const CHECKSUM: usize = HEADER_BYTES - 8;
 /// The meaning of the digests of a log: their function, and how keys are extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Meaning {
-    digest_id: u16,
-    digest_parameter: u64,
-    key_options_hash: u64,
+    pub(crate) digest_id: u16,
+    pub(crate) digest_parameter: u64,
+    pub(crate) key_options_hash: u64,
 }
 
 impl Meaning {

@@ -9,9 +9,12 @@
 //! counted twice, and a part of a state is never taken for the whole. `process.rs` says what
 //! processes do, `run.rs` what happens between them.
 //!
+//! `digests.rs` looks at the digests that are kept beside a filter.
+//!
 //! `SEED=N` repeats a run, `MAYHAP_SOAK=1` makes many, and `TRACE=1` prints what led to a bad
 //! state.
 
+mod digests;
 mod files;
 mod kinds;
 mod oracle;

@@ -98,7 +98,10 @@ impl Session {
         let header = memory.header(&self.key_options);
         self.check_same_digests(&header)?;
         let header = header.with_identity(identity).map_err(Error::format(&path))?;
-        let saved = crate::save::save_image(self.held(), &header, &memory.segments(), true);
+        let mut keeper = self.keeper.take();
+        let segments = memory.segments();
+        let saved = crate::save::save_image(self.held(), &header, &segments, true, keeper.as_mut());
+        self.keeper = keeper;
         if let Err(error) = saved {
             // It may already be in place, though not durably. Then the log belongs to the image
             // that a power cut may bring back, and nothing more is appended to it.

@@ -5,9 +5,10 @@ use super::memory::Memory;
 use super::options::Found;
 use super::relation::{LogFound, OpenLog, examine};
 use super::session::{Name, Session};
+use crate::digests::Keeper;
 use crate::disk::How;
 use crate::log::{Log, Owner, Record, first, replay};
-use crate::{Error, FilterLock, Image};
+use crate::{Error, FilterLock, Image, Operation};
 use mayhap::native::Identity;
 use std::path::Path;
 use std::sync::Arc;
@@ -35,8 +36,9 @@ impl Session {
         let Some(OpenLog { file, header }) = log else { return Ok(Recovery::default()) };
         let mut recovery = Recovery::default();
         let path = self.image.path();
+        let keeper = &mut self.keeper;
         let replayed = replay(&*file, &self.log_path, &header, first(&header), |record, _| {
-            apply_to(memory, record, path, &mut recovery)
+            apply_to((&mut *memory, keeper.as_mut()), record, path, &mut recovery)
         })?;
         recovery.dropped_bytes = replayed.dropped_bytes;
         if let Owner::Unnamed { log_id, .. } = header.owner {
@@ -103,6 +105,8 @@ impl Session {
         if !has_same_keys || self.contributed && !is_next && !is_same {
             return Err(replaced());
         }
+        // Whoever saved it has appended the digests of the log up to there.
+        self.keeper = Keeper::open(&self.disk, &image, self.options.keeps_digests)?;
         memory.load(&image)?;
         self.image = image;
         (self.must_save, self.name) = (false, Name::MayBeLost);
@@ -117,8 +121,10 @@ impl Session {
             if !log.is_at_its_name(&*self.disk)? {
                 return Err(Error::LogLost { path: self.log_path.clone() });
             }
-            let path = self.image.path();
-            log.catch_up(|record, _| apply_to(memory, record, path, &mut recovery))?;
+            let (path, keeper) = (self.image.path(), &mut self.keeper);
+            log.catch_up(|record, _| {
+                apply_to((&mut *memory, keeper.as_mut()), record, path, &mut recovery)
+            })?;
         } else {
             recovery = self.follow(memory)?;
         }
@@ -128,11 +134,15 @@ impl Session {
 
 /// Applies a record and counts it.
 fn apply_to(
-    memory: &mut dyn Memory,
+    (memory, keeper): (&mut dyn Memory, Option<&mut Keeper>),
     record: &Record<'_>,
     path: &Path,
     recovery: &mut Recovery,
 ) -> Result<(), Error> {
+    if let (Some(keeper), Operation::Insert) = (keeper, record.operation) {
+        keeper.note(record.digests.iter().copied());
+        keeper.spill()?;
+    }
     recovery.new_items += memory.apply(record).map_err(Error::format(path))?;
     recovery.replayed_digests += record.digests.len() as u64;
     Ok(())

@@ -9,11 +9,13 @@
 //! | `session.rs`, `options.rs` | changing a state in turns with other processes |
 //! | `catch_up.rs` | changes by others between two turns |
 //! | `begin.rs` | how a log begins: the order in which image and log are written |
+//! | `kept.rs` | the digests of all keys, where they are kept |
 //! | `pending.rs` | digests in memory that are not yet in the log |
 //! | `live.rs` | a session with its filter, for one process alone |
 
 mod begin;
 mod catch_up;
+mod kept;
 mod live;
 mod log_file;
 mod memory;

@@ -8,18 +8,26 @@ pub struct SessionOptions {
     pub(super) lock: LockOptions,
     pub(super) needs_log: bool,
     pub(super) without_log: bool,
+    pub(super) keeps_digests: bool,
 }
 
 impl SessionOptions {
     /// Options with this lock; the other methods set the rest.
     pub fn new(lock: LockOptions) -> Self {
-        Self { lock, needs_log: false, without_log: false }
+        Self { lock, needs_log: false, without_log: false, keeps_digests: false }
     }
 
     /// Immediately rejects a state whose log cannot be begun because another file has its name.
     #[must_use]
     pub fn needs_log(self) -> Self {
         Self { needs_log: true, ..self }
+    }
+
+    /// Promises to note every digest of a filter whose digests are kept beside it, not only those
+    /// that were new. Without this promise such a filter is not opened.
+    #[must_use]
+    pub fn keeps_digests(self) -> Self {
+        Self { keeps_digests: true, ..self }
     }
 
     /// Continues without a log that was begun and is missing. Its records are lost; the filter

@@ -5,6 +5,7 @@ use super::memory::Memory;
 use super::options::{Finished, SessionOptions};
 use super::pending::{self, Pending};
 use super::relation::{LogFound, examine};
+use crate::digests::{Keeper, refuse_digests};
 use crate::disk::{self, Disk, How};
 use crate::lock::GaveWay;
 use crate::log::Log;
@@ -108,6 +109,8 @@ pub struct Session {
     /// removed.
     pub(super) log_of_version_1: Option<u64>,
     pub(super) pending: Pending,
+    /// The digests of all keys, where they are kept.
+    pub(super) keeper: Option<Keeper>,
     /// Memory has more than image, log and `pending` together.
     pub(super) must_save: bool,
     pub(super) name: Name,
@@ -124,7 +127,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// As [`FilterLock::take`] and [`crate::read_header`].
+    /// As [`FilterLock::take`] and [`crate::read_header`]; [`Error::DigestsBehind`] and
+    /// [`Error::DigestsNotKept`] where the digests of the keys are kept.
     pub fn open(path: &Path, options: SessionOptions) -> Result<Opening, Error> {
         Self::open_on(disk::real(), path, options)
     }
@@ -138,7 +142,9 @@ impl Session {
         let lock = FilterLock::take_on(Arc::clone(&disk), path, &mut options.lock)?;
         let image = Image::open(&*disk, lock.path())?;
         let log_path = log_path_of(lock.path())?;
-        Ok(Opening { session: Self::of(disk, options, (log_path, image), lock) })
+        let keeper = Keeper::open(&disk, &image, options.keeps_digests)?;
+        let session = Self::of(disk, options, (log_path, image), lock);
+        Ok(Opening { session: Self { keeper, ..session } })
     }
 
     /// Takes the lock of a filter that does not exist yet and saves its first image.
@@ -146,7 +152,8 @@ impl Session {
     /// # Errors
     ///
     /// [`Error::Exists`]; [`Error::OrphanLog`] or [`Error::NotALog`] if something else has the
-    /// log's name; as [`FilterLock::take`] and [`crate::save_new`].
+    /// log's name; [`Error::DigestsBehind`] if there are digests of a filter that is gone; as
+    /// [`FilterLock::take`] and [`crate::save_new`].
     pub fn create(
         path: &Path,
         options: SessionOptions,
@@ -178,9 +185,10 @@ impl Session {
             LogFound::NotALog => return Err(Error::NotALog { path: log_path }),
             _ => return Err(Error::OrphanLog { path: log_path }),
         }
+        refuse_digests(&*disk, lock.path())?;
         let identity = Identity { id: disk.random(), epoch: 1, log_begun: false };
         let header = header.with_identity(Some(identity)).map_err(Error::format(lock.path()))?;
-        crate::save::save_image(&lock, &header, &memory.segments(), false)?;
+        crate::save::save_image(&lock, &header, &memory.segments(), false, None)?;
         let image = Image::open(&*disk, lock.path())?;
         let session = Self::of(disk, options, (log_path, image), lock);
         Ok(Self { name: Name::Synced, ..session })
@@ -203,6 +211,7 @@ impl Session {
             blocked: None,
             log_of_version_1: None,
             pending: Pending::default(),
+            keeper: None,
             must_save: false,
             name: Name::MayBeLost,
             is_behind: false,
@@ -271,17 +280,25 @@ impl Session {
 
     /// Notes changes to the filter in memory, in order, with a time for time windows. For plain and
     /// growing filters the digests that were new are enough, for removals those that were present.
-    /// In a counting filter or a window every insertion has an effect.
+    /// In a counting filter or a window every insertion has an effect; a filter whose digests are
+    /// kept ([`Session::keeps_digests`]) needs every digest too, also those that were not new: they
+    /// may not be the digests of keys that it had.
     pub fn note(
         &mut self,
         operation: Operation,
         time: u64,
         digests: impl IntoIterator<Item = Digest>,
     ) {
-        if self.must_save {
-            return;
+        match &mut self.keeper {
+            Some(keeper) if operation == Operation::Insert => {
+                let digests = keeper.note(digests);
+                if !self.must_save {
+                    self.pending.push(operation, time, digests.iter().copied());
+                }
+            }
+            _ if self.must_save => {}
+            _ => self.pending.push(operation, time, digests),
         }
-        self.pending.push(operation, time, digests);
         let filter_bytes = self.image.header().body_bytes();
         if self.log.is_none() && self.pending.len() > pending::max_len(filter_bytes) {
             self.pending = Pending::default();

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 mod common;
+mod digests;
 mod faults;
 mod files;
 mod golden;

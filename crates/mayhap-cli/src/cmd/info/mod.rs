@@ -20,7 +20,7 @@ use mayhap::native::{Header, Kind};
 use mayhap::{Block, Estimate, FilterParams, Health};
 use mayhap_keys::KeyOptions;
 use mayhap_sets::{Detail, State, matrix_details, matrix_state};
-use mayhap_store::{LogFound, Snapshot};
+use mayhap_store::{KeptDigests, LogFound, Snapshot};
 use mayhap_units::number::format_bytes;
 use serde::Serialize;
 use serde_json::Value;
@@ -96,6 +96,11 @@ struct Info {
     log: &'static str,
     unsaved_log_bytes: u64,
     checksums: &'static str,
+    /// What stands where the digests of its keys would.
+    digests: &'static str,
+    /// Digests there; those that were added several times may count several times.
+    kept_digests: Option<u64>,
+    kept_digests_bytes: Option<u64>,
     /// What only this kind has.
     #[serde(flatten)]
     details: serde_json::Map<String, Value>,
@@ -169,6 +174,7 @@ impl Info {
         let options = KeyOptions::from_header(&name, header.key_options())?;
         let mut info = Self::of_header(name, &header, &options);
         info.look_at_log(&Snapshot::open(path)?);
+        info.look_at_digests(path)?;
         info.checksums = if args.fast { "not checked" } else { "good" };
         let mut estimate = None;
         if known && header.kind() == Kind::Matrix {
@@ -225,6 +231,9 @@ impl Info {
             log: "none",
             unsaved_log_bytes: 0,
             checksums: "not checked",
+            digests: "none",
+            kept_digests: None,
+            kept_digests_bytes: None,
             details: serde_json::Map::new(),
             detail_rows: Vec::new(),
         }
@@ -246,6 +255,22 @@ impl Info {
             LogFound::Newer { .. } => "by a newer file",
             _ => "none",
         };
+    }
+
+    /// What is there of the digests of its keys.
+    fn look_at_digests(&mut self, path: &Path) -> Result<(), Error> {
+        let kept = match KeptDigests::open(path) {
+            Err(mayhap_store::Error::Format { .. }) => {
+                self.digests = "damaged";
+                return Ok(());
+            }
+            kept => kept?,
+        };
+        let Some(kept) = kept else { return Ok(()) };
+        let is_whole = kept.covers(Snapshot::open(path)?.image())?;
+        self.digests = if is_whole { "there" } else { "of another filter" };
+        (self.kept_digests, self.kept_digests_bytes) = (Some(kept.digests()), Some(kept.bytes()));
+        Ok(())
     }
 
     /// What the bits say.
@@ -317,6 +342,14 @@ impl Info {
             rows.push(("log", format!("{bytes} newer than the file, counted above")));
         } else if self.log == "missing" {
             rows.push(("log", "missing: what was recorded in it is not counted".into()));
+        }
+        if let (Some(digests), Some(bytes)) = (self.kept_digests, self.kept_digests_bytes) {
+            let kept = format!("{} kept in {}", grouped(digests), format_bytes(bytes));
+            let is_whole = self.digests == "there";
+            let text = if is_whole { kept } else { format!("{kept}, but of another filter") };
+            rows.push(("digests", text));
+        } else if self.digests == "damaged" {
+            rows.push(("digests", "damaged".into()));
         }
         rows.iter().map(|(name, value)| row(name, value)).collect()
     }

@@ -11,6 +11,7 @@ use crate::memory;
 use crate::outcome::Outcome;
 use crate::set::file;
 use crate::set::foreign::open;
+use crate::set::kept::ReplacedDigests;
 #[cfg(feature = "redis")]
 use crate::set::remote;
 use crate::set::session::Waiting;
@@ -122,6 +123,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     check_kinds(&args.files, &headers)?;
     let bytes = headers.iter().map(Header::body_bytes).fold(0, u64::saturating_add);
     let mut progress = Progress::new(talk, Some(bytes));
+    let digests = ReplacedDigests::of(&args.output);
     let (items, estimated_items, state) = match headers[0].kind() {
         Kind::Bloom => {
             let (replace, without_log) = (args.force, args.open.without_log);
@@ -159,6 +161,7 @@ pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
     };
     let seconds = progress.elapsed().as_secs_f64();
     progress.clear();
+    digests.say(talk);
     let name = |path: &PathBuf| path.display().to_string();
     let part = |(path, items)| Part { file: name(path), items };
     let merged = args.files.iter().zip(items).map(part).collect();

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::io::messages::rate;
 use crate::io::progress::Progress;
 use crate::memory;
-use mayhap::{BinaryFuse, Digest, FuseWidth};
+use mayhap::{BinaryFuse, Digest, DigestFunction, FuseWidth};
 use mayhap_lists::LineReader;
 
 /// Bytes of memory per line while a filter is built: our digest, and 20 that the building takes.
@@ -23,23 +23,8 @@ pub fn build(
     reader: &mut LineReader,
     progress: &mut Progress,
 ) -> Result<BinaryFuse, Error> {
-    if size.is_fixed() {
-        return Err(Error::usage(
-            "a fuse filter is sized by its keys, but -n or --mem is given",
-            "omit them; -p 1% or -p 1e-4 chooses between its two rates",
-        ));
-    }
-    let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
-    let width = |items| {
-        FuseWidth::for_target(items, fpp).ok_or_else(|| {
-            Error::usage(
-                format!("a fuse filter cannot keep the rate {}", rate(fpp)),
-                "it has the rates 1/256 and 1/65,536; --layout standard keeps lower ones",
-            )
-        })
-    };
     // Before anything is read, and before a key file is made.
-    width(1)?;
+    check(size)?;
     let function = digest.function()?;
     reader.digest_by(function);
     let (mut all, mut digests): (Vec<Digest>, _) = (Vec::new(), Vec::new());
@@ -55,5 +40,48 @@ pub fn build(
         all.extend_from_slice(&digests);
         progress.tick(lines, raw_bytes, String::new);
     }
-    Ok(BinaryFuse::build(width(all.len() as u64)?, function, all)?)
+    of_digests(size, function, all)
+}
+
+/// Refuses numbers that a fuse filter has no use for.
+///
+/// # Errors
+///
+/// [`Error::Usage`].
+pub fn check(size: &SizeArgs) -> Result<(), Error> {
+    if size.is_fixed() {
+        return Err(Error::usage(
+            "a fuse filter is sized by its keys, but -n or --mem is given",
+            "omit them; -p 1% or -p 1e-4 chooses between its two rates",
+        ));
+    }
+    width(size, 1).map(drop)
+}
+
+/// A filter of digests, repeats among them.
+///
+/// # Errors
+///
+/// [`Error::Usage`] for a rate that it cannot keep, [`Error::Filter`].
+pub fn of_digests(
+    size: &SizeArgs,
+    function: DigestFunction,
+    digests: Vec<Digest>,
+) -> Result<BinaryFuse, Error> {
+    Ok(BinaryFuse::build(width(size, digests.len() as u64)?, function, digests)?)
+}
+
+/// The bytes of memory that building it from so many digests takes.
+pub fn building_bytes(digests: u64) -> u64 {
+    digests.saturating_mul(BYTES_PER_LINE)
+}
+
+fn width(size: &SizeArgs, items: u64) -> Result<FuseWidth, Error> {
+    let fpp = size.fpp.unwrap_or(DEFAULT_FPP);
+    FuseWidth::for_target(items, fpp).ok_or_else(|| {
+        Error::usage(
+            format!("a fuse filter cannot keep the rate {}", rate(fpp)),
+            "it has the rates 1/256 and 1/65,536; --layout standard keeps lower ones",
+        )
+    })
 }

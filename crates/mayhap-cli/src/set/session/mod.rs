@@ -4,12 +4,15 @@
 //! Whoever adds to one or removes from it does so through a [`Writer`] (`writer.rs`), which holds
 //! the lock while there is something to do, and gives it up while its input pauses or when others
 //! have waited for a second. Our files have a log (`memory.rs` is what the store knows of the set);
-//! those of other systems are saved as a whole (`whole.rs`).
+//! those of other systems are saved as a whole (`whole.rs`). Whoever replaces one by a filter of
+//! the same keys, from their digests, does so through [`Rebuilt`] (`rebuilt.rs`).
 
 mod memory;
+mod rebuilt;
 mod waiting;
 mod whole;
 mod writer;
 
+pub use rebuilt::Rebuilt;
 pub use waiting::Waiting;
 pub use writer::{Due, Recording, Writer, say_foreign};

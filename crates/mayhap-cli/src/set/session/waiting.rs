@@ -3,8 +3,9 @@
 use crate::args::LockArgs;
 use crate::error::Error;
 use crate::io::messages::Talk;
-use mayhap::Block;
+use crate::set::kept::ReplacedDigests;
 use mayhap::native::Header;
+use mayhap::{Block, Digest};
 use mayhap_lists::Stop;
 use mayhap_sets::KeySet;
 use mayhap_store::{FilterLock, LockOptions, Wait};
@@ -72,7 +73,10 @@ impl Waiting {
         segments: &[&[Block]],
         force: bool,
     ) -> Result<(), Error> {
-        Ok(self.lock(path)?.save(header, segments, force)?)
+        let digests = ReplacedDigests::of(path);
+        self.lock(path)?.save(header, segments, force)?;
+        digests.say(self.talk);
+        Ok(())
     }
 
     /// [`Waiting::save`] of a set, with these key options, which files of other systems cannot
@@ -93,6 +97,24 @@ impl Waiting {
         }
         let file = set.whole_file().ok_or_else(not_of_a_file)?;
         Ok(file.save_new(&self.lock(path)?, force)?)
+    }
+
+    /// [`Waiting::save_set`] with the digests of all its keys beside the file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Waiting::save_set`]; [`Error::Store`] if another file has the name of the digests.
+    pub fn save_with_digests(
+        &self,
+        path: &Path,
+        (set, key_options): (&mut dyn KeySet, &str),
+        digests: Vec<Digest>,
+        force: bool,
+    ) -> Result<(), Error> {
+        let contents = set.contents().ok_or_else(not_of_a_file)?;
+        let header = contents.header(key_options);
+        let lock = self.lock(path)?;
+        Ok(lock.save_with_digests(&header, &contents.segments(), digests, force)?)
     }
 
     /// An error of the store; a signal that ended a wait is one.

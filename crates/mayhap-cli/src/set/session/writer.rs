@@ -177,6 +177,24 @@ impl Writer {
         }
     }
 
+    /// Whether every digest has to be noted, not only those that were new: they are kept beside the
+    /// file.
+    pub fn keeps_digests(&self) -> bool {
+        matches!(&self.file, File::Logged(session) if session.keeps_digests())
+    }
+
+    /// Writes the digests to keep that were noted, if they take much memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Store`].
+    pub fn spill_digests(&mut self) -> Result<(), Error> {
+        match &mut self.file {
+            File::Logged(session) => Ok(session.spill_digests()?),
+            File::Whole(_) => Ok(()),
+        }
+    }
+
     /// What is due after a batch. Where lines are printed they have to be out before they are
     /// recorded.
     #[inline]
@@ -307,7 +325,7 @@ pub enum Due {
 }
 
 fn options(waiting: &Waiting, recording: Recording, without_log: bool) -> SessionOptions {
-    let options = SessionOptions::new(waiting.options()).without_log(without_log);
+    let options = SessionOptions::new(waiting.options()).without_log(without_log).keeps_digests();
     if recording == Recording::WhenOthersWait { options } else { options.needs_log() }
 }
 

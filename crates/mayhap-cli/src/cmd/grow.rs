@@ -1,0 +1,303 @@
+//! `mayhap grow`: a filter of another size, rate, layout or kind, without its keys.
+
+use crate::args::{DigestArgs, LockArgs, SizeArgs, secret_key};
+use crate::error::Error;
+use crate::files::refuse_existing;
+use crate::io::messages::{Talk, counted, grouped, rate};
+use crate::io::progress::Progress;
+use crate::memory;
+use crate::outcome::Outcome;
+use crate::set::create::{Create, fuse};
+use crate::set::session::{Rebuilt, Waiting};
+use mayhap::native::{Header, Kind};
+use mayhap::{Bitmap, DigestFunction, Layout};
+use mayhap_lists::Stop;
+use mayhap_sets::{KeySet, LayoutName};
+use mayhap_units::number::{format_bytes, format_count};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const EXAMPLES: &str = "\
+Examples:
+  mayhap grow seen.mayhap                 # room for twice its keys
+  mayhap grow seen.mayhap -n 1G -p 1e-6
+  mayhap grow seen.mayhap --layout fuse -o small.mayhap   # of the same keys, immutable";
+
+const NOTES: &str = "\
+The filter is rebuilt from the digests of its keys, which mayhap build --keep-digests keeps in \
+the file FILTER.digests and add and dedup keep in step. Rate and layout stay as they are unless \
+-p or --layout is given; the digest function, its seed or key and the key options always do. \
+Without -o the filter is replaced, whole or not at all, and commands that are adding to it \
+continue with the new one. A filter written with -o has no digests beside it.
+
+The new filter answers for every key that was ever added, also for those that the old one took \
+for repeats. If the digests are not those of all keys, because a program that does not keep them \
+has changed the filter, this is an error (exit code 2) and nothing is written.";
+
+const LAYOUT: &str =
+    "blocked, standard, scalable or fuse; with -o also counting [default: as it is]";
+const ITEMS: &str = "Expected number of distinct keys: 10M, 1.5G [default: twice those it has]";
+const FPP: &str = "False-positive probability at -n keys: 1e-6, 0.1% [default: as it is]";
+
+/// Rebuild a filter at another size, rate or layout from its kept digests
+#[derive(Debug, clap::Args)]
+#[command(before_help = EXAMPLES, after_help = NOTES)]
+#[command(mut_arg("layout", |arg| arg.help(LAYOUT)))]
+#[command(mut_arg("items", |arg| arg.help(ITEMS)))]
+#[command(mut_arg("fpp", |arg| arg.help(FPP)))]
+pub struct Args {
+    /// The filter file, with its digests beside it
+    #[arg(value_name = "FILTER")]
+    file: PathBuf,
+    /// Write the new filter here, and leave the old one as it is
+    #[arg(short = 'o', long, value_name = "FILTER")]
+    output: Option<PathBuf>,
+    /// Replace the file of -o if it exists
+    #[arg(long)]
+    force: bool,
+    /// The filter's secret key, if it has one
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// Print the summary as JSON, on stdout
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    size: SizeArgs,
+    #[command(flatten)]
+    lock: LockArgs,
+}
+
+/// What was done, as `--json` prints it.
+#[derive(Debug, Serialize)]
+struct Grown {
+    file: String,
+    output: String,
+    /// Distinct digests.
+    distinct_items: u64,
+    before: Numbers,
+    after: Numbers,
+    seconds: f64,
+}
+
+/// A filter before or after.
+#[derive(Debug, Serialize)]
+struct Numbers {
+    layout: &'static str,
+    /// `null` for a chain, which grows.
+    expected_items: Option<u64>,
+    target_fpp: f64,
+    num_bytes: u64,
+}
+
+/// Runs the verb.
+///
+/// # Errors
+///
+/// Any of [`Error`].
+pub fn run(args: &Args, talk: Talk) -> Result<Outcome, Error> {
+    check_layout(args)?;
+    if let Some(output) = &args.output {
+        refuse_existing(output, args.force)?;
+    }
+    let stop = Stop::on_signals()?;
+    let waiting = Waiting::new("grow", args.lock, talk, Some(&stop));
+    let mut rebuilt = Rebuilt::open(&args.file, &waiting)?;
+    let header = rebuilt.header().clone();
+    let key = secret_key(args.key_file.as_deref())?;
+    let function = header.digest_function(key).map_err(|source| {
+        Error::Store(mayhap_store::Error::Format { path: args.file.clone(), source })
+    })?;
+    let mut progress = Progress::new(talk, None);
+    let mut distinct_items = 0;
+    rebuilt.for_each_digest(|digests| {
+        distinct_items += digests.len() as u64;
+        progress.tick_bytes(distinct_items * 8);
+        stop.check().map_err(Into::into)
+    })?;
+    let job = Job { args, header: &header, function, distinct_items, stop: &stop };
+    let mut set = job.build(&mut rebuilt, &mut progress)?;
+    let seconds = progress.elapsed().as_secs_f64();
+    progress.clear();
+    let (before, after) = (Numbers::of_header(&header), Numbers::of_set(&*set));
+    let output = args.output.as_ref().unwrap_or(&args.file);
+    if args.output.is_some() {
+        // The old filter stays as it is, and others may change it.
+        drop(rebuilt);
+        waiting.save_set(output, (&mut *set, header.key_options()), args.force)?;
+    } else {
+        rebuilt.replace(&mut *set)?;
+    }
+    let (file, output) = (args.file.display().to_string(), output.display().to_string());
+    let grown = Grown { file, output, distinct_items, before, after, seconds };
+    if args.json {
+        Talk::json(&grown, true)?;
+    } else {
+        talk.say(&grown.text());
+    }
+    Ok(Outcome::Done)
+}
+
+/// Refuses kinds that cannot be made of digests alone, or not where digests are kept.
+fn check_layout(args: &Args) -> Result<(), Error> {
+    let refused = match args.size.layout {
+        Some(LayoutName::WindowItems(_) | LayoutName::WindowMillis(_)) => {
+            "a window needs the order of its keys, which their digests do not have"
+        }
+        Some(LayoutName::Matrix) => {
+            "a matrix needs the set of each key, which their digests do not have"
+        }
+        Some(LayoutName::Counting) if args.output.is_none() => {
+            "keys can be removed from a counting filter, but their digests would stay"
+        }
+        Some(LayoutName::Fuse) => return fuse::check(&args.size),
+        _ => return Ok(()),
+    };
+    Err(Error::usage(
+        refused,
+        "--layout blocked, standard, scalable or fuse; or counting in another file, with -o",
+    ))
+}
+
+/// A filter that is being rebuilt.
+struct Job<'a> {
+    args: &'a Args,
+    header: &'a Header,
+    function: DigestFunction,
+    distinct_items: u64,
+    stop: &'a Arc<Stop>,
+}
+
+impl Job<'_> {
+    /// The new filter, with all digests.
+    fn build(
+        &self,
+        rebuilt: &mut Rebuilt,
+        progress: &mut Progress,
+    ) -> Result<Box<dyn KeySet>, Error> {
+        let size = self.size();
+        if size.layout == Some(LayoutName::Fuse) {
+            return self.build_fuse(&size, rebuilt, progress);
+        }
+        let mut set = Create::build_any(&size, size.items, &self.digest())?;
+        self.check_room(&*set)?;
+        let (mut new, mut done) = (Bitmap::new(), self.distinct_items);
+        rebuilt.for_each_digest(|digests| {
+            set.insert_digests_into(digests, &mut new)?;
+            done += digests.len() as u64;
+            progress.tick_bytes(done * 8);
+            self.stop.check().map_err(Into::into)
+        })?;
+        Ok(set)
+    }
+
+    fn build_fuse(
+        &self,
+        size: &SizeArgs,
+        rebuilt: &mut Rebuilt,
+        progress: &mut Progress,
+    ) -> Result<Box<dyn KeySet>, Error> {
+        fuse::check(size)?;
+        let bytes = fuse::building_bytes(self.distinct_items);
+        memory::check(bytes, size.max_bytes())?;
+        let mut all = Vec::new();
+        let reserved = all.try_reserve_exact(self.distinct_items as usize);
+        reserved.map_err(|_| mayhap::Error::OutOfMemory { bytes })?;
+        rebuilt.for_each_digest(|digests| {
+            all.extend_from_slice(digests);
+            progress.tick_bytes((self.distinct_items + all.len() as u64) * 8);
+            self.stop.check().map_err(Into::into)
+        })?;
+        Ok(Box::new(fuse::of_digests(size, self.function, all)?))
+    }
+
+    /// The numbers that were given, and for the others those of the old filter.
+    fn size(&self) -> SizeArgs {
+        let mut size = self.args.size.clone();
+        size.layout = size.layout.or_else(|| layout_of(self.header));
+        let gives_rate = size.items.is_some() && size.mem.is_some();
+        if size.fpp.is_none() && !gives_rate {
+            size.fpp = Some(self.header.fields().target_fpp);
+        }
+        if !size.is_fixed() && size.layout != Some(LayoutName::Fuse) {
+            size.items = Some(self.distinct_items.saturating_mul(2).max(1));
+        }
+        size
+    }
+
+    /// Arguments for the digest function of the old filter.
+    fn digest(&self) -> DigestArgs {
+        let is_public = self.args.key_file.is_none();
+        DigestArgs {
+            seed: is_public.then(|| self.header.digest_parameter()),
+            key_file: self.args.key_file.clone(),
+            new_key_file: None,
+        }
+    }
+
+    fn check_room(&self, set: &dyn KeySet) -> Result<(), Error> {
+        match set.capacity() {
+            Some(capacity) if capacity < self.distinct_items => {
+                let keys = counted(self.distinct_items, "distinct key");
+                Err(Error::usage(
+                    format!(
+                        "{} has {keys}, but the new filter would be for {}",
+                        self.args.file.display(),
+                        grouped(capacity)
+                    ),
+                    "choose a larger -n or --mem, or omit them for twice its keys",
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The layout of a filter as `--layout` takes it.
+fn layout_of(header: &Header) -> Option<LayoutName> {
+    match (header.kind(), header.params().map(|params| params.layout())) {
+        (Kind::Scalable, _) => Some(LayoutName::Scalable),
+        (Kind::Fuse, _) => Some(LayoutName::Fuse),
+        (_, Ok(Layout::Blocked)) => Some(LayoutName::Blocked),
+        (_, Ok(Layout::Standard)) => Some(LayoutName::Standard),
+        _ => None,
+    }
+}
+
+impl Numbers {
+    fn of_header(header: &Header) -> Self {
+        let (fields, params) = (header.fields(), header.params().ok());
+        Self {
+            layout: params.map_or(header.kind().name(), |params| params.layout().name()),
+            expected_items: (header.kind() != Kind::Scalable).then_some(fields.expected_items),
+            target_fpp: fields.target_fpp,
+            num_bytes: params.map_or(header.body_bytes(), |params| params.num_bytes()),
+        }
+    }
+
+    fn of_set(set: &dyn KeySet) -> Self {
+        Self {
+            layout: set.name(),
+            expected_items: set.capacity(),
+            target_fpp: set.target_fpp(),
+            num_bytes: set.num_bytes(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let bytes = format_bytes(self.num_bytes);
+        let room = match self.expected_items {
+            Some(items) => format!(", n {}", format_count(items)),
+            None => String::new(),
+        };
+        format!("{}{room}, p {}, {bytes}", self.layout, rate(self.target_fpp))
+    }
+}
+
+impl Grown {
+    fn text(&self) -> String {
+        let keys = counted(self.distinct_items, "distinct key");
+        let (before, after) = (self.before.text(), self.after.text());
+        format!("{}: {keys}; was {before}; is {after} ({:.2} s)", self.output, self.seconds)
+    }
+}

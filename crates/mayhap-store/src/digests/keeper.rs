@@ -1,0 +1,272 @@
+//! A file of digests that is kept in step with its filter.
+
+use super::contents::Contents;
+use super::kept::{covers, path_of};
+use super::merge;
+use super::record::{HEADER_BYTES, MAGIC, RECORD_BYTES, Record, Run, encode_header};
+use super::rice::Encoder;
+use crate::disk::{
+    Disk, DiskFile, How, is_at, look_for, open_regular, read_up_to, sync_folder, write_all_at,
+};
+use crate::log::Meaning;
+use crate::temporary::Temporary;
+use crate::{Error, FilterLock, Image};
+use mayhap::Digest;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Digests in memory beyond which they are written: 32 MiB.
+const SPILL: usize = 1 << 22;
+/// Bytes that are written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// The digests of a filter whose lock is held: those in the file, and those noted since.
+///
+/// What it has is never less than what the filter has: [`Keeper::cover`] is called before an image
+/// gets its name, and everything noted before is on disk then.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    disk: Arc<dyn Disk>,
+    file: Box<dyn DiskFile>,
+    path: PathBuf,
+    contents: Contents,
+    noted: Vec<Digest>,
+    /// A sync failed: what is on disk is unknown.
+    is_poisoned: bool,
+}
+
+impl Keeper {
+    /// Opens the digests of an image, to keep them; `None` if there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DigestsBehind`] if they are not those of the image; [`Error::DigestsNotKept`]
+    /// unless `keeps`; [`Error::Format`], [`Error::Io`].
+    pub(crate) fn open(
+        disk: &Arc<dyn Disk>,
+        image: &Image,
+        keeps: bool,
+    ) -> Result<Option<Self>, Error> {
+        let path = path_of(image.path())?;
+        let Some(entry) = look_for(&**disk, &path, true)? else { return Ok(None) };
+        if entry.not_regular.is_some() {
+            return Ok(None);
+        }
+        let how = if keeps { How::Change } else { How::Read };
+        let file = open_regular(&**disk, &path, how)?;
+        let Some(contents) = Contents::read(&*file, &path)? else { return Ok(None) };
+        let filter = || image.path().to_path_buf();
+        if !covers(&contents, image)? {
+            return Err(Error::DigestsBehind { path, filter: filter() });
+        }
+        if !keeps {
+            return Err(Error::DigestsNotKept { path, filter: filter() });
+        }
+        Ok(Some(Self::of(disk, file, path, contents)))
+    }
+
+    /// Creates the file for a filter that is about to be saved, in place of an earlier one if
+    /// `replace`; it is readable only by its owner if the filter is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Exists`], also for files of other programs; [`Error::NoSpace`], [`Error::Io`].
+    pub(crate) fn create(
+        lock: &FilterLock,
+        meaning: Meaning,
+        replace: bool,
+    ) -> Result<Self, Error> {
+        let (disk, path) = (lock.disk(), path_of(lock.path())?);
+        if look_for(&**disk, &path, false)?.is_some() && !(replace && is_ours(&**disk, &path)?) {
+            return Err(Error::Exists { path });
+        }
+        let old = look_for(&**disk, lock.path(), true)?;
+        let temporary = Temporary::create(lock, meaning.digest_id != 1 || old.is_some())?;
+        if let Some(permissions) = old.and_then(|old| old.permissions) {
+            let file = temporary.file();
+            file.set_permissions(permissions).map_err(Error::io("protect", &path))?;
+        }
+        write_all_at(temporary.file(), &encode_header(&meaning), 0)
+            .map_err(Error::write(&path, HEADER_BYTES as u64))?;
+        let file = temporary.commit_to(&path)?;
+        Ok(Self::of(disk, file, path, Contents::new(meaning)))
+    }
+
+    fn of(
+        disk: &Arc<dyn Disk>,
+        file: Box<dyn DiskFile>,
+        path: PathBuf,
+        contents: Contents,
+    ) -> Self {
+        let disk = Arc::clone(disk);
+        Self { disk, file, path, contents, noted: Vec::new(), is_poisoned: false }
+    }
+
+    /// Notes digests that are inserted into the filter; returns them.
+    pub(crate) fn note(&mut self, digests: impl IntoIterator<Item = Digest>) -> &[Digest] {
+        let before = self.noted.len();
+        self.noted.extend(digests);
+        &self.noted[before..]
+    }
+
+    /// Notes digests that are inserted into a filter that is about to be saved for the first time.
+    pub(crate) fn note_all(&mut self, digests: Vec<Digest>) {
+        debug_assert!(self.noted.is_empty());
+        self.noted = digests;
+    }
+
+    /// Writes what was noted if that takes much memory. It may be more than any image will have.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keeper::append`].
+    pub(crate) fn spill(&mut self) -> Result<(), Error> {
+        if self.noted.len() > SPILL { self.append() } else { Ok(()) }
+    }
+
+    /// Makes everything noted, and that the image with this fingerprint has no other keys, survive
+    /// a power cut. To be called before that image gets its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Keeper::append`].
+    pub(crate) fn cover(&mut self, fingerprint: u64) -> Result<(), Error> {
+        self.append()?;
+        if self.is_removed()? {
+            return Ok(());
+        }
+        let (record, at) = (Record::Cover(fingerprint), self.contents.end);
+        self.write(&record.encode(at), at)?;
+        self.file.sync_data().map_err(|source| {
+            self.is_poisoned = true;
+            Error::io("sync", &self.path)(source)
+        })?;
+        self.contents.push(record, at + RECORD_BYTES as u64);
+        Ok(())
+    }
+
+    /// Passes all distinct digests to `each`: [`super::KeptDigests::for_each`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Keeper::append`] and [`super::KeptDigests::for_each`].
+    pub(crate) fn for_each<E: From<Error>>(
+        &mut self,
+        each: impl FnMut(&[Digest]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.append()?;
+        merge::for_each(&*self.file, &self.path, &self.contents, each)
+    }
+
+    /// Writes what was noted as a run, after what others have appended.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DigestsBehind`] if another file has the name by now; [`Error::Poisoned`];
+    /// [`Error::NoSpace`], [`Error::Io`], after which it can be called again.
+    fn append(&mut self) -> Result<(), Error> {
+        if self.is_poisoned {
+            return Err(Error::Poisoned { path: self.path.clone() });
+        }
+        if self.is_removed()? {
+            self.noted.clear();
+            return Ok(());
+        }
+        self.contents.read_on(&*self.file, &self.path)?;
+        // A torn write, which would otherwise be behind what is shorter.
+        let bytes = self.file.look().map_err(Error::io("look at", &self.path))?.bytes;
+        if bytes > self.contents.end {
+            let cut = self.file.set_len(self.contents.end);
+            cut.map_err(Error::io("cut the torn end of", &self.path))?;
+        }
+        self.noted.sort_unstable();
+        self.noted.dedup();
+        if self.noted.is_empty() {
+            return Ok(());
+        }
+        let run = self.write_run()?;
+        self.contents.push(Record::Run(run), run.at + run.bytes);
+        self.noted = Vec::new();
+        Ok(())
+    }
+
+    /// Writes the codes, and then the record before them.
+    fn write_run(&self) -> Result<Run, Error> {
+        let offset = self.contents.end;
+        let (count, at) = (self.noted.len() as u64, offset + RECORD_BYTES as u64);
+        let (mut encoder, mut hasher, mut end) = (Encoder::new(count), Xxh3::new(), at);
+        let mut write = |bytes: &mut Vec<u8>| {
+            hasher.update(bytes);
+            self.write(bytes, end)?;
+            end += bytes.len() as u64;
+            bytes.clear();
+            Ok::<(), Error>(())
+        };
+        for digest in &self.noted {
+            encoder.push(digest.get());
+            if encoder.bytes().len() >= WRITE_BYTES {
+                write(encoder.bytes())?;
+            }
+        }
+        encoder.finish();
+        write(encoder.bytes())?;
+        let run = Run { count, at, bytes: end - at, checksum: hasher.digest() };
+        self.write(&Record::Run(run).encode(offset), offset)?;
+        Ok(run)
+    }
+
+    fn write(&self, bytes: &[u8], at: u64) -> Result<(), Error> {
+        write_all_at(&*self.file, bytes, at).map_err(Error::write(&self.path, bytes.len() as u64))
+    }
+
+    /// Whether someone has removed the file, to go on without it.
+    fn is_removed(&self) -> Result<bool, Error> {
+        if is_at(&*self.disk, &*self.file, &self.path)? {
+            return Ok(false);
+        }
+        if look_for(&*self.disk, &self.path, false)?.is_none() {
+            return Ok(true);
+        }
+        let filter = self.path.with_extension("");
+        Err(Error::DigestsBehind { path: self.path.clone(), filter })
+    }
+}
+
+/// Whether a file begins as one of digests.
+fn is_ours(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
+    let file = match open_regular(disk, path, How::Read) {
+        Ok(file) => file,
+        Err(Error::NotRegular { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    let mut start = [0; MAGIC.len()];
+    read_up_to(&*file, &mut start, 0).map_err(Error::io("read", path))?;
+    Ok(start == *MAGIC)
+}
+
+/// [`Error::DigestsBehind`] if there are digests beside a filter that is not there yet, with links
+/// followed.
+pub(crate) fn refuse_digests(disk: &dyn Disk, filter: &Path) -> Result<(), Error> {
+    let path = path_of(filter)?;
+    if look_for(disk, &path, false)?.is_some() && is_ours(disk, &path)? {
+        return Err(Error::DigestsBehind { path, filter: filter.into() });
+    }
+    Ok(())
+}
+
+/// Removes the digests of the filter at a path, with links followed, that was replaced or removed;
+/// files of other programs stay.
+///
+/// # Errors
+///
+/// [`Error::Io`].
+pub(crate) fn remove_digests_of(disk: &dyn Disk, path: &Path) -> Result<bool, Error> {
+    let path = path_of(path)?;
+    if look_for(disk, &path, false)?.is_none() || !is_ours(disk, &path)? {
+        return Ok(false);
+    }
+    disk.remove(&path).map_err(Error::io("remove", &path))?;
+    sync_folder(disk, &path)?;
+    Ok(true)
+}

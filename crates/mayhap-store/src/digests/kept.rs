@@ -1,0 +1,131 @@
+//! A file of digests that is only read.
+
+use super::contents::Contents;
+use super::merge;
+use crate::disk::{self, DiskFile, How, open_regular};
+use crate::file::{rename_with, resolve_links};
+use crate::log::Meaning;
+use crate::{Error, Image};
+use mayhap::Digest;
+use std::path::{Path, PathBuf};
+
+/// The digests of the keys of the filter at `path`: its name with `.digests` appended, beside the
+/// file to which symbolic links lead.
+///
+/// # Errors
+///
+/// As [`crate::log_path`].
+///
+/// # Examples
+///
+/// ```
+/// use std::path::Path;
+/// let digests = mayhap_store::digests_path(Path::new("day/seen.mayhap"))?;
+/// assert_eq!(digests, Path::new("day/seen.mayhap.digests"));
+/// # Ok::<(), mayhap_store::Error>(())
+/// ```
+pub fn digests_path(path: &Path) -> Result<PathBuf, Error> {
+    path_of(&resolve_links(&disk::Real, path)?)
+}
+
+/// [`digests_path`] for a path with its links already followed.
+pub(super) fn path_of(path: &Path) -> Result<PathBuf, Error> {
+    rename_with(path, "", ".digests")
+}
+
+/// The digests of all keys of a filter, in the file beside it, read without the filter's lock.
+///
+/// # Examples
+///
+/// ```
+/// use mayhap::native::{Header, Native};
+/// use mayhap_store::{Error, FilterLock, KeptDigests, LockOptions};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = &folder.path().join("seen.mayhap");
+/// let mut filter = mayhap::AnyFilter::builder().expected_items(10).target_fpp(0.01).build()?;
+/// let digest = filter.digest_function().digest("key");
+/// filter.insert_digest(digest);
+/// let lock = FilterLock::take(path, &mut LockOptions::new("build"))?;
+/// let header = Header::of(&filter, "");
+/// lock.save_with_digests(&header, &filter.segments(), vec![digest], false)?;
+///
+/// let kept = KeptDigests::open(path)?.expect("the file is there");
+/// let mut all = Vec::new();
+/// kept.for_each(|digests| Ok::<(), Error>(all.extend_from_slice(digests)))?;
+/// assert_eq!((all, kept.digests()), (vec![digest], 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct KeptDigests {
+    file: Box<dyn DiskFile>,
+    path: PathBuf,
+    contents: Contents,
+    bytes: u64,
+}
+
+impl KeptDigests {
+    /// Opens the digests beside the filter at `path`; `None` if there are none, or a file of
+    /// another program has their name. Reads the records, and the runs that no image has yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Format`] if their header is damaged or of a newer version; [`Error::Io`].
+    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        let path = digests_path(path)?;
+        let file = match open_regular(&disk::Real, &path, How::Read) {
+            Ok(file) => file,
+            Err(error) if error.is_not_found() => return Ok(None),
+            Err(Error::NotRegular { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let Some(contents) = Contents::read(&*file, &path)? else { return Ok(None) };
+        let bytes = file.look().map_err(Error::io("look at", &path))?.bytes;
+        Ok(Some(Self { file, path, contents, bytes }))
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The length of the file.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The digests in the file; those that were added in several runs count several times.
+    pub fn digests(&self) -> u64 {
+        self.contents.digests()
+    }
+
+    /// Whether it has the digests of all keys of an image: not if a program that does not keep it
+    /// has changed the filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn covers(&self, image: &Image) -> Result<bool, Error> {
+        covers(&self.contents, image)
+    }
+
+    /// Passes all distinct digests to `each`, in ascending order, in batches of at most 1024.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DigestsDamaged`], possibly after digests of the damaged part were passed;
+    /// [`Error::Io`]; those of `each`.
+    pub fn for_each<E: From<Error>>(
+        &self,
+        each: impl FnMut(&[Digest]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        merge::for_each(&*self.file, &self.path, &self.contents, each)
+    }
+}
+
+/// Whether the runs have all keys of an image.
+pub(super) fn covers(contents: &Contents, image: &Image) -> Result<bool, Error> {
+    let header = image.header();
+    let meaning = Meaning::of(header.digest_id(), header.digest_parameter(), header.key_options());
+    Ok(contents.meaning == meaning && contents.covers(image.fingerprint()?))
+}

@@ -1,0 +1,26 @@
+//! The digests of all keys of a filter, kept in a file beside it, so that a larger filter can be
+//! built without the keys.
+//!
+//! `docs/native-format.md`, "Digests", is the specification, byte by byte. In short: the file is
+//! only appended to; a run has sorted digests, and a cover names an image all of whose keys are in
+//! the runs before it. Whoever replaces the image first appends the digests that are new in it, and
+//! its cover, so at any moment the file has at least the digests of the image beside it.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `rice.rs` | sorted digests as bits: Rice codes of their differences |
+//! | `record.rs` | the header and the records as bytes |
+//! | `contents.rs` | the records of a file, up to a torn write |
+//! | `merge.rs` | the distinct digests of all runs, in order |
+//! | `keeper.rs` | a file that is kept in step with its filter |
+//! | `kept.rs` | a file that is only read |
+
+mod contents;
+mod keeper;
+mod kept;
+mod merge;
+mod record;
+mod rice;
+
+pub(crate) use keeper::{Keeper, refuse_digests, remove_digests_of};
+pub use kept::{KeptDigests, digests_path};
