@@ -43,8 +43,8 @@ impl Clearing {
         self.left = self.left.saturating_sub(new);
     }
 
-    /// The share of set bits if it is so high that the filter is to be cleared. Reads all bits, once
-    /// in a 64th of its keys.
+    /// The share of set bits if it is so high that the filter is to be cleared. Reads all bits,
+    /// once in a 64th of its keys.
     pub fn due(&mut self, set: &mut dyn KeySet) -> Option<f64> {
         if self.left > 0 {
             return None;

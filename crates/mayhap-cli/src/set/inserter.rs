@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Lines that a filter on a server is given at once when it holds more keys than it was created
 /// for: one that is far away gets tens of thousands before.
-const OVERFILLED_BATCH: usize = 1024;
+const OVERFILLED_BATCH: u64 = 1024;
 /// Batches until such a filter is full, at least, unless it is for a few thousand keys: in between,
 /// the rate is close to a power of the keys.
 const RATE_LOOKS: u64 = 8;
@@ -197,7 +197,8 @@ impl Inserter {
         self.clearing.as_mut()?.due(&mut *self.set)
     }
 
-    /// Forgets all keys, in the file too, and says so. To be called when everything inserted is out.
+    /// Forgets all keys, in the file too, and says so. To be called when everything inserted is
+    /// out.
     ///
     /// # Errors
     ///
@@ -298,18 +299,7 @@ impl Inserter {
                 }
             }
         }
-        if items < self.warn_at {
-            // Up to the warning and no further, so that it comes in time.
-            count = count.min(usize::try_from(self.warn_at - items).unwrap_or(usize::MAX));
-        }
-        if let (true, Some(capacity)) = (self.set.is_shared(), self.set.capacity()) {
-            // The rate is looked at between batches, and beyond the capacity it rises fast.
-            let part = if items < capacity { capacity / RATE_LOOKS } else { 0 };
-            count = count.min(usize::try_from(part).unwrap_or(usize::MAX).max(OVERFILLED_BATCH));
-        }
-        if let Some(clearing) = &self.clearing {
-            count = count.min(usize::try_from(clearing.most_lines()).unwrap_or(usize::MAX));
-        }
+        count = count.min(usize::try_from(self.most_at_once(items)).unwrap_or(usize::MAX));
         let (set, batch) = (&mut self.set, (keys, digests));
         let inserted = put(&mut **set, batch, (count, self.absent_only), &mut self.new);
         if by_key {
@@ -352,6 +342,21 @@ impl Inserter {
         }
         self.count_new(count as u64);
         Ok((count, &self.new))
+    }
+
+    /// The most lines that a set of so many `items` is given at once.
+    fn most_at_once(&self, items: u64) -> u64 {
+        let mut most = u64::MAX;
+        if items < self.warn_at {
+            // Up to the warning and no further, so that it comes in time.
+            most = self.warn_at - items;
+        }
+        if let (true, Some(capacity)) = (self.set.is_shared(), self.set.capacity()) {
+            // The rate is looked at between batches, and beyond the capacity it rises fast.
+            let part = if items < capacity { capacity / RATE_LOOKS } else { 0 };
+            most = most.min(part.max(OVERFILLED_BATCH));
+        }
+        self.clearing.as_ref().map_or(most, |clearing| most.min(clearing.most_lines()))
     }
 
     /// Counts what was new of so many lines, and looks at the rate if it is time.

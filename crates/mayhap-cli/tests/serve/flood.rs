@@ -136,7 +136,7 @@ fn a_burst_of_ten_thousand_connections_is_taken_and_idle_they_cost_little() {
 /// An allocator that keeps what is freed fails this: glibc's kept all of it.
 #[test]
 fn the_memory_of_filters_that_are_deleted_goes_back_to_the_system() {
-    const FILTERS: usize = 20_000;
+    const FILTERS: usize = 60_000;
     let folder = tempfile::tempdir().unwrap();
     let (server, _, mut neighbour) = start(folder.path());
     let before = server.resident();

@@ -140,7 +140,8 @@ fn a_chain_of_0_1_grows_on_as_those_of_today_and_unites_with_them() {
     let insert = |filter: &mut ScalableBloomFilter, from: u64| {
         (from..from + 100).for_each(|key| assert!(filter.insert(&key).unwrap()));
     };
-    (insert(&mut old, 0), insert(&mut new, 5_000));
+    insert(&mut old, 0);
+    insert(&mut new, 5_000);
     assert_eq!((sizes(&old), sizes(&new)), (vec![16, 32, 64, 2_048], vec![16, 2_048]));
     new.union_with(&old).unwrap();
     let copy = decode(&native::encode(&new, ""));

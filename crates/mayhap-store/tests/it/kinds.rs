@@ -80,7 +80,7 @@ fn counting_filters_and_what_they_become() {
 
 #[test]
 fn growing_filters() {
-    let mut filter = ScalableBloomFilter::new(100, 0.01, DigestFunction::xxh3(1)).unwrap();
+    let mut filter = ScalableBloomFilter::new(10, 0.01, DigestFunction::xxh3(1)).unwrap();
     for key in 0..ITEMS {
         filter.insert(&key).unwrap();
     }

@@ -13,10 +13,10 @@ const LOCKS: usize = if cfg!(any(loom, shuttle)) { 2 } else { 1024 };
 /// A shared filter whose answer "new" goes to one caller alone: add-if-absent as one atomic step.
 ///
 /// Of callers that insert equal keys at once, a [`Filter`] tells at least one that the key is new,
-/// and sometimes two, each of which was the first to set some of its bits. Here exactly one hears it
-/// (none if the key is a false positive), so whoever does may send the mail, charge the card or fetch
-/// the page. An insertion of a key that seems to be absent takes one of 1,024 locks, chosen by the
-/// digest; keys that are there take none, and neither do queries. Made with
+/// and sometimes two, each of which was the first to set some of its bits. Here exactly one hears
+/// it (none if the key is a false positive), so whoever does may send the mail, charge the card or
+/// fetch the page. An insertion of a key that seems to be absent takes one of 1,024 locks, chosen
+/// by the digest; keys that are there take none, and neither do queries. Made with
 /// [`Filter::insert_once`].
 ///
 /// Memory: 8 KiB beside the filter (of `std`'s locks). Cache lines: one more than the filter's, for
@@ -72,7 +72,7 @@ impl<L: LayoutKind> OnceFilter<L> {
         if self.filter.contains_digest(digest) {
             return false;
         }
-        // Equal digests have the same lock, and who has it later sees the bits of who had it before.
+        // Equal digests have the same lock, and who has it later sees the bits of those before.
         let lock = &self.locks[digest.get() as usize % LOCKS];
         lock.with(|| self.filter.insert_digest(digest))
     }

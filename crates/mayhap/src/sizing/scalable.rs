@@ -2,11 +2,11 @@
 //! how each layer is divided into parts.
 //!
 //! A query looks into every layer, so the rate of the chain is at most the sum of the layers'
-//! rates. Layer `i` holds n₀ · 2^i keys (after a small first guess, no layer but the first holds fewer
-//! than 2,048: their steps are skipped) and gets a sixth of the part of p that the layers before it
-//! left: shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p for any number of layers. Both numbers are
-//! the result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap --example
-//! scalable_cost`).
+//! rates. Layer `i` holds n₀ · 2^i keys (after a small first guess, no layer but the first holds
+//! fewer than 2,048: their steps are skipped) and gets a sixth of the part of p that the layers
+//! before it left: shares p/6, p/6 · 5/6, p/6 · (5/6)², … sum to p for any number of layers. Both
+//! numbers are the result of a search (`docs/scalable-cost.md`, made by `cargo run -p mayhap
+//! --example scalable_cost`).
 //!
 //! A layer of rate q is divided into t parts of rate q^(1/t) each: separate blocked filters that
 //! all hold every key of the layer. The answer of the layer is "maybe" if that of all parts is. The
@@ -24,8 +24,9 @@ use crate::{Error, Layout};
 /// Each layer holds this many times the keys of the previous one.
 pub const GROWTH: u64 = 2;
 
-/// No layer but the first holds fewer keys: it takes 4 KiB, and a chain that would grow through many
-/// smaller ones has to look each key up in all of them. (Models of a few keys grow step by step.)
+/// No layer but the first holds fewer keys: it takes 4 KiB, and a chain that would grow through
+/// many smaller ones has to look each key up in all of them. (Models of a few keys grow step by
+/// step.)
 pub const LEAST_GROWN_ITEMS: u64 = if cfg!(any(loom, shuttle)) { 1 } else { 2_048 };
 
 /// The share of the remaining rate that the next layer gets.

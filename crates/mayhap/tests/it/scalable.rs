@@ -476,27 +476,6 @@ fn filters_of_one_budget_never_take_more_however_many_threads_grow_them() {
     assert_eq!(budget.left(), 400_000);
 }
 
-/// A guess that is a thousand times too low costs two layers more than one that is right for 2,000.
-#[test]
-fn a_small_first_guess_does_not_become_a_long_chain() {
-    for (first_items, sizes) in
-        [(1, [1, 2_048, 4_096]), (100, [100, 3_200, 6_400]), (2_000, [2_000, 4_000, 8_000])]
-    {
-        let mut filter = chain(first_items, 0.01);
-        let shared = chain(first_items, 0.01).into_concurrent();
-        let all = keys(0..sizes.iter().sum::<u64>() - 100);
-        insert(&mut filter, &all);
-        shared.insert_digests_into(&all, &mut Bitmap::new()).unwrap();
-        let grown: Vec<u64> = filter.layers().map(|(params, _)| params.expected_items()).collect();
-        assert_eq!(grown, sizes);
-        assert!(filter.expected_fpp() <= 0.01 && holds(&filter, &all));
-        let bytes = native::encode(&filter, "");
-        let (copy, _) = native::decode_as::<ScalableBloomFilter>(&bytes, None).unwrap();
-        assert!(native::encode(&copy, "") == bytes);
-        assert!(native::encode(&shared.into_exclusive(), "") == bytes);
-    }
-}
-
 #[test]
 fn a_first_layer_that_was_sized_before_gives_the_same_chain() {
     let layer = mayhap::sizing::scalable::chain_layer(500, 1e-4, 0, 0.0).unwrap();

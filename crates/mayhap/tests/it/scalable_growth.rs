@@ -1,6 +1,8 @@
 //! Layers that are made before they are needed: once, charged once, and used.
 
-use mayhap::{Budget, ConcurrentScalableBloomFilter, DigestFunction, Error};
+use mayhap::{
+    Budget, ConcurrentScalableBloomFilter, DigestFunction, Error, ScalableBloomFilter, native,
+};
 use std::sync::Arc;
 
 /// A chain of which the newest layer is nine tenths full, and what it is charged to, of `limit`.
@@ -57,4 +59,26 @@ fn where_a_limit_is_near_nothing_is_made_ahead_and_growth_is_as_ever() {
     let refused = filter.insert_batch(&(1_800_000..2_500_000u64).collect::<Vec<_>>());
     assert!(matches!(refused, Err(Error::TooLarge { field: Budget::FIELD, .. })), "{refused:?}");
     assert_eq!(budget.used(), filter.num_bytes());
+}
+
+/// A guess that is a thousand times too low costs two layers more than one that is right for 2,000.
+#[test]
+fn a_small_first_guess_does_not_become_a_long_chain() {
+    for (first_items, sizes) in
+        [(1, [1, 2_048, 4_096]), (100, [100, 3_200, 6_400]), (2_000, [2_000, 4_000, 8_000])]
+    {
+        let function = DigestFunction::xxh3(11);
+        let chain = || ScalableBloomFilter::new(first_items, 0.01, function).unwrap();
+        let (mut filter, shared) = (chain(), chain().into_concurrent());
+        let all: Vec<u64> = (0..sizes.iter().sum::<u64>() - 100).collect();
+        filter.insert_batch(&all).unwrap();
+        shared.insert_batch(&all).unwrap();
+        let grown: Vec<u64> = filter.layers().map(|(params, _)| params.expected_items()).collect();
+        assert_eq!(grown, sizes);
+        assert!(filter.expected_fpp() <= 0.01 && all.iter().all(|key| filter.contains(key)));
+        let bytes = native::encode(&filter, "");
+        let (copy, _) = native::decode_as::<ScalableBloomFilter>(&bytes, None).unwrap();
+        assert!(native::encode(&copy, "") == bytes);
+        assert!(native::encode(&shared.into_exclusive(), "") == bytes);
+    }
 }

@@ -29,7 +29,7 @@ Examples:
   crawl | mayhap dedup --state redis://127.0.0.1:6379/0/seen -n 1G | fetch   # shared by many
   mayhap dedup -d mail.txt                                 # the repeats instead
   tail -f log | mayhap dedup --window 1h -n 1M             # once an hour
-  tail -f log | mayhap dedup --clear-at 50% -n 1M          # forgets all when half of the bits are set
+  tail -f log | mayhap dedup --clear-at 50% -n 1M          # forgets all at half of the bits
   mayhap dedup --csv --field 2,5 orders.csv                # the first of each pair of fields
   mayhap dedup --exact list.txt                            # loses none, takes more memory";
 
@@ -71,8 +71,8 @@ time is forgotten. The log records times too: after kill -9, a line is forgotten
 time. (Entries in a log of mayhap 0.1, which has no times, count from the next run.)
 
 --clear-at forgets all lines at once, each time that so many bits are set (looked at after each \
-64th of -n new lines), and says so: every line is new again then. With --state the file is cleared, \
-too. A window forgets a part at a time, and takes more memory.
+64th of -n new lines), and says so: every line is new again then. With --state the file is \
+cleared, too. A window forgets a part at a time, and takes more memory.
 
 --exact stores the lines themselves, loses none, and reports the cost: their bytes and 11 to 23 \
 more for each, briefly 33 while the table grows. At --max-memory it stops (exit code 2).";

@@ -26,12 +26,13 @@ type OwnedLayer = Layer<BlockedBloomFilter>;
 /// A Bloom filter that grows with its keys and keeps the promised rate at every size.
 ///
 /// Layer `i` holds n₀ · 2^i keys (n₀ is the first guess; if it is small, the second layer is the
-/// first of these that holds 2,048) at a sixth of the rate that the layers before it left: p/6, p/6 ·
-/// 5/6, p/6 · (5/6)², … sum to p for any number of layers, and a query, which is wrong if any layer
-/// is, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable Bloom Filters*, with
-/// shares 1/2, 1/4, …). Layers are blocked filters; at low rates, a layer is two or three of them
-/// with a higher rate each, all of which have to answer "maybe" ([`scalable::layer`]). Growth and
-/// share result from a computation of their cost (`docs/scalable-cost.md`).
+/// first of these that holds 2,048) at a sixth of the rate that the layers before it left: p/6,
+/// p/6 · 5/6, p/6 · (5/6)², … sum to p for any number of layers, and a query, which is wrong if
+/// any layer is, keeps p overall (Almeida, Baquero, Preguiça & Hutchison 2007, *Scalable Bloom
+/// Filters*, with shares 1/2, 1/4, …). Layers are blocked filters; at low rates, a layer is two or
+/// three of them with a higher rate each, all of which have to answer "maybe"
+/// ([`scalable::layer`]). Growth and share result from a computation of their cost
+/// (`docs/scalable-cost.md`).
 ///
 /// Memory: at 1 %, 25 bits per key on average over all sizes up to 10,000 times the first guess: 14
 /// when the first layer is full, 16 to 22 when a later one is, and twice as many just after growth,
@@ -283,8 +284,8 @@ impl Limits {
         scalable::next_step(self.first_items, step)
     }
 
-    /// The layer to add to `num_layers` layers, the newest of step `last`, that take `num_bytes` and
-    /// promise `promised_fpp`.
+    /// The layer to add to `num_layers` layers, the newest of step `last`, that take `num_bytes`
+    /// and promise `promised_fpp`.
     fn next_layer(
         &self,
         last: Option<u32>,
