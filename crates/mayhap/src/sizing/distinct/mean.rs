@@ -32,6 +32,8 @@ impl Intake {
             1 => self.cells.swallowed(distinct),
             parts => integral(distinct, 1, |t| power(self.cells.fpp(t), parts)),
         };
+        // Of few keys rounding may leave less than none.
+        let of_bits = of_bits.max(0.0);
         // Digest collisions: t / 2^64 of the keys that are not swallowed by the bits.
         of_bits + (distinct - of_bits) * (distinct / DIGESTS / 2.0)
     }

@@ -55,6 +55,27 @@ fn layers_of_several_parts_are_summed_too() {
     }
 }
 
+/// Of a few keys in a large filter next to none is swallowed, and rounding must not make that less.
+#[test]
+fn few_keys_have_an_interval_in_filters_of_any_size() {
+    for (layout, target) in [Layout::Standard, Layout::Blocked, Layout::Blocked128]
+        .into_iter()
+        .flat_map(|layout| [0.3, 0.1, 0.01, 1e-3].map(|target| (layout, target)))
+    {
+        for items in [1_000, 32_000, 1_000_000] {
+            let params = sizing::for_items(layout, items, target).unwrap();
+            for counted in 0..100 {
+                let (distinct, deviation) =
+                    Intake::of(&params).distinct_with_deviation(f64::from(counted));
+                assert!(
+                    distinct >= f64::from(counted) && deviation >= 0.0 && deviation < 10.0,
+                    "{layout} {target} {items} {counted}: {distinct} ± {deviation}"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn distinct_keys_are_found_from_those_counted() {
     for (layout, num_bits, num_hashes) in SHAPES {
