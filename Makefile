@@ -14,10 +14,10 @@ export MAYHAP_REQUIRE_TOOLS
 # The newcomer's half, after what is built for it: the tests, and what needs the processor while
 # tests wait for servers.
 TEST_STEPS = unit doctest lint doc
-# The long half, in two lanes that .ci/run takes side by side: what is built into target/, and what
-# has folders of its own below it.
-LANE_1 = rates kills examples demo hostile-short package planted
-LANE_2 = portable neon pairs instructions loom shuttle miri fuzz test-interop
+# The long half, in two lanes of about equal length that .ci/run takes side by side: what is built
+# into target/, and, but for the rates, what has folders of its own below it.
+LANE_1 = kills examples demo hostile-short package planted
+LANE_2 = portable neon rates pairs instructions loom shuttle miri fuzz test-interop
 DEEP_STEPS = $(LANE_1) $(LANE_2)
 
 .PHONY: help demo build test test-deep steps lint doc servers unit valkey doctest rates kills points planted examples portable neon pairs instructions loom \
