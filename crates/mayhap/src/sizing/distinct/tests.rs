@@ -68,7 +68,7 @@ fn few_keys_have_an_interval_in_filters_of_any_size() {
                 let (distinct, deviation) =
                     Intake::of(&params).distinct_with_deviation(f64::from(counted));
                 assert!(
-                    distinct >= f64::from(counted) && deviation >= 0.0 && deviation < 10.0,
+                    distinct >= f64::from(counted) && (0.0..10.0).contains(&deviation),
                     "{layout} {target} {items} {counted}: {distinct} ± {deviation}"
                 );
             }
