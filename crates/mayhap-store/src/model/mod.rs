@@ -55,9 +55,9 @@ fn seeds() -> Vec<u64> {
         return vec![seed.parse().expect("SEED is a number")];
     }
     let is_soak = std::env::var_os("MAYHAP_SOAK").is_some_and(|value| value != "0");
-    // In the 25th a process is killed between the rename of an image and the sync of its folder,
+    // In the 35th a process is killed between the rename of an image and the sync of its folder,
     // and the power fails after another one has gone on with it.
-    if is_soak { (1..=400).collect() } else { (1..=10).chain([25]).collect() }
+    if is_soak { (1..=400).collect() } else { (1..=10).chain([25, 35]).collect() }
 }
 
 #[test]
