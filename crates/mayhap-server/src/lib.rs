@@ -24,6 +24,7 @@ mod clock;
 pub mod command;
 #[cfg(not(any(loom, shuttle)))]
 pub mod config;
+mod cores;
 mod count;
 pub mod durable;
 mod fail_point;

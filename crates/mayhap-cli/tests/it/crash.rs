@@ -13,11 +13,11 @@ use test_servers::tool;
 /// A state of each kind that can be one, with room for all lines of these tests: of a window of
 /// time in a fourteenth of it, since they come at once.
 const KINDS: [&[&str]; 5] = [
-    &["-n", "500k"],
+    &["-n", "200k"],
     &[],
-    &["--window", "500k"],
-    &["--window", "7d", "-n", "1M"],
-    &["--layout", "counting", "-n", "500k"],
+    &["--window", "200k"],
+    &["--window", "7d", "-n", "200k"],
+    &["--layout", "counting", "-n", "200k"],
 ];
 
 fn dedup<'a>(kind: &[&'a str], input: &[&'a str]) -> Vec<&'a str> {

@@ -32,7 +32,7 @@ fn killed_state(folder: &Path) {
 fn check_holds(folder: &Path, name: &str, keys: &[u8]) {
     let all = [&old()[..], b"new-0\nnew-1\n"].concat();
     assert_eq!(held(folder, name, &all), keys, "check");
-    let output = run(folder, &["verify", "--json", name], b"");
+    let output = run(folder, &["verify", "--json", "--samples", "100k", name], b"");
     assert_eq!(output.status.code(), Some(0), "verify: {}", stderr(&output));
     assert_eq!(json(&output.stdout)["verdict"], "good");
     let info = json(&succeed(folder, &["info", "--json", name], b""));
@@ -146,7 +146,7 @@ fn a_copy_of_a_state_without_its_log_says_so_and_with_it_is_whole() {
             assert_eq!(fs::read(folder.join("copy")).unwrap(), before, "{arguments:?}");
             assert!(!names(folder).contains(&"all".to_owned()));
         }
-        let output = run(folder, &["verify", "--json", "copy"], b"");
+        let output = run(folder, &["verify", "--json", "--samples", "100k", "copy"], b"");
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let report = json(&output.stdout);
         assert_eq!((&report["verdict"], &report["checksums"]), (&"off".into(), &"good".into()));
@@ -226,7 +226,7 @@ fn an_older_copy_that_is_put_back_beside_a_newer_log_is_refused() {
         assert!(talk.contains("an older copy was restored"), "{talk}");
         assert!(talk.contains("restore the newer file") && talk.contains("move the log"), "{talk}");
     }
-    let output = run(folder, &["verify", "k3"], b"");
+    let output = run(folder, &["verify", "--samples", "100k", "k3"], b"");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     fs::remove_file(folder.join("k3.log")).unwrap();
     check_holds(folder, "k3", &old());

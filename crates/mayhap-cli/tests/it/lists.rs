@@ -24,7 +24,7 @@ const READERS: [&[&str]; 9] = [
     &["check", "plain"],
     &["filter", "plain", "--rest", "rest"],
     &["which", "-f", "plain"],
-    &["verify", "plain"],
+    &["verify", "--samples", "1k", "plain"],
 ];
 
 /// A folder with filters for [`READERS`], which hold these keys.

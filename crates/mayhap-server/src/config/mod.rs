@@ -26,6 +26,7 @@ pub(crate) use settings::find;
 pub use settings::{SETTINGS, Setting};
 pub use users::{DEFAULT_USER, Users, hash_password};
 
+use crate::cores::num_cores;
 use crate::durable::Policy;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -181,8 +182,7 @@ impl Default for Config {
 impl Config {
     /// Loop threads: the setting, or one per core.
     pub fn loop_threads(&self) -> usize {
-        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.threads.filter(|&threads| threads > 0).unwrap_or_else(cores)
+        self.threads.filter(|&threads| threads > 0).unwrap_or_else(num_cores)
     }
 
     /// Bytes that unfinished requests and unsent answers may take together: the setting, or an

@@ -1,5 +1,6 @@
 //! What an operator may say about durability.
 
+use crate::cores::num_cores;
 use mayhap::DigestFunction;
 use std::fmt;
 use std::sync::Arc;
@@ -66,7 +67,7 @@ impl Options {
             segment_bytes: 64 << 20,
             checkpoint_every: Some(Duration::from_secs(3600)),
             digest_function,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: num_cores(),
             packed_bytes: super::pack::IMAGE_BYTES,
             clock: Clock::start(),
         }

@@ -429,7 +429,8 @@ fn remove_unneeded(store: &Store, manifest: &Manifest) -> Result<(), Error> {
 /// If a sync failed before the process ended, the kernel may have given up what it could not write
 /// and still show it: another sync would find nothing to do and succeed.
 fn write_again(file: &dyn DiskFile, mut from: u64) -> io::Result<()> {
-    let mut buffer = vec![0; 1 << 20];
+    let left = usize::try_from(file.bytes()?.saturating_sub(from)).unwrap_or(usize::MAX);
+    let mut buffer = vec![0; left.clamp(1, 1 << 20)];
     loop {
         let found = read_up_to(file, &mut buffer, from)?;
         if found == 0 {

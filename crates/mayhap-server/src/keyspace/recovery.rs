@@ -6,6 +6,7 @@ use super::lock::{locked, read, write};
 use super::names::Named;
 use super::sizes::Sizes;
 use super::{Entry, Keyspace, Options, RecoveryError, Shape, Spec};
+use crate::cores::num_cores;
 use crate::durable::{Answered, Filters, Image, Replay, ReplayError, Saved, Snapshot};
 use mayhap::{Bitmap, Digest};
 use std::collections::{BTreeMap, HashMap};
@@ -293,8 +294,7 @@ impl Keyspace {
         *locked(&keyspace.changing) = next_id.max(filled.next_id).max(1);
         drop(filled.ids.take());
         let mut coming: Vec<(u64, Coming)> = filled.by_id.into_iter().collect();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = coming.len().div_ceil(threads).max(FEWEST_A_THREAD);
+        let share = coming.len().div_ceil(num_cores()).max(FEWEST_A_THREAD);
         let mut shares = Vec::new();
         while coming.len() > share {
             shares.push(coming.split_off(coming.len() - share));

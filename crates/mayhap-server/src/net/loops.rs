@@ -3,6 +3,7 @@
 use super::{
     Control, Engine, Error, Inbox, Jobs, Listen, Listener, Loop, Options, WAKE, max_clients,
 };
+use crate::cores::num_cores;
 use mio::{Poll, Waker};
 use std::io;
 use std::net::SocketAddr;
@@ -46,8 +47,7 @@ impl Loops {
         let mut listeners = options.listen.iter().map(bind).collect::<Result<Vec<_>, _>>()?;
         let addresses = listeners.iter().filter_map(Listener::address).collect();
         options.max_clients = max_clients(options.max_clients);
-        let cores = || thread::available_parallelism().map_or(1, usize::from);
-        let threads = if options.threads == 0 { cores() } else { options.threads };
+        let threads = if options.threads == 0 { num_cores() } else { options.threads };
 
         let mut polls = Vec::new();
         let mut inboxes = Vec::new();

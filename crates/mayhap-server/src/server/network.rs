@@ -2,6 +2,7 @@
 
 use super::StartError;
 use crate::config::Config;
+use crate::cores::num_cores;
 use crate::net::{Certificate, Listen, Options};
 use crate::resp::Limits;
 use std::net::SocketAddr;
@@ -14,12 +15,15 @@ pub(super) fn options(
     certificate: Option<&Arc<Certificate>>,
 ) -> Result<Options, StartError> {
     let time = |millis| if millis == 0 { FOR_EVER } else { Duration::from_millis(millis) };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     Ok(Options {
         listen: listen(config, certificate)?,
         threads: config.loop_threads(),
         // On one core it would take the time of the thread that it waits for.
-        busy_poll: Duration::from_micros(if cores() > 1 { config.busy_poll_us.into() } else { 0 }),
+        busy_poll: Duration::from_micros(if num_cores() > 1 {
+            config.busy_poll_us.into()
+        } else {
+            0
+        }),
         max_clients: config.max_clients as usize,
         max_buffer_bytes: usize::try_from(config.buffer_bytes()).unwrap_or(usize::MAX),
         limits: Limits {

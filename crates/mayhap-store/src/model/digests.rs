@@ -8,9 +8,10 @@ use crate::{Error, FilterLock, LockOptions, Operation, Session, SessionOptions};
 use mayhap::native::{Header, Native};
 use mayhap::{AnyFilter, Digest, DigestFunction, Layout};
 use std::collections::{BTreeSet, HashSet};
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher;
 use std::path::Path;
 use std::time::Duration;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 const PROCESSES: u64 = 4;
 /// Keys of each of them, at most.
@@ -84,7 +85,7 @@ fn states(cache: &Cache, random: &mut Random) -> Vec<Files> {
 
 #[test]
 fn after_any_event_the_digests_are_those_of_all_keys_of_the_filter_and_its_log() {
-    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let hasher = Xxh3DefaultBuilder::new();
     let (mut seen, mut most_keys, mut judged) = (HashSet::new(), 0, 0);
     for seed in 1..=12 {
         let world: World<()> = World::new(Files::default(), seed);

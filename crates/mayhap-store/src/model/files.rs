@@ -3,6 +3,7 @@
 use super::world::Random;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What is done to a disk.
 #[derive(Debug, Clone)]
@@ -48,26 +49,34 @@ impl Event {
             _ => None,
         }
     }
+
+    /// Changes the contents of that file.
+    fn change(&self, contents: &mut Vec<u8>) {
+        match self {
+            Self::Write { at, bytes, .. } => {
+                let end = at + bytes.len();
+                contents.resize(contents.len().max(end), 0);
+                contents[*at..end].copy_from_slice(bytes);
+            }
+            Self::SetLen { bytes, .. } => contents.resize(*bytes, 0),
+            _ => {}
+        }
+    }
 }
 
 /// A folder: names and contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct Files {
     pub(super) names: BTreeMap<PathBuf, u64>,
-    pub(super) contents: BTreeMap<u64, Vec<u8>>,
+    /// Copied when they are changed: there are many states of few files.
+    pub(super) contents: BTreeMap<u64, Arc<Vec<u8>>>,
 }
 
 impl Files {
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::Write { inode, at, bytes } => {
-                let contents = self.contents.entry(*inode).or_default();
-                let end = at + bytes.len();
-                contents.resize(contents.len().max(end), 0);
-                contents[*at..end].copy_from_slice(bytes);
-            }
-            Event::SetLen { inode, bytes } => {
-                self.contents.entry(*inode).or_default().resize(*bytes, 0);
+            Event::Write { inode, .. } | Event::SetLen { inode, .. } => {
+                event.change(Arc::make_mut(self.contents.entry(*inode).or_default()));
             }
             Event::Create { path, inode } => {
                 self.names.insert(path.clone(), *inode);
@@ -90,7 +99,7 @@ impl Files {
     }
 
     pub(super) fn read(&self, path: &str) -> Option<&[u8]> {
-        self.contents.get(self.names.get(&PathBuf::from(path))?).map(Vec::as_slice)
+        self.contents.get(self.names.get(&PathBuf::from(path))?).map(|contents| contents.as_slice())
     }
 
     /// How many names lead to a file.
@@ -176,29 +185,26 @@ impl Cache {
         files.tidy()
     }
 
-    fn contents_left(&self, inode: u64, keep: &mut impl Keep) -> Vec<u8> {
+    fn contents_left(&self, inode: u64, keep: &mut impl Keep) -> Arc<Vec<u8>> {
         let of = |(_, event): &(usize, &Event)| event.inode() == Some(inode);
         let (places, events): (Vec<usize>, Vec<&Event>) =
             self.pending.iter().enumerate().filter(of).unzip();
-        let mut versions = Vec::new();
-        let mut files = Files::default();
-        let before = self.sure.contents.get(&inode).cloned().unwrap_or_default();
-        files.contents.insert(inode, before);
-        versions.push(files.contents[&inode].clone());
+        let mut versions = vec![self.sure.contents.get(&inode).cloned().unwrap_or_default()];
         for event in events {
-            files.apply(event);
-            versions.push(files.contents[&inode].clone());
+            let mut next = versions[versions.len() - 1].clone();
+            event.change(Arc::make_mut(&mut next));
+            versions.push(next);
         }
-        let longest = versions.iter().map(Vec::len).max().unwrap_or(0);
-        let sector_of = |version: &Vec<u8>, sector: usize| {
+        let longest = versions.iter().map(|version| version.len()).max().unwrap_or(0);
+        let sector_of = |version: usize, sector: usize| {
+            let version = &versions[version];
             let end = version.len().min((sector + 1) * SECTOR);
-            version.get(sector * SECTOR..end).unwrap_or_default().to_vec()
+            version.get(sector * SECTOR..end).unwrap_or_default()
         };
-        let (mut left, mut newest) = (Vec::new(), 0);
+        let (mut left, mut newest) = (Vec::with_capacity(longest + SECTOR), 0);
         for sector in 0..longest.div_ceil(SECTOR) {
-            let all: Vec<Vec<u8>> = versions.iter().map(|it| sector_of(it, sector)).collect();
-            let changes = all.windows(2).any(|pair| pair[0] != pair[1]);
-            let version = if changes {
+            let is_changed = |at: usize| sector_of(at - 1, sector) != sector_of(at, sector);
+            let version = if (1..versions.len()).any(is_changed) {
                 let chosen = keep.sector(inode, sector, &places);
                 let version = chosen
                     .map_or(0, |place| places.iter().filter(|&&other| other <= place).count());
@@ -207,13 +213,12 @@ impl Cache {
             } else {
                 0
             };
-            let mut bytes = all[version].clone();
-            bytes.resize(SECTOR, 0);
-            left.extend(bytes);
+            left.extend_from_slice(sector_of(version, sector));
+            left.resize((sector + 1) * SECTOR, 0);
         }
         // The length is that of the newest change that is on the disk.
         left.resize(versions[newest].len(), 0);
-        left
+        Arc::new(left)
     }
 }
 

@@ -7,9 +7,10 @@ use super::oracle::{Counts, Filter, Named, Note, Promise, Promised, judge};
 use super::process::{Process, Shared};
 use super::world::{Body, Entered, Random, World};
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher;
 use std::path::PathBuf;
 use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// Names that users copy to and from.
 const COPIES: [&str; 2] = ["g", "h"];
@@ -257,7 +258,7 @@ impl Run {
     }
 
     fn look_at_moment<K: ModelKind>(&mut self) -> Result<(), String> {
-        let hasher = BuildHasherDefault::<DefaultHasher>::default();
+        let hasher = Xxh3DefaultBuilder::new();
         for (number, files) in self.states().into_iter().enumerate() {
             let promise = if number == 0 { Promise::Kill } else { Promise::PowerCut };
             if !self.seen.insert(hasher.hash_one((&files, &self.promised, promise))) {

@@ -62,7 +62,7 @@ fn small_filters_with_many_hashes_keep_their_rate() {
             let n = ((m as f64 / f64::from(k) * 1.2) as u64).max(1);
             let fpp = sizing::expected_fpp(Layout::Standard, m, k, n);
             let params = FilterParams::new(Layout::Standard, m, k, n, fpp).unwrap();
-            let filters = (1_000_000 / m).clamp(50, 2_000);
+            let filters = (400_000 / m).clamp(20, 800);
             let probes = probes_for(fpp, filters).max(1_000);
             let found: u64 = (0..filters)
                 .map(|seed| measure::<mayhap::Standard>(params, seed, probes).found)
