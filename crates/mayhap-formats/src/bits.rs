@@ -155,6 +155,17 @@ impl Bits {
         &self.words
     }
 
+    /// The words, given away.
+    pub(crate) fn into_words(self) -> Vec<u64> {
+        self.words
+    }
+
+    /// Whole words of bits.
+    pub(crate) fn of_words(words: Vec<u64>) -> Self {
+        let num_bits = words.len() as u64 * 64;
+        Self { words, num_bits }
+    }
+
     /// Whether a bit is set.
     ///
     /// # Panics

@@ -42,7 +42,10 @@ pub use dcso::{DcsoFilter, DcsoScheme};
 pub use detect::{Candidate, detect, detect_start};
 pub use error::Error;
 pub use filter::{Fact, ForeignFilter, Format, Scheme, SchemeFilter};
-pub use guava::{GuavaFilter, GuavaFunnel, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy};
+pub use guava::{
+    GuavaFilter, GuavaFunnel, GuavaOptions, GuavaRelease, GuavaScheme, GuavaStrategy,
+    SharedGuavaFilter,
+};
 pub use key::KeyType;
 pub use limits::Limits;
 pub use magnuss::{MagnusFilter, MagnusForm, MagnusHash, MagnusScheme, MagnusSizing};

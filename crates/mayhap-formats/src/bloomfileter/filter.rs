@@ -234,7 +234,7 @@ impl ForeignFilter for BloomFileter {
     /// `(set bits / m)^k`; the class has no formula. Its positions depend on one another, so
     /// similar keys collide far more often.
     fn estimated_fpp(&self) -> f64 {
-        expected_fpp(&self.inner.bits, self.num_hashes())
+        expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes())
     }
 
     fn fpp_caution(&self) -> Option<&'static str> {

@@ -106,13 +106,17 @@ impl GuavaFilter {
 
     /// `expectedFpp()`: `(set bits / m)^k`.
     pub fn expected_fpp(&self) -> f64 {
-        expected_fpp(&self.inner.bits, self.num_hashes())
+        expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes())
     }
 
     /// `approximateElementCount()`: `round(−ln(1 − set bits / m) m / k)`; `None` for a filter whose
     /// bits are all set, where Guava throws.
     pub fn approximate_element_count(&self) -> Option<u64> {
-        approximate_count(&self.inner.bits, self.num_hashes())
+        approximate_count(
+            self.inner.bits.fill_ratio(),
+            self.inner.bits.num_bits(),
+            self.num_hashes(),
+        )
     }
 
     /// `putAll`: adds all bits of `other`.

@@ -17,9 +17,11 @@ mod codec;
 mod filter;
 mod scheme;
 mod serialized;
+mod shared;
 mod sizing;
 
 pub use filter::GuavaFilter;
 pub use scheme::{GuavaScheme, GuavaStrategy};
 pub use serialized::GuavaFunnel;
+pub use shared::SharedGuavaFilter;
 pub use sizing::{GuavaOptions, GuavaRelease};

@@ -4,7 +4,6 @@
 //! The conversions are Java's: `(long)` of a double truncates, saturates, and maps NaN to 0, as
 //! `as` does. The logarithm is that of `libm`, so every platform computes the same size.
 
-use crate::Bits;
 use std::f64::consts::LN_2;
 
 /// `(long)(-n * ln(p) / (ln 2)^2)`, not rounded up: Guava, Spark and Redisson.
@@ -23,18 +22,18 @@ pub(crate) fn round_half_up(x: f64) -> i64 {
 }
 
 /// `round(−ln(1 − set bits / m) m / k)`: Guava's count of elements; `None` if all bits are set.
-pub(crate) fn approximate_count(bits: &Bits, num_hashes: u32) -> Option<u64> {
-    let items = -libm::log1p(-bits.fill_ratio()) * bits.num_bits() as f64;
+pub(crate) fn approximate_count(fill: f64, num_bits: u64, num_hashes: u32) -> Option<u64> {
+    let items = -libm::log1p(-fill) * num_bits as f64;
     let items = items / f64::from(num_hashes);
     items.is_finite().then(|| round_half_up(items) as u64)
 }
 
 /// `(set bits / m)^k`, as Guava and Spark have it. The power is the platform's: it agrees with the
 /// JVM's to the last bit on all files of theirs that are kept here, which `libm`'s does not.
-pub(crate) fn expected_fpp(bits: &Bits, num_hashes: u32) -> f64 {
+pub(crate) fn expected_fpp(fill: f64, num_hashes: u32) -> f64 {
     // WebAssembly has no power of the platform: Rust's would be a second copy of `libm`'s.
     if cfg!(target_family = "wasm") {
-        return libm::pow(bits.fill_ratio(), f64::from(num_hashes));
+        return libm::pow(fill, f64::from(num_hashes));
     }
-    bits.fill_ratio().powf(f64::from(num_hashes))
+    fill.powf(f64::from(num_hashes))
 }

@@ -237,7 +237,7 @@ impl ForeignFilter for MagnusFilter {
     fn estimated_fpp(&self) -> f64 {
         match self.added() {
             Some(added) => self.expected_fpp(f64::from(added)),
-            None => expected_fpp(&self.inner.bits, self.num_hashes()),
+            None => expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes()),
         }
     }
 
@@ -245,7 +245,11 @@ impl ForeignFilter for MagnusFilter {
     fn estimated_items(&self) -> Option<u64> {
         match self.added() {
             Some(added) => u64::try_from(added).ok(),
-            None => approximate_count(&self.inner.bits, self.num_hashes()),
+            None => approximate_count(
+                self.inner.bits.fill_ratio(),
+                self.inner.bits.num_bits(),
+                self.num_hashes(),
+            ),
         }
     }
 

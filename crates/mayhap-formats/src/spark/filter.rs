@@ -99,7 +99,7 @@ impl SparkFilter {
 
     /// `expectedFpp()`: `(set bits / m)^k`.
     pub fn expected_fpp(&self) -> f64 {
-        expected_fpp(&self.inner.bits, self.num_hashes())
+        expected_fpp(self.inner.bits.fill_ratio(), self.num_hashes())
     }
 
     fn check_like(&self, other: &Self) -> Result<(), Error> {
@@ -157,7 +157,11 @@ impl ForeignFilter for SparkFilter {
 
     /// Spark has no such formula; this is Guava's.
     fn estimated_items(&self) -> Option<u64> {
-        approximate_count(&self.inner.bits, self.num_hashes())
+        approximate_count(
+            self.inner.bits.fill_ratio(),
+            self.inner.bits.num_bits(),
+            self.num_hashes(),
+        )
     }
 
     fn facts(&self) -> Vec<Fact> {

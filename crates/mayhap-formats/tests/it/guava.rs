@@ -4,10 +4,11 @@ use crate::golden::{self, Golden, Key, PUT_AND_MIGHT_CONTAIN, double, hex, numbe
 use crate::text::cases;
 use mayhap_formats::{
     Error, ForeignFilter, Format, GuavaFilter, GuavaOptions, GuavaRelease, GuavaScheme,
-    GuavaStrategy, KeyType, Limits, Reader, detect, open,
+    GuavaStrategy, KeyType, Limits, Reader, SharedGuavaFilter, detect, open,
 };
 use proptest::prelude::*;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 fn strategy(name: &Value) -> GuavaStrategy {
     match name.as_str().unwrap() {
@@ -411,4 +412,44 @@ proptest! {
         prop_assert!(keys.iter().all(|key| read.contains(key)));
         prop_assert_eq!(read.encode(), filter.encode());
     }
+}
+
+#[test]
+fn many_threads_fill_a_shared_filter_as_one_fills_its_own() {
+    const THREADS: i64 = 4;
+    const KEYS: i64 = 20_000;
+    // Keys with all bits in common with others are none at this rate.
+    let options = GuavaOptions { fpp: 1e-9, ..GuavaOptions::new(60_000) };
+    let mut alone = GuavaFilter::create(&options, &Limits::default()).unwrap();
+    // What is in it already counts too.
+    for key in -1000..0 {
+        alone.insert_i64(key);
+    }
+    let shared = SharedGuavaFilter::from(alone.clone());
+    assert_eq!(shared.count_ones(), alone.bits().count_ones());
+    let told: BTreeSet<i64> = std::thread::scope(|scope| {
+        // Half of the keys of each are those of the next one, at the same time.
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let shared = &shared;
+                scope.spawn(move || {
+                    let keys = thread * KEYS / 2..thread * KEYS / 2 + KEYS;
+                    let is_new = |key: &i64| shared.insert(&key.to_le_bytes());
+                    let told: Vec<i64> = keys.clone().filter(is_new).collect();
+                    assert!(keys.into_iter().all(|key| shared.contains(&key.to_le_bytes())));
+                    told
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    // One thread or more hears of each key that it is new.
+    assert!(told.into_iter().eq(0..(THREADS + 1) * KEYS / 2));
+    for key in 0..(THREADS + 1) * KEYS / 2 {
+        alone.insert_i64(key);
+    }
+    assert_eq!(shared.count_ones(), alone.bits().count_ones());
+    assert_eq!(shared.expected_fpp().to_bits(), alone.expected_fpp().to_bits());
+    assert_eq!(shared.approximate_element_count(), alone.approximate_element_count());
+    assert_eq!(GuavaFilter::from(shared).encode(), alone.encode());
 }
