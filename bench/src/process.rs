@@ -121,21 +121,6 @@ impl Process {
     pub const fn port(&self) -> u16 {
         self.port
     }
-
-    /// `redis-benchmark` with this command; commands a second.
-    pub fn load(&self, load: Load, command: &[&str]) -> Result<f64, Error> {
-        let output = Command::new("redis-benchmark")
-            .args(["-h", "127.0.0.1", "--csv", "-r", "1000000", "-p"])
-            .arg(self.port.to_string())
-            .args(["-c", &load.clients.to_string(), "-P", &load.pipeline.to_string()])
-            .args(["-n", &load.commands.to_string()])
-            .args(command)
-            .output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let row = text.lines().rev().find(|line| line.contains("\",\""));
-        let rate = row.and_then(|row| row.split("\",\"").nth(1)?.trim_matches('"').parse().ok());
-        rate.ok_or_else(|| format!("redis-benchmark said {text} {output:?}").into())
-    }
 }
 
 impl Drop for Process {
@@ -143,17 +128,6 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// How hard it is asked.
-#[derive(Debug, Clone, Copy)]
-pub struct Load {
-    /// Connections.
-    pub clients: u32,
-    /// Commands that a connection sends at once.
-    pub pipeline: u32,
-    /// Commands of all.
-    pub commands: u64,
 }
 
 /// A port that was free a moment ago.
